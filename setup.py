@@ -1,0 +1,47 @@
+"""Packaging of tfdsmcmc; tool settings live in pyproject.toml."""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+ROOT = pathlib.Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py").read_text()).group(1)
+
+SERVING = ["requests>=2.28"]
+DIAGNOSTICS = ["arviz>=0.18", "tensorboard"]
+TEST = ["pytest>=8", "ruff>=0.6"]
+
+setup(
+    name="tfdsmcmc",
+    version=VERSION,
+    description="Bayesian learning of deep generative models by doubly stochastic MCMC, in TensorFlow and Keras",
+    long_description=(ROOT / "README.md").read_text(),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.10,<3.14",
+    packages=find_packages(include=["tfdsmcmc", "tfdsmcmc.*"]),
+    package_data={"tfdsmcmc": ["py.typed"]},
+    install_requires=[
+        "tensorflow>=2.18",
+        "tf-keras>=2.18",  # TensorFlow Probability imports it; its release follows TensorFlow's
+        "tensorflow-probability>=0.25",
+        "keras>=3.8",
+        "numpy",
+        "h5py",
+        "scikit-learn",
+        "matplotlib",
+    ],
+    extras_require={
+        "serving": SERVING,
+        "diagnostics": DIAGNOSTICS,
+        "test": TEST,
+        "all": SERVING + DIAGNOSTICS + TEST,
+    },
+    classifiers=[
+        "License :: OSI Approved :: Apache Software License",
+        "Programming Language :: Python :: 3",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+)

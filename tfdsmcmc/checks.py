@@ -1,0 +1,88 @@
+"""Checks of what a user passes: each returns the value in a plain form, or raises a ValueError."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+import tensorflow as tf
+
+
+def positive_integer(name: str, value) -> int:
+    """Returns `value` as an integer of at least 1."""
+    return _integer(name, value, 1, "positive")
+
+
+def nonnegative_integer(name: str, value) -> int:
+    """Returns `value` as an integer of at least 0."""
+    return _integer(name, value, 0, "non-negative")
+
+
+def nonnegative_number(name: str, value):
+    """Returns `value`; a plain number must be finite and at least 0, a tensor is taken as it is."""
+    if tf.is_tensor(value):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number) or number < 0:
+        raise ValueError(f"{name} must be a finite number, at least 0. Received: {name}={value!r}")
+    return value
+
+
+def positive_number(name: str, value):
+    """Returns `value`; a plain number must be finite and above 0, a tensor is taken as it is."""
+    nonnegative_number(name, value)
+    if not tf.is_tensor(value) and float(value) == 0.0:
+        raise ValueError(f"{name} must be above 0. Received: {name}={value!r}")
+    return value
+
+
+def rows(name: str, x, units: int, binary: bool) -> np.ndarray:
+    """Returns data as an array (n, units): uint8 where they are binary, else float32.
+
+    Args:
+      name: what to call the data in an error.
+      x: array-like of shape (n, units).
+      units: the width of the data layer.
+      binary: whether each entry must be 0 or 1.
+
+    Raises:
+      ValueError: no rows, another shape or width, NaN or infinite entries, or others than 0 and 1.
+    """
+    try:
+        array = np.asarray(x)
+        if array.dtype == object:
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers. Received: {type(x).__name__}") from None
+    if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
+        raise ValueError(f"{name} must be an array of real numbers. Received: dtype={array.dtype}")
+    if array.ndim != 2 or array.shape[1] != units:
+        raise ValueError(f"{name} must have the shape (rows, {units}). Received: shape={array.shape}")
+    if array.shape[0] == 0:
+        raise ValueError(f"{name} must have at least one row. Received: shape={array.shape}")
+    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+        bad = int((~np.isfinite(array)).sum())
+        raise ValueError(f"{name} must be finite. Received: {bad} entries that are NaN or infinite")
+    if binary:
+        off = (array != 0) & (array != 1)
+        if off.any():
+            raise ValueError(
+                f"{name} must be binary, each entry 0 or 1, for a binary data layer. "
+                f"Received: {int(off.sum())} other entries, the first {array[off][0]!r}"
+            )
+        return array.astype(np.uint8)
+    return array.astype(np.float32)
+
+
+def _integer(name, value, least, kind):
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if isinstance(value, (bool, np.bool_)) or number is None or number < least:
+        raise ValueError(f"{name} must be a {kind} integer. Received: {name}={value!r}")
+    return number

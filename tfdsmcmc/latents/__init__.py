@@ -1,0 +1,5 @@
+"""How the latent variables are drawn given the data, and with which weights."""
+
+from tfdsmcmc.latents.nais import NAIS
+
+__all__ = ["NAIS"]

@@ -1,0 +1,78 @@
+"""The contract of a stochastic layer.
+
+A layer is a conditional distribution p(y given parents; W). `distribution` returns it as a tfd.Distribution, and
+everything else follows: `layer(parents)` is a sample, `log_prob` a log density. Parents of width 0 make it an
+unconditional distribution, as a top layer needs.
+"""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.checks import positive_integer
+
+
+class StochasticLayer(keras.layers.Layer):
+    """Base class: a subclass creates its weights in `build` and returns p(y given parents) from `distribution`.
+
+    Args:
+      units: number of variables of the layer, at least 1.
+      seed: integer or `keras.random.SeedGenerator` for calls without an explicit seed.
+      **kwargs: of `keras.layers.Layer`.
+
+    Attributes:
+      binary: whether y is in {0, 1}; data for such a layer are checked.
+
+    Raises:
+      ValueError: if `units` is no positive integer.
+    """
+
+    binary = False
+
+    def __init__(self, units, seed=None, **kwargs):
+        super().__init__(**kwargs)
+        self.units = positive_integer("units", units)
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+
+    def distribution(self, parents):
+        """Returns p(y given parents), a tfd.Distribution.
+
+        Args:
+          parents: tensor (…, parent width).
+
+        Returns:
+          A distribution with batch shape (…) and event shape (units,).
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define distribution(parents).")
+
+    def log_prob(self, value, parents):
+        """log p(value given parents), of the broadcast batch shape."""
+        return self.distribution(parents).log_prob(value)
+
+    def sample(self, parents, seed, sample_shape=()):
+        """A sample of shape sample_shape + (…, units)."""
+        return self.distribution(parents).sample(sample_shape, seed=random.as_seed(seed))
+
+    def call(self, parents, seed=None):
+        return self.sample(parents, self.seed_generator if seed is None else seed)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.units)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units, "seed": self.seed}
+
+    def _parents(self, parents):
+        """The parents as a float tensor; builds the layer at its first use and checks the width."""
+        parents = tf.cast(tf.convert_to_tensor(parents), self.compute_dtype)
+        if not self.built:
+            self.build(tuple(parents.shape))
+        if parents.shape[-1] != self.parent_units:
+            raise ValueError(
+                f"Layer {self.name!r} was built for parents of width {self.parent_units}. "
+                f"Received: parents.shape={tuple(parents.shape)}"
+            )
+        return parents

@@ -1,0 +1,77 @@
+"""The sigmoid belief network layer.
+
+    p(y given h) = Π_j Bernoulli(y_j; σ(h W_j + b_j))
+
+Source: Neal, "Connectionist learning of belief networks", Artificial Intelligence 56 (1992), section 3.
+"""
+
+from __future__ import annotations
+
+import keras
+
+from tfdsmcmc.distributions import IndependentBernoulli
+from tfdsmcmc.layers.affine import affine
+from tfdsmcmc.layers.base import StochasticLayer
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class SBN(StochasticLayer):
+    """Binary units that are independent given their parents, with logistic conditional probabilities.
+
+    With parents of width 0 the layer is a factorised Bernoulli prior with logits b.
+
+    Args:
+      units: number of units.
+      kernel_initializer: of W, (parent width, units).
+      bias_initializer: of b, (units,). A data layer may start at the logit of the data's mean:
+        `keras.initializers.Constant(logits)`.
+      seed: integer seed of the initial weights and of calls without an explicit seed.
+      **kwargs: of `keras.layers.Layer`.
+
+    Example:
+
+    >>> import tensorflow as tf, tfdsmcmc as ds
+    >>> layer = ds.layers.SBN(3)
+    >>> layer(tf.zeros([2, 4])).shape
+    TensorShape([2, 3])
+    >>> layer.distribution(tf.zeros([2, 4])).log_prob(tf.ones([2, 3])).shape
+    TensorShape([2])
+    """
+
+    binary = True
+
+    def __init__(self, units, kernel_initializer="glorot_uniform", bias_initializer="zeros", seed=None, **kwargs):
+        super().__init__(units, seed=seed, **kwargs)
+        self.kernel_initializer = _initializer(kernel_initializer, seed)
+        self.bias_initializer = _initializer(bias_initializer, seed)
+
+    def build(self, input_shape):
+        self.parent_units = int(input_shape[-1])
+        self.kernel = self.add_weight(
+            name="kernel", shape=(self.parent_units, self.units), initializer=self.kernel_initializer
+        )
+        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer=self.bias_initializer)
+        self.built = True
+
+    def logits(self, parents):
+        """h W + b, (…, units)."""
+        parents = self._parents(parents)
+        return affine(parents, self.kernel.value, self.bias.value)
+
+    def distribution(self, parents):
+        return IndependentBernoulli(self.logits(parents))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+        }
+
+
+def _initializer(identifier, seed):
+    initializer = keras.initializers.get(identifier)
+    if seed is not None and isinstance(identifier, str) and hasattr(initializer, "seed"):
+        config = initializer.get_config()
+        return type(initializer)(**{**config, "seed": seed})
+    return initializer

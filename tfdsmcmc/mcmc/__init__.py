@@ -1,0 +1,8 @@
+"""Stochastic-gradient MCMC transition kernels, in the interface of tfp.mcmc."""
+
+from tfdsmcmc.mcmc.schedules import Cyclical, PolynomialDecay
+from tfdsmcmc.mcmc.sghmc import SGHMC
+from tfdsmcmc.mcmc.sgld import SGLD
+from tfdsmcmc.mcmc.sgnht import SGNHT
+
+__all__ = ["SGHMC", "SGLD", "SGNHT", "Cyclical", "PolynomialDecay"]

@@ -1,0 +1,200 @@
+"""What every stochastic-gradient kernel shares.
+
+A kernel moves θ by one gradient a step, taken where the step begins. In the units of all docstrings here, ℓ is
+the learning rate, T the temperature, η = ℓT, and g what `gradient_fn` returns, the gradient of the log target:
+with T = 1 the invariant density is proportional to exp(log target); with g = ∇ log p(θ given X) / N it is the
+posterior at T = 1/N.
+"""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from tfdsmcmc import random
+from tfdsmcmc.checks import nonnegative_number, positive_number
+
+
+class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
+    """Base class of the kernels: the step count, the learning rate, the skipping of bad gradients.
+
+    A subclass defines `_bootstrap` and `_update`, both on flat lists of tensors.
+
+    Args:
+      gradient_fn: called as `gradient_fn(*state_parts, seed=seed)`, returns the gradient of the log target, of the
+        structure of the state; a state that is no list or tuple reaches it as one argument. May be None where only
+        `integrate` is used.
+      learning_rate: ℓ, a positive number or a `keras.optimizers.schedules.LearningRateSchedule` of the step.
+      temperature: T, at least 0; at 0 the kernel is deterministic.
+      name: name of the kernel.
+    """
+
+    def __init__(self, gradient_fn, learning_rate, temperature, name, **parameters):
+        if gradient_fn is not None and not callable(gradient_fn):
+            raise ValueError(f"gradient_fn must be callable. Received: gradient_fn={gradient_fn!r}")
+        if isinstance(learning_rate, dict):
+            learning_rate = keras.saving.deserialize_keras_object(learning_rate)
+        if not isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+            positive_number("learning_rate", learning_rate)
+        nonnegative_number("temperature", temperature)
+        self._parameters = {
+            "gradient_fn": gradient_fn,
+            "learning_rate": learning_rate,
+            "temperature": temperature,
+            **parameters,
+            "name": name,
+        }
+
+    @property
+    def parameters(self):
+        return self._parameters
+
+    @property
+    def gradient_fn(self):
+        return self._parameters["gradient_fn"]
+
+    @property
+    def learning_rate(self):
+        return self._parameters["learning_rate"]
+
+    @property
+    def temperature(self):
+        return self._parameters["temperature"]
+
+    @property
+    def name(self):
+        return self._parameters["name"]
+
+    @property
+    def is_calibrated(self):
+        """False: there is no accept-reject step, so the invariant law has a bias of the order of ℓ."""
+        return False
+
+    def get_config(self):
+        config = {key: value for key, value in self._parameters.items() if key != "gradient_fn"}
+        if isinstance(self.learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+            config["learning_rate"] = keras.saving.serialize_keras_object(self.learning_rate)
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+    def learning_rate_at(self, step):
+        """ℓ at a step, a scalar tensor."""
+        rate = self.learning_rate
+        if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
+            rate = rate(step)
+        return tf.convert_to_tensor(rate)
+
+    def bootstrap_results(self, init_state, seed=None):
+        """The results that belong to an initial state.
+
+        Args:
+          init_state: nest of floating tensors.
+          seed: for the initial momentum; None, as under `tfp.mcmc.sample_chain`, stands for 0.
+        """
+        parts = [tf.convert_to_tensor(part) for part in tf.nest.flatten(init_state)]
+        for part in parts:
+            if not part.dtype.is_floating:
+                raise ValueError(f"The state must be of floating type. Received: dtype {part.dtype.name}")
+        step = tf.zeros([], tf.int32)
+        seed = random.as_seed(0 if seed is None else seed)
+        return self._bootstrap(init_state, parts, self._step_size(step), seed, step=step, skipped_steps=step)
+
+    def one_step(self, current_state, previous_kernel_results, seed=None):
+        """One step with the kernel's own `gradient_fn`, as `tfp.mcmc.TransitionKernel` has it.
+
+        Returns:
+          (state, kernel_results).
+        """
+        if self.gradient_fn is None:
+            raise ValueError("one_step needs a kernel made with gradient_fn. Received: gradient_fn=None")
+
+        def gradient_fn(*parts, seed):
+            return self.gradient_fn(*parts, seed=seed), ()
+
+        if seed is None:
+            seed = tfp.random.sanitize_seed(None)
+        state, results, _ = self.integrate(gradient_fn, current_state, previous_kernel_results, seed)
+        return state, results
+
+    def integrate(self, gradient_fn, state, previous_kernel_results, seed):
+        """One step with a gradient that hands on what it drew.
+
+        Args:
+          gradient_fn: called as `gradient_fn(*state_parts, seed=seed)`, returns (gradients, aux).
+          state: nest of floating tensors.
+          previous_kernel_results: from `bootstrap_results` or an earlier step.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          (state, kernel_results, aux). A gradient with an entry that is not finite leaves state, momentum and
+          thermostat as they were and adds one to `skipped_steps`.
+        """
+        gradient_seed, noise_seed = tf.unstack(random.split(seed))
+        arguments = state if isinstance(state, (list, tuple)) else [state]
+        gradients, aux = gradient_fn(*arguments, seed=gradient_seed)
+        parts = [tf.convert_to_tensor(part) for part in tf.nest.flatten(state)]
+        gradients = _like(gradients, parts)
+
+        results = previous_kernel_results
+        step_size = self._step_size(results.step)
+        new_parts, new_results = self._update(parts, gradients, results, step_size, noise_seed)
+
+        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in gradients])
+        new_parts, new_results = tf.nest.map_structure(
+            lambda new, old: tf.where(finite, new, old), (new_parts, new_results), (parts, results)
+        )
+        skipped = results.skipped_steps + tf.cast(~finite, tf.int32)
+        new_results = new_results._replace(step=results.step + 1, skipped_steps=skipped)
+        return tf.nest.pack_sequence_as(state, new_parts), new_results, aux
+
+    def _step_size(self, step):
+        """(ℓ, η) as a pair of scalar tensors."""
+        rate = self.learning_rate_at(step)
+        return rate, rate * tf.cast(self.temperature, rate.dtype)
+
+    def _bootstrap(self, init_state, parts, step_size, seed, **counts):
+        """The kernel results at the start."""
+        raise NotImplementedError
+
+    def _update(self, parts, gradients, results, step_size, seed):
+        """(new parts, results with the new momentum and thermostat)."""
+        raise NotImplementedError
+
+
+def initial_momentum(parts, eta, seed):
+    """Draws v ~ N(0, η) for each part."""
+    return [tf.sqrt(tf.cast(eta, p.dtype)) * n for p, n in zip(parts, normals(parts, seed))]
+
+
+def normals(parts, seed):
+    """A standard normal draw for each part, of its shape and type."""
+    seeds = tf.unstack(random.split(seed, len(parts)))
+    return [random.normal(tf.shape(part), part_seed, part.dtype) for part, part_seed in zip(parts, seeds)]
+
+
+def mean_square(parts):
+    """The mean of the squares of all entries, a scalar of the type of the first part; 0 where there are none."""
+    dtype = parts[0].dtype
+    total = tf.add_n([tf.cast(tf.reduce_sum(tf.square(part)), dtype) for part in parts])
+    return tf.math.divide_no_nan(total, tf.add_n([tf.cast(tf.size(part), dtype) for part in parts]))
+
+
+def check_integrator(integrator, allowed=("splitting", "euler")):
+    """Returns the name of the integrator, or raises a ValueError."""
+    if integrator not in allowed:
+        raise ValueError(f"integrator must be one of {list(allowed)}. Received: integrator={integrator!r}")
+    return integrator
+
+
+def _like(gradients, parts):
+    flat = [tf.convert_to_tensor(g) for g in tf.nest.flatten(gradients)]
+    if len(flat) != len(parts) or any(not g.shape.is_compatible_with(p.shape) for g, p in zip(flat, parts)):
+        raise ValueError(
+            f"gradient_fn must return gradients of the shapes {[tuple(p.shape) for p in parts]}. "
+            f"Received: {[tuple(g.shape) for g in flat]}"
+        )
+    return [tf.cast(g, p.dtype) for g, p in zip(flat, parts)]

@@ -1,0 +1,68 @@
+"""Learning-rate schedules of the SG-MCMC literature, as Keras schedules."""
+
+from __future__ import annotations
+
+import math
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc.checks import nonnegative_number, positive_integer, positive_number
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """ℓ_t = ℓ₀ (1 + t/b)^(−γ): with γ in (½, 1] the sum of the rates diverges and that of their squares does not.
+
+    Args:
+      initial_learning_rate: ℓ₀.
+      offset: b, in steps.
+      power: γ.
+
+    Raises:
+      ValueError: for an argument out of range.
+
+    Source: Welling and Teh, ICML 2011, below equation 2, with a = ℓ₀ bᵞ.
+    """
+
+    def __init__(self, initial_learning_rate, offset=1000.0, power=0.55):
+        self.initial_learning_rate = positive_number("initial_learning_rate", initial_learning_rate)
+        self.offset = positive_number("offset", offset)
+        self.power = nonnegative_number("power", power)
+
+    def __call__(self, step):
+        return self.initial_learning_rate * (1.0 + tf.cast(step, tf.float32) / self.offset) ** -self.power
+
+    def get_config(self):
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "offset": self.offset,
+            "power": self.power,
+        }
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
+    """ℓ_t = ½ ℓ₀ (cos(π (t mod c)/c) + 1): each cycle of c steps starts hot, to leave a mode, and cools to sample it.
+
+    Args:
+      initial_learning_rate: ℓ₀.
+      cycle_steps: c.
+
+    Raises:
+      ValueError: for an argument out of range.
+
+    Source: Zhang, Li, Zhang, Chen and Wilson, "Cyclical stochastic gradient MCMC for Bayesian deep learning", ICLR
+    2020, equation 1.
+    """
+
+    def __init__(self, initial_learning_rate, cycle_steps):
+        self.initial_learning_rate = positive_number("initial_learning_rate", initial_learning_rate)
+        self.cycle_steps = positive_integer("cycle_steps", cycle_steps)
+
+    def __call__(self, step):
+        phase = tf.cast(tf.math.floormod(tf.cast(step, tf.int64), self.cycle_steps), tf.float32) / self.cycle_steps
+        return 0.5 * self.initial_learning_rate * (tf.cos(math.pi * phase) + 1.0)
+
+    def get_config(self):
+        return {"initial_learning_rate": self.initial_learning_rate, "cycle_steps": self.cycle_steps}

@@ -1,0 +1,196 @@
+"""Stochastic gradient Nosé-Hoover thermostats.
+
+    splitting   v ← v + ℓ g
+                θ ← θ + v/2
+                ξ ← ξ + (v⊙v − η)/(2μ)
+                v ← exp(−ξ) v + N(0, aη (1 − exp(−2ξ))/ξ)
+                ξ ← ξ + (v⊙v − η)/(2μ)
+                θ ← θ + v/2
+    Euler       v ← v − ξ⊙v + ℓ g + N(0, 2aη);   θ ← θ + v;   ξ ← ξ + (v⊙v − η)/μ  (with the new v)
+
+with η = ℓT, started at v ~ N(0, η), ξ = a. The thermostat ξ finds the friction that removes the heat of the
+gradient noise, whatever its size; μ is its mass. The extended system leaves
+exp(log target / T) N(v; 0, η) N(ξ; ξ̄, η/μ) invariant as ℓ → 0, so the law of θ does not depend on μ.
+
+Two facts about the Euler scheme, the one of the papers (μ = 1):
+
+- Its friction is a finite step. The thermostat holds E v² = η, hence 2ξ̄ − ξ̄² = 2a + (ℓs)²/η for noise of standard
+  deviation s in g, and on a Gaussian of curvature λ the variance is (1 − ξ̄/2)/λ, biased at any learning rate.
+- At a real size μ = 1 is so heavy that the thermostat hardly moves: at η = 2·10⁻⁷ it changes by 2·10⁻⁷ (v²/η − 1) a
+  step. `thermostat_mass="auto"` takes μ = 10η/a², which reacts within 10/a steps; the thermostat's standard
+  deviation is then a/√10.
+
+Sources: Ding, Fang, Babbush, Chen, Skeel and Neven, "Bayesian sampling using stochastic gradient thermostats",
+NIPS 2014, algorithm 2 (Euler, scalar ξ); Gan, Chen, Henao, Carlson and Carin, "Scalable deep Poisson factor
+analysis for topic modeling", ICML 2015, section 3.2 (elementwise ξ); Leimkuhler and Shang, "Adaptive thermostats for
+noisy gradient systems", SIAM Journal on Scientific Computing 38 (2016), section 3.2 (symmetric splitting).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc.checks import positive_number
+from tfdsmcmc.mcmc.base import (
+    StochasticGradientKernel,
+    check_integrator,
+    initial_momentum,
+    mean_square,
+    normals,
+)
+
+_REACTION = 10.0  # "auto": the thermostat reacts within this many relaxation times 1/a of the momentum
+
+
+class SGNHTResults(NamedTuple):
+    """Kernel results.
+
+    Attributes:
+      momentum: v, of the structure of the state.
+      thermostat: ξ, of the structure of the state; a scalar for the scalar thermostat.
+      kinetic_temperature: mean of v²/η after the step, 1 where the chain is as hot as it should be.
+      step: int32 scalar.
+      skipped_steps: int32 scalar, the steps whose gradient was not finite.
+    """
+
+    momentum: Any
+    thermostat: Any
+    kinetic_temperature: tf.Tensor
+    step: tf.Tensor
+    skipped_steps: tf.Tensor
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class SGNHT(StochasticGradientKernel):
+    """Langevin dynamics whose friction adapts to the gradient noise.
+
+    Args:
+      gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
+      learning_rate: ℓ, a number or a schedule.
+      friction: a, the injected noise and the initial thermostat, per step.
+      temperature: T; 1/N where g is the gradient of the log posterior over N.
+      thermostat: "elementwise", one ξ for each entry; or "scalar", one for all entries of the state.
+      thermostat_mass: μ, a positive number (1 is the papers') or "auto".
+      integrator: "splitting" or "euler" (the papers').
+
+    Raises:
+      ValueError: for an argument out of range.
+    """
+
+    def __init__(
+        self,
+        gradient_fn=None,
+        learning_rate=0.01,
+        friction=0.1,
+        temperature=1.0,
+        thermostat="elementwise",
+        thermostat_mass="auto",
+        integrator="splitting",
+        name="sgnht",
+    ):
+        positive_number("friction", friction)
+        if thermostat not in ("elementwise", "scalar"):
+            raise ValueError(f"thermostat must be 'elementwise' or 'scalar'. Received: thermostat={thermostat!r}")
+        if not (isinstance(thermostat_mass, str) and thermostat_mass == "auto"):
+            positive_number("thermostat_mass", thermostat_mass)
+        check_integrator(integrator)
+        super().__init__(
+            gradient_fn,
+            learning_rate,
+            temperature,
+            name,
+            friction=friction,
+            thermostat=thermostat,
+            thermostat_mass=thermostat_mass,
+            integrator=integrator,
+        )
+
+    def _bootstrap(self, init_state, parts, step_size, seed, **counts):
+        momentum = initial_momentum(parts, step_size[1], seed)
+        friction = [tf.zeros_like(part) + tf.cast(self.parameters["friction"], part.dtype) for part in parts]
+        scalar = self.parameters["thermostat"] == "scalar"
+        return SGNHTResults(
+            momentum=tf.nest.pack_sequence_as(init_state, momentum),
+            thermostat=tf.cast(self.parameters["friction"], parts[0].dtype)
+            if scalar
+            else tf.nest.pack_sequence_as(init_state, friction),
+            kinetic_temperature=tf.math.divide_no_nan(mean_square(momentum), tf.cast(step_size[1], parts[0].dtype)),
+            **counts,
+        )
+
+    def _update(self, parts, gradients, results, step_size, seed):
+        integrate = _splitting if self.parameters["integrator"] == "splitting" else _euler
+        momentum, thermostat = tf.nest.flatten(results.momentum), tf.nest.flatten(results.thermostat)
+        adapt = self._adaptation(step_size[1])
+        moved, momentum, thermostat = integrate(
+            parts, momentum, thermostat, gradients, normals(parts, seed), step_size, self.parameters["friction"], adapt
+        )
+        temperature = tf.math.divide_no_nan(mean_square(momentum), tf.cast(step_size[1], parts[0].dtype))
+        return moved, results._replace(
+            momentum=tf.nest.pack_sequence_as(results.momentum, momentum),
+            thermostat=tf.nest.pack_sequence_as(results.thermostat, thermostat),
+            kinetic_temperature=temperature,
+        )
+
+    def _adaptation(self, eta):
+        """The map (ξ, v, fraction of a step) → ξ + fraction (v⊙v − η)/μ."""
+        mass = self.parameters["thermostat_mass"]
+        if isinstance(mass, str):
+            mass = _REACTION * eta / tf.cast(self.parameters["friction"], eta.dtype) ** 2
+        # at T = 0 an automatic mass is 0 too: the thermostat rests
+        inverse_mass = tf.math.reciprocal_no_nan(tf.cast(mass, eta.dtype))
+
+        def adapt(thermostat, momentum, fraction):
+            if self.parameters["thermostat"] == "scalar":
+                squares = [mean_square(momentum)]
+            else:
+                squares = [tf.square(v) for v in momentum]
+            return [
+                x + fraction * tf.cast(inverse_mass, x.dtype) * (square - tf.cast(eta, x.dtype))
+                for x, square in zip(thermostat, squares)
+            ]
+
+        return adapt
+
+
+def _splitting(parts, momentum, thermostat, gradients, noise, step_size, friction, adapt):
+    rate, eta = step_size
+    momentum = [v + tf.cast(rate, v.dtype) * g for v, g in zip(momentum, gradients)]
+    parts = [p + 0.5 * v for p, v in zip(parts, momentum)]
+    thermostat = adapt(thermostat, momentum, 0.5)
+    momentum = [
+        _ornstein_uhlenbeck(v, x, n, tf.cast(friction * eta, v.dtype))
+        for v, x, n in zip(momentum, _for_each(thermostat, parts), noise)
+    ]
+    thermostat = adapt(thermostat, momentum, 0.5)
+    return [p + 0.5 * v for p, v in zip(parts, momentum)], momentum, thermostat
+
+
+def _euler(parts, momentum, thermostat, gradients, noise, step_size, friction, adapt):
+    rate, eta = step_size
+    scale = tf.sqrt(2.0 * friction * eta)
+    momentum = [
+        v - x * v + tf.cast(rate, v.dtype) * g + tf.cast(scale, v.dtype) * n
+        for v, x, g, n in zip(momentum, _for_each(thermostat, parts), gradients, noise)
+    ]
+    return [p + v for p, v in zip(parts, momentum)], momentum, adapt(thermostat, momentum, 1.0)
+
+
+def _ornstein_uhlenbeck(v, x, noise, diffusion):
+    """dv = −ξv dt + √(2aη) dW over one unit of time, exactly; `diffusion` is aη."""
+    decay = tf.exp(-x)
+    # (1 − exp(−2ξ))/ξ, by its series near 0, where the quotient cancels
+    small = tf.abs(x) < 0.01
+    safe = tf.where(small, tf.ones_like(x), x)
+    quotient = tf.where(small, 2.0 - 2.0 * x + (4.0 / 3.0) * x * x, (1.0 - decay * decay) / safe)
+    return decay * v + tf.sqrt(diffusion * quotient) * noise
+
+
+def _for_each(thermostat, parts):
+    """One ξ for each part; a scalar thermostat serves all."""
+    if len(thermostat) == len(parts):
+        return thermostat
+    return [tf.cast(thermostat[0], part.dtype) for part in parts]

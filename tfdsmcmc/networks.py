@@ -1,0 +1,200 @@
+"""Markov chains of stochastic layers.
+
+    generative     p(x, z; θ) = p(z_L) Π_l p(z_l given z_{l+1}) p(x given z_1)
+    recognition    q(z given x; φ) = q(z_1 given x) Π_l q(z_{l+1} given z_l)
+
+Everywhere `z` is a list, nearest to the data first: [z_1, …, z_L].
+"""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.layers import StochasticLayer
+
+
+def evaluated_at(variables, values):
+    """A context in which Keras variables read as the given tensors; the variables themselves stay as they are."""
+    return keras.StatelessScope(state_mapping=list(zip(variables, values)))
+
+
+class _Chain(keras.layers.Layer):
+    """A list of stochastic layers, each the parent of the next."""
+
+    def __init__(self, layers, name=None, **kwargs):
+        layers = list(layers) if isinstance(layers, (list, tuple)) else layers
+        if not isinstance(layers, list) or not layers or not all(isinstance(la, StochasticLayer) for la in layers):
+            raise ValueError(
+                f"{type(self).__name__} takes a list of one stochastic layer or more. Received: layers={layers!r}"
+            )
+        if len({id(layer) for layer in layers}) < len(layers):
+            raise ValueError(f"Each layer may stand in a network once. Received: layers={layers!r}")
+        super().__init__(name=name, **kwargs)
+        self.layers = layers
+
+    @property
+    def named_weights(self):
+        """Pairs (name, variable) of the trainable weights; a name is "layer/weight", as priors match them."""
+        return [(f"{layer.name}/{v.name}", v) for layer in self.layers for v in layer.trainable_variables]
+
+    def get_config(self):
+        layers = [keras.saving.serialize_keras_object(layer) for layer in self.layers]
+        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype_policy.name, "layers": layers}
+
+    @classmethod
+    def from_config(cls, config):
+        layers = [keras.saving.deserialize_keras_object(layer) for layer in config["layers"]]
+        return cls(**{**config, "layers": layers})
+
+    def _build_chain(self, parent_units):
+        for layer in self.layers:
+            if not layer.built:
+                layer.build((None, parent_units))
+            elif layer.parent_units != parent_units:
+                raise ValueError(
+                    f"Layer {layer.name!r} follows a layer of {parent_units} units but was built for another width. "
+                    f"Received: parents of width {layer.parent_units}"
+                )
+            parent_units = layer.units
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class GenerativeNetwork(_Chain):
+    """A directed model p(x, z), top layer first, data layer last.
+
+    Args:
+      layers: list of stochastic layers; the first has no parents.
+      **kwargs: of `keras.layers.Layer`.
+
+    Attributes:
+      units: the width of the data.
+      latent_units: widths of the latent layers, nearest to the data first.
+
+    Raises:
+      ValueError: if `layers` is no list of stochastic layers, or their sizes do not meet.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> generative = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.SBN(3), ds.layers.SBN(5)])
+    >>> x, z = generative.sample(7, seed=0)
+    >>> [part.shape[-1] for part in z]
+    [3, 2]
+    >>> generative.log_joint(x, z).shape
+    TensorShape([7])
+    """
+
+    def __init__(self, layers, **kwargs):
+        super().__init__(layers, **kwargs)
+        self._build_chain(0)
+        self.built = True
+
+    @property
+    def units(self):
+        return self.layers[-1].units
+
+    @property
+    def latent_units(self):
+        return [layer.units for layer in reversed(self.layers[:-1])]
+
+    @property
+    def binary_data(self):
+        """Whether the data layer takes zeros and ones only."""
+        return self.layers[-1].binary
+
+    def log_joint(self, x, z):
+        """log p(x, z; θ).
+
+        Args:
+          x: (…, units).
+          z: list of tensors (…, H_l), nearest to the data first; leading axes broadcast.
+
+        Returns:
+          Tensor of the broadcast batch shape, in nats.
+
+        Raises:
+          ValueError: if the number of latent layers or a width does not fit.
+        """
+        values = [tf.convert_to_tensor(part) for part in (x, *z)]
+        widths = [self.units, *self.latent_units]
+        if [value.shape[-1] for value in values] != widths:
+            received = [tuple(value.shape) for value in values]
+            raise ValueError(f"x and z must have the widths {widths}. Received: shapes {received}")
+        parents = [*values[1:], tf.zeros([0])]
+        layers = reversed(self.layers)
+        terms = [layer.log_prob(value, above) for layer, value, above in zip(layers, values, parents)]
+        return sum(terms[1:], terms[0])
+
+    def sample(self, num_samples, seed):
+        """Ancestral samples.
+
+        Args:
+          num_samples: number of samples, an integer or a scalar tensor.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          (x, z): x of shape (num_samples, units), z a list of (num_samples, H_l), nearest to the data first.
+        """
+        seeds = tf.unstack(random.split(seed, len(self.layers)))
+        top, *below = self.layers
+        values = [top.sample(tf.zeros([0]), seeds[0], [num_samples])]
+        for layer, layer_seed in zip(below, seeds[1:]):
+            values.append(layer.sample(values[-1], layer_seed))
+        x, *z = reversed(values)
+        return x, z
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class RecognitionNetwork(_Chain):
+    """A proposal q(z given x), the layer nearest to the data first, top layer last.
+
+    It is built when it first sees data, or when a model joins it with a generative network.
+
+    Args:
+      layers: list of stochastic layers.
+      **kwargs: of `keras.layers.Layer`.
+
+    Raises:
+      ValueError: if `layers` is no list of stochastic layers, or their sizes do not meet.
+    """
+
+    @property
+    def latent_units(self):
+        return [layer.units for layer in self.layers]
+
+    def build(self, input_shape):
+        self._build_chain(int(input_shape[-1]))
+        self.built = True
+
+    def sample(self, x, num_samples, seed):
+        """Draws z from q(z given x).
+
+        Args:
+          x: (B, D).
+          num_samples: K.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          List of tensors (K, B, H_l), nearest to the data first.
+        """
+        x = self._data(x)
+        seeds = tf.unstack(random.split(seed, len(self.layers)))
+        # the first layer's logits are computed once for all samples
+        z = [self.layers[0].sample(x, seeds[0], [num_samples])]
+        for layer, layer_seed in zip(self.layers[1:], seeds[1:]):
+            z.append(layer.sample(z[-1], layer_seed))
+        return z
+
+    def log_prob(self, z, x):
+        """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D)."""
+        parents = [self._data(x), *z[:-1]]
+        terms = [layer.log_prob(value, above) for layer, value, above in zip(self.layers, z, parents)]
+        return sum(terms[1:], terms[0])
+
+    def _data(self, x):
+        x = tf.convert_to_tensor(x)
+        if not self.built:
+            self.build(tuple(x.shape))
+        return x

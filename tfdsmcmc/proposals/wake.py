@@ -1,0 +1,57 @@
+"""The wake-phase objective: the inclusive divergence KL(p(z given x) ‖ q(z given x)).
+
+    −∇_φ KL = E[∇_φ log q(z given x; φ) given x] ≈ Σ_k w̃_k ∇_φ log q(z_k given x; φ)
+
+with the draws and weights of NAIS. It fits q to cover the posterior, as an importance sampler should.
+
+Sources: Du, Zhu and Zhang, IEEE Transactions on Neural Networks and Learning Systems 29 (2018), section IV;
+Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, section 2.3 (the wake-phase q update).
+"""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class Wake:
+    """Fits the recognition network to the weighted draws.
+
+    Args:
+      optimizer: Keras optimizer of φ, or its name.
+      redraw: False to use the draws of the last θ-update of the minibatch (as the paper does); True to draw again
+        with the moved θ before each φ-update.
+
+    Example:
+
+    >>> import keras, tfdsmcmc as ds
+    >>> proposal = ds.proposals.Wake(keras.optimizers.Adam(3e-4))
+    """
+
+    def __init__(self, optimizer="adam", redraw=False):
+        if not isinstance(redraw, bool):
+            raise ValueError(f"redraw must be True or False. Received: redraw={redraw!r}")
+        self.optimizer = keras.optimizers.get(optimizer)
+        self.redraw = redraw
+
+    def surrogate(self, generative, recognition, x, latents, seed):
+        """mean_B Σ_k w̃_k log q(z_k given x; φ), a scalar to ascend; draws and weights are constants.
+
+        Args:
+          generative: not used; other objectives need it.
+          recognition: `RecognitionNetwork`.
+          x: (B, D).
+          latents: `WeightedLatents` of x.
+          seed: not used; other objectives draw.
+        """
+        weights = tf.stop_gradient(tf.nn.softmax(latents.log_weights, axis=0))
+        z = [tf.stop_gradient(part) for part in latents.z]
+        return tf.reduce_mean(tf.reduce_sum(weights * recognition.log_prob(z, x), 0))
+
+    def get_config(self):
+        return {"optimizer": keras.optimizers.serialize(self.optimizer), "redraw": self.redraw}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(keras.optimizers.deserialize(config["optimizer"]), config["redraw"])

@@ -1,0 +1,175 @@
+"""The one place for randomness: stateless seeds, and draws that are fast under XLA.
+
+A seed is an int32 tensor of shape (2,). `as_seed` makes one from an integer, `split` and `fold` make new
+ones with Philox; a seed is used once. The draws come from Threefry-2x32 with 20 rounds, written in uint32
+tensor operations: XLA fuses them into one loop, on a CPU many times faster than its stock generators, and the
+bits are the same jitted, unjitted, exported and on every device.
+
+    bits      (y₀, y₁) = Threefry(key = seed, counter = (i, 0)),  i = 0, 1, …
+    uniform   u = k / 2²³,  k = the top 23 bits                          (float64: 52 bits of both words)
+    normal    x = √2 erf⁻¹(2u' − 1),  u' = (k + ½) / 2²³                  (so |x| < 5.3: float32 has no more)
+    Bernoulli 1[u < σ(logit)]
+
+Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.2
+(Threefry) and its published known-answer vectors.
+"""
+
+from __future__ import annotations
+
+import math
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+
+
+def as_seed(seed) -> tf.Tensor:
+    """Returns `seed` as a stateless seed, an int32 tensor of shape (2,).
+
+    Args:
+      seed: an integer in [0, 2⁶⁴); an integer tensor or array of shape (2,); or a `keras.random.SeedGenerator`,
+        which is advanced.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    if isinstance(seed, keras.random.SeedGenerator):
+        return tf.cast(tf.convert_to_tensor(seed.next()), tf.int32)
+    if isinstance(seed, (bool, np.bool_)):
+        raise ValueError(f"A seed is an integer or an integer tensor of shape (2,). Received: seed={seed!r}")
+    if isinstance(seed, (int, np.integer)):
+        if not 0 <= int(seed) < 2**64:
+            raise ValueError(f"An integer seed lies in [0, 2**64). Received: seed={seed!r}")
+        words = np.array([int(seed) & 0xFFFFFFFF, int(seed) >> 32], np.uint32)
+        return tf.constant(words.view(np.int32))
+    try:
+        tensor = tf.convert_to_tensor(seed)
+    except (TypeError, ValueError):
+        tensor = None
+    if tensor is None or not tensor.dtype.is_integer or not tensor.shape.is_compatible_with([2]):
+        raise ValueError(f"A seed is an integer or an integer tensor of shape (2,). Received: seed={seed!r}")
+    return tf.cast(tensor, tf.int32)
+
+
+def split(seed, n: int = 2) -> tf.Tensor:
+    """Returns `n` new independent seeds, int32 of shape (n, 2). The old one is used up."""
+    return tf.random.experimental.stateless_split(as_seed(seed), n, alg="philox")
+
+
+def fold(seed, data) -> tf.Tensor:
+    """Returns the seed that belongs to `data`, an integer (a step, a layer's place), under `seed`."""
+    return tf.random.experimental.stateless_fold_in(as_seed(seed), data, alg="philox")
+
+
+def threefry_2x32(key, counter):
+    """The Threefry-2x32 block function of 20 rounds.
+
+    Args:
+      key: two uint32 tensors.
+      counter: two uint32 tensors that broadcast with the key.
+
+    Returns:
+      Two uint32 tensors.
+    """
+    key0, key1 = key
+    keys = (key0, key1, _xor(_xor(key0, key1), _PARITY))
+    x0, x1 = counter[0] + key0, counter[1] + key1
+    for group in range(5):
+        for rotation in _ROTATIONS[group % 2]:
+            x0 += x1
+            x1 = _xor(_rotate_left(x1, rotation), x0)
+        x0 += keys[(group + 1) % 3]
+        x1 += keys[(group + 2) % 3] + np.uint32(group + 1)
+    return x0, x1
+
+
+def bits(shape, seed) -> tf.Tensor:
+    """Independent uniform random words, uint32 of shape `shape`."""
+    size, shape = _size(shape)
+    x0, x1 = _words((size + 1) // 2, seed)
+    return tf.reshape(tf.concat([x0, x1], 0)[:size], shape)
+
+
+def uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
+    """Uniform draws from [0, 1), float32 (a grid of 2²³ points) or float64 (2⁵²)."""
+    dtype = tf.as_dtype(dtype)
+    if dtype == tf.float64:
+        return tf.cast(_bits52(shape, seed), dtype) * 2.0**-52
+    mantissa = _or(_right(bits(shape, seed), 9), np.uint32(0x3F800000))
+    return tf.cast(tf.bitcast(mantissa, tf.float32) - 1.0, dtype)
+
+
+def normal(shape, seed, dtype=tf.float32) -> tf.Tensor:
+    """Standard normal draws of shape `shape`."""
+    dtype = tf.as_dtype(dtype)
+    if dtype == tf.float64:
+        centred = (tf.cast(_bits52(shape, seed), dtype) + 0.5) * 2.0**-51 - 1.0
+    else:
+        # 2u' − 1 from the middle of the cell: every step is exact in float32, so the compiler may reorder them,
+        # and the result is symmetric and never ±1
+        cell = tf.cast(tf.cast(_right(bits(shape, seed), 9), tf.int32), tf.float32)
+        centred = (cell + 0.5) * 2.0**-22 - 1.0
+    return tf.cast(math.sqrt(2.0) * tf.math.erfinv(centred), dtype)
+
+
+def bernoulli(logits, seed, sample_shape=()) -> tf.Tensor:
+    """Draws from Bernoulli(σ(logits)): 0 or 1 in the type of `logits`, shape sample_shape + logits.shape."""
+    logits = tf.convert_to_tensor(logits)
+    shape = tf.concat([tf.cast(sample_shape, tf.int32), tf.shape(logits)], 0)
+    return tf.cast(uniform(shape, seed) < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
+
+
+def integers(shape, maxval, seed) -> tf.Tensor:
+    """Uniform draws from {0, …, maxval − 1}, int32; the bias of a value is at most maxval / 2³²."""
+    product = tf.cast(bits(shape, seed), tf.uint64) * tf.cast(maxval, tf.uint64)
+    return tf.cast(_right(product, 32), tf.int32)
+
+
+def permutation(n: int, seed) -> tf.Tensor:
+    """A uniformly random order of 0, …, n − 1, int32 of shape (n,)."""
+    return tf.argsort(_bits52([n], seed), stable=True)
+
+
+def _words(pairs, seed):
+    key = tf.unstack(tf.bitcast(as_seed(seed), tf.uint32))
+    # tf.range has no uint32 kernel
+    return threefry_2x32(key, (tf.bitcast(tf.range(pairs), tf.uint32), np.uint32(0)))
+
+
+def _bits52(shape, seed):
+    size, shape = _size(shape)
+    x0, x1 = _words(size, seed)
+    high, low = (tf.cast(_right(word, 6), tf.int64) for word in (x0, x1))
+    return tf.reshape(_or(_left(high, 26), low), shape)
+
+
+def _size(shape):
+    """The number of elements, as an integer where it is known, and the shape."""
+    static = tf.get_static_value(tf.convert_to_tensor(shape, tf.int32))
+    if static is None:
+        return tf.reduce_prod(shape), shape
+    return int(np.prod(static)), static
+
+
+def _rotate_left(x, distance: int):
+    return _or(_left(x, distance), _right(x, 32 - distance))
+
+
+# the operators << and >> do not work on tensors in a graph
+_xor, _or = tf.bitwise.bitwise_xor, tf.bitwise.bitwise_or
+
+
+def _left(x, distance: int):
+    return tf.bitwise.left_shift(x, tf.constant(distance, x.dtype))
+
+
+def _right(x, distance: int):
+    return tf.bitwise.right_shift(x, tf.constant(distance, x.dtype))
+
+
+def _sigmoid(logits):
+    # one exponential that cannot overflow to a nan; on a CPU faster than XLA's own
+    return 1.0 / (1.0 + tf.exp(-logits))

@@ -1,0 +1,1 @@
+"""How a model learns: one doubly stochastic step, the compiled loop over many, and the rows that feed it."""

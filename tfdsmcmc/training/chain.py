@@ -1,0 +1,115 @@
+"""The state of a run besides the weights: kernel results, counts, and the compiled loop that advances it."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.training.step import Method, StepMetrics, doubly_stochastic_step
+
+_KERNEL, _STEP = range(2)  # streams of the run's seed
+
+
+class Chain:
+    """A Markov chain over θ, with φ learning beside it.
+
+    θ and φ live in the layers' variables; the kernel results and the counts live here. All of them change only in
+    `advance`, which runs many steps as one XLA program.
+
+    Args:
+      method: `Method`.
+      seed: stateless seed of the run.
+      jit_compile: whether `advance` is compiled with XLA.
+
+    Attributes:
+      steps: int64 variable, the minibatches learnt from so far.
+      epochs: int64 variable, the epochs completed.
+      num_rows: float variable, N; 0 before the first run.
+    """
+
+    def __init__(self, method: Method, seed, jit_compile):
+        self.method = method
+        self.seed = seed
+        self.steps = tf.Variable(np.int64(0), trainable=False, name="steps")
+        self.epochs = tf.Variable(np.int64(0), trainable=False, name="epochs")
+        self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
+        method.proposal.optimizer.build(method.recognition.trainable_variables)
+        self._structure = self._bootstrap(1.0)
+        self._results = [tf.Variable(part, trainable=False) for part in tf.nest.flatten(self._structure)]
+        self._advance = tf.function(self._run, jit_compile=jit_compile, autograph=False)
+
+    @property
+    def kernel_results(self):
+        """The kernel's results at the present state."""
+        return tf.nest.pack_sequence_as(self._structure, [tf.convert_to_tensor(v) for v in self._results])
+
+    @property
+    def state(self):
+        """Named variables that a saved run needs besides the networks' weights and the optimizer."""
+        results = {f"kernel_results_{i}": variable for i, variable in enumerate(self._results)}
+        return {"steps": self.steps, "epochs": self.epochs, "num_rows": self.num_rows, **results}
+
+    def begin(self, num_rows):
+        """Sets N; before its first step the kernel draws its momentum."""
+        self.num_rows.assign(float(num_rows))
+        if int(self.kernel_results.step) == 0:
+            for variable, part in zip(self._results, tf.nest.flatten(self._bootstrap(float(num_rows)))):
+                variable.assign(part)
+
+    def advance(self, data, index, count) -> StepMetrics:
+        """Runs `count` steps on minibatches data[index[0]], data[index[1]], …
+
+        Args:
+          data: (n, D).
+          index: int32 (S, B).
+          count: at most S.
+
+        Returns:
+          `StepMetrics`, means over the steps.
+        """
+        return self._advance(data, index, tf.constant(count))
+
+    def _bootstrap(self, num_rows):
+        method = self.method
+        kernel = method.kernel.copy(temperature=method.kernel.temperature / num_rows)
+        theta = [tf.convert_to_tensor(v) for v in method.generative.trainable_variables]
+        return kernel.bootstrap_results(theta, seed=random.fold(self.seed, _KERNEL))
+
+    def _run(self, data, index, count):
+        variables = self.method.generative.trainable_variables
+        stream = random.fold(self.seed, _STEP)
+        first = tf.convert_to_tensor(self.steps)
+        num_rows = tf.convert_to_tensor(self.num_rows)
+
+        def body(i, theta, results, totals):
+            seed = random.fold(stream, first + tf.cast(i, tf.int64))
+            x = tf.gather(data, index[i])
+            theta, results, metrics = doubly_stochastic_step(self.method, theta, results, x, num_rows, seed)
+            return i + 1, theta, results, StepMetrics(*(a + b for a, b in zip(totals, metrics)))
+
+        start = (
+            tf.constant(0),
+            [tf.convert_to_tensor(v) for v in variables],
+            self.kernel_results,
+            StepMetrics(*[tf.zeros([])] * len(StepMetrics._fields)),
+        )
+        _, theta, results, totals = tf.while_loop(lambda i, *_: i < count, body, start)
+        for variable, value in zip(variables, theta):
+            variable.assign(value)
+        for variable, value in zip(self._results, tf.nest.flatten(results)):
+            variable.assign(value)
+        self.steps.assign_add(tf.cast(count, tf.int64))
+        return StepMetrics(*(total / tf.cast(count, total.dtype) for total in totals))
+
+
+class EpochCounter(keras.callbacks.Callback):
+    """Counts completed epochs in the chain, before any other callback sees the end of the epoch."""
+
+    def __init__(self, chain):
+        super().__init__()
+        self.chain = chain
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.chain.epochs.assign_add(1)

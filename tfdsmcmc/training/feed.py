@@ -1,0 +1,102 @@
+"""The rows that a run reads, in blocks of several minibatches.
+
+A feed has a `dataset` for Keras to iterate, one element a minibatch, and turns the elements of a block into
+(data, index, count): minibatch i < count of the block is data[index[i]]. Every block of a run has the same shapes, so
+that nothing is compiled twice.
+
+Rows of an array are read in an order that depends on the seed and on the number of steps taken before the epoch, and
+on nothing else: a resumed run reads what an uninterrupted one would. The last minibatch of an epoch is filled up with
+the first rows of the epoch's order, so each has B rows, as the scale of the gradient noise assumes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+
+
+class ArrayFeed:
+    """Minibatches of an array that stays on the device.
+
+    Args:
+      rows: array (n, D).
+      batch_size: B; at most n rows are taken.
+      steps_per_execution: S, minibatches in a block.
+      seed: stateless seed of the order.
+      shuffle: whether each epoch has a new order.
+      steps: minibatches an epoch; by default ⌈n/B⌉.
+    """
+
+    def __init__(self, rows, batch_size, steps_per_execution, seed, shuffle=True, steps=None):
+        self.num_rows = len(rows)
+        self.steps = steps or -(-len(rows) // batch_size)
+        self.dataset = tf.data.Dataset.range(self.steps)
+        self._data = tf.convert_to_tensor(rows)
+        self._batch_size = min(batch_size, len(rows))
+        self._block = steps_per_execution
+        self._seed = seed
+        self._shuffle = shuffle
+        self._index = None
+
+    def blocks(self, numbers, steps_taken):
+        """Yields the one block (data, index, count) of minibatches `numbers`; number 0 begins a new epoch."""
+        if numbers[0] == 0:
+            self._index = self._epoch(steps_taken)
+        index = np.zeros((self._block, self._batch_size), np.int32)
+        index[: len(numbers)] = self._index[numbers]
+        yield self._data, index, len(numbers)
+
+    def _epoch(self, steps_taken):
+        n = self.num_rows
+        order = random.permutation(n, random.fold(self._seed, steps_taken)).numpy() if self._shuffle else np.arange(n)
+        return np.resize(order.astype(np.int32), (self.steps, self._batch_size))
+
+
+class DatasetFeed:
+    """Minibatches of a `tf.data.Dataset` of batches (B, D).
+
+    Args:
+      dataset: its elements are arrays (B, D), or tuples of one.
+      units: D.
+      binary: whether entries must be 0 or 1.
+      steps_per_execution: S.
+      num_rows: N; by default the rows are counted in one pass.
+
+    Raises:
+      ValueError: for elements of another kind, or an infinite dataset without `num_rows`.
+    """
+
+    steps = None
+
+    def __init__(self, dataset, units, binary, steps_per_execution, num_rows=None):
+        spec = dataset.element_spec
+        if isinstance(spec, tuple) and len(spec) == 1:
+            dataset, spec = dataset.map(lambda x: x), spec[0]
+        if not isinstance(spec, tf.TensorSpec) or spec.shape.rank != 2:
+            raise ValueError(f"A dataset yields batches of shape (rows, {units}). Received: {dataset.element_spec}")
+        if num_rows is None:
+            if int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
+                raise ValueError("An infinite dataset needs fit(num_rows=…). Received: num_rows=None")
+            num_rows = int(dataset.reduce(np.int64(0), lambda n, x: n + tf.shape(x, tf.int64)[0]))
+        self.num_rows = checks.positive_integer("num_rows", num_rows)
+        self.dataset = dataset
+        self._units, self._binary, self._block = units, binary, steps_per_execution
+        for first in dataset.take(1):
+            self._rows(first)
+
+    def blocks(self, batches, steps_taken):
+        """Yields (data, index, count), one block for each run of batches of one size."""
+        del steps_taken
+        batches = [self._rows(batch) for batch in batches]
+        while batches:
+            size = len(batches[0])
+            count = next((i for i, batch in enumerate(batches) if len(batch) != size), len(batches))
+            data = np.zeros((self._block * size, self._units), batches[0].dtype)
+            data[: count * size] = np.concatenate(batches[:count])
+            yield data, np.arange(len(data), dtype=np.int32).reshape(self._block, size), count
+            batches = batches[count:]
+
+    def _rows(self, batch):
+        return checks.rows("x", batch, self._units, self._binary)

@@ -1,0 +1,57 @@
+"""Protocols and named tuples that cross rooms.
+
+Shapes: data B, samples K, chains C lead; units last. `z` is a list of tensors (…, H), nearest to the data first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import tensorflow as tf
+
+
+class WeightedLatents(NamedTuple):
+    """Draws of the latent variables given the data, with their importance weights.
+
+    Attributes:
+      z: list of tensors (K, B, H_l), nearest to the data first.
+      log_weights: (K, B), log p(x, z) − log q(z given x) for importance samples; zeros for exact draws.
+    """
+
+    z: list[tf.Tensor]
+    log_weights: tf.Tensor
+
+
+class Latents(Protocol):
+    """How z is drawn given x, and with which weights."""
+
+    num_samples: int
+
+    def draw(self, generative, recognition, x, seed, carry=None) -> tuple[WeightedLatents, Any]:
+        """Returns the draws and the carry that the next call takes (a Markov chain over z, or None)."""
+
+
+class Proposal(Protocol):
+    """How the recognition network learns."""
+
+    optimizer: Any
+    redraw: bool
+
+    def surrogate(self, generative, recognition, x, latents: WeightedLatents, seed) -> tf.Tensor:
+        """Returns a scalar whose gradient in φ, with draws and weights held fixed, is the ascent direction."""
+
+
+class Kernel(Protocol):
+    """How the weights θ move: a `tfp.mcmc.TransitionKernel` that can hand on what the gradient drew."""
+
+    learning_rate: Any
+    temperature: Any
+
+    def bootstrap_results(self, init_state, seed=None):
+        """Returns the results that belong to an initial state."""
+
+    def integrate(self, gradient_fn, state, previous_kernel_results, seed):
+        """One step with `gradient_fn(*state_parts, seed=seed) → (gradients, aux)`.
+
+        Returns (state, kernel_results, aux).
+        """
