@@ -32,7 +32,7 @@ class ArrayFeed:
     def __init__(self, rows, batch_size, steps_per_execution, seed, shuffle=True, steps=None):
         self.num_rows = len(rows)
         self.steps = steps or -(-len(rows) // batch_size)
-        self.dataset = tf.data.Dataset.range(self.steps)
+        self.dataset = _numbers(self.steps)
         self._data = tf.convert_to_tensor(rows)
         self._batch_size = min(batch_size, len(rows))
         self._block = steps_per_execution
@@ -100,3 +100,11 @@ class DatasetFeed:
 
     def _rows(self, batch):
         return checks.rows("x", batch, self._units, self._binary)
+
+
+def _numbers(count):
+    """0, …, count − 1 as a dataset without tf.data's autotuner, whose thread can hold up the end of an epoch."""
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_optimization.apply_default_optimizations = False
+    return tf.data.Dataset.range(count).with_options(options)
