@@ -1,6 +1,6 @@
 """Bayesian learning of deep generative models by doubly stochastic MCMC."""
 
-from tfdsmcmc import distributions, latents, layers, likelihood, mcmc, proposals, random
+from tfdsmcmc import distributions, latents, layers, likelihood, mcmc, posterior, proposals, random
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
@@ -17,6 +17,7 @@ __all__ = [
     "layers",
     "likelihood",
     "mcmc",
+    "posterior",
     "proposals",
     "random",
 ]

@@ -13,7 +13,7 @@ from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.proposals import Wake
 from tfdsmcmc.training.chain import Chain, EpochCounter
-from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed
+from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
 from tfdsmcmc.training.step import Method, StepMetrics
 
 _CHAIN, _ORDER = range(2)  # streams of the model's seed
@@ -63,6 +63,7 @@ class DeepGenerativeModel(keras.Model):
             self.prior.for_weight(name)
         self.seed = seed
         self.chain = None
+        self.validates = False  # whether the present fit has validation data
         self._feed = None
         self.built = True
 
@@ -172,15 +173,15 @@ class DeepGenerativeModel(keras.Model):
         batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
         if steps_per_epoch is not None:
             steps_per_epoch = checks.positive_integer("steps_per_epoch", steps_per_epoch)
-        if not _is_dataset(x):
+        if not is_dataset(x):
             x = self._rows("x", x)
             if validation_split and validation_data is None:
-                x, validation_data = _split_last(x, validation_split)
+                x, validation_data = split_last(x, validation_split)
         if isinstance(validation_data, tuple) and len(validation_data) == 1:
             validation_data = validation_data[0]
         if validation_data is not None:
-            validation_data = self._rows("validation_data", _in_memory(validation_data))
-        if _is_dataset(x):
+            validation_data = self._rows("validation_data", in_memory(validation_data))
+        if is_dataset(x):
             if steps_per_epoch is not None or validation_split:
                 raise ValueError(
                     "steps_per_epoch and validation_split are for arrays; use dataset.take. "
@@ -194,6 +195,7 @@ class DeepGenerativeModel(keras.Model):
 
         self._feed = feed
         self.train_function = None
+        self.validates = validation_data is not None
         self.chain.begin(feed.num_rows if num_rows is None else checks.positive_integer("num_rows", num_rows))
         if not isinstance(callbacks, keras.callbacks.CallbackList):
             callbacks = [EpochCounter(self.chain), *(callbacks or [])]
@@ -212,6 +214,23 @@ class DeepGenerativeModel(keras.Model):
         finally:
             self._feed = None
 
+    def refit_recognition(self, x, epochs, batch_size=100, verbose=0):
+        """Fits φ at fixed θ with a fresh optimizer of the compiled kind; the chain does not move.
+
+        Args:
+          x: array (n, D).
+          epochs: passes over it.
+          batch_size: B.
+          verbose: as in Keras.
+        """
+        self._assert_compiled("refit_recognition")
+        proposal = self._settings["proposal"]
+        fresh = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
+        twin = DeepGenerativeModel(self.generative, self.recognition, self.prior, seed=self.seed + 1)
+        steps = max(1, self._settings["proposal_steps"])
+        twin.compile(**{**self._settings, "proposal": fresh, "kernel_steps": 0, "proposal_steps": steps})
+        return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
+
     def make_train_function(self, force=False):
         """The function that Keras calls with an iterator: it advances the chain by up to steps_per_execution."""
         if self.train_function is not None and not force:
@@ -219,7 +238,7 @@ class DeepGenerativeModel(keras.Model):
         feed, chain, means = self._feed, self.chain, self._means
 
         def train(iterator):
-            elements = _take(iterator, self.steps_per_execution)
+            elements = take(iterator, self.steps_per_execution)
             for data, index, count in feed.blocks(elements, int(chain.steps)):
                 for mean, value in zip(means, chain.advance(data, index, count)):
                     mean.update_state(value, sample_weight=count)
@@ -267,7 +286,7 @@ class DeepGenerativeModel(keras.Model):
             callbacks = keras.callbacks.CallbackList(callbacks, model=self)
         callbacks.on_test_begin()
         mean = likelihood.importance_sampling(
-            self, _in_memory(x), num_samples, seed, batch_size=batch_size or 100, warn=not inside_fit
+            self, in_memory(x), num_samples, seed, batch_size=batch_size or 100, warn=not inside_fit
         ).mean()
         logs = {"log_likelihood": float(mean), "effective_sample_size": mean.effective_sample_size}
         callbacks.on_test_end(logs)
@@ -370,33 +389,3 @@ def _check_networks(generative, recognition):
 def _check_has(name, value, method):
     if isinstance(value, type) or not callable(getattr(value, method, None)):
         raise ValueError(f"{name} must be an object with a method {method}. Received: {name}={value!r}")
-
-
-def _is_dataset(x):
-    return isinstance(x, tf.data.Dataset)
-
-
-def _in_memory(x):
-    """A dataset of batches as one array; anything else as it is."""
-    if not _is_dataset(x):
-        return x
-    batches = [element[0] if isinstance(element, tuple) else element for element in x]
-    return np.concatenate([np.asarray(batch) for batch in batches]) if batches else np.zeros((0, 0))
-
-
-def _split_last(x, fraction):
-    held_out = int(len(x) * fraction)
-    if not 0 < held_out < len(x):
-        raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction}")
-    return x[:-held_out], x[-held_out:]
-
-
-def _take(iterator, most):
-    """Up to `most` elements; raises what the iterator raises where there is not even one."""
-    elements = [next(iterator).numpy()]
-    try:
-        while len(elements) < most:
-            elements.append(next(iterator).numpy())
-    except StopIteration:
-        pass
-    return elements

@@ -102,6 +102,38 @@ class DatasetFeed:
         return checks.rows("x", batch, self._units, self._binary)
 
 
+def is_dataset(x):
+    """Whether x is a `tf.data.Dataset`."""
+    return isinstance(x, tf.data.Dataset)
+
+
+def in_memory(x):
+    """A dataset of batches as one array; anything else as it is."""
+    if not is_dataset(x):
+        return x
+    batches = [element[0] if isinstance(element, tuple) else element for element in x]
+    return np.concatenate([np.asarray(batch) for batch in batches]) if batches else np.zeros((0, 0))
+
+
+def split_last(x, fraction):
+    """(x without its last rows, the last `fraction` of the rows)."""
+    held_out = int(len(x) * fraction)
+    if not 0 < held_out < len(x):
+        raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction}")
+    return x[:-held_out], x[-held_out:]
+
+
+def take(iterator, most):
+    """Up to `most` elements; raises what the iterator raises where there is not even one."""
+    elements = [next(iterator).numpy()]
+    try:
+        while len(elements) < most:
+            elements.append(next(iterator).numpy())
+    except StopIteration:
+        pass
+    return elements
+
+
 def _numbers(count):
     """0, …, count − 1 as a dataset without tf.data's autotuner, whose thread can hold up the end of an epoch."""
     options = tf.data.Options()

@@ -1,0 +1,116 @@
+"""The callback that collects posterior samples.
+
+Whether an epoch ends with a sample depends on the recorded validation values alone. They are kept beside the samples,
+by the number of steps; a resumed run forgets what lies after its own step and decides as an uninterrupted one would.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import keras
+import numpy as np
+
+from tfdsmcmc import checks
+from tfdsmcmc.posterior import store
+
+
+class Collector(keras.callbacks.Callback):
+    """Writes samples of θ and φ to disk once the chain has settled. The live chain is only read.
+
+    Args:
+      path: folder for the samples; made if missing.
+      num_samples: samples to collect.
+      patience: collecting starts when the validation log-likelihood has not risen for this many epochs.
+      burn_in: collecting starts after this many epochs of the chain instead, whatever the validation.
+      every: epochs from one sample to the next.
+      stop: whether training stops with the last sample.
+      overwrite: whether a new run may delete the samples of another one in the folder.
+
+    Raises:
+      ValueError: for counts out of range; when training starts, for a folder that holds another run's samples, or
+        without validation data where they decide.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> collector = ds.posterior.Collector("runs/digits", num_samples=50, patience=10)
+    """
+
+    def __init__(self, path, num_samples=50, patience=10, burn_in=None, every=1, stop=True, overwrite=False):
+        super().__init__()
+        self.path = pathlib.Path(path)
+        self.num_samples = checks.positive_integer("num_samples", num_samples)
+        self.patience = checks.positive_integer("patience", patience)
+        self.burn_in = None if burn_in is None else checks.nonnegative_integer("burn_in", burn_in)
+        self.every = checks.positive_integer("every", every)
+        self.stop = stop
+        self.overwrite = overwrite
+        self._records = None
+
+    def on_train_begin(self, logs=None):
+        self._records = None
+        if self.path.exists() and not self.path.is_dir():
+            raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, a file")
+        if self.burn_in is None and not self.model.validates:
+            raise ValueError(
+                "The collector waits for the validation log-likelihood: give fit validation_data, or the collector "
+                "burn_in. Received: validation_data=None"
+            )
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if self._records is None:  # only now is the state of a resumed run in place
+            self._records = self._reconcile(int(self.model.chain.steps))
+            if self.stop and len(store.sample_paths(self.path)) >= self.num_samples:
+                self.model.stop_training = True
+
+    def on_epoch_end(self, epoch, logs=None):
+        step = int(self.model.chain.steps)
+        value = (logs or {}).get("val_log_likelihood")
+        self._records.append([step, int(self.model.chain.epochs), None if value is None else float(value)])
+        self.path.mkdir(parents=True, exist_ok=True)
+        count = len(store.sample_paths(self.path))
+        start = self._start()
+        if start is not None and (len(self._records) - 1 - start) % self.every == 0 and count < self.num_samples:
+            networks = (self.model.generative, self.model.recognition)
+            weights = ([variable.numpy() for variable in network.trainable_variables] for network in networks)
+            sample = store.Sample(*weights, step)
+            store.write_sample(self.path, sample)
+            count += 1
+            store.update_mean(self.path, sample, count)
+        store.write_json(self.path / "history.json", self._records)
+        if self.stop and count >= self.num_samples:
+            self.model.stop_training = True
+
+    def _start(self):
+        """The place in the records at which collecting began, or None."""
+        if self.burn_in is not None:
+            return next((i for i, (_, epochs, _) in enumerate(self._records) if epochs > self.burn_in), None)
+        best, since = -np.inf, 0
+        for i, (_, _, value) in enumerate(self._records):
+            if value is not None and value > best:
+                best, since = value, 0
+            else:
+                since += 1
+            if since >= self.patience:
+                return i
+        return None
+
+    def _reconcile(self, step):
+        """The records up to `step`; deletes what an interrupted run left after it."""
+        history = self.path / "history.json"
+        try:
+            records = json.loads(history.read_text()) if history.exists() else []
+        except json.JSONDecodeError as error:
+            raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
+        paths = store.sample_paths(self.path)
+        if step == 0 and (records or paths) and not self.overwrite:
+            raise ValueError(
+                "The folder holds the samples of another run; choose another one, or overwrite=True. "
+                f"Received: path={str(self.path)!r}"
+            )
+        for path in paths:
+            if store.step_of(path) > step:
+                path.unlink()
+        return [record for record in records if record[0] <= step]
