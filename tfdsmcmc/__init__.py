@@ -1,6 +1,18 @@
 """Bayesian learning of deep generative models by doubly stochastic MCMC."""
 
-from tfdsmcmc import distributions, latents, layers, likelihood, mcmc, posterior, proposals, random
+from tfdsmcmc import (
+    datasets,
+    distributions,
+    latents,
+    layers,
+    likelihood,
+    mcmc,
+    plots,
+    posterior,
+    proposals,
+    random,
+    serving,
+)
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
@@ -12,12 +24,15 @@ __all__ = [
     "GenerativeNetwork",
     "Prior",
     "RecognitionNetwork",
+    "datasets",
     "distributions",
     "latents",
     "layers",
     "likelihood",
     "mcmc",
+    "plots",
     "posterior",
     "proposals",
     "random",
+    "serving",
 ]

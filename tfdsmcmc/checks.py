@@ -27,7 +27,7 @@ def nonnegative_number(name: str, value):
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    if isinstance(value, bool) or not math.isfinite(number) or number < 0:
+    if isinstance(value, (bool, np.bool_, str, bytes)) or not math.isfinite(number) or number < 0:
         raise ValueError(f"{name} must be a finite number, at least 0. Received: {name}={value!r}")
     return value
 

@@ -17,7 +17,7 @@ from tfdsmcmc.layers import StochasticLayer
 
 def evaluated_at(variables, values):
     """A context in which Keras variables read as the given tensors; the variables themselves stay as they are."""
-    return keras.StatelessScope(state_mapping=list(zip(variables, values)))
+    return keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True)))
 
 
 class _Chain(keras.layers.Layer):
@@ -117,11 +117,7 @@ class GenerativeNetwork(_Chain):
         Raises:
           ValueError: if the number of latent layers or a width does not fit.
         """
-        values = [tf.convert_to_tensor(part) for part in (x, *z)]
-        widths = [self.units, *self.latent_units]
-        if [value.shape[-1] for value in values] != widths:
-            received = [tuple(value.shape) for value in values]
-            raise ValueError(f"x and z must have the widths {widths}. Received: shapes {received}")
+        values = _of_widths("x and z", [x, *z], [self.units, *self.latent_units])
         parents = [*values[1:], tf.zeros([0])]
         layers = reversed(self.layers)
         terms = [layer.log_prob(value, above) for layer, value, above in zip(layers, values, parents)]
@@ -188,7 +184,12 @@ class RecognitionNetwork(_Chain):
         return z
 
     def log_prob(self, z, x):
-        """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D)."""
+        """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D).
+
+        Raises:
+          ValueError: if the number of latent layers or a width does not fit.
+        """
+        z = _of_widths("z", z, self.latent_units)
         parents = [self._data(x), *z[:-1]]
         terms = [layer.log_prob(value, above) for layer, value, above in zip(self.layers, z, parents)]
         return sum(terms[1:], terms[0])
@@ -198,3 +199,11 @@ class RecognitionNetwork(_Chain):
         if not self.built:
             self.build(tuple(x.shape))
         return x
+
+
+def _of_widths(names, values, widths):
+    values = [tf.convert_to_tensor(value) for value in values]
+    shapes = [tuple(value.shape) for value in values]
+    if [shape[-1:] for shape in shapes] != [(width,) for width in widths]:
+        raise ValueError(f"{names} must have the widths {widths}. Received: shapes {shapes}")
+    return values

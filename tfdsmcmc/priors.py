@@ -108,12 +108,22 @@ def _to_config(value):
         return {"tfd": name, "parameters": {k: _to_config(v) for k, v in value.parameters.items()}}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, (list, tuple)):
+        return [_to_config(part) for part in value]
+    if isinstance(value, tf.DType):
+        return {"dtype": value.name}
     if isinstance(value, (np.ndarray, np.generic)) or tf.is_tensor(value) or isinstance(value, tf.Variable):
-        return np.asarray(value).tolist()
+        array = np.asarray(value)
+        return {"array": array.tolist(), "dtype": array.dtype.name}
     raise ValueError(f"A prior's parameters must be numbers or distributions to be saved. Received: {value!r}")
 
 
 def _from_config(config):
     if isinstance(config, dict) and "tfd" in config:
         return getattr(tfd, config["tfd"])(**{k: _from_config(v) for k, v in config["parameters"].items()})
+    if isinstance(config, dict):
+        dtype = tf.as_dtype(config["dtype"])
+        return tf.constant(config["array"], dtype) if "array" in config else dtype
+    if isinstance(config, list):
+        return [_from_config(part) for part in config]
     return config

@@ -8,7 +8,7 @@ bits are the same jitted, unjitted, exported and on every device.
     bits      (y₀, y₁) = Threefry(key = seed, counter = (i, 0)),  i = 0, 1, …
     uniform   u = k / 2²³,  k = the top 23 bits                          (float64: 52 bits of both words)
     normal    x = √2 erf⁻¹(2u' − 1),  u' = (k + ½) / 2²³                  (so |x| < 5.3: float32 has no more)
-    Bernoulli 1[u < σ(logit)]
+    Bernoulli 1[(k + ½) / 2²³ < σ(logit)]                            (so a logit of ∓50 never gives a 1 or a 0)
 
 Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.2
 (Threefry) and its published known-answer vectors.
@@ -61,7 +61,7 @@ def split(seed, n: int = 2) -> tf.Tensor:
 
 def fold(seed, data) -> tf.Tensor:
     """Returns the seed that belongs to `data`, an integer (a step, a layer's place), under `seed`."""
-    return tf.random.experimental.stateless_fold_in(as_seed(seed), data, alg="philox")
+    return as_seed(tf.random.experimental.stateless_fold_in(as_seed(seed), data, alg="philox"))
 
 
 def threefry_2x32(key, counter):
@@ -119,7 +119,9 @@ def bernoulli(logits, seed, sample_shape=()) -> tf.Tensor:
     """Draws from Bernoulli(σ(logits)): 0 or 1 in the type of `logits`, shape sample_shape + logits.shape."""
     logits = tf.convert_to_tensor(logits)
     shape = tf.concat([tf.cast(sample_shape, tf.int32), tf.shape(logits)], 0)
-    return tf.cast(uniform(shape, seed) < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
+    # from the middle of the cell: u = 0 would give a 1 at any logit, with a weight p/q that no estimator survives
+    centred = uniform(shape, seed) + 2.0**-24
+    return tf.cast(centred < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
 
 
 def integers(shape, maxval, seed) -> tf.Tensor:

@@ -71,13 +71,14 @@ class IndependentBernoulli(tfd.Distribution):
         return bernoulli_log_prob(x, self._logits)
 
     def _sample_n(self, n, seed=None):
+        seed = tfp.random.sanitize_seed(None) if seed is None else seed
         return tf.cast(random.bernoulli(self._logits, seed, [n]), self.dtype)
 
     def _mean(self):
-        return tf.cast(self.probs_parameter(), self.dtype)
+        return self.probs_parameter()
 
     def _variance(self):
-        mean = self._mean()
+        mean = self.probs_parameter()
         return mean * (1.0 - mean)
 
     def _mode(self):
@@ -127,6 +128,10 @@ def _sum_log(factors):
 
 def _sum_like(gradient, operand):
     """Sums a broadcast gradient to the shape of its operand."""
+    if not (gradient.shape.is_fully_defined() and operand.shape.is_fully_defined()):
+        shape = tf.shape(operand)
+        axes = tf.raw_ops.BroadcastGradientArgs(s0=shape, s1=tf.shape(gradient)).r0
+        return tf.reshape(tf.reduce_sum(gradient, axes), shape)
     extra = len(gradient.shape) - len(operand.shape)
     if extra > 0:
         # as a vector-matrix product: XLA on a CPU reduces slowly over leading axes

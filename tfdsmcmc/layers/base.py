@@ -19,7 +19,7 @@ class StochasticLayer(keras.layers.Layer):
 
     Args:
       units: number of variables of the layer, at least 1.
-      seed: integer or `keras.random.SeedGenerator` for calls without an explicit seed.
+      seed: integer, for calls without an explicit seed.
       **kwargs: of `keras.layers.Layer`.
 
     Attributes:

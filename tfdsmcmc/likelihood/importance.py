@@ -54,8 +54,8 @@ def importance_sampling(
     batch_size = checks.positive_integer("batch_size", batch_size)
     x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
     seed = random.as_seed(seed)
-    theta, phi = weights or (model.generative.trainable_variables, model.recognition.trainable_variables)
-    theta, phi = ([tf.convert_to_tensor(w) for w in group] for group in (theta, phi))
+    groups = model.generative.trainable_variables, model.recognition.trainable_variables
+    theta, phi = (_values(*pair) for pair in zip(groups, groups if weights is None else weights, strict=True))
 
     batch_size = min(batch_size, len(x))
     program = _program(model, chunk_size(model.generative, batch_size, num_samples))
@@ -125,14 +125,23 @@ def chunk_size(generative, batch_size, num_samples):
     return max(1, min(num_samples, _CHUNK_ENTRIES // (batch_size * widest)))
 
 
+def _values(variables, weights):
+    """The weights as tensors of the variables' types."""
+    expected = [tuple(variable.shape) for variable in variables]
+    received = [tuple(np.shape(weight)) for weight in weights]
+    if received != expected:
+        raise ValueError(f"weights must be a pair of lists, one of arrays {expected}. Received: shapes {received}")
+    return [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, weights)]
+
+
 def _program(model, chunk):
     """The compiled estimate at explicit weights; one for each model and chunk."""
     programs = _programs.setdefault(model, {})
     if chunk not in programs:
         generative, recognition = model.generative, model.recognition
-        variables = [*generative.trainable_variables, *recognition.trainable_variables]
 
         def evaluate(theta, phi, x, num_samples, seed):
+            variables = [*generative.trainable_variables, *recognition.trainable_variables]
             with evaluated_at(variables, [*theta, *phi]):
                 return log_likelihood(generative, recognition, x, num_samples, seed, chunk)
 

@@ -1,0 +1,121 @@
+"""The demo: a two-layer sigmoid belief network learnt on handwritten digits by DSGNHT-NAIS.
+
+    make demo
+
+Three parts, each timed: learning with posterior samples, the test log-likelihood three ways, and what it leaves
+behind: runs/digits/*.png, the posterior samples in runs/digits/posterior, and a SavedModel in saved_models/digits/1.
+A second start goes on from a run that was interrupted, and begins anew after one that was finished.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import time
+import warnings
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import tfdsmcmc as ds
+
+OUTPUT = pathlib.Path("runs/digits")
+SERVED = pathlib.Path("saved_models/digits")
+
+
+def build():
+    return ds.DeepGenerativeModel(
+        generative=ds.GenerativeNetwork([ds.layers.SBN(50), ds.layers.SBN(100), ds.layers.SBN(64)]),
+        recognition=ds.RecognitionNetwork([ds.layers.SBN(100), ds.layers.SBN(50)]),
+        seed=0,
+    )
+
+
+def learn(model, data, epochs, samples):
+    model.compile(
+        kernel=ds.mcmc.SGNHT(learning_rate=0.1, friction=0.1),
+        latents=ds.latents.NAIS(num_samples=10),
+        proposal=ds.proposals.Wake(keras.optimizers.Adam(2e-3)),
+        steps_per_execution=12,
+    )
+    return model.fit(
+        data.train,
+        batch_size=100,
+        epochs=epochs,
+        validation_data=data.valid,
+        callbacks=[
+            ds.posterior.Collector(OUTPUT / "posterior", num_samples=samples, burn_in=epochs - samples),
+            keras.callbacks.BackupAndRestore(OUTPUT / "backup"),
+        ],
+    )
+
+
+def report(model, data):
+    """Prints the test log-likelihood of the last weights, of the mean of the weights, and of the predictive average."""
+    print("\nTest log-likelihood, nats a digit (± Monte Carlo error, ± error over the test digits):")
+
+    def line(name, estimate):
+        mean = estimate.mean()
+        errors = f"± {mean.standard_error:.2f} ± {mean.row_standard_error:.2f}"
+        print(f"  {name:<28}{mean:8.2f} {errors}   effective samples {mean.effective_sample_size:.0f}", flush=True)
+
+    posterior = ds.posterior.load(OUTPUT / "posterior")
+    independent = np.clip(data.train.mean(0), 1e-3, 1 - 1e-3)
+    rows = (data.test * np.log(independent) + (1 - data.test) * np.log1p(-independent)).sum(1)
+    print(f"  {'independent pixels':<28}{rows.mean():8.2f}        ± {rows.std(ddof=1) / len(rows) ** 0.5:.2f}")
+    line("last weights", model.log_likelihood(data.test, num_samples=2000))
+    line(f"predictive, {len(posterior.samples)} samples of θ", posterior.log_likelihood(model, data.test, 200))
+    posterior.apply_mean(model, data.train, refit_epochs=20)
+    line("mean of the weights", model.log_likelihood(data.test, num_samples=2000))
+    return posterior
+
+
+def draw(model, data, history):
+    """Writes the pictures."""
+    shown = {
+        "samples": ds.plots.samples(model.sample(100, probabilities=True), data.shape, title="samples (probabilities)"),
+        "data": ds.plots.samples(data.test[:100], data.shape, title="test data"),
+        "features": ds.plots.features(
+            model.generative.layers[-1].kernel.numpy(), data.shape, title="features of the first hidden layer"
+        ),
+        "learning_curve": ds.plots.learning_curves(history, title="digits, SBN 100-50"),
+    }
+    return [ds.plots.save(figure, OUTPUT / f"{name}.png") for name, figure in shown.items()]
+
+
+def export(model, x):
+    """Writes a SavedModel and runs it as a server would, without this package."""
+    path = ds.serving.export(model, SERVED, version=1, overwrite=True)
+    served = tf.saved_model.load(path)
+    seed = tf.constant([0, 1])
+    value = served.signatures["log_likelihood"](x=tf.constant(x), num_samples=tf.constant(500), seed=seed)["value"]
+    drawn = served.signatures["sample"](num_samples=tf.constant(4), seed=seed)["x"]
+    print(f"\n{path}: log p(x) of three test digits {np.round(value.numpy(), 1)}, samples {drawn.shape}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epochs", type=int, default=400)
+    parser.add_argument("--posterior-samples", type=int, default=50)
+    args = parser.parse_args()
+    warnings.simplefilter("once", ds.likelihood.LowEffectiveSampleSize)
+    begun = time.monotonic()
+
+    if not (OUTPUT / "backup").exists():
+        shutil.rmtree(OUTPUT, ignore_errors=True)
+    data = ds.datasets.load("digits")
+    keras.utils.set_random_seed(0)
+    model = build()
+    history = learn(model, data, args.epochs, args.posterior_samples)
+    report(model, data)
+    pictures = draw(model, data, history)
+    export(model, data.test[:3])
+    print("pictures:", *pictures)
+    print(f"{time.monotonic() - begun:.0f} seconds in all")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+"""python -m tfdsmcmc"""
+
+import sys
+
+from tfdsmcmc.cli import main
+
+sys.exit(main())
