@@ -31,12 +31,12 @@ def parse():
     add("--hours", type=float, default=None, help="stop learning after this many hours, in this call")
     add("--batch-size", type=int, default=100)
     add("--num-samples", type=int, default=5, help="importance samples a row in training (default 5)")
-    add("--learning-rate", type=float, default=0.03, help="of the kernel, for a minibatch (default 0.03)")
-    add("--decay-steps", type=float, default=None, help="decay as (1 + step/DECAY_STEPS)^-0.55; constant by default")
+    add("--learning-rate", type=float, default=0.3, help="of the kernel, for a minibatch (default 0.3)")
+    add("--decay-steps", type=float, default=None, help="both rates decay as (1 + step/DECAY_STEPS)^-0.55; constant by default")
     add("--friction", type=float, default=0.1)
     add("--thermostat-mass", default="1", help="a number (the papers' is 1) or auto (default 1)")
     add("--integrator", default="splitting", choices=["splitting", "euler"])
-    add("--proposal-learning-rate", type=float, default=1e-3, help="of Adam on φ (default 0.001)")
+    add("--proposal-learning-rate", type=float, default=3e-3, help="of Adam on φ (default 0.003)")
     add("--burn-in", type=int, default=None, help="collect after this many epochs; by default once validation stalls")
     add("--patience", type=int, default=10, help="epochs without a rise that count as a stall (default 10)")
     add("--posterior-samples", type=int, default=50)
@@ -60,15 +60,15 @@ def build(widths, seed):
 
 def compile_model(model, args):
     mass = args.thermostat_mass if args.thermostat_mass == "auto" else float(args.thermostat_mass)
-    rate = args.learning_rate
+    rate, proposal_rate = args.learning_rate, args.proposal_learning_rate
     if args.decay_steps:
-        rate = ds.mcmc.PolynomialDecay(rate, offset=args.decay_steps, power=0.55)
+        rate, proposal_rate = (ds.mcmc.PolynomialDecay(r, args.decay_steps, 0.55) for r in (rate, proposal_rate))
     model.compile(
         kernel=ds.mcmc.SGNHT(
             learning_rate=rate, friction=args.friction, thermostat_mass=mass, integrator=args.integrator
         ),
         latents=ds.latents.NAIS(args.num_samples),
-        proposal=ds.proposals.Wake(keras.optimizers.Adam(args.proposal_learning_rate)),
+        proposal=ds.proposals.Wake(keras.optimizers.Adam(proposal_rate)),
         steps_per_execution=100,
     )
 

@@ -63,7 +63,8 @@ class Prior:
         for name, value in zip(names, values):
             distribution = self.for_weight(name)
             if distribution is not None:
-                total += tf.reduce_sum(tf.cast(distribution.log_prob(value), total.dtype))
+                log_prob = distribution.log_prob(tf.cast(value, distribution.dtype))
+                total += tf.reduce_sum(tf.cast(log_prob, total.dtype))
         return total
 
     def for_weight(self, name):

@@ -8,7 +8,7 @@ bits are the same jitted, unjitted, exported and on every device.
     bits      (y₀, y₁) = Threefry(key = seed, counter = (i, 0)),  i = 0, 1, …
     uniform   u = k / 2²³,  k = the top 23 bits                          (float64: 52 bits of both words)
     normal    x = √2 erf⁻¹(2u' − 1),  u' = (k + ½) / 2²³                  (so |x| < 5.3: float32 has no more)
-    Bernoulli 1[(k + ½) / 2²³ < σ(logit)]                            (so a logit of ∓50 never gives a 1 or a 0)
+    Bernoulli 1[(k + ½) / 2²³ < σ(logit)]                                (so a logit of −50 never gives a 1)
 
 Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.2
 (Threefry) and its published known-answer vectors.
@@ -150,7 +150,8 @@ def _bits52(shape, seed):
 
 def _size(shape):
     """The number of elements, as an integer where it is known, and the shape."""
-    static = tf.get_static_value(tf.convert_to_tensor(shape, tf.int32))
+    shape = tf.cast(shape, tf.int32)
+    static = tf.get_static_value(shape)
     if static is None:
         return tf.reduce_prod(shape), shape
     return int(np.prod(static)), static

@@ -1,0 +1,34 @@
+"""python -m benchmarks [training] [evaluation] [--reference FOLDER]
+
+Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
+turn with ours where it and JAX are there; --reference-python the interpreter that has JAX.
+"""
+
+import argparse
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+from benchmarks import evaluation, training
+
+PARTS = {"training": training.main, "evaluation": evaluation.main}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {list(PARTS)}; all by default")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds in which the programs take turns")
+    parser.add_argument("--reference", default=os.environ.get("TFDSMCMC_REFERENCE"), help="folder of jax_hand.py")
+    parser.add_argument("--reference-python", default=os.environ.get("TFDSMCMC_REFERENCE_PYTHON", sys.executable))
+    args = parser.parse_args()
+    if unknown := set(args.parts) - set(PARTS):
+        parser.error(f"no such parts: {sorted(unknown)}")
+    for name in args.parts or PARTS:
+        PARTS[name](args)
+
+
+if __name__ == "__main__":
+    main()

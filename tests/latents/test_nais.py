@@ -1,0 +1,77 @@
+"""NAIS against enumeration: the draws, their log-weights, and the unbiased mean weight."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.chance import assert_frequencies, assert_means
+from tests.oracles import Oracle, tiny_model
+
+X = np.array([[1, 0, 0], [0, 1, 1], [1, 1, 0]], np.float32)
+
+
+def draw(model, num_samples, seed=0, x=X, jit_compile=False):
+    nais = ds.latents.NAIS(num_samples)
+    function = tf.function(lambda: nais.draw(model.generative, model.recognition, x, seed)[0], jit_compile=jit_compile)
+    return function()
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("latent_units", [(2,), (2, 2), (1, 2, 1)])
+def test_log_weights_are_log_p_minus_log_q(latent_units, jit_compile):
+    """At every state: the draws are many enough to visit all of them."""
+    model = tiny_model(latent_units, seed=1, scale=0.7)
+    oracle = Oracle(model)
+    z, log_weights = draw(model, 2**14, jit_compile=jit_compile)
+    assert log_weights.shape == (2**14, 3) and [part.shape for part in z] == [(2**14, 3, u) for u in latent_units]
+    states = oracle.state(z)
+    assert len(np.unique(states)) == len(oracle.z[0])
+    exact = oracle.log_weights(X)
+    np.testing.assert_allclose(log_weights, exact[states, np.arange(3)], rtol=1e-5, atol=1e-5)
+    for row in range(3):
+        counts = np.bincount(states[:, row], minlength=len(exact))
+        assert_frequencies(counts, np.exp(oracle.log_q(X[row : row + 1])[:, 0]))
+
+
+def test_the_mean_weight_is_the_likelihood():
+    """E w = p(x) exactly; the standard deviation of w is exact too, false failures at most 1e-6."""
+    model = tiny_model((2, 2), seed=2)
+    oracle = Oracle(model)
+    p = np.exp(oracle.log_likelihood(X))
+    weights, q = np.exp(oracle.log_weights(X)), np.exp(oracle.log_q(X))
+    deviation = np.sqrt((q * weights**2).sum(0) - p**2)
+    assert_means(np.exp(draw(model, 2**16).log_weights), p, deviation)
+
+
+def test_a_perfect_proposal_has_equal_weights():
+    """With p(x given z) free of z the posterior is the prior; a proposal equal to it has weights p(x)."""
+    model = tiny_model((2,), seed=3)
+    top, data = model.generative.layers
+    data.kernel.assign(tf.zeros_like(data.kernel))
+    model.recognition.layers[0].kernel.assign(tf.zeros([3, 2]))
+    model.recognition.layers[0].bias.assign(top.bias)
+    log_weights = draw(model, 64).log_weights
+    exact = Oracle(model).log_likelihood(X)
+    np.testing.assert_allclose(log_weights, np.broadcast_to(exact, (64, 3)), rtol=1e-5)
+
+
+def test_there_is_no_carry():
+    model = tiny_model()
+    nais = ds.latents.NAIS(3)
+    first, carry = nais.draw(model.generative, model.recognition, X, 1)
+    assert carry is None
+    again, _ = nais.draw(model.generative, model.recognition, X, tf.constant([1, 0]), carry=carry)
+    np.testing.assert_array_equal(first.log_weights, again.log_weights)
+
+
+def test_config_round_trip():
+    twin = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(ds.latents.NAIS(7)))
+    assert isinstance(twin, ds.latents.NAIS) and twin.num_samples == 7
+
+
+@pytest.mark.parametrize("num_samples", [0, -1, 2.5, True, None, "5"])
+def test_the_number_of_samples_is_checked(num_samples):
+    with pytest.raises(ValueError, match="Received: num_samples="):
+        ds.latents.NAIS(num_samples)

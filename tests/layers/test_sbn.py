@@ -1,0 +1,74 @@
+"""The SBN layer: the conformance suite, its initial weights, the base class."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.conformance.layers import run_layer_test
+from tests.oracles import log_bernoulli
+
+
+def sbn_reference(weights, value, parents):
+    kernel, bias = weights
+    return log_bernoulli(value, parents @ kernel + bias)
+
+
+@pytest.mark.parametrize(
+    ("init_kwargs", "parent_units"),
+    [
+        ({"units": 8}, 3),
+        ({"units": 1, "kernel_initializer": "normal", "bias_initializer": keras.initializers.Constant(0.7)}, 1),
+        ({"units": 5, "seed": 4, "kernel_initializer": keras.initializers.RandomNormal(stddev=0.1)}, 17),
+    ],
+)
+def test_conformance(init_kwargs, parent_units, tmp_path):
+    run_layer_test(ds.layers.SBN, init_kwargs, parent_units, tmp_path, sbn_reference)
+
+
+def test_the_initial_weights():
+    layer = ds.layers.SBN(200, seed=1)
+    layer.build((None, 300))
+    limit = np.sqrt(6 / 500)
+    kernel = layer.kernel.numpy()
+    assert kernel.shape == (300, 200)
+    assert 0.99 * limit < kernel.max() <= limit and -limit <= kernel.min() < -0.99 * limit
+    np.testing.assert_array_equal(layer.bias, np.zeros(200))
+
+
+def test_the_bias_can_start_at_the_logit_of_the_mean():
+    logits = [-1.0, 0.5, 2.0]
+    layer = ds.layers.SBN(3, bias_initializer=keras.initializers.Constant(logits))
+    np.testing.assert_allclose(layer.distribution(tf.zeros([0])).mean(), tf.sigmoid(logits), rtol=1e-6)
+
+
+def test_initial_weights_differ_without_a_seed():
+    first, second = ds.layers.SBN(3), ds.layers.SBN(3)
+    for layer in (first, second):
+        layer.build((None, 4))
+    assert np.all(first.kernel.numpy() != second.kernel.numpy())
+
+
+def test_width_zero_parents_make_it_unconditional():
+    layer = ds.layers.SBN(2)
+    layer.build((None, 0))
+    assert layer.kernel.shape == (0, 2)
+    layer.bias.assign([1.0, -2.0])
+    for parents in (tf.zeros([0]), tf.zeros([3, 0])):
+        means = layer.distribution(parents).mean()
+        np.testing.assert_allclose(means, np.broadcast_to(tf.sigmoid([1.0, -2.0]), means.shape), rtol=1e-6)
+
+
+def test_parents_may_be_integers():
+    layer = ds.layers.SBN(3)
+    as_floats = layer.distribution(tf.constant([[1.0, 0.0]])).logits
+    np.testing.assert_array_equal(layer.distribution(np.array([[1, 0]], np.uint8)).logits, as_floats)
+
+
+def test_a_layer_must_define_its_distribution():
+    class Nothing(ds.layers.StochasticLayer):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Nothing must define distribution"):
+        Nothing(3).log_prob(tf.zeros([3]), tf.zeros([2]))

@@ -1,0 +1,285 @@
+"""Collecting, storing, averaging and predicting with posterior samples."""
+
+import json
+import os
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.oracles import Oracle, binary_states, tiny_model
+from tfdsmcmc.posterior import store
+
+X = binary_states(4)[[0, 3, 3, 5, 9, 9, 14, 15]].astype(np.float32)
+
+
+def model_to_fit():
+    model = tiny_model((2,), units=4, seed=2, scale=0.5)
+    model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.1), jit_compile=False)
+    return model
+
+
+def fit(model, collector, epochs, callbacks=(), **arguments):
+    arguments = {"validation_data": X, **arguments}
+    return model.fit(X, batch_size=4, epochs=epochs, verbose=0, callbacks=[collector, *callbacks], **arguments)
+
+
+def folder_of(tmp_path, count=3):
+    """Samples of random weights of a tiny model, and the model."""
+    model = tiny_model((2,), units=4, seed=0)
+    for i in range(count):
+        other = tiny_model((2,), units=4, seed=i + 1)
+        sample = store.Sample(
+            [v.numpy() for v in other.generative.trainable_variables],
+            [v.numpy() for v in other.recognition.trainable_variables],
+            10 * (i + 1),
+        )
+        store.write_sample(tmp_path, sample)
+        store.update_mean(tmp_path, sample, i + 1)
+    return model
+
+
+# ---- collecting
+
+
+class Script(keras.callbacks.Callback):
+    """Replaces the validation value by a script, before the collector sees it."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.values = values
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["val_log_likelihood"] = self.values[epoch]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values", "steps"),
+    [
+        # the best is epoch 2; two epochs without a rise end with epoch 4
+        ({"patience": 2, "num_samples": 3}, [1, 2, 1, 2, 5, 6, 7, 8], [8, 10, 12]),
+        ({"patience": 2, "num_samples": 2, "every": 2}, [1, 2, 1, 2, 5, 6, 7, 8], [8, 12]),
+        ({"burn_in": 1, "num_samples": 2}, [1, 2, 3, 4, 5, 6, 7, 8], [4, 6]),
+        ({"burn_in": 0, "num_samples": 2, "every": 3}, [1, 2, 3, 4, 5, 6, 7, 8], [2, 8]),
+        ({"patience": 3, "num_samples": 2}, [1, 2, 3, 4, 5, 6, 7, 8], []),
+    ],
+)
+def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values, steps):
+    model, collector = model_to_fit(), ds.posterior.Collector(tmp_path / "run", **arguments)
+    history = model.fit(
+        X, batch_size=4, epochs=8, verbose=0, validation_data=X, callbacks=[Script(values), collector]
+    )
+    assert [store.step_of(path) for path in store.sample_paths(tmp_path / "run")] == steps
+    assert int(model.chain.steps) == 2 * len(history.epoch)
+    assert len(history.epoch) == (steps[-1] // 2 if steps else 8)
+
+
+def test_collecting_does_not_touch_the_chain(tmp_path):
+    with_collector, without = model_to_fit(), model_to_fit()
+    fit(with_collector, ds.posterior.Collector(tmp_path / "run", burn_in=0, stop=False, num_samples=2), 4)
+    without.fit(X, batch_size=4, epochs=4, verbose=0)
+    for one, other in zip(with_collector.get_weights(), without.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_samples_are_the_weights_at_their_steps_and_the_mean_is_theirs(tmp_path):
+    model, seen = model_to_fit(), {}
+
+    class Remember(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            seen[int(self.model.chain.steps)] = [v.numpy() for v in self.model.generative.trainable_variables]
+
+    fit(model, ds.posterior.Collector(tmp_path / "run", burn_in=1, num_samples=3), 9, [Remember()])
+    posterior = ds.posterior.load(tmp_path / "run")
+    assert [sample.step for sample in posterior.samples] == [4, 6, 8]
+    for sample in posterior.samples:
+        for stored, live in zip(sample.theta, seen[sample.step], strict=True):
+            np.testing.assert_array_equal(stored, live)
+    for i, mean in enumerate(posterior.mean()[0]):
+        np.testing.assert_allclose(mean, np.mean([s.theta[i] for s in posterior.samples], 0), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("died_at", [3, 5])
+def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, died_at):
+    """It dies in the middle of an epoch, before collecting began and while it went on."""
+
+    class Die(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if int(self.model.chain.epochs) == died_at:
+                raise KeyboardInterrupt
+
+    def run(folder, callbacks):
+        collector = ds.posterior.Collector(folder / "posterior", patience=2, num_samples=4)
+        fit(model_to_fit(), collector, 12, [keras.callbacks.BackupAndRestore(folder / "backup"), *callbacks])
+
+    run(tmp_path / "straight", [])
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "resumed", [Die()])
+    run(tmp_path / "resumed", [])
+    straight, resumed = (ds.posterior.load(tmp_path / name / "posterior") for name in ("straight", "resumed"))
+    assert len(straight.samples) == 4
+    for one, other in zip(straight.samples, resumed.samples, strict=True):
+        assert one.step == other.step
+        for a, b in zip(one.theta + one.phi, other.theta + other.phi, strict=True):
+            np.testing.assert_array_equal(a, b)
+    for a, b in zip(straight.mean()[0], resumed.mean()[0], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_another_runs_folder_is_kept_unless_it_may_be_overwritten(tmp_path):
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match="another run.*Received: "):
+        fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=1, num_samples=1, overwrite=True), 3)
+    assert [s.step for s in ds.posterior.load(tmp_path).samples] == [4]
+
+
+def test_collector_refuses_what_cannot_work(tmp_path):
+    for arguments in ({"num_samples": 0}, {"patience": 0}, {"burn_in": -1}, {"every": 0}):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.posterior.Collector(tmp_path / "run", **arguments)
+    with pytest.raises(ValueError, match="validation_data.*Received: "):
+        fit(model_to_fit(), ds.posterior.Collector(tmp_path / "run"), 1, validation_data=None)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="Received: "):
+        fit(model_to_fit(), ds.posterior.Collector(tmp_path / "file"), 1)
+    assert not (tmp_path / "run").exists()
+
+
+# ---- storing
+
+
+def test_a_run_killed_while_writing_leaves_whole_files(tmp_path, monkeypatch):
+    model = folder_of(tmp_path)
+    before = [path.read_bytes() for path in store.sample_paths(tmp_path)]
+
+    def killed(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        store.write_sample(tmp_path, ds.posterior.load(tmp_path).samples[0]._replace(step=99))
+    monkeypatch.undo()
+    assert [path.read_bytes() for path in store.sample_paths(tmp_path)] == before
+    assert len(ds.posterior.load(tmp_path).samples) == 3
+    assert np.isfinite(ds.posterior.load(tmp_path).log_likelihood(model, X, 10).value).all()
+
+
+def test_a_mean_that_is_behind_or_broken_is_computed_anew(tmp_path):
+    folder_of(tmp_path)
+    expected = ds.posterior.load(tmp_path).mean()[0]
+    (tmp_path / "mean.h5").write_bytes(b"broken")
+    for a, b in zip(ds.posterior.load(tmp_path).mean()[0], expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    last = ds.posterior.load(tmp_path).samples[-1]
+    store.update_mean(tmp_path, last, 3)
+    assert store._read_mean(tmp_path)[1] == 3
+    store.sample_paths(tmp_path)[0].unlink()
+    for i, mean in enumerate(ds.posterior.load(tmp_path).mean()[0]):
+        rest = [sample.theta[i] for sample in ds.posterior.load(tmp_path).samples]
+        np.testing.assert_allclose(mean, np.mean(rest, 0), rtol=1e-6, atol=1e-7)
+
+
+def test_unreadable_folders_and_files_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.posterior.load(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="Received: "):
+        ds.posterior.load(tmp_path)
+    folder_of(tmp_path)
+    victim = store.sample_paths(tmp_path)[1]
+    whole = victim.read_bytes()
+    for broken in (whole[: len(whole) // 2], b"", b"not HDF5"):
+        victim.write_bytes(broken)
+        with pytest.raises(ValueError, match="Received: .*sample_"):
+            ds.posterior.load(tmp_path)
+    with h5py.File(victim, "w") as file:
+        file["else"] = 1
+    with pytest.raises(ValueError, match="Received: .*sample_"):
+        ds.posterior.load(tmp_path)
+    store.write_weights(victim, [np.zeros(3)], [np.zeros(2)], step=20)
+    with pytest.raises(ValueError, match="same shapes.*Received: .*sample_"):
+        ds.posterior.load(tmp_path)
+    (tmp_path / "history.json").write_text("{")
+    with pytest.raises(ValueError, match="Received: .*history.json"):
+        fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0), 1)
+
+
+def test_history_is_json_that_people_can_read(tmp_path):
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
+    assert [record[:2] for record in json.loads((tmp_path / "history.json").read_text())] == [[2, 1], [4, 2]]
+
+
+# ---- averaging and predicting
+
+
+def test_predictive_log_likelihood_meets_enumeration(tmp_path):
+    """log (1/M) Σ p(x given θ_m), each term by enumeration; 6 standard errors of 16 rows: 3e-8 in all.
+
+    The mean of the logarithms, the usual error, is lower by up to half a nat, more than 10 standard errors."""
+    model = folder_of(tmp_path)
+    posterior, states = ds.posterior.load(tmp_path), binary_states(4)
+    exact = []
+    for sample in posterior.samples:
+        other = tiny_model((2,), units=4)
+        for variable, value in zip(other.trainable_variables, (*sample.theta, *sample.phi), strict=True):
+            variable.assign(value)
+        exact.append(Oracle(other).log_likelihood(states))
+    before = model.get_weights()
+    estimate = posterior.log_likelihood(model, states, num_samples=3000)
+    expected = np.logaddexp.reduce(exact, 0) - np.log(3)
+    assert np.all(np.abs(estimate.value - expected) < 6 * estimate.standard_error)
+    assert np.max(expected - np.mean(exact, 0)) > 10 * np.max(estimate.standard_error)
+    assert np.all(estimate.effective_sample_size < 9000)
+    for one, other in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_predictive_standard_error_covers():
+    """The errors of 40 seeds on 16 rows, divided by the stated errors, have mean square 1: the mean square of 40 independent
+    seeds (rows within a seed are correlated at worst fully) lies in [0.3, 2.3] but for 1e-6."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = folder_of(folder)
+        posterior, states = ds.posterior.load(folder), binary_states(4)
+        precise = posterior.log_likelihood(model, states, num_samples=200_000, seed=999).value
+        ratios = []
+        for seed in range(40):
+            estimate = posterior.log_likelihood(model, states, num_samples=300, seed=seed)
+            ratios.append((estimate.value - precise) / estimate.standard_error)
+    assert 0.3 < np.mean(np.square(ratios)) < 2.3
+
+
+def test_apply_mean_sets_theta_and_a_refit_improves_the_proposal(tmp_path):
+    model = folder_of(tmp_path)
+    model.compile(kernel=ds.mcmc.SGNHT(), proposal=ds.proposals.Wake(keras.optimizers.Adam(0.05)), jit_compile=False)
+    posterior, states = ds.posterior.load(tmp_path), binary_states(4)
+    theta, phi = posterior.mean()
+    assert posterior.apply_mean(model) is model
+    for variable, mean in zip(model.trainable_variables, (*theta, *phi), strict=True):
+        np.testing.assert_array_equal(variable.numpy(), mean)
+    before = model.log_likelihood(states, 500).mean().effective_sample_size
+    posterior.apply_mean(model, states, refit_epochs=40, batch_size=8)
+    for variable, mean in zip(model.generative.trainable_variables, theta, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), mean)
+    assert model.log_likelihood(states, 500).mean().effective_sample_size > before
+
+
+def test_another_architecture_is_refused(tmp_path):
+    folder_of(tmp_path)
+    posterior, other = ds.posterior.load(tmp_path), tiny_model((3,), units=4)
+    before = other.get_weights()
+    for call in (
+        lambda: posterior.apply_mean(other),
+        lambda: posterior.log_likelihood(other, X),
+        lambda: posterior.apply_mean(tiny_model((2,), units=4), refit_epochs=1),
+        lambda: posterior.apply_mean(tiny_model((2,), units=4), X, refit_epochs=-1),
+    ):
+        with pytest.raises(ValueError, match="Received: "):
+            call()
+    for one, two in zip(before, other.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, two)

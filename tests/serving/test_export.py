@@ -1,0 +1,144 @@
+"""SavedModels: equal to the live model, and able to run in a process that has nothing but TensorFlow."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.oracles import Oracle, binary_states, tiny_model
+from tests.posterior.test_posterior import folder_of
+
+SEED = np.array([3, 4], np.int32)
+STATEFUL = {"RandomUniform", "RandomStandardNormal", "Multinomial", "PyFunc", "EagerPyFunc", "PyFuncStateless"}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A tiny model, its SavedModel's path, and the loaded SavedModel."""
+    model = tiny_model((3, 2), units=4, seed=6)
+    path = ds.serving.export(model, tmp_path_factory.mktemp("models") / "tiny", version=3)
+    return model, path, tf.saved_model.load(path)
+
+
+def evaluate(served, x, num_samples, seed=SEED, signature="log_likelihood"):
+    result = served.signatures[signature](
+        x=tf.constant(x, tf.float32), num_samples=tf.constant(num_samples), seed=tf.constant(seed)
+    )
+    return {name: value.numpy() for name, value in result.items()}
+
+
+def test_layout_and_signatures(exported):
+    model, path, served = exported
+    assert pathlib.Path(path).name == "3" and (pathlib.Path(path) / "saved_model.pb").is_file()
+    assert set(served.signatures) == {"serving_default", "log_likelihood", "sample"}
+    _, inputs = served.signatures["log_likelihood"].structured_input_signature
+    assert {name: (spec.dtype, spec.shape.as_list()) for name, spec in inputs.items()} == {
+        "x": (tf.float32, [None, 4]),
+        "num_samples": (tf.int32, []),
+        "seed": (tf.int32, [2]),
+    }
+    _, inputs = served.signatures["sample"].structured_input_signature
+    assert set(inputs) == {"num_samples", "seed"}
+
+
+def test_log_likelihood_meets_enumeration_at_any_batch_size(exported):
+    """6 standard errors on 16 + 1 + 5 rows: 5e-8 in all."""
+    model, _, served = exported
+    states = binary_states(4)
+    for x in (states, states[:1], states[3:8]):
+        result = evaluate(served, x, 3000)
+        exact = Oracle(model).log_likelihood(x)
+        assert set(result) == {"value", "standard_error", "effective_sample_size"}
+        assert np.all(np.abs(result["value"] - exact) < 6 * result["standard_error"] + 1e-4)
+        assert all(value.shape == (len(x),) for value in result.values())
+
+
+def test_seeds_decide_and_the_default_signature_is_the_likelihood(exported):
+    _, _, served = exported
+    x = binary_states(4)
+    one = evaluate(served, x, 50)["value"]
+    np.testing.assert_array_equal(one, evaluate(served, x, 50, signature="serving_default")["value"])
+    assert not np.array_equal(one, evaluate(served, x, 50, seed=[3, 5])["value"])
+
+
+def test_samples_are_those_of_the_live_model(exported):
+    model, _, served = exported
+    drawn = served.signatures["sample"](num_samples=tf.constant(50), seed=tf.constant(SEED))["x"]
+    np.testing.assert_array_equal(drawn, model.sample(50, SEED))
+
+
+def test_the_graph_has_no_python_no_stateful_draws_and_no_xla(exported):
+    _, _, served = exported
+    for function in served.signatures.values():
+        graph = function.graph.as_graph_def()
+        nodes = [*graph.node, *[node for f in graph.library.function for node in f.node_def]]
+        assert not STATEFUL & {node.op for node in nodes}
+        assert not any(node.attr["_XlaMustCompile"].b for node in nodes)
+        assert not any(f.attr["_XlaMustCompile"].b for f in graph.library.function)
+
+
+def test_it_runs_in_a_process_without_this_package(exported, tmp_path):
+    _, path, served = exported
+    program = f"""
+import sys, numpy as np, tensorflow as tf
+served = tf.saved_model.load({path!r})
+x = tf.constant(np.eye(4), tf.float32)
+value = served.signatures["log_likelihood"](x=x, num_samples=tf.constant(70), seed=tf.constant([3, 4]))["value"]
+assert "tfdsmcmc" not in sys.modules
+np.save("value.npy", value)
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "value.npy"), evaluate(served, np.eye(4), 70)["value"])
+
+
+def test_the_mean_of_a_posterior_is_exported_and_the_model_left_alone(tmp_path):
+    (tmp_path / "samples").mkdir()
+    model = folder_of(tmp_path / "samples")
+    before = model.get_weights()
+    posterior = ds.posterior.load(tmp_path / "samples")
+    served = tf.saved_model.load(ds.serving.export(model, tmp_path / "served", posterior=posterior))
+    for one, other in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    drawn = served.signatures["sample"](num_samples=tf.constant(99), seed=tf.constant(SEED))["x"]
+    assert not np.array_equal(drawn, model.sample(99, SEED))
+    np.testing.assert_array_equal(drawn, posterior.apply_mean(model).sample(99, SEED))
+
+
+def test_versions_are_not_overwritten_unless_asked(tmp_path):
+    one, two = tiny_model((2,), units=4, seed=1), tiny_model((2,), units=4, seed=2)
+    path = pathlib.Path(ds.serving.export(one, tmp_path / "m"))
+    before = (path / "saved_model.pb").read_bytes()
+    with pytest.raises(ValueError, match="overwrite.*Received: "):
+        ds.serving.export(two, tmp_path / "m")
+    assert (path / "saved_model.pb").read_bytes() == before
+    ds.serving.export(two, tmp_path / "m", overwrite=True)
+    served = tf.saved_model.load(str(path))
+    drawn = served.signatures["sample"](num_samples=tf.constant(40), seed=tf.constant(SEED))["x"]
+    np.testing.assert_array_equal(drawn, two.sample(40, SEED))
+    assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["1"]
+
+
+def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
+    def fails(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(tf.saved_model, "save", fails)
+    with pytest.raises(OSError, match="disk full"):
+        ds.serving.export(tiny_model((2,), units=4), tmp_path / "m")
+    assert list((tmp_path / "m").iterdir()) == []
+    for version in (0, -1, "a"):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.serving.export(tiny_model((2,), units=4), tmp_path / "m", version=version)
+
+
+def test_a_posterior_of_another_architecture_is_refused(tmp_path):
+    (tmp_path / "samples").mkdir()
+    folder_of(tmp_path / "samples")
+    posterior = ds.posterior.load(tmp_path / "samples")
+    with pytest.raises(ValueError, match="Received: "):
+        ds.serving.export(tiny_model((3,), units=4), tmp_path / "m", posterior=posterior)
+    assert not (tmp_path / "m").exists()

@@ -1,0 +1,66 @@
+"""Pictures: what is drawn where."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tfdsmcmc import plots
+
+
+def canvas(figure):
+    return np.asarray(figure.axes[0].images[0].get_array())
+
+
+def test_samples_lie_row_by_row_with_a_border():
+    x = np.zeros((3, 6))
+    x[0, 0] = x[1, 5] = x[2, 3] = 1
+    drawn = canvas(plots.samples(x, (2, 3), columns=2, title="t"))
+    assert drawn.shape == (2 * 3 + 1, 2 * 4 + 1)
+    assert drawn[1, 1] == 1 and drawn[2, 7] == 1 and drawn[5, 1] == 1
+    assert np.all(drawn[0] == 0.5) and np.all(drawn[:, 4] == 0.5)
+    assert (drawn == 1).sum() == 3
+
+
+def test_features_take_the_largest_and_keep_their_signs():
+    weights = np.array([[0.0, 0.0], [0.5, -1.0], [8.0, 4.0]])
+    drawn = canvas(plots.features(weights, (1, 2), columns=1, limit=2))
+    np.testing.assert_array_equal(drawn[1, 1:3], [1.0, 0.5])
+    np.testing.assert_array_equal(drawn[3, 1:3], [0.5, -1.0])
+
+
+def test_completions_show_given_imputed_truth():
+    x = np.array([[1.0, 0.0]])
+    drawn = canvas(plots.completions(x, [[True, False]], [[[1.0, 1.0]], [[1.0, 0.0]]], (1, 2)))
+    np.testing.assert_array_almost_equal(drawn[1], [0.5, 1, 0.4, 0.5, 1, 1, 0.5, 1, 0, 0.5, 1, 0, 0.5])
+
+
+def test_learning_curves_draw_the_metrics_there_are():
+    figure = plots.learning_curves({"log_likelihood": [-3.0, -2.0], "val_log_likelihood": [-2.5, -2.2], "other": [1, 2]})
+    lines = figure.axes[0].get_lines()
+    assert [list(line.get_ydata()) for line in lines] == [[-3.0, -2.0], [-2.5, -2.2]]
+    assert [list(line.get_xdata()) for line in lines] == [[1, 2], [1, 2]]
+
+
+def test_saving_makes_folders_and_whole_files(tmp_path):
+    path = plots.save(plots.samples(np.eye(4), (2, 2)), tmp_path / "new" / "x.png")
+    assert open(path, "rb").read(8) == b"\x89PNG\r\n\x1a\n"
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["x.png"]
+
+
+def test_no_global_state_is_used():
+    plots.samples(np.eye(4), (2, 2))
+    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def test_what_does_not_fit_is_refused():
+    for call in (
+        lambda: ds.plots.samples(np.zeros((2, 5)), (2, 2)),
+        lambda: ds.plots.samples(np.zeros((0, 4)), (2, 2)),
+        lambda: ds.plots.features(np.zeros(4), (2, 2)),
+        lambda: ds.plots.completions(np.zeros((1, 4)), np.ones((1, 3)), np.zeros((1, 1, 4)), (2, 2)),
+        lambda: ds.plots.learning_curves({"loss": [1.0]}),
+    ):
+        with pytest.raises(ValueError, match="Received: "):
+            call()

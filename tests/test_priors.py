@@ -1,0 +1,126 @@
+"""Prior densities against scipy.stats; their patterns; their way into a file and back."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import scipy.stats
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+from tests.oracles import tiny_model
+
+tfd = tfp.distributions
+
+W = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+B = np.array([0.5, -2.0, 0.0], np.float32)
+
+
+def mixture():
+    """A spike and a slab."""
+    return tfd.MixtureSameFamily(tfd.Categorical(probs=[0.3, 0.7]), tfd.Normal([0.0, 0.0], [1.0, 0.1]))
+
+
+def mixture_log_pdf(w):
+    return np.log(0.3 * scipy.stats.norm.pdf(w, 0, 1) + 0.7 * scipy.stats.norm.pdf(w, 0, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "log_pdf"),
+    [
+        (None, lambda w: scipy.stats.t.logpdf(w, 2.2, 0, 0.09)),
+        (tfd.StudentT(df=4.0, loc=0.1, scale=0.5), lambda w: scipy.stats.t.logpdf(w, 4, 0.1, 0.5)),
+        (tfd.Normal(0.0, 2.0), lambda w: scipy.stats.norm.logpdf(w, 0, 2)),
+        (tfd.Laplace(0.0, tf.constant(0.3)), lambda w: scipy.stats.laplace.logpdf(w, 0, 0.3)),
+        (tfd.Cauchy(np.float64(0.0), np.float64(1.5)), lambda w: scipy.stats.cauchy.logpdf(w, 0, 1.5)),
+        (mixture(), mixture_log_pdf),
+    ],
+)
+def test_log_prob_before_and_after_serialization(distribution, log_pdf):
+    prior = ds.Prior(distribution)
+    want = log_pdf(W.astype(np.float64)).sum() + log_pdf(B.astype(np.float64)).sum()
+    config = json.loads(json.dumps(keras.saving.serialize_keras_object(prior)))
+    for p in (prior, keras.saving.deserialize_keras_object(config)):
+        got = p.log_prob(["layer/kernel", "layer/bias"], [tf.constant(W), tf.constant(B)])
+        assert got.shape == () and got.dtype == tf.float32
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_gradient():
+    b = tf.constant(B)
+    with tf.GradientTape() as tape:
+        tape.watch(b)
+        log_prob = ds.Prior(tfd.Normal(0.1, 0.5)).log_prob(["b"], [b])
+    np.testing.assert_allclose(tape.gradient(log_prob, b), -(B - 0.1) / 0.25, rtol=1e-5)
+
+
+def test_the_first_pattern_found_wins():
+    prior = ds.Prior({"top/kernel": tfd.Normal(0.0, 1.0), "kernel": tfd.Laplace(0.0, 1.0), "b.as$": None})
+    names = ["top/kernel", "data/kernel", "top/bias", "the_top/kernel_2"]
+    kinds = [type(prior.for_weight(name)) for name in names]
+    assert kinds == [tfd.Normal, tfd.Laplace, type(None), tfd.Normal]
+    got = prior.log_prob(names, [B, B, B, B])
+    want = 2 * scipy.stats.norm.logpdf(B).sum() + scipy.stats.laplace.logpdf(B).sum()
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_an_empty_weight_has_density_one():
+    assert float(ds.Prior().log_prob(["kernel"], [tf.zeros([0, 4])])) == 0.0
+
+
+def test_a_weight_without_a_pattern_is_an_error():
+    prior = ds.Prior({"kernel": None})
+    with pytest.raises(ValueError, match=r"'x/bias'.*Received: patterns \['kernel'\]"):
+        prior.log_prob(["x/bias"], [B])
+    with pytest.raises(ValueError, match="Received: patterns"):
+        tiny_model(prior={"kernel": tfd.Normal(0.0, 1.0)})
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        3.0,
+        "normal",
+        tfd.Normal,
+        {"kernel": 3.0},
+        {1: tfd.Normal(0.0, 1.0)},
+        {"(": tfd.Normal(0.0, 1.0)},
+        tfd.Normal([0.0, 1.0], 1.0),
+        tfd.MultivariateNormalDiag([0.0, 1.0]),
+        [tfd.Normal(0.0, 1.0)],
+    ],
+)
+def test_other_specifications_are_refused(spec):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.Prior(spec)
+
+
+def test_what_cannot_be_saved_says_so():
+    transformed = tfd.TransformedDistribution(tfd.Normal(0.0, 1.0), tfp.bijectors.Exp())
+    with pytest.raises(ValueError, match="to be saved. Received: "):
+        ds.Prior(transformed).get_config()
+
+    class Mine(tfd.Normal):
+        pass
+
+    with pytest.raises(ValueError, match="can be saved. Received: "):
+        ds.Prior(Mine(0.0, 1.0)).get_config()
+
+
+def test_a_prior_in_the_config_of_a_model(tmp_path):
+    spec = {"kernel": mixture(), "bias": tfd.Laplace(tf.constant(0.0), tf.constant(0.3)), "": None}
+    model = tiny_model(prior=spec)
+    model.save(tmp_path / "m.keras")
+    loaded = keras.saving.load_model(tmp_path / "m.keras")
+    names, values = zip(*model.generative.named_weights)
+    np.testing.assert_allclose(loaded.prior.log_prob(names, values), model.prior.log_prob(names, values), rtol=1e-6)
+    assert list(loaded.prior.patterns) == ["kernel", "bias", ""]
+
+
+def test_saving_keeps_the_type_of_the_parameters():
+    prior = ds.Prior(tfd.Normal(tf.constant(0.1, tf.float64), tf.constant(1 / 3, tf.float64)))
+    twin = ds.Prior.from_config(json.loads(json.dumps(prior.get_config())))
+    assert twin.for_weight("w").dtype == tf.float64
+    assert float(twin.for_weight("w").scale) == 1 / 3

@@ -1,0 +1,274 @@
+"""One doubly stochastic step: the θ-gradient against enumeration, and the order of its parts against spies."""
+
+from typing import NamedTuple
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+from tests.chance import assert_near
+from tests.oracles import Oracle, self_normalized, tiny_model
+from tfdsmcmc.training.step import Method, doubly_stochastic_step, theta_gradient
+
+tfd = tfp.distributions
+
+X = np.array([[1, 0, 0], [0, 1, 1]], np.float32)
+SEED = tf.constant([3, 4])
+
+
+def method_of(model, kernel=None, num_samples=5, proposal=None, kernel_steps=1, proposal_steps=1):
+    proposal = ds.proposals.Wake(keras.optimizers.SGD(0.1)) if proposal is None else proposal
+    proposal.optimizer.build(model.recognition.trainable_variables)
+    latents = ds.latents.NAIS(num_samples)
+    parts = model.generative, model.recognition, model.prior
+    return Method(*parts, kernel, latents, proposal, kernel_steps, proposal_steps)
+
+
+def theta_of(model):
+    return [tf.convert_to_tensor(variable) for variable in model.generative.trainable_variables]
+
+
+def phi_of(model):
+    return [variable.numpy() for variable in model.recognition.trainable_variables]
+
+
+def flat(parts, axes=0):
+    parts = [np.asarray(part) for part in parts]
+    return np.concatenate([part.reshape(*part.shape[:axes], -1) for part in parts], -1)
+
+
+# ---- the θ-gradient
+
+FLAT = {"": None}
+
+
+def measured(model, x, num_samples, num_rows=1.0, seed=0):
+    """The θ-gradient, one flat vector."""
+    gradient_fn = theta_gradient(method_of(model, num_samples=num_samples), tf.constant(x), num_rows)
+    compute = tf.function(lambda theta: gradient_fn(*theta, seed=seed)[0], jit_compile=True)
+    return flat(compute(theta_of(model)))
+
+
+def exact_prior_gradient(model):
+    """∇ log p(θ) of a Normal(0.1, 0.5) prior."""
+    return -(flat(theta_of(model)).astype(np.float64) - 0.1) / 0.25
+
+
+@pytest.mark.parametrize("latent_units", [(2,), (2, 1), (1, 1, 1)])
+def test_with_many_samples_it_is_the_gradient_of_the_log_posterior(latent_units):
+    """mean_B ∇ log p(x) + ∇ log p(θ)/N. Standard errors by the delta method, √Σ q w² (g − ḡ)² / K with
+    w = p(z given x)/q; the bias is of order 1/K. Catches a wrong weight, a missing row mean, a missing 1/N."""
+    model = tiny_model(latent_units, seed=1, prior=tfd.Normal(0.1, 0.5))
+    oracle, num_samples, num_rows = Oracle(model), 2**18, 7.0
+    rows = flat(oracle.likelihood_gradient(X), 1)
+    exact = rows.mean(0) + exact_prior_gradient(model) / num_rows
+    ratio = np.exp(2 * np.log(oracle.posterior(X)) - oracle.log_q(X))
+    variance = np.einsum("sn,snm->nm", ratio, (flat(oracle.joint_gradient(X), 2) - rows) ** 2) / num_samples
+    assert_near(measured(model, X, num_samples, num_rows), exact, np.sqrt(variance.mean(0) / 2))
+
+
+def test_with_few_samples_its_bias_is_exact_and_falls_as_one_over_k():
+    """Copies of one row, so that the mean over the minibatch is an average of independent replicates; the exact
+    mean at K draws comes from all multisets of K states. False failures at most 1e-6."""
+    model = tiny_model((2,), seed=2, prior=FLAT)
+    oracle, x = Oracle(model), X[:1]
+    log_q, log_weights = oracle.log_q(x)[:, 0], oracle.log_weights(x)[:, 0]
+    values = flat(oracle.joint_gradient(x), 2)[:, 0]
+    limit = flat(oracle.likelihood_gradient(x), 1)[0]
+    biases = {}
+    for num_samples in (1, 2, 4, 8, 16):
+        copies = 2**21 // num_samples
+        mean, deviation = self_normalized(log_q, log_weights, values, num_samples)
+        gradient = measured(model, np.repeat(x, copies, 0), num_samples, seed=num_samples)
+        assert_near(gradient, mean, deviation / np.sqrt(copies))
+        biases[num_samples] = np.linalg.norm(gradient - limit)
+    assert biases[1] > 0.1, "no bias to speak of: choose another seed"
+    scaled = {k: k * bias for k, bias in biases.items()}
+    assert 0.7 < scaled[16] / scaled[4] < 1.4 and 0.8 < scaled[16] / scaled[8] < 1.25, scaled
+
+
+def test_the_prior_is_divided_by_the_number_of_rows():
+    model = tiny_model((2,), seed=3, prior=tfd.Normal(0.1, 0.5))
+    flat_model = tiny_model((2,), seed=3, prior=FLAT)
+    for num_rows in (1.0, 40.0):
+        difference = measured(model, X, 3, num_rows) - measured(flat_model, X, 3, num_rows)
+        np.testing.assert_allclose(difference * num_rows, exact_prior_gradient(model), rtol=1e-3, atol=1e-4)
+
+
+def test_it_is_taken_at_the_given_weights_and_hands_on_its_draws():
+    model, other = tiny_model((2,), seed=4), tiny_model((2,), seed=5)
+    gradients, latents = theta_gradient(method_of(model), X, 10.0)(*theta_of(other), seed=SEED)
+    for variable, value in zip(other.recognition.trainable_variables, model.recognition.trainable_variables):
+        variable.assign(value)
+    wanted, same = theta_gradient(method_of(other), X, 10.0)(*theta_of(other), seed=SEED)
+    np.testing.assert_allclose(flat(gradients), flat(wanted), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(latents.log_weights, same.log_weights, rtol=1e-5)
+    oracle = Oracle(other)
+    exact = oracle.log_weights(X)[oracle.state(latents.z), [0, 1]]
+    np.testing.assert_allclose(latents.log_weights, exact, rtol=1e-4, atol=1e-5)
+
+
+# ---- the step
+
+
+class Results(NamedTuple):
+    kinetic_temperature: tf.Tensor
+
+
+class SpyKernel:
+    """Moves every weight by `move` and notes what it was given."""
+
+    def __init__(self, move=0.1, temperature=2.0, calls=None):
+        self.move, self.temperature = move, temperature
+        self.calls = [] if calls is None else calls
+
+    def copy(self, temperature):
+        return SpyKernel(self.move, temperature, self.calls)
+
+    def integrate(self, gradient_fn, state, results, seed):
+        gradients, aux = gradient_fn(*state, seed=seed)
+        self.calls.append({"temperature": self.temperature, "state": state, "aux": aux, "seed": tuple(seed.numpy())})
+        return [part + self.move for part in state], results, aux
+
+
+class SpyProposal(ds.proposals.Wake):
+    """Notes the draws it learns from and the weights of the generative network."""
+
+    def __init__(self, redraw):
+        super().__init__(keras.optimizers.SGD(0.1), redraw)
+        self.calls = []
+
+    def surrogate(self, generative, recognition, x, latents, seed):
+        theta = [tf.convert_to_tensor(variable.value) for variable in generative.trainable_variables]
+        self.calls.append({"latents": latents, "theta": theta, "seed": tuple(seed.numpy())})
+        return super().surrogate(generative, recognition, x, latents, seed)
+
+
+def spied_step(model, kernel_steps=1, proposal_steps=1, redraw=False, num_rows=50.0):
+    kernel, proposal = SpyKernel(), SpyProposal(redraw)
+    method = method_of(model, kernel, 5, proposal, kernel_steps, proposal_steps)
+    results = Results(tf.constant(1.25))
+    theta, results, metrics = doubly_stochastic_step(method, theta_of(model), results, X, num_rows, SEED)
+    return kernel, proposal, theta, metrics
+
+
+def test_kernel_steps_follow_each_other_at_temperature_over_n():
+    model = tiny_model((2,), seed=6)
+    start = flat(theta_of(model))
+    kernel, _, theta, _ = spied_step(model, kernel_steps=3, num_rows=50.0)
+    assert [float(call["temperature"]) for call in kernel.calls] == pytest.approx([2.0 / 50.0] * 3)
+    assert len({call["seed"] for call in kernel.calls}) == 3
+    for i, call in enumerate(kernel.calls):
+        np.testing.assert_allclose(flat(call["state"]), start + 0.1 * i, rtol=1e-5)
+    np.testing.assert_allclose(flat(theta), start + 0.3, rtol=1e-5)
+    # θ is a value: the variables have not moved
+    np.testing.assert_array_equal(flat(theta_of(model)), start)
+
+
+def test_without_kernel_steps_only_phi_learns():
+    model = tiny_model((2,), seed=6)
+    phi = flat(phi_of(model))
+    kernel, proposal, theta, metrics = spied_step(model, kernel_steps=0)
+    assert kernel.calls == [] and len(proposal.calls) == 1
+    np.testing.assert_array_equal(flat(theta), flat(theta_of(model)))
+    assert np.any(flat(phi_of(model)) != phi) and np.isfinite(metrics.log_likelihood)
+
+
+def test_without_proposal_steps_only_theta_moves():
+    model = tiny_model((2,), seed=6)
+    phi = flat(phi_of(model))
+    kernel, proposal, _, _ = spied_step(model, proposal_steps=0)
+    assert len(kernel.calls) == 1 and proposal.calls == [] and int(proposal.optimizer.iterations) == 0
+    np.testing.assert_array_equal(flat(phi_of(model)), phi)
+
+
+def test_proposal_steps_climb_the_surrogate():
+    """SGD with rate 0.1: φ moves by 0.1 times the exact gradient Σ w̃ ∇ log q at the draws of the kernel's step."""
+    model = tiny_model((2,), seed=7)
+    oracle, phi = Oracle(model), flat(phi_of(model))
+    kernel, proposal, _, _ = spied_step(model)
+    z, log_weights = kernel.calls[0]["aux"]
+    weights = np.exp(log_weights) / np.exp(log_weights).sum(0)
+    gradients = flat(oracle.q_gradient(X), 2)[oracle.state(z), [0, 1]]
+    want = np.einsum("kn,knm->nm", weights, gradients).mean(0)
+    np.testing.assert_allclose(flat(phi_of(model)) - phi, 0.1 * want, rtol=1e-3, atol=1e-6)
+    assert int(proposal.optimizer.iterations) == 1
+
+
+def test_without_redraw_the_draws_of_the_last_kernel_step_are_used():
+    kernel, proposal, theta, _ = spied_step(tiny_model((2,), seed=8), kernel_steps=2, proposal_steps=3)
+    assert len(proposal.calls) == 3 and int(proposal.optimizer.iterations) == 3
+    for call in proposal.calls:
+        assert call["latents"] is kernel.calls[-1]["aux"]
+        np.testing.assert_array_equal(flat(call["theta"]), flat(theta))
+    assert len({call["seed"] for call in proposal.calls}) == 3
+
+
+def test_redraw_draws_anew_at_the_moved_theta_and_the_present_phi():
+    model = tiny_model((2,), seed=9)
+    moved = tiny_model((2,), seed=9)
+    for variable in moved.generative.trainable_variables:
+        variable.assign(variable + 0.1)
+    kernel, proposal, _, _ = spied_step(model, proposal_steps=2, redraw=True)
+    first, second = (call["latents"] for call in proposal.calls)
+    oracle = Oracle(moved)
+    exact = oracle.log_weights(X)[oracle.state(first.z), [0, 1]]
+    np.testing.assert_allclose(first.log_weights, exact, rtol=1e-4, atol=1e-5)
+    old = kernel.calls[-1]["aux"]
+    assert np.any(first.z[0] != old.z[0]) and np.any(first.z[0] != second.z[0])
+
+
+@pytest.mark.parametrize("kernel_steps", [0, 2])
+def test_metrics(kernel_steps):
+    """log (1/K) Σ w and (Σ w)²/Σ w², averaged over the rows, from the draws that were last made for θ."""
+    model = tiny_model((2,), seed=10)
+    kernel, proposal, _, metrics = spied_step(model, kernel_steps=kernel_steps)
+    latents = kernel.calls[-1]["aux"] if kernel_steps else proposal.calls[0]["latents"]
+    w = np.exp(np.asarray(latents.log_weights, np.float64))
+    np.testing.assert_allclose(metrics.log_likelihood, np.log(w.mean(0)).mean(), rtol=1e-5)
+    np.testing.assert_allclose(metrics.effective_sample_size, (w.sum(0) ** 2 / (w**2).sum(0)).mean(), rtol=1e-5)
+    assert float(metrics.kinetic_temperature) == 1.25
+
+
+def test_a_kernel_without_momentum_has_kinetic_temperature_one():
+    model = tiny_model((2,))
+    kernel = ds.mcmc.SGLD(learning_rate=0.01)
+    results = kernel.bootstrap_results(theta_of(model))
+    _, _, metrics = doubly_stochastic_step(method_of(model, kernel), theta_of(model), results, X, 10.0, SEED)
+    assert float(metrics.kinetic_temperature) == 1.0
+
+
+@pytest.mark.parametrize("kernel", [ds.mcmc.SGLD(learning_rate=0.01), ds.mcmc.SGNHT(learning_rate=0.01)])
+def test_jitted_and_eager_steps_agree(kernel):
+    theta, phi = [], []
+    for jit_compile in (False, True):
+        model = tiny_model((2, 2), seed=11)
+        method = method_of(model, kernel, kernel_steps=2, proposal_steps=2)
+
+        def step(theta, results, method=method):
+            return doubly_stochastic_step(method, theta, results, X, 10.0, SEED)
+
+        if jit_compile:
+            step = tf.function(step, jit_compile=True, autograph=False)
+        moved, _, _ = step(theta_of(model), kernel.bootstrap_results(theta_of(model), seed=1))
+        theta.append(flat(moved))
+        phi.append(flat(phi_of(model)))
+    np.testing.assert_allclose(theta[0], theta[1], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(phi[0], phi[1], rtol=1e-4, atol=1e-5)
+    assert np.any(theta[0] != flat(theta_of(model)))
+
+
+def test_different_seeds_move_differently():
+    model = tiny_model((2,))
+    kernel = ds.mcmc.SGLD(learning_rate=0.01)
+    method = method_of(model, kernel, proposal_steps=0)
+    results = kernel.bootstrap_results(theta_of(model))
+    moves = [
+        flat(doubly_stochastic_step(method, theta_of(model), results, X, 10.0, tf.constant(seed))[0])
+        for seed in ([0, 1], [0, 1], [0, 2])
+    ]
+    np.testing.assert_array_equal(moves[0], moves[1])
+    assert np.all(moves[0] != moves[2])
