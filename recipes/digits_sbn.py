@@ -38,7 +38,7 @@ def learn(model, data, epochs, samples):
     model.compile(
         kernel=ds.mcmc.SGNHT(learning_rate=0.1, friction=0.1),
         latents=ds.latents.NAIS(num_samples=10),
-        proposal=ds.proposals.Wake(keras.optimizers.Adam(2e-3)),
+        proposal=ds.proposals.Wake(keras.optimizers.Adam(5e-3)),
         steps_per_execution=12,
     )
     return model.fit(
@@ -98,7 +98,7 @@ def export(model, x):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=400)
+    parser.add_argument("--epochs", type=int, default=500)
     parser.add_argument("--posterior-samples", type=int, default=50)
     args = parser.parse_args()
     warnings.simplefilter("once", ds.likelihood.LowEffectiveSampleSize)

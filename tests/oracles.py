@@ -26,6 +26,12 @@ def state_numbers(values):
     return values @ (1 << np.arange(values.shape[-1])[::-1])
 
 
+def flat(parts, axes=0):
+    """A list of arrays as one, all axes but the first ones flattened."""
+    parts = [np.asarray(part) for part in parts]
+    return np.concatenate([part.reshape(*part.shape[:axes], -1) for part in parts], -1)
+
+
 def log_bernoulli(y, logits):
     """Σ_j log Bernoulli(y_j; σ(logits_j)) over the last axis."""
     return -np.logaddexp(0.0, (1 - 2 * np.asarray(y, np.float64)) * logits).sum(-1)
@@ -67,19 +73,6 @@ def randomize(layer, seed=0, scale=1.2):
         variable.assign(rng.normal(0.3, scale, variable.shape))
 
 
-def near_posterior(model, steps=2000):
-    """Fits q(z given x) of a model with one latent layer to the exact posterior, by exact gradient ascent on
-    Σ_x p(x) E[log q(z given x) given x], so that importance sampling from it is easy."""
-    phi = [variable.numpy().astype(np.float64) for variable in model.recognition.trainable_variables]
-    x = binary_states(model.generative.units)
-    for _ in range(steps):
-        for variable, value in zip(model.recognition.trainable_variables, phi):
-            variable.assign(value)
-        oracle = Oracle(model)
-        p = np.exp(oracle.log_likelihood(x))
-        phi = [value + 2.0 * np.tensordot(p, g, 1) for value, g in zip(phi, oracle.wake_gradient(x))]
-
-
 def self_normalized(log_q, log_weights, values, num_samples):
     """Exact mean and standard deviation of Σ_k w_k v(z_k) / Σ_k w_k over K independent draws z_k ~ q.
 
@@ -102,6 +95,26 @@ def self_normalized(log_q, log_weights, values, num_samples):
     estimates = np.tensordot(weights / weights.sum(1, keepdims=True), values, 1)
     mean = np.tensordot(np.exp(log_p), estimates, 1)
     return mean, np.sqrt(np.tensordot(np.exp(log_p), (estimates - mean) ** 2, 1))
+
+
+def self_normalized_limit(log_q, log_weights, values, num_samples):
+    """The same for large K, to the leading order: v̄ − Σ q w² (v − v̄) / K and √(Σ q w² (v − v̄)² / K), where
+    Σ q w = 1 and v̄ = Σ q w v (Owen 2013, section 9.2).
+
+    Args:
+      log_q: (S, n), rows side by side.
+      log_weights: (S, n).
+      values: (S, n, m).
+      num_samples: K.
+
+    Returns:
+      (mean, standard deviation), each (n, m).
+    """
+    p = np.exp(log_q + log_weights - log_sum(log_q + log_weights))
+    ratio = p**2 / np.exp(log_q) / num_samples
+    centred = values - np.einsum("sn,snm->nm", p, values)
+    mean = np.einsum("sn,snm->nm", p, values) - np.einsum("sn,snm->nm", ratio, centred)
+    return mean, np.sqrt(np.einsum("sn,snm->nm", ratio, centred**2))
 
 
 class Oracle:

@@ -235,9 +235,14 @@ def _load(path):
 
     import keras
 
+    import tfdsmcmc  # noqa: F401  registers the classes that the file names
+
     if not pathlib.Path(path).is_file():
         raise ValueError(f"No such model file. Received: {path}")
-    return keras.saving.load_model(path)
+    try:
+        return keras.saving.load_model(path)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"Not a whole .keras file ({str(error).splitlines()[0]}). Received: {path}") from error
 
 
 def _widths(layers):

@@ -14,7 +14,7 @@ from tfdsmcmc.priors import Prior
 from tfdsmcmc.proposals import Wake
 from tfdsmcmc.training.chain import Chain, EpochCounter
 from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
-from tfdsmcmc.training.step import Method, StepMetrics
+from tfdsmcmc.training.step import Method
 
 _CHAIN, _ORDER = range(2)  # streams of the model's seed
 
@@ -112,7 +112,6 @@ class DeepGenerativeModel(keras.Model):
         )
         super().compile(optimizer=proposal.optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
         self.chain = Chain(method, random.fold(random.as_seed(self.seed), _CHAIN), bool(jit_compile))
-        self._means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
         self._settings = {
             "kernel": kernel,
             "latents": latents,
@@ -126,11 +125,12 @@ class DeepGenerativeModel(keras.Model):
 
     @property
     def metrics(self):
-        return list(getattr(self, "_means", []))
+        return [] if getattr(self, "chain", None) is None else list(self.chain.means)
 
     def fit(
         self,
         x=None,
+        *,
         batch_size=None,
         epochs=1,
         verbose="auto",
@@ -235,13 +235,12 @@ class DeepGenerativeModel(keras.Model):
         """The function that Keras calls with an iterator: it advances the chain by up to steps_per_execution."""
         if self.train_function is not None and not force:
             return self.train_function
-        feed, chain, means = self._feed, self.chain, self._means
+        feed, chain = self._feed, self.chain
 
         def train(iterator):
             elements = take(iterator, self.steps_per_execution)
             for data, index, count in feed.blocks(elements, int(chain.steps)):
-                for mean, value in zip(means, chain.advance(data, index, count)):
-                    mean.update_state(value, sample_weight=count)
+                chain.advance(data, index, count)
             return self.get_metrics_result()
 
         self.train_function = train
@@ -252,6 +251,7 @@ class DeepGenerativeModel(keras.Model):
     def evaluate(
         self,
         x=None,
+        *,
         batch_size=None,
         verbose="auto",
         callbacks=None,

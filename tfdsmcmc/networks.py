@@ -33,6 +33,8 @@ class _Chain(keras.layers.Layer):
             raise ValueError(f"Each layer may stand in a network once. Received: layers={layers!r}")
         super().__init__(name=name, **kwargs)
         self.layers = layers
+        for i, layer in enumerate(layers):
+            setattr(self, f"layer_{i}", layer)  # tf.train.Checkpoint does not look into Keras' lists
 
     @property
     def named_weights(self):

@@ -65,3 +65,22 @@ def balanced_thermostat(integrator, rate, curvature, temperature, friction, nois
 
     largest = 1 - rate * curvature / 4  # where Euler's friction is most effective
     return scipy.optimize.brentq(drift, friction / 2, largest, xtol=1e-13)
+
+
+def scalar_thermostat(steps, mass, integrator, rate, curvature, temperature, friction, noise=0.0):
+    """(ξ after each step, covariance of (θ, v) at the end) of SGNHT with one thermostat for infinitely many entries.
+
+    By the law of large numbers the mean of v⊙v is its expectation: ξ is a number and the entries stay Gaussian. They
+    start at θ = 0, v ~ N(0, η), ξ = a.
+    """
+    eta = rate * temperature
+    kicked = np.array([-rate * curvature, 1.0])
+    xi, covariance, path = friction, np.diag([0.0, eta]), []
+    for _ in range(steps):
+        if integrator == "splitting":
+            xi += (kicked @ covariance @ kicked + (rate * noise) ** 2 - eta) / (2 * mass)
+        law = (integrator, rate, curvature, temperature, friction, noise, xi)
+        covariance = covariance_after(1, covariance, *law)
+        xi += (covariance[1, 1] - eta) / (mass if integrator == "euler" else 2 * mass)
+        path.append(xi)
+    return np.array(path), covariance

@@ -108,6 +108,14 @@ def test_the_mean_of_a_posterior_is_exported_and_the_model_left_alone(tmp_path):
     np.testing.assert_array_equal(drawn, posterior.apply_mean(model).sample(99, SEED))
 
 
+def test_frozen_layers_are_exported_too(tmp_path):
+    model = tiny_model((2,), units=4, seed=1)
+    model.generative.layers[0].trainable = False
+    served = tf.saved_model.load(ds.serving.export(model, tmp_path / "m"))
+    drawn = served.signatures["sample"](num_samples=tf.constant(40), seed=tf.constant(SEED))["x"]
+    np.testing.assert_array_equal(drawn, model.sample(40, SEED))
+
+
 def test_versions_are_not_overwritten_unless_asked(tmp_path):
     one, two = tiny_model((2,), units=4, seed=1), tiny_model((2,), units=4, seed=2)
     path = pathlib.Path(ds.serving.export(one, tmp_path / "m"))

@@ -10,7 +10,7 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 from tests.chance import assert_near
-from tests.oracles import Oracle, self_normalized, tiny_model
+from tests.oracles import Oracle, flat, self_normalized, self_normalized_limit, tiny_model
 from tfdsmcmc.training.step import Method, doubly_stochastic_step, theta_gradient
 
 tfd = tfp.distributions
@@ -35,21 +35,17 @@ def phi_of(model):
     return [variable.numpy() for variable in model.recognition.trainable_variables]
 
 
-def flat(parts, axes=0):
-    parts = [np.asarray(part) for part in parts]
-    return np.concatenate([part.reshape(*part.shape[:axes], -1) for part in parts], -1)
-
-
 # ---- the θ-gradient
 
 FLAT = {"": None}
 
 
-def measured(model, x, num_samples, num_rows=1.0, seed=0):
-    """The θ-gradient, one flat vector."""
+def measured(model, x, num_samples, num_rows=1.0, calls=1, seed=0):
+    """The θ-gradient, one flat vector: a float64 mean over several calls, as a long float32 sum of a few distinct
+    values rounds to one side."""
     gradient_fn = theta_gradient(method_of(model, num_samples=num_samples), tf.constant(x), num_rows)
-    compute = tf.function(lambda theta: gradient_fn(*theta, seed=seed)[0], jit_compile=True)
-    return flat(compute(theta_of(model)))
+    compute = tf.function(lambda theta, seed: gradient_fn(*theta, seed=seed)[0], jit_compile=True)
+    return np.mean([flat(compute(theta_of(model), s)) for s in ds.random.split(seed, calls)], 0, dtype=np.float64)
 
 
 def exact_prior_gradient(model):
@@ -59,15 +55,16 @@ def exact_prior_gradient(model):
 
 @pytest.mark.parametrize("latent_units", [(2,), (2, 1), (1, 1, 1)])
 def test_with_many_samples_it_is_the_gradient_of_the_log_posterior(latent_units):
-    """mean_B ∇ log p(x) + ∇ log p(θ)/N. Standard errors by the delta method, √Σ q w² (g − ḡ)² / K with
-    w = p(z given x)/q; the bias is of order 1/K. Catches a wrong weight, a missing row mean, a missing 1/N."""
+    """mean_B ∇ log p(x) + ∇ log p(θ)/N, from 4,096 draws of each row, 32 times over; false failures at most 1e-6.
+    Catches a wrong weight, a missing row mean, a missing 1/N."""
     model = tiny_model(latent_units, seed=1, prior=tfd.Normal(0.1, 0.5))
-    oracle, num_samples, num_rows = Oracle(model), 2**18, 7.0
-    rows = flat(oracle.likelihood_gradient(X), 1)
-    exact = rows.mean(0) + exact_prior_gradient(model) / num_rows
-    ratio = np.exp(2 * np.log(oracle.posterior(X)) - oracle.log_q(X))
-    variance = np.einsum("sn,snm->nm", ratio, (flat(oracle.joint_gradient(X), 2) - rows) ** 2) / num_samples
-    assert_near(measured(model, X, num_samples, num_rows), exact, np.sqrt(variance.mean(0) / 2))
+    oracle, num_samples, num_rows, calls = Oracle(model), 2**12, 7.0, 32
+    values = flat(oracle.joint_gradient(X), 2)
+    mean, deviation = self_normalized_limit(oracle.log_q(X), oracle.log_weights(X), values, num_samples)
+    np.testing.assert_allclose(mean, flat(oracle.likelihood_gradient(X), 1), atol=5e-3)
+    exact = mean.mean(0) + exact_prior_gradient(model) / num_rows
+    error = np.sqrt((deviation**2).sum(0) / calls) / 2
+    assert_near(measured(model, X, num_samples, num_rows, calls), exact, error)
 
 
 def test_with_few_samples_its_bias_is_exact_and_falls_as_one_over_k():
@@ -79,23 +76,25 @@ def test_with_few_samples_its_bias_is_exact_and_falls_as_one_over_k():
     values = flat(oracle.joint_gradient(x), 2)[:, 0]
     limit = flat(oracle.likelihood_gradient(x), 1)[0]
     biases = {}
-    for num_samples in (1, 2, 4, 8, 16):
-        copies = 2**21 // num_samples
+    for num_samples in (1, 4, 16):
+        copies, calls = 2**12, 2**9 // num_samples
         mean, deviation = self_normalized(log_q, log_weights, values, num_samples)
-        gradient = measured(model, np.repeat(x, copies, 0), num_samples, seed=num_samples)
-        assert_near(gradient, mean, deviation / np.sqrt(copies))
+        gradient = measured(model, np.repeat(x, copies, 0), num_samples, calls=calls, seed=num_samples)
+        assert_near(gradient, mean, deviation / np.sqrt(copies * calls))
         biases[num_samples] = np.linalg.norm(gradient - limit)
     assert biases[1] > 0.1, "no bias to speak of: choose another seed"
-    scaled = {k: k * bias for k, bias in biases.items()}
-    assert 0.7 < scaled[16] / scaled[4] < 1.4 and 0.8 < scaled[16] / scaled[8] < 1.25, scaled
+    assert 0.2 < biases[16] / biases[4] < 0.3, biases
 
 
 def test_the_prior_is_divided_by_the_number_of_rows():
     model = tiny_model((2,), seed=3, prior=tfd.Normal(0.1, 0.5))
     flat_model = tiny_model((2,), seed=3, prior=FLAT)
     for num_rows in (1.0, 40.0):
-        difference = measured(model, X, 3, num_rows) - measured(flat_model, X, 3, num_rows)
-        np.testing.assert_allclose(difference * num_rows, exact_prior_gradient(model), rtol=1e-3, atol=1e-4)
+        gradients = [
+            flat(theta_gradient(method_of(m), X, num_rows)(*theta_of(m), seed=SEED)[0]) for m in (model, flat_model)
+        ]
+        difference = (gradients[0] - gradients[1]) * num_rows
+        np.testing.assert_allclose(difference, exact_prior_gradient(model), rtol=1e-3, atol=1e-4)
 
 
 def test_it_is_taken_at_the_given_weights_and_hands_on_its_draws():
@@ -241,12 +240,12 @@ def test_a_kernel_without_momentum_has_kinetic_temperature_one():
     assert float(metrics.kinetic_temperature) == 1.0
 
 
-@pytest.mark.parametrize("kernel", [ds.mcmc.SGLD(learning_rate=0.01), ds.mcmc.SGNHT(learning_rate=0.01)])
-def test_jitted_and_eager_steps_agree(kernel):
+def test_jitted_and_eager_steps_agree():
+    kernel = ds.mcmc.SGNHT(learning_rate=0.01)
     theta, phi = [], []
     for jit_compile in (False, True):
         model = tiny_model((2, 2), seed=11)
-        method = method_of(model, kernel, kernel_steps=2, proposal_steps=2)
+        method = method_of(model, kernel, proposal=ds.proposals.Wake(keras.optimizers.Adam(0.1), redraw=True))
 
         def step(theta, results, method=method):
             return doubly_stochastic_step(method, theta, results, X, 10.0, SEED)

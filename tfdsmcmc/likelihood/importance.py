@@ -25,6 +25,7 @@ from tfdsmcmc.likelihood.estimate import LogLikelihood, LowEffectiveSampleSize
 from tfdsmcmc.networks import evaluated_at
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
+_LARGEST_CHUNK = 2**12  # a longer float32 sum over one axis, as XLA adds it up, loses digits
 _FEW_SAMPLES = 10.0
 
 _programs = weakref.WeakKeyDictionary()
@@ -122,7 +123,7 @@ def log_likelihood(generative, recognition, x, num_samples, seed, chunk):
 def chunk_size(generative, batch_size, num_samples):
     """Draws held at a time, so that a layer's values fit the cache."""
     widest = max([generative.units, *generative.latent_units])
-    return max(1, min(num_samples, _CHUNK_ENTRIES // (batch_size * widest)))
+    return max(1, min(num_samples, _LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * widest)))
 
 
 def _values(variables, weights):

@@ -33,6 +33,8 @@ class Wake:
         if not isinstance(redraw, bool):
             raise ValueError(f"redraw must be True or False. Received: redraw={redraw!r}")
         self.optimizer = keras.optimizers.get(optimizer)
+        if self.optimizer is None:
+            raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={optimizer!r}")
         self.redraw = redraw
 
     def surrogate(self, generative, recognition, x, latents, seed):

@@ -74,13 +74,16 @@ class _Servable(tf.Module):
 
     def __init__(self, model, weights):
         super().__init__()
-        self._model_variables = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
-        values = self._model_variables if weights is None else [*weights[0], *weights[1]]
-        shapes, expected = [tuple(v.shape) for v in values], [tuple(v.shape) for v in self._model_variables]
+        self._generative, self._recognition = model.generative, model.recognition
+        self._model_variables = [*model.generative.weights, *model.recognition.weights]
+        learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
+        means = learnt if weights is None else [*weights[0], *weights[1]]
+        shapes, expected = [tuple(v.shape) for v in means], [tuple(v.shape) for v in learnt]
         if shapes != expected:
             raise ValueError(f"The posterior's weights must have the shapes {expected}. Received: {shapes}")
-        self._generative, self._recognition = model.generative, model.recognition
-        self.weights = [tf.Variable(tf.convert_to_tensor(v), trainable=False) for v in values]
+        replaced = {id(variable): mean for variable, mean in zip(learnt, means)}
+        values = [replaced.get(id(variable), variable) for variable in self._model_variables]
+        self.weights = [tf.Variable(tf.convert_to_tensor(value), trainable=False) for value in values]
 
     def signatures(self):
         scalar, seed = tf.TensorSpec([], tf.int32, "num_samples"), tf.TensorSpec([2], tf.int32, "seed")

@@ -12,7 +12,7 @@ from tfdsmcmc.training.step import Method, StepMetrics, doubly_stochastic_step
 _KERNEL, _STEP = range(2)  # streams of the run's seed
 
 
-class Chain:
+class Chain(tf.Module):
     """A Markov chain over θ, with φ learning beside it.
 
     θ and φ live in the layers' variables; the kernel results and the counts live here. All of them change only in
@@ -27,15 +27,18 @@ class Chain:
       steps: int64 variable, the minibatches learnt from so far.
       epochs: int64 variable, the epochs completed.
       num_rows: float variable, N; 0 before the first run.
+      means: Keras metrics, the means of `StepMetrics` over the steps since they were reset.
     """
 
     def __init__(self, method: Method, seed, jit_compile):
+        super().__init__(name="chain")
         self.method = method
         self.seed = seed
         self.steps = tf.Variable(np.int64(0), trainable=False, name="steps")
         self.epochs = tf.Variable(np.int64(0), trainable=False, name="epochs")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         method.proposal.optimizer.build(method.recognition.trainable_variables)
+        self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
         self._structure = self._bootstrap(1.0)
         self._results = [tf.Variable(part, trainable=False) for part in tf.nest.flatten(self._structure)]
         self._advance = tf.function(self._run, jit_compile=jit_compile, autograph=False)
@@ -58,18 +61,15 @@ class Chain:
             for variable, part in zip(self._results, tf.nest.flatten(self._bootstrap(float(num_rows)))):
                 variable.assign(part)
 
-    def advance(self, data, index, count) -> StepMetrics:
+    def advance(self, data, index, count):
         """Runs `count` steps on minibatches data[index[0]], data[index[1]], …
 
         Args:
           data: (n, D).
           index: int32 (S, B).
           count: at most S.
-
-        Returns:
-          `StepMetrics`, means over the steps.
         """
-        return self._advance(data, index, tf.constant(count))
+        self._advance(data, index, tf.constant(count))
 
     def _bootstrap(self, num_rows):
         method = self.method
@@ -101,7 +101,9 @@ class Chain:
         for variable, value in zip(self._results, tf.nest.flatten(results)):
             variable.assign(value)
         self.steps.assign_add(tf.cast(count, tf.int64))
-        return StepMetrics(*(total / tf.cast(count, total.dtype) for total in totals))
+        for mean, total in zip(self.means, totals):
+            weight = tf.cast(count, total.dtype)
+            mean.update_state(total / weight, sample_weight=weight)
 
 
 class EpochCounter(keras.callbacks.Callback):

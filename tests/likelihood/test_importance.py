@@ -1,0 +1,285 @@
+"""Importance sampling against enumeration; its streamed sums against NumPy; its standard errors by their coverage."""
+
+import resource
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.special
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.chance import assert_means, assert_near
+from tests.oracles import Oracle, binary_states, tiny_model
+from tfdsmcmc.likelihood import LowEffectiveSampleSize, importance, importance_sampling
+
+X = binary_states(3)
+
+
+# ---- against enumeration
+
+
+@pytest.mark.parametrize("latent_units", [(2,), (2, 2), (1, 2, 2)])
+def test_estimates_agree_with_enumeration(latent_units):
+    """Every row within its own standard errors, false failures at most 1e-6."""
+    model = tiny_model(latent_units, seed=1)
+    exact = Oracle(model).log_likelihood(X)
+    estimate = importance_sampling(model, X, 20_000, seed=2)
+    assert all(part.shape == (8,) for part in estimate)
+    assert_near(estimate.value, exact, estimate.standard_error)
+    assert estimate.standard_error.max() < 0.1
+    mean = estimate.mean()
+    assert_near(mean, exact.mean(), mean.standard_error)
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 12, 64])
+def test_the_mean_weight_is_unbiased_at_any_chunk(chunk):
+    """E of (1/K) Σ w is p(x), exactly; 12 draws are no multiple of 5 and fewer than 64. Many copies of a row are
+    independent replicates; false failures at most 1e-6."""
+    model, copies, num_samples = tiny_model((2,), seed=2), 2**15, 12
+    oracle, x = Oracle(model), X[[3]]
+    q, w = np.exp(oracle.log_q(x)[:, 0]), np.exp(oracle.log_weights(x)[:, 0])
+    p, deviation = q @ w, np.sqrt((q @ w**2 - (q @ w) ** 2) / num_samples)
+    rows = tf.constant(np.repeat(x, copies, 0), tf.float32)
+    value, _, size = importance.log_likelihood(
+        model.generative, model.recognition, rows, tf.constant(num_samples), ds.random.as_seed(3), chunk
+    )
+    assert_means(np.exp(value, dtype=np.float64), p, deviation)
+    assert 1 <= np.min(size) and np.max(size) <= 12.001 and np.max(size) > 6
+
+
+def test_the_value_is_too_low_by_half_the_relative_variance():
+    """E log (1/K) Σ w ≈ log p − Var(w)/(2 K p²): the bound of Burda et al., to the second order."""
+    model, copies, num_samples = tiny_model((2,), seed=2, scale=0.7), 2**15, 40
+    oracle, x = Oracle(model), X[[3]]
+    q, w = np.exp(oracle.log_q(x)[:, 0]), np.exp(oracle.log_weights(x)[:, 0])
+    gap = (q @ w**2 / (q @ w) ** 2 - 1) / (2 * num_samples)
+    value = importance_sampling(model, np.repeat(x, copies, 0), num_samples, seed=4, batch_size=2**13).value
+    assert np.log(q @ w) - value.mean(dtype=np.float64) == pytest.approx(gap, rel=0.2)
+
+
+def test_standard_errors_are_calibrated():
+    """4,096 replicates: within one standard error in 68.3 %, within two in 95.4 % of them, up to 5 binomial
+    standard deviations (and the skewness that K = 2,000 leaves). Catches a factor of 1.1."""
+    model, copies = tiny_model((2, 1), seed=5), 2**12
+    x = X[[5]]
+    estimate = importance_sampling(model, np.repeat(x, copies, 0), 2000, seed=6, batch_size=copies)
+    z = (estimate.value - Oracle(model).log_likelihood(x)) / estimate.standard_error
+    assert np.mean(np.abs(z) < 1) == pytest.approx(0.683, abs=0.04)
+    assert np.mean(np.abs(z) < 2) == pytest.approx(0.954, abs=0.02)
+
+
+# ---- the streamed sums
+
+
+class _Weights:
+    """Both networks at once: draws whose log-weights are given by a function of a normal draw; notes them."""
+
+    def __init__(self, log_weight):
+        self.log_weight, self.drawn = log_weight, []
+
+    def sample(self, x, num_samples, seed):
+        z = ds.random.normal([num_samples, tf.shape(x)[0], 1], seed)
+        if tf.executing_eagerly():
+            self.drawn.append(z[..., 0].numpy())
+        return [z]
+
+    def log_joint(self, x, z):
+        return self.log_weight(z[0][..., 0])
+
+    def log_prob(self, z, x):
+        return tf.zeros(tf.shape(z[0])[:-1])
+
+
+def streamed(log_weight, num_samples, chunk):
+    """(the estimate, the log-weights behind it)."""
+    weights = _Weights(log_weight)
+    arguments = tf.zeros([4, 1]), tf.constant(num_samples), tf.constant([1, 2])
+    estimate = importance.log_likelihood(weights, weights, *arguments, chunk)
+    drawn = np.concatenate(weights.drawn)
+    assert len(np.unique(drawn)) == drawn.size, "a draw is repeated"
+    return [part.numpy() for part in estimate], np.asarray(log_weight(drawn[:num_samples]), np.float64)
+
+
+def direct(log_weights):
+    """The same three numbers in one piece: the delta method is the relative standard error of the mean weight."""
+    num_samples = len(log_weights)
+    w = np.exp(log_weights - log_weights.max(0))
+    value = scipy.special.logsumexp(log_weights, 0) - np.log(num_samples)
+    error = w.std(0, ddof=1) / np.sqrt(num_samples) / w.mean(0)
+    return value, error, w.sum(0) ** 2 / (w**2).sum(0)
+
+
+@pytest.mark.parametrize(("num_samples", "chunk"), [(2, 1), (10, 1), (10, 3), (10, 10), (21, 7), (21, 64)])
+def test_streams_match_the_direct_sums(num_samples, chunk):
+    estimate, log_weights = streamed(lambda z: 2.0 * z - 300.0, num_samples, chunk)
+    for a, b in zip(estimate, direct(log_weights)):
+        np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 50])
+@pytest.mark.parametrize("scale", [300.0, 1e6])
+def test_huge_ranges_neither_overflow_nor_vanish(scale, chunk):
+    estimate, log_weights = streamed(lambda z: scale * z, 50, chunk)
+    for a, b in zip(estimate, direct(log_weights)):
+        np.testing.assert_allclose(a, b, rtol=1e-3)
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 30])
+def test_weights_of_zero(chunk):
+    """log w = −∞ in half of the draws: also where the first chunks hold nothing else."""
+    estimate, log_weights = streamed(lambda z: tf.where(z > 0, z, -np.inf), 30, chunk)
+    assert np.isinf(log_weights).any(0).all() and np.isinf(log_weights[0]).any()
+    for a, b in zip(estimate, direct(log_weights)):
+        np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_nothing_but_weights_of_zero(chunk):
+    value, error, size = streamed(lambda z: z * 0.0 - np.inf, 6, chunk)[0]
+    np.testing.assert_array_equal(value, np.full(4, -np.inf))
+    assert np.isnan(error).all() and np.isnan(size).all()
+
+
+def test_compiled_streams_are_the_same():
+    def log_weight(z):
+        return tf.where(z > 0, 30.0 * z, -np.inf)
+
+    @tf.function(jit_compile=True)
+    def jitted(num_samples):
+        weights = _Weights(log_weight)
+        return importance.log_likelihood(weights, weights, tf.zeros([4, 1]), num_samples, tf.constant([1, 2]), 7)
+
+    for num_samples in (10, 30):
+        for a, b in zip(jitted(tf.constant(num_samples)), streamed(log_weight, num_samples, 7)[0]):
+            np.testing.assert_allclose(a, b, rtol=1e-3)
+
+
+def test_equal_weights_have_no_error():
+    (value, error, size), _ = streamed(lambda z: 0.0 * z - 3.0, 100, 7)
+    np.testing.assert_allclose(value, np.full(4, -3.0), rtol=1e-6)
+    np.testing.assert_allclose(error, np.zeros(4), atol=1e-4)
+    np.testing.assert_allclose(size, np.full(4, 100.0), rtol=1e-5)
+
+
+def test_one_sample_leaves_the_error_unknown():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value, error, size = importance_sampling(tiny_model(), X, 1, seed=1)
+    assert np.isfinite(value).all() and np.isnan(error).all()
+    np.testing.assert_array_equal(size, np.ones(8))
+
+
+# ---- rows, chunks and memory
+
+
+def test_batches_need_not_divide_the_rows():
+    """Rows of very different likelihood come back in their places."""
+    model = tiny_model((2,), seed=7, scale=2.0)
+    exact = Oracle(model).log_likelihood(X)
+    assert np.ptp(exact) > 3
+    for batch_size in (3, 8, 100):
+        estimate = importance_sampling(model, X, 5000, seed=8, batch_size=batch_size)
+        assert_near(estimate.value, exact, estimate.standard_error)
+
+
+def test_batches_and_chunks_have_draws_of_their_own(monkeypatch):
+    model = tiny_model((2,), seed=2)
+    copies = np.repeat(X[[3]], 64, 0)
+    values = importance_sampling(model, copies, 50, seed=9, batch_size=16, warn=False).value.reshape(4, 16)
+    assert len({tuple(batch) for batch in values}) == 4
+    monkeypatch.setattr(importance, "_CHUNK_ENTRIES", 16 * 3 * 7)
+    again = importance_sampling(model, copies, 50, seed=9, batch_size=16, warn=False).value.reshape(4, 16)
+    assert importance.chunk_size(model.generative, 16, 50) == 7 and np.any(again != values)
+    exact = Oracle(model).log_likelihood(X[[3]])
+    assert_near(again.mean(), exact, again.std() / 8 + 0.02)
+
+
+def test_seeds_repeat_the_estimate():
+    model = tiny_model()
+    first = importance_sampling(model, X, 50, seed=5).value
+    np.testing.assert_array_equal(first, importance_sampling(model, X, 50, seed=tf.constant([5, 0])).value)
+    assert np.any(first != importance_sampling(model, X, 50, seed=6).value)
+
+
+def test_memory_does_not_grow_with_the_samples():
+    """100,000 draws of 100 rows of 10 units would be 400 MB an array; the peak may grow by half of that."""
+    model = tiny_model((4,), units=10, seed=10)
+    x = np.random.default_rng(0).integers(0, 2, (100, 10))
+    importance_sampling(model, x, 2000, seed=1, warn=False)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    estimate = importance_sampling(model, x, 100_000, seed=1)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+    assert grown * (1 if sys.platform == "darwin" else 1024) < 200e6
+    assert_near(estimate.value, Oracle(model).log_likelihood(x), estimate.standard_error)
+
+
+def test_a_chunk_fits_the_cache():
+    generative = tiny_model((200,), units=784).generative
+    assert importance.chunk_size(generative, 100, 10**6) * 100 * 784 <= 2**20
+    assert importance.chunk_size(generative, 10**6, 10) == 1
+    assert importance.chunk_size(generative, 1, 5) == 5
+
+
+# ---- other weights
+
+
+def test_other_weights_of_the_call_or_of_the_model():
+    model, other = tiny_model(seed=1), tiny_model(seed=2)
+    before = [variable.numpy() for variable in model.trainable_variables]
+    here, there = (importance_sampling(m, X, 200, seed=3).value for m in (model, other))
+    networks = other.generative, other.recognition
+    weights = [[v.numpy().astype(np.float64) for v in network.trainable_variables] for network in networks]
+    np.testing.assert_allclose(importance_sampling(model, X, 200, seed=3, weights=weights).value, there, rtol=1e-6)
+    # the model is as it was
+    for variable, value in zip(model.trainable_variables, before):
+        np.testing.assert_array_equal(variable, value)
+    np.testing.assert_array_equal(importance_sampling(model, X, 200, seed=3).value, here)
+    # and if it moves, the compiled program sees it
+    model.set_weights(other.get_weights())
+    np.testing.assert_allclose(importance_sampling(model, X, 200, seed=3).value, there, rtol=1e-6)
+
+
+def test_weights_of_other_shapes_are_refused():
+    model = tiny_model()
+    theta, phi = ([v.numpy() for v in n.trainable_variables] for n in (model.generative, model.recognition))
+    for weights in (([], []), (theta[:-1], phi), (theta, phi[::-1]), ([*theta, theta[0]], phi), (phi, theta)):
+        with pytest.raises(ValueError, match="^weights must .*Received: shapes"):
+            importance_sampling(model, X, 10, weights=weights)
+
+
+# ---- warnings and errors
+
+
+def test_a_low_effective_sample_size_warns():
+    model = tiny_model((4,), seed=1)
+    model.recognition.layers[0].bias.assign([8.0, -8.0, 8.0, -8.0])
+    with pytest.warns(LowEffectiveSampleSize, match="effective sample size is .* of 1000") as record:
+        estimate = importance_sampling(model, X, 1000, seed=1)
+    assert record[0].filename == __file__
+    assert np.median(estimate.effective_sample_size) < 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        importance_sampling(model, X, 1000, seed=1, warn=False)
+        importance_sampling(tiny_model(), X, 1000, seed=1)
+
+
+@pytest.mark.parametrize(
+    "x", [[[0, 1, np.nan]], [[0, 1, 0.5]], np.zeros((2, 4)), np.zeros(3), np.zeros((0, 3)), None, [["0", "1", "1"]]]
+)
+def test_bad_data(x):
+    with pytest.raises(ValueError, match="^x must .*Received: "):
+        importance_sampling(tiny_model(), x, 10)
+
+
+@pytest.mark.parametrize("name", ["num_samples", "batch_size"])
+@pytest.mark.parametrize("count", [0, -1, 2.5, True, None, "5"])
+def test_bad_counts(name, count):
+    with pytest.raises(ValueError, match=f"Received: {name}="):
+        importance_sampling(tiny_model(), X, **{name: count})
+
+
+def test_bad_seeds():
+    with pytest.raises(ValueError, match="Received: seed="):
+        importance_sampling(tiny_model(), X, 10, seed=-1)

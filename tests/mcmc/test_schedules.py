@@ -1,0 +1,61 @@
+"""Learning-rate schedules against their formulas."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfdsmcmc import mcmc
+
+STEPS = np.array([0, 1, 2, 7, 8, 9, 15, 16, 1000, 123_457])
+
+
+def test_polynomial_decay():
+    """ℓ₀ (1 + t/b)^(−γ) is Welling and Teh's a (b + t)^(−γ) with a = ℓ₀ bᵞ."""
+    schedule = mcmc.PolynomialDecay(0.2, offset=30.0, power=0.7)
+    expected = 0.2 * 30.0**0.7 * (30.0 + STEPS) ** -0.7
+    np.testing.assert_allclose([schedule(step) for step in STEPS], expected, rtol=1e-5)
+
+
+def test_cyclical():
+    """½ ℓ₀ (cos(π (t mod c)/c) + 1): ℓ₀ at the start of each cycle, half of it in the middle."""
+    schedule = mcmc.Cyclical(0.2, cycle_steps=8)
+    expected = 0.1 * (np.cos(np.pi * (STEPS % 8) / 8) + 1)
+    np.testing.assert_allclose([schedule(step) for step in STEPS], expected, rtol=1e-5)
+    np.testing.assert_allclose([schedule(step) for step in (0, 4, 8, 2**40 + 4)], [0.2, 0.1, 0.2, 0.1], rtol=1e-6)
+    assert all(0 < schedule(step) <= 0.2 for step in range(17))
+
+
+@pytest.mark.parametrize("schedule", [mcmc.PolynomialDecay(0.2, 30.0, 0.7), mcmc.Cyclical(0.2, 8)])
+def test_schedule_is_a_keras_schedule(schedule):
+    """Any integer step, jitted or not; survives serialization; drives a Keras optimizer as well."""
+    compiled = tf.function(schedule, jit_compile=True, autograph=False)
+    for step in (tf.constant(9), tf.constant(9, tf.int64)):
+        np.testing.assert_allclose([compiled(step), schedule(step)], [schedule(9)] * 2, rtol=1e-6)
+
+    copy = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(schedule))
+    assert type(copy) is type(schedule) and copy.get_config() == schedule.get_config()
+    assert float(copy(9)) == float(schedule(9))
+
+    weight = keras.Variable([0.0])
+    optimizer = keras.optimizers.SGD(schedule)
+    for _ in range(3):
+        optimizer.apply([tf.ones([1])], [weight])
+    np.testing.assert_allclose(weight.value, [-sum(float(schedule(t)) for t in range(3))], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "cls, name, values",
+    [
+        (mcmc.PolynomialDecay, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None]),
+        (mcmc.PolynomialDecay, "offset", [0.0, -1.0, np.inf, None]),
+        (mcmc.PolynomialDecay, "power", [-0.5, np.nan, None]),
+        (mcmc.Cyclical, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None]),
+        (mcmc.Cyclical, "cycle_steps", [0, -1, 2.5, True, None]),
+    ],
+)
+def test_errors(cls, name, values):
+    arguments = {mcmc.PolynomialDecay: {}, mcmc.Cyclical: {"cycle_steps": 5}}[cls]
+    for value in values:
+        with pytest.raises(ValueError, match=rf"{name} .*Received: {name}="):
+            cls(**{"initial_learning_rate": 0.1, **arguments, name: value})

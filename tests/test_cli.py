@@ -1,0 +1,104 @@
+"""The command line, as a person types it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tfdsmcmc.cli import main
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """The folder of a small fit of the digits: model.keras and posterior/."""
+    folder = tmp_path_factory.mktemp("cli")
+    arguments = ["--layers", "5-3", "--epochs", "3", "--num-samples", "2", "--patience", "1"]
+    collect = ["--posterior", str(folder / "posterior"), "--posterior-samples", "2"]
+    assert main(["fit", "digits", str(folder / "model.keras"), *arguments, *collect]) == 0
+    return folder
+
+
+def refused(arguments, capsys):
+    """Runs a command that must fail with one line that says what was received, and returns the line."""
+    assert main(arguments) == 2
+    error = capsys.readouterr().err.strip()
+    assert len(error.splitlines()) == 1 and "Received: " in error
+    return error
+
+
+def test_help_of_every_command_explains_itself(capsys):
+    for command in ([], ["fit"], ["evaluate"], ["sample"], ["export"], ["datasets"]):
+        with pytest.raises(SystemExit) as stopped:
+            main([*command, "--help"])
+        assert stopped.value.code == 0
+        text = capsys.readouterr().out
+        assert "python -m tfdsmcmc" in text and len(text.splitlines()) > 5
+    assert "None)" not in text
+
+
+def test_it_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "tfdsmcmc", "datasets"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ds.datasets.names()
+
+
+def test_evaluate_prints_both_estimates(fitted, capsys):
+    model = str(fitted / "model.keras")
+    assert main(["evaluate", model, "digits", "--num-samples", "20", "--split", "valid"]) == 0
+    (line,) = capsys.readouterr().out.strip().splitlines()
+    import keras
+
+    expected = keras.saving.load_model(model).log_likelihood(ds.datasets.load("digits").valid, 20).mean()
+    assert f"{expected:.3f} nats a row" in line
+    assert main(["evaluate", model, "digits", "--num-samples", "5", "--posterior", str(fitted / "posterior")]) == 0
+    assert len(capsys.readouterr().out.strip().splitlines()) == 2
+
+
+def test_sample_writes_what_the_name_says(fitted, tmp_path):
+    model = str(fitted / "model.keras")
+    assert main(["sample", model, str(tmp_path / "a" / "x.png"), "--num-samples", "4"]) == 0
+    assert main(["sample", model, str(tmp_path / "x.npy"), "--num-samples", "4", "--probabilities"]) == 0
+    assert (tmp_path / "a" / "x.png").stat().st_size > 1000
+    x = np.load(tmp_path / "x.npy")
+    assert x.shape == (4, 64) and 0 < x.min() and x.max() < 1
+
+
+def test_export_writes_a_version(fitted, tmp_path, capsys):
+    model, served = str(fitted / "model.keras"), str(tmp_path / "served")
+    assert main(["export", model, served, "--version", "2", "--posterior", str(fitted / "posterior")]) == 0
+    assert (tmp_path / "served" / "2" / "saved_model.pb").is_file()
+    refused(["export", model, served, "--version", "2"], capsys)
+    assert main(["export", model, served, "--version", "2", "--overwrite"]) == 0
+
+
+def test_resume_goes_on_with_the_chain(fitted, tmp_path):
+    import shutil
+
+    import keras
+
+    path = shutil.copy(fitted / "model.keras", tmp_path / "model.keras")
+    before = keras.saving.load_model(path)
+    assert main(["fit", "digits", str(path), "--resume", "--epochs", "1"]) == 0
+    after = keras.saving.load_model(path)
+    assert int(after.chain.epochs) == int(before.chain.epochs) + 1
+
+
+def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
+    model = str(fitted / "model.keras")
+    before = (fitted / "model.keras").read_bytes()
+    refused(["fit", "digits", model], capsys)
+    refused(["fit", "digits", str(tmp_path / "model.h5")], capsys)
+    refused(["fit", "no_such_data", str(tmp_path / "m.keras")], capsys)
+    refused(["fit", "digits", str(tmp_path / "m.keras"), "--layers", "5x3"], capsys)
+    refused(["fit", "digits", str(tmp_path / "m.keras"), "--layers", "0"], capsys)
+    refused(["evaluate", str(tmp_path / "m.keras"), "digits"], capsys)
+    refused(["evaluate", model, "digits", "--num-samples", "-3"], capsys)
+    refused(["evaluate", model, "digits", "--posterior", str(tmp_path)], capsys)
+    refused(["sample", model, str(tmp_path / "x.txt")], capsys)
+    refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8by8"], capsys)
+    refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8x9"], capsys)
+    (tmp_path / "bad.keras").write_bytes(b"bad")
+    refused(["sample", str(tmp_path / "bad.keras"), str(tmp_path / "x.png")], capsys)
+    assert (fitted / "model.keras").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.keras"]

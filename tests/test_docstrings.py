@@ -1,0 +1,53 @@
+"""The examples of the docstrings and of the README run, and print what they say."""
+
+import doctest
+import importlib
+import pathlib
+import pkgutil
+import re
+
+import pytest
+
+import tfdsmcmc
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(tfdsmcmc.__path__, "tfdsmcmc.")
+    if not module.name.endswith("__main__")
+)
+README = pathlib.Path(__file__).parents[1] / "README.md"
+
+
+def readme_blocks(text):
+    """The blocks ```python of a text, but for those that follow a line <!-- not run -->."""
+    pattern = re.compile(r"(<!-- not run -->[^\S\n]*\n)?^```python[^\S\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [code for skipped, code in pattern.findall(text) if not skipped]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testmod(importlib.import_module(name), optionflags=options).failed == 0
+
+
+def test_there_are_examples():
+    finder = doctest.DocTestFinder()
+    found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
+    assert len(found) >= 8
+
+
+def test_the_readme_runs(tmp_path, monkeypatch):
+    """Its blocks in one namespace, one after the other, in an empty folder."""
+    if not README.exists():
+        pytest.skip("there is no README")
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "readme"}
+    for number, code in enumerate(readme_blocks(README.read_text(encoding="utf-8"))):
+        exec(compile(code, f"README.md, block {number}", "exec"), namespace)
+
+
+def test_blocks_are_found_and_skipped():
+    text = "a\n```python\nx = 1\n```\n<!-- not run -->\n```python\n1 / 0\n```\n"
+    text += "```bash\nls\n```\n\n```python\ny = 2\n```\n"
+    assert readme_blocks(text) == ["x = 1\n", "y = 2\n"]

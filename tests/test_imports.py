@@ -1,0 +1,132 @@
+"""Who may import whom: rooms import from lower levels only, and private modules of other packages from nowhere."""
+
+import ast
+import pathlib
+
+import pytest
+
+import tfdsmcmc
+
+PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
+
+LEVELS = [
+    {"random", "types", "checks"},
+    {"distributions", "mcmc", "datasets"},
+    {"layers", "priors"},
+    {"networks"},
+    {"latents", "proposals", "likelihood", "imputation"},
+    {"training"},
+    {"model", "methods", "posterior", "boltzmann", "augmentation"},
+    {"serving", "diagnostics", "plots"},
+    {"__init__"},  # the public names of the package
+    {"cli"},
+    {"__main__"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+
+FORBIDDEN = ("keras.src", "tensorflow.python", "tensorflow_probability.python", "tf_keras", "tf.keras", "tf.python",
+             "tfp.python")
+LAZY = ("matplotlib",)  # inside functions only
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path):
+    """The room that a module of the package belongs to; "__init__" for the package's own."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(tree, package):
+    """Pairs (node, dotted name) of all imports; `from a import b` counts as a.b."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node, f"{stem}.{alias.name}") for alias in node.names)
+
+
+def violations(source, room, package=("tfdsmcmc",)):
+    """What a module of a room does against the rules, as a list of words.
+
+    Args:
+      source: text of the module.
+      room: its room.
+      package: the packages around the module, for relative imports.
+    """
+    tree = ast.parse(source)
+    found = []
+    lazy = {id(inner) for outer in ast.walk(tree) if isinstance(outer, ast.FunctionDef) for inner in ast.walk(outer)}
+    for node, name in imported(tree, list(package)):
+        parts = name.split(".")
+        if any(name == word or name.startswith(f"{word}.") for word in FORBIDDEN):
+            found.append(f"imports {name}")
+        if parts[0] in LAZY and id(node) not in lazy:
+            found.append(f"imports {name} where the module is loaded")
+        # what is no room is a public name, or the package itself
+        other = parts[1] if len(parts) > 1 and parts[1] in LEVEL else "__init__"
+        if parts[0] == "tfdsmcmc" and other != room and LEVEL[other] >= LEVEL[room]:
+            found.append(f"{room} (level {LEVEL[room]}) imports {name} (level {LEVEL[other]})")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in FORBIDDEN:
+            found.append(f"uses {ast.unparse(node)}")
+    return found
+
+
+def test_every_room_has_its_level():
+    rooms = {room_of(path) for path in MODULES}
+    assert len(MODULES) > 10 and rooms <= set(LEVEL), f"rooms without a level: {sorted(rooms - set(LEVEL))}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_from_below(path):
+    package = ("tfdsmcmc", *path.relative_to(PACKAGE).parts[:-1])
+    assert violations(path.read_text(encoding="utf-8"), room_of(path), package) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "room"),
+    [
+        ("from tfdsmcmc import networks", "layers"),
+        ("from tfdsmcmc.networks import evaluated_at", "layers"),
+        ("from tfdsmcmc import random, model", "training"),
+        ("import tfdsmcmc.model", "training"),
+        ("from tfdsmcmc import DeepGenerativeModel", "serving"),
+        ("import tfdsmcmc as ds", "serving"),
+        ("from tfdsmcmc.cli import main", "__init__"),
+        ("from tfdsmcmc.no_such_room import anything", "model"),
+        ("from tfdsmcmc.priors import Prior", "layers"),
+        ("from tfdsmcmc.latents.nais import NAIS", "proposals"),
+        ("from .. import model", "training"),
+        ("from ..model import DeepGenerativeModel", "training"),
+        ("def f():\n    from tfdsmcmc import model", "networks"),
+        ("from keras.src import ops", "model"),
+        ("import tensorflow.python.ops", "model"),
+        ("from tensorflow_probability.python import distributions", "model"),
+        ("import tf_keras", "__init__"),
+        ("import keras\nkeras.src.ops", "model"),
+        ("import tensorflow as tf\ntf.keras.layers", "model"),
+        ("import matplotlib.pyplot as plt", "plots"),
+        ("if True:\n    from matplotlib import pyplot", "plots"),
+    ],
+)
+def test_the_rules_can_be_broken(source, room):
+    assert violations(source, room, ("tfdsmcmc", "training"))
+
+
+@pytest.mark.parametrize(
+    ("source", "room"),
+    [
+        ("from tfdsmcmc import checks, random", "distributions"),
+        ("from tfdsmcmc.layers.base import StochasticLayer", "layers"),
+        ("from .chain import Chain", "training"),
+        ("from tfdsmcmc.model import DeepGenerativeModel", "__init__"),
+        ("import tfdsmcmc as ds\nfrom tfdsmcmc import DeepGenerativeModel, plots", "cli"),
+        ("from tfdsmcmc.cli import main", "__main__"),
+        ("def f():\n    import matplotlib.pyplot as plt", "plots"),
+        ("import keras\nimport tensorflow as tf\nimport tensorflow_probability as tfp\ntfp.distributions", "layers"),
+    ],
+)
+def test_the_rules_can_be_kept(source, room):
+    assert violations(source, room, ("tfdsmcmc", "training")) == []
