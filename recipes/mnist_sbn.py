@@ -141,8 +141,9 @@ def main():
     )
     model.save(output / "model.keras")
 
-    lines = [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]
-    history = {name: [line.get(name, np.nan) for line in lines] for name in lines[-1]}
+    # an epoch that was cut off and run again stands there twice, with the same values
+    lines = {line["epoch"]: line for line in map(json.loads, (output / "log.jsonl").read_text().splitlines())}
+    history = {name: [line.get(name, np.nan) for _, line in sorted(lines.items())] for name in lines[1]}
     ds.plots.save(ds.plots.learning_curves(history, title=f"SBN {args.architecture}"), output / "learning_curve.png")
     drawn = model.sample(100, seed=args.seed, probabilities=True)
     ds.plots.save(ds.plots.samples(drawn, data.shape, title="samples (probabilities)"), output / "samples.png")

@@ -14,7 +14,7 @@ from tfdsmcmc.cli import main
 def fitted(tmp_path_factory):
     """The folder of a small fit of the digits: model.keras and posterior/."""
     folder = tmp_path_factory.mktemp("cli")
-    arguments = ["--layers", "5-3", "--epochs", "3", "--num-samples", "2", "--patience", "1"]
+    arguments = ["--layers", "5-3", "--epochs", "3", "--num-samples", "2", "--burn-in", "1"]
     collect = ["--posterior", str(folder / "posterior"), "--posterior-samples", "2"]
     assert main(["fit", "digits", str(folder / "model.keras"), *arguments, *collect]) == 0
     return folder

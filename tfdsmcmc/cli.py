@@ -68,6 +68,7 @@ def _add_fit(commands):
     command.add_argument("--posterior", help="folder for posterior samples; not collected by default")
     command.add_argument("--posterior-samples", type=int, default=50, help="how many")
     command.add_argument("--patience", type=int, default=10, help="collect once validation has stalled so many epochs")
+    command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
     command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
     command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")
     command.add_argument("--seed", type=int, default=0, help="of the initial weights and of the chain")
@@ -162,7 +163,7 @@ def _fit(args):
     if args.posterior:
         callbacks.append(
             ds.posterior.Collector(
-                args.posterior, args.posterior_samples, args.patience, overwrite=args.overwrite
+                args.posterior, args.posterior_samples, args.patience, args.burn_in, overwrite=args.overwrite
             )
         )
     done = int(model.chain.epochs)
@@ -177,6 +178,9 @@ def _fit(args):
     path.parent.mkdir(parents=True, exist_ok=True)
     model.save(path)
     print(f"wrote {path}")
+    if args.posterior:
+        count = len(list(pathlib.Path(args.posterior).glob("sample_*.h5")))
+        print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": validation was still rising"))
 
 
 def _evaluate(args):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 
@@ -74,6 +75,14 @@ class _LayerTest:
         assert type(twin) is self.layer_class
         assert (twin.name, twin.units, twin.trainable) == ("its_name", self.units, False)
         assert twin.get_config() == layer.get_config()
+        named = [name for name, p in inspect.signature(self.layer_class).parameters.items() if p.kind != p.VAR_KEYWORD]
+        assert set(named) <= set(layer.get_config()), "an argument is missing in the config"
+        seeded = self.make(seed=3)
+        twin = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(seeded), self.custom_objects)
+        parents = tf.zeros([64, self.parent_units])
+        np.testing.assert_array_equal(seeded(parents), twin(parents))
+        for a, b in zip(seeded.get_weights(), twin.get_weights()):
+            np.testing.assert_array_equal(a, b)
 
     def seeds_decide_the_draws(self):
         parents = tf.zeros([64, self.parent_units])
@@ -84,7 +93,7 @@ class _LayerTest:
         # without a seed the generator of the layer: the same for layers of one seed, new at each call
         np.testing.assert_array_equal(first, twin(parents))
         assert np.any(first != layer(parents))
-        for a, b in zip(layer.trainable_variables, twin.trainable_variables):
+        for a, b in zip(layer.get_weights(), twin.get_weights()):
             np.testing.assert_array_equal(a, b)
         # with a seed the call repeats itself, and leaves the generator alone
         twin(parents)

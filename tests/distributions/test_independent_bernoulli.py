@@ -101,6 +101,12 @@ def test_extreme_logits(size):
     np.testing.assert_allclose(distribution.log_prob(x)[0], -2 * size, rtol=1e-6)
 
 
+@pytest.mark.parametrize("units", [16, 128, 130, 784])
+def test_many_fair_coins(units):
+    """Where every factor 1 + exp(−|l|) is 2, a product of too many overflows."""
+    np.testing.assert_allclose(Bernoulli(tf.zeros([units])).log_prob(tf.ones([units])), -units * np.log(2), rtol=1e-6)
+
+
 def test_the_second_derivative():
     logits = tf.constant([0.3, -1.2, 4.0])
     with tf.GradientTape() as outer:

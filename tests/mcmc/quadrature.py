@@ -53,7 +53,7 @@ class Stationary:
         momentum_family = (np.zeros(3 * degrees[1]), np.sqrt(np.arange(3 * degrees[1])))
         t, t_weights = gauss_rule(*theta_family)
         p, p_weights = gauss_rule(*momentum_family)
-        e, e_weights = (axis[:7] for axis in gauss_rule(*(axis[:7] for axis in momentum_family)))
+        e, e_weights = gauss_rule(*(axis[:7] for axis in momentum_family))
         theta, momentum, kick, injected = np.meshgrid(t, p, e if noise else [0.0], e, indexing="ij")
         noise_weights = np.multiply.outer(e_weights if noise else [1.0], e_weights)
 
@@ -76,11 +76,11 @@ class Stationary:
         images = np.einsum("tpabi,tpabj,ab->tpij", *functions, noise_weights, optimize=True)
         bases = evaluate(t, theta_family, degrees[0]), evaluate(p, momentum_family, degrees[1])
         self._project = [basis * weights[:, None] for basis, weights in zip(bases, (t_weights, p_weights))]
-        images = np.moveaxis(images, (2, 3), (0, 1)).reshape(-1, len(t), len(p))
-        operator = np.stack([self._coefficients(image) for image in images], 1)
-        equations = np.eye(len(operator)) - operator.T
-        equations[0] = np.eye(len(operator))[0]
-        self._moments = np.linalg.solve(equations, np.eye(len(operator))[0])
+        size = degrees[0] * degrees[1]
+        operator = np.einsum("tk,pl,tpij->klij", *self._project, images, optimize=True).reshape(size, size)
+        equations = np.eye(size) - operator.T
+        equations[0] = np.eye(size)[0]
+        self._moments = np.linalg.solve(equations, np.eye(size)[0])
 
         def mean(values):
             return self._moments @ self._coefficients(np.einsum("tpab,ab->tp", values, noise_weights))

@@ -32,8 +32,16 @@ def test_sghmc(integrator):
     run_kernel_test(mcmc.SGHMC, {"friction": FRICTION, "integrator": integrator}, HEAVY_BALL[integrator])
 
 
-@pytest.mark.parametrize("integrator", ["splitting", "euler"])
-@pytest.mark.parametrize("thermostat, mass", [("elementwise", "auto"), ("elementwise", 1.0), ("scalar", "auto")])
+@pytest.mark.parametrize(
+    "integrator, thermostat, mass",
+    [
+        ("splitting", "elementwise", "auto"),
+        ("splitting", "scalar", "auto"),
+        ("euler", "elementwise", "auto"),
+        ("euler", "scalar", "auto"),
+        ("euler", "elementwise", 1.0),
+    ],
+)
 def test_sgnht(integrator, thermostat, mass):
     """At T = 0 the automatic mass is 0 and the thermostat rests at ξ = a; with a mass it brakes, by ξ ← ξ + v²/μ."""
     kwargs = {"friction": FRICTION, "integrator": integrator, "thermostat": thermostat, "thermostat_mass": mass}

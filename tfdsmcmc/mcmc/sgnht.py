@@ -14,8 +14,9 @@ exp(log target / T) N(v; 0, η) N(ξ; ξ̄, η/μ) invariant as ℓ → 0, so th
 
 Two facts about the Euler scheme, the one of the papers (μ = 1):
 
-- Its friction is a finite step. The thermostat holds E v² = η, hence 2ξ̄ − ξ̄² = 2a + (ℓs)²/η for noise of standard
-  deviation s in g, and on a Gaussian of curvature λ the variance is (1 − ξ̄/2)/λ, biased at any learning rate.
+- Its friction is a finite step. The thermostat holds E v² = η, hence on a Gaussian of curvature λ, with noise of
+  standard deviation s in g, ξ̄ (2 − ξ̄ − ℓλ/2) = 2a + (ℓs)²/η and the variance is (1 − ξ̄/2) T/λ, biased at any
+  learning rate. Above 2a + (ℓs)²/η = (1 − ℓλ/4)² no ξ̄ is strong enough: ξ grows past 2 and the chain diverges.
 - At a real size μ = 1 is so heavy that the thermostat hardly moves: at η = 2·10⁻⁷ it changes by 2·10⁻⁷ (v²/η − 1) a
   step. `thermostat_mass="auto"` takes μ = 10η/a², which reacts within 10/a steps; the thermostat's standard
   deviation is then a/√10.
@@ -51,7 +52,8 @@ class SGNHTResults(NamedTuple):
     Attributes:
       momentum: v, of the structure of the state.
       thermostat: ξ, of the structure of the state; a scalar for the scalar thermostat.
-      kinetic_temperature: mean of v²/η after the step, 1 where the chain is as hot as it should be.
+      kinetic_temperature: mean of v²/η after the step, 1 where the chain is as hot as it should be; with noise in g
+        the splitting's is then 1 − (ℓs)²/(2η), as its thermostat sees v before and after the friction.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient was not finite.
     """

@@ -1,0 +1,276 @@
+"""Finding, downloading, binarizing and packing data. Nothing here needs a network."""
+
+import gzip
+import os
+import pathlib
+import struct
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tfdsmcmc.datasets import finding, originals, packed
+
+REAL = os.environ.get("TFDSMCMC_DATA")
+RNG = np.random.default_rng(0)
+BINARY = [RNG.integers(0, 2, (rows, 13)).astype(np.uint8) for rows in (7, 3, 4)]  # 13 is no multiple of 8
+GREY = [RNG.integers(0, 256, (rows, 12)).astype(np.uint8) for rows in (7, 3, 4)]
+
+
+@pytest.fixture(autouse=True)
+def no_other_data(monkeypatch, tmp_path):
+    """An empty cache, no data folder, and no network."""
+    monkeypatch.delenv("TFDSMCMC_DATA", raising=False)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
+
+    def offline(url, name, digest):
+        raise OSError("no network\nin two lines")
+
+    monkeypatch.setattr(finding, "_fetch", offline)
+
+
+# ---- digits
+
+
+def test_digits_are_a_fixed_split_of_scikit_learns():
+    from sklearn.datasets import load_digits
+
+    data, again = ds.datasets.load("digits"), ds.datasets.load("digits")
+    assert [len(x) for x in (data.train, data.valid, data.test)] == [1197, 300, 300]
+    assert data.shape == (8, 8) and data.train.dtype == np.float32 and data.name == "digits"
+    together = np.concatenate([data.train, data.valid, data.test])
+    expected = (load_digits().data >= 8).astype(np.float32)
+    # the same rows in another order: the split is disjoint
+    np.testing.assert_array_equal(np.unique(together, axis=0), np.unique(expected, axis=0))
+    np.testing.assert_array_equal(together.sum(0), expected.sum(0))
+    np.testing.assert_array_equal(data.test, again.test)
+    assert not np.array_equal(together, expected)
+
+
+# ---- packed files
+
+
+@pytest.mark.parametrize(("splits", "shape"), [(BINARY, (13,)), (GREY, (3, 4))])
+def test_pack_and_load_round_trip(tmp_path, splits, shape):
+    ds.datasets.pack(tmp_path / "mine.npz", *splits, shape)
+    data = ds.datasets.load("mine", tmp_path, binarization="none")
+    assert data.shape == shape and data.name == "mine"
+    scale = 255 if splits is GREY else 1
+    for given, loaded in zip(splits, (data.train, data.valid, data.test)):
+        assert loaded.dtype == np.float32
+        np.testing.assert_allclose(loaded * scale, given, atol=1e-4)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.npz"]
+
+
+def test_floats_and_booleans_of_zeros_and_ones_are_packed(tmp_path):
+    ds.datasets.pack(tmp_path / "mine.npz", *(x.astype(kind) for x, kind in zip(BINARY, (float, bool, int))))
+    np.testing.assert_array_equal(ds.datasets.load("mine", tmp_path).test, BINARY[2])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (BINARY[0][:0], BINARY[1], BINARY[2]),
+        (BINARY[0], GREY[1], BINARY[2]),
+        (BINARY[0] * 0.5, BINARY[1], BINARY[2]),
+        (BINARY[0] * np.nan, BINARY[1], BINARY[2]),
+        (BINARY[0][0], BINARY[1], BINARY[2]),
+        (*BINARY, (2, 7)),
+        (np.array([["a"]]), BINARY[1], BINARY[2]),
+    ],
+)
+def test_pack_refuses_what_is_no_dataset(tmp_path, arguments):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.datasets.pack(tmp_path / "new" / "mine.npz", *arguments)
+    with pytest.raises(ValueError, match="Received: "):
+        ds.datasets.pack(tmp_path / "new" / "mine.txt", *BINARY)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_killed_pack_leaves_the_old_file(tmp_path, monkeypatch):
+    path = pathlib.Path(ds.datasets.pack(tmp_path / "mine.npz", *BINARY))
+    before = path.read_bytes()
+
+    def killed(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for function in ("os.replace", "numpy.savez_compressed"):
+        with monkeypatch.context() as patch:
+            patch.setattr(function, killed)
+            with pytest.raises(KeyboardInterrupt):
+                ds.datasets.pack(path, *GREY)
+        assert [p.name for p in tmp_path.iterdir()] == ["mine.npz"] and path.read_bytes() == before
+
+
+def test_broken_files_are_refused(tmp_path):
+    path = pathlib.Path(ds.datasets.pack(tmp_path / "mine.npz", *BINARY))
+    whole = path.read_bytes()
+    for broken in (b"", b"text", whole[: len(whole) // 2], whole[:200] + b"\0" * 50 + whole[250:]):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match="Received: .*mine.npz"):
+            ds.datasets.load("mine", tmp_path)
+
+
+def test_other_layouts_and_pickles_are_refused(tmp_path):
+    good = {"train": np.packbits(BINARY[0], 1), "valid": np.packbits(BINARY[1], 1), "test": np.packbits(BINARY[2], 1)}
+    good |= {"n_features": 13, "shape": (13,)}
+    victim = {"ran": False}
+
+    class Malicious:
+        def __reduce__(self):
+            return (victim.update, ({"ran": True},))
+
+    for change in (
+        {"n_features": 30},
+        {"shape": (2, 7)},
+        {"train": good["train"].astype(np.int32)},
+        {"train": good["train"][:0]},
+        {"valid": good["valid"][0]},
+        {"test": np.array([Malicious()], dtype=object)},
+    ):
+        np.savez(tmp_path / "mine.npz", **{**good, **change})
+        with pytest.raises(ValueError, match="Received: "):
+            ds.datasets.load("mine", tmp_path)
+    np.savez(tmp_path / "mine.npz", **{k: v for k, v in good.items() if k != "shape"})
+    with pytest.raises(ValueError, match="Received: .*mine.npz"):
+        ds.datasets.load("mine", tmp_path)
+    assert not victim["ran"]
+
+
+# ---- finding
+
+
+def test_folders_are_searched_in_order(tmp_path, monkeypatch):
+    for i, folder in enumerate(("given", "environment", "keras/datasets/tfdsmcmc")):
+        ds.datasets.pack(tmp_path / folder / "dna.npz", *[np.roll(x, i) for x in BINARY])
+    monkeypatch.setenv("TFDSMCMC_DATA", str(tmp_path / "environment"))
+
+    def found(data_dir=None):
+        train = ds.datasets.load("dna", data_dir).train
+        return next(i for i in range(3) if np.array_equal(train, np.roll(BINARY[0], i)))
+
+    assert found(tmp_path / "given") == 0
+    assert found(tmp_path / "empty") == 1
+    assert found() == 1
+    monkeypatch.delenv("TFDSMCMC_DATA")
+    assert found() == 2
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    for name in ("nope", "../digits", "", None, 3):
+        with pytest.raises(ValueError, match="binarized_mnist.*Received: "):
+            ds.datasets.load(name)
+    assert ds.datasets.names() == sorted(ds.datasets.names()) and "digits" in ds.datasets.names()
+
+
+@pytest.mark.parametrize("name", ["binarized_mnist", "mnist", "dna"])
+def test_offline_one_line_says_what_to_put_where(name, tmp_path):
+    with pytest.raises(FileNotFoundError) as raised:
+        ds.datasets.load(name)
+    message = str(raised.value)
+    assert len(message.splitlines()) == 1
+    assert f"{name}.npz" in message and "data_dir" in message and "$TFDSMCMC_DATA" in message
+    assert not list(tmp_path.rglob("*.npz"))
+
+
+# ---- downloading
+
+
+def text(x, separator):
+    return "".join(separator.join(map(str, row)) + "\n" for row in x)
+
+
+def serve(monkeypatch, folder, splits):
+    """Makes adult's original these rows, and downloads copies of files in the folder."""
+    for split, x in zip(packed.SPLITS, splits):
+        (folder / f"adult.{split}.data").write_text(text(x, ","))
+
+    def fetch(url, name, digest):
+        copy = folder / "fetched" / url.rsplit("/", 1)[1]
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes((folder / copy.name).read_bytes())
+        return str(copy)
+
+    monkeypatch.setattr(finding, "_fetch", fetch)
+
+
+def test_a_download_is_verified_packed_and_found_again(tmp_path, monkeypatch):
+    digests = dict(zip(packed.SPLITS, map(originals.content_digest, BINARY)))
+    small = originals.ORIGINALS["adult"]._replace(shape=(13,), digests=digests)
+    monkeypatch.setitem(originals.ORIGINALS, "adult", small)
+    serve(monkeypatch, tmp_path, [BINARY[0][::-1], *BINARY[1:]])  # another order is the same content
+    np.testing.assert_array_equal(ds.datasets.load("adult").train, BINARY[0][::-1])
+    assert not list((tmp_path / "fetched").iterdir())
+    monkeypatch.setattr(finding, "_fetch", None)
+    np.testing.assert_array_equal(ds.datasets.load("adult").valid, BINARY[1])
+
+    (tmp_path / "keras" / "datasets" / "tfdsmcmc" / "adult.npz").unlink()
+    changed = BINARY[2].copy()
+    changed[0, 0] ^= 1
+    serve(monkeypatch, tmp_path, [*BINARY[:2], changed])
+    with pytest.raises(ValueError, match="published.*Received: test"):
+        ds.datasets.load("adult")
+    assert not list((tmp_path / "keras").rglob("*.npz"))
+
+
+def test_original_formats_are_read(tmp_path):
+    (tmp_path / "a").write_text(text(BINARY[0], ","))
+    (tmp_path / "b").write_text(text(BINARY[1], " "))
+    arrays = originals.read_text(tmp_path / "a", tmp_path / "b", tmp_path / "a")
+    np.testing.assert_array_equal(arrays["train"], BINARY[0])
+    np.testing.assert_array_equal(arrays["valid"], BINARY[1])
+
+    images = RNG.integers(0, 256, (50003, 4)).astype(np.uint8)
+    header = struct.pack(">IIII", 2051, len(images), 2, 2)
+    (tmp_path / "images.gz").write_bytes(gzip.compress(header + images.tobytes(), 1))
+    arrays = originals.read_idx(tmp_path / "images.gz", tmp_path / "images.gz")
+    np.testing.assert_array_equal(arrays["train"], images[:50000])
+    np.testing.assert_array_equal(arrays["valid"], images[50000:])
+    (tmp_path / "images.gz").write_bytes(gzip.compress(header + images[:-1].tobytes(), 1))
+    with pytest.raises(ValueError, match="Received: "):
+        originals.read_idx(tmp_path / "images.gz", tmp_path / "images.gz")
+
+    import scipy.io
+
+    upright = RNG.integers(0, 2, (3, 28, 28)).astype(np.uint8)
+    columns = upright.transpose(0, 2, 1).reshape(3, 784)
+    scipy.io.savemat(tmp_path / "s.mat", {"train_data": columns, "val_data": columns[:1], "test_data": columns[:2]})
+    arrays = originals.read_silhouettes(tmp_path / "s.mat")
+    np.testing.assert_array_equal(arrays["train"].reshape(3, 28, 28), upright)
+    assert [len(arrays[split]) for split in packed.SPLITS] == [3, 1, 2]
+
+
+# ---- binarizing
+
+
+def test_dynamic_binarization_draws_by_intensity(tmp_path):
+    """Each of 12 pixels is drawn 4,000 times; |z| > 6 has a probability of 2e-9 each. Pure black and white are certain."""
+    grey = np.tile(np.array([0, 1, 20, 60, 100, 128, 150, 180, 200, 240, 254, 255], np.uint8), (4000, 1))
+    ds.datasets.pack(tmp_path / "g.npz", grey, grey, grey[:9])
+    data = ds.datasets.load("g", tmp_path, seed=1)
+    p = grey[0] / 255
+    assert set(np.unique(data.train)) == {0.0, 1.0}
+    error = np.sqrt(p * (1 - p) / 4000)
+    assert np.all(np.abs(data.train.mean(0) - p) <= 6 * error)
+    np.testing.assert_array_equal(data.train, ds.datasets.load("g", tmp_path, seed=1).train)
+    assert not np.array_equal(data.train, ds.datasets.load("g", tmp_path, seed=2).train)
+    assert not np.array_equal(data.train, data.valid)
+    np.testing.assert_array_equal(ds.datasets.load("g", tmp_path, binarization="threshold").test[0], grey[0] >= 128)
+    for bad in ({"binarization": "sharp"}, {"seed": -1}, {"seed": 1.5}):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.datasets.load("g", tmp_path, **bad)
+
+
+# ---- the real files
+
+
+@pytest.mark.skipif(REAL is None, reason="$TFDSMCMC_DATA names no folder of packed files")
+@pytest.mark.parametrize("name", sorted(originals.ORIGINALS))
+def test_the_files_at_hand_are_the_published_data(name):
+    path = pathlib.Path(REAL) / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    arrays, shape, grey = packed.read(path)
+    originals.verify(name, arrays)
+    assert shape == originals.ORIGINALS[name].shape
+    assert grey == (name == "mnist")

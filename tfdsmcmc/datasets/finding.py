@@ -1,0 +1,146 @@
+"""Finding a dataset, and making it binary."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+
+from tfdsmcmc.datasets import packed
+from tfdsmcmc.datasets.originals import ORIGINALS, verify
+from tfdsmcmc.datasets.packed import SPLITS
+
+_DIGITS_THRESHOLD = 8  # of grey values from 0 to 16
+_DIGITS_SPLIT = (1197, 1497)  # 1,197 rows to learn from, 300 to validate on, 300 to test
+
+
+class Dataset(NamedTuple):
+    """A dataset in memory.
+
+    Attributes:
+      name: its name.
+      train: float32 (n, D); zeros and ones unless it was loaded as grey values.
+      valid: likewise.
+      test: likewise.
+      shape: of a row, such as (28, 28).
+    """
+
+    name: str
+    train: np.ndarray
+    valid: np.ndarray
+    test: np.ndarray
+    shape: tuple[int, ...]
+
+
+def names():
+    """The datasets that are known by name, sorted."""
+    return sorted(["digits", *ORIGINALS])
+
+
+def load(name, data_dir=None, *, binarization="dynamic", seed=0):
+    """Loads a dataset.
+
+    `digits` comes with scikit-learn: 1,797 images of 8 × 8, a pixel is 1 from half of the full ink on (8 of 16), in an order
+    and split that never change. Any other is sought as NAME.npz in `data_dir`, then in `$TFDSMCMC_DATA`, then in the Keras
+    cache. A known one that is not there is downloaded, verified and packed into the Keras cache; your own are made with
+    `pack`.
+
+    Args:
+      name: see `names`; or that of a packed file of your own.
+      data_dir: folder of packed files.
+      binarization: of grey data such as mnist: "dynamic" draws each pixel as a Bernoulli variable of its intensity,
+        "threshold" takes intensities of at least one half as 1, "none" leaves intensities in [0, 1].
+      seed: non-negative integer, of the dynamic binarization.
+
+    Returns:
+      `Dataset`.
+
+    Raises:
+      ValueError: for an unknown name or binarization, or a file that is broken.
+      FileNotFoundError: where the data are not at hand and cannot be downloaded; one line that says what to put where.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> data = ds.datasets.load("digits")
+    >>> data.train.shape, data.valid.shape, data.test.shape, data.shape
+    ((1197, 64), (300, 64), (300, 64), (8, 8))
+    """
+    if binarization not in ("dynamic", "threshold", "none"):
+        raise ValueError(f"binarization is 'dynamic', 'threshold' or 'none'. Received: binarization={binarization!r}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"seed must be a non-negative integer. Received: seed={seed!r}")
+    if name == "digits":
+        return _digits()
+    if not isinstance(name, str) or pathlib.Path(name).name != name:
+        raise ValueError(f"A dataset has one of the names {names()}. Received: name={name!r}")
+    path = _find(name, data_dir)
+    if path is None and name not in ORIGINALS:
+        raise ValueError(
+            f"The known datasets are {names()}; {name}.npz is not in data_dir or $TFDSMCMC_DATA. Received: name={name!r}"
+        )
+    arrays, shape, grey = packed.read(path or _download(name))
+    seeds = np.random.SeedSequence(seed).spawn(len(SPLITS))
+    splits = [_floats(arrays[split], grey, binarization, s) for split, s in zip(SPLITS, seeds)]
+    return Dataset(name, *splits, shape)
+
+
+def _digits():
+    from sklearn.datasets import load_digits
+
+    x = (load_digits().data >= _DIGITS_THRESHOLD).astype(np.float32)
+    x = x[np.random.Generator(np.random.Philox(0)).permutation(len(x))]
+    return Dataset("digits", *np.split(x, _DIGITS_SPLIT), (8, 8))
+
+
+def _floats(x, grey, binarization, seed):
+    if not grey:
+        return x.astype(np.float32)
+    if binarization == "threshold":
+        return (x >= 128).astype(np.float32)
+    if binarization == "none":
+        return x.astype(np.float32) / 255
+    draws = np.random.Generator(np.random.Philox(seed)).random(x.shape, np.float32)
+    return (draws * 255 < x).astype(np.float32)
+
+
+def _find(name, data_dir):
+    folders = [data_dir, os.environ.get("TFDSMCMC_DATA"), _cache()]
+    paths = [pathlib.Path(folder) / f"{name}.npz" for folder in folders if folder]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _download(name):
+    """Downloads, verifies and packs a known dataset; returns the packed file's path."""
+    original = ORIGINALS[name]
+    advice = f"put {name}.npz (made with datasets.pack) into data_dir, $TFDSMCMC_DATA or {_cache()}"
+    if not original.urls:
+        raise FileNotFoundError(f"{name} has no public original with its benchmark split: {advice}")
+    try:
+        digests = original.file_digests or (None,) * len(original.urls)
+        paths = [_fetch(url, name, digest) for url, digest in zip(original.urls, digests)]
+    except Exception as error:  # whatever the network raises, the answer is the same
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileNotFoundError(f"{name} cannot be downloaded ({reason}): {advice}") from None
+    arrays = original.read(*paths)
+    verify(name, arrays)
+    path = packed.pack(_cache() / f"{name}.npz", *(arrays[split] for split in SPLITS), original.shape)
+    for fetched in paths:
+        os.remove(fetched)
+    return path
+
+
+def _fetch(url, name, digest):
+    """Downloads a file with a progress bar; returns its path."""
+    from keras.utils import get_file
+
+    folder = _cache() / "originals" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return get_file(url.rsplit("/", 1)[1], url, cache_dir=str(folder), cache_subdir="", file_hash=digest)
+
+
+def _cache():
+    home = os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras"
+    return pathlib.Path(home) / "datasets" / "tfdsmcmc"
