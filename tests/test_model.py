@@ -157,6 +157,21 @@ def test_kernel_and_proposal_steps_are_counted():
     assert int(model.chain.kernel_results.step) == 6
 
 
+def test_compiling_anew_begins_a_chain_whose_counts_and_draws_go_on():
+    model = compiled()
+    model.fit(patterns(), epochs=2, verbose=0)
+    steps, momentum = int(model.chain.steps), model.chain.kernel_results.momentum
+    model.compile(kernel=ds.mcmc.SGNHT(learning_rate=RATE), jit_compile=False)
+    assert int(model.chain.steps) == steps > 0 and int(model.chain.epochs) == 2
+    assert int(model.chain.kernel_results.step) == 0
+    model.chain.begin(90)
+    first = compiled()
+    first.chain.begin(90)
+    for again, initial in zip(model.chain.kernel_results.momentum, first.chain.kernel_results.momentum, strict=True):
+        assert initial.shape[0] == 0 or not np.any(np.asarray(again) == np.asarray(initial))
+    assert len(momentum) == len(model.chain.kernel_results.momentum)
+
+
 def test_callbacks_see_epochs_and_early_stopping_works():
     model = compiled()
     stop = keras.callbacks.EarlyStopping("val_log_likelihood", mode="max", patience=0, min_delta=1e9)

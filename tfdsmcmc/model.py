@@ -16,9 +16,6 @@ from tfdsmcmc.training.chain import Chain, EpochCounter
 from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
 from tfdsmcmc.training.step import Method
 
-_CHAIN, _ORDER = range(2)  # streams of the model's seed
-
-
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class DeepGenerativeModel(keras.Model):
     """A deep generative model p(x, z; θ) whose weights are drawn from their posterior by doubly stochastic MCMC.
@@ -80,7 +77,9 @@ class DeepGenerativeModel(keras.Model):
         jit_compile=True,
         evaluation_samples=100,
     ):
-        """Chooses how the weights are learnt, and creates a new chain at the present weights.
+        """Chooses how the weights are learnt, and begins a new chain at the present weights.
+
+        The counts of steps and epochs go on from those of an earlier chain.
 
         Args:
           kernel: transition kernel of θ; its temperature is that of the posterior, 1 unless it is to be tempered.
@@ -111,7 +110,7 @@ class DeepGenerativeModel(keras.Model):
             self.generative, self.recognition, self.prior, kernel, latents, proposal, kernel_steps, proposal_steps
         )
         super().compile(optimizer=proposal.optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
-        self.chain = Chain(method, random.fold(random.as_seed(self.seed), _CHAIN), bool(jit_compile))
+        self.chain = Chain(method, random.stream(self.seed, "chain"), bool(jit_compile), follows=self.chain)
         self._settings = {
             "kernel": kernel,
             "latents": latents,
@@ -190,7 +189,7 @@ class DeepGenerativeModel(keras.Model):
             binary = self.generative.binary_data
             feed = DatasetFeed(x, self.generative.units, binary, self.steps_per_execution, num_rows)
         else:
-            order = random.fold(random.as_seed(self.seed), _ORDER)
+            order = random.stream(self.seed, "row order")
             feed = ArrayFeed(x, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch)
 
         self._feed = feed

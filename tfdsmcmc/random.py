@@ -17,6 +17,7 @@ Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2
 from __future__ import annotations
 
 import math
+import zlib
 
 import keras
 import numpy as np
@@ -62,6 +63,11 @@ def split(seed, n: int = 2) -> tf.Tensor:
 def fold(seed, data) -> tf.Tensor:
     """Returns the seed that belongs to `data`, an integer (a step, a layer's place), under `seed`."""
     return as_seed(tf.random.experimental.stateless_fold_in(as_seed(seed), data, alg="philox"))
+
+
+def stream(seed, purpose: str) -> tf.Tensor:
+    """Returns the seed of a purpose, such as "row order", under `seed`: different purposes never share draws."""
+    return fold(seed, zlib.crc32(purpose.encode()) & 0x7FFFFFFF)
 
 
 def threefry_2x32(key, counter):

@@ -77,7 +77,7 @@ def test_with_few_samples_its_bias_is_exact_and_falls_as_one_over_k():
     limit = flat(oracle.likelihood_gradient(x), 1)[0]
     biases = {}
     for num_samples in (1, 4, 16):
-        copies, calls = 2**12, 2**9 // num_samples
+        copies, calls = 2**12, 2**8 // num_samples
         mean, deviation = self_normalized(log_q, log_weights, values, num_samples)
         gradient = measured(model, np.repeat(x, copies, 0), num_samples, calls=calls, seed=num_samples)
         assert_near(gradient, mean, deviation / np.sqrt(copies * calls))

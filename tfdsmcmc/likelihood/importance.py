@@ -54,7 +54,7 @@ def importance_sampling(
     num_samples = checks.positive_integer("num_samples", num_samples)
     batch_size = checks.positive_integer("batch_size", batch_size)
     x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
-    seed = random.as_seed(seed)
+    seed = random.stream(seed, "importance sampling")
     groups = model.generative.trainable_variables, model.recognition.trainable_variables
     theta, phi = (_values(*pair) for pair in zip(groups, groups if weights is None else weights, strict=True))
 

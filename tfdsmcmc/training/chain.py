@@ -9,9 +9,6 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.training.step import Method, StepMetrics, doubly_stochastic_step
 
-_KERNEL, _STEP = range(2)  # streams of the run's seed
-
-
 class Chain(tf.Module):
     """A Markov chain over θ, with φ learning beside it.
 
@@ -22,6 +19,7 @@ class Chain(tf.Module):
       method: `Method`.
       seed: stateless seed of the run.
       jit_compile: whether `advance` is compiled with XLA.
+      follows: an earlier chain on the same weights, whose counts go on, so that no draw is repeated; or None.
 
     Attributes:
       steps: int64 variable, the minibatches learnt from so far.
@@ -30,12 +28,12 @@ class Chain(tf.Module):
       means: Keras metrics, the means of `StepMetrics` over the steps since they were reset.
     """
 
-    def __init__(self, method: Method, seed, jit_compile):
+    def __init__(self, method: Method, seed, jit_compile, follows=None):
         super().__init__(name="chain")
         self.method = method
         self.seed = seed
-        self.steps = tf.Variable(np.int64(0), trainable=False, name="steps")
-        self.epochs = tf.Variable(np.int64(0), trainable=False, name="epochs")
+        counts = (0, 0) if follows is None else (int(follows.steps), int(follows.epochs))
+        self.steps, self.epochs = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         method.proposal.optimizer.build(method.recognition.trainable_variables)
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
@@ -75,11 +73,11 @@ class Chain(tf.Module):
         method = self.method
         kernel = method.kernel.copy(temperature=method.kernel.temperature / num_rows)
         theta = [tf.convert_to_tensor(v) for v in method.generative.trainable_variables]
-        return kernel.bootstrap_results(theta, seed=random.fold(self.seed, _KERNEL))
+        return kernel.bootstrap_results(theta, seed=random.fold(random.stream(self.seed, "momentum"), self.steps))
 
     def _run(self, data, index, count):
         variables = self.method.generative.trainable_variables
-        stream = random.fold(self.seed, _STEP)
+        stream = random.stream(self.seed, "step")
         first = tf.convert_to_tensor(self.steps)
         num_rows = tf.convert_to_tensor(self.num_rows)
 
