@@ -30,6 +30,7 @@ setup(
         "numpy",
         "h5py",
         "scikit-learn",
+        "scipy",
         "matplotlib",
     ],
     extras_require={

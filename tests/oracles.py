@@ -87,14 +87,20 @@ def self_normalized(log_q, log_weights, values, num_samples):
     Returns:
       (mean, standard deviation), each (…).
     """
+    counts, p = multisets(log_q, num_samples)
+    weights = counts * np.exp(log_weights - log_weights.max())
+    estimates = np.tensordot(weights / weights.sum(1, keepdims=True), values, 1)
+    mean = np.tensordot(p, estimates, 1)
+    return mean, np.sqrt(np.tensordot(p, (estimates - mean) ** 2, 1))
+
+
+def multisets(log_q, num_samples):
+    """How often each state can come up in K independent draws from q: counts (M, S) and their probabilities (M,)."""
     states = len(log_q)
     draws = np.array(list(itertools.combinations_with_replacement(range(states), num_samples)))
     counts = (draws[:, :, None] == np.arange(states)).sum(1)
     log_p = counts @ log_q + scipy.special.gammaln(num_samples + 1) - scipy.special.gammaln(counts + 1).sum(1)
-    weights = counts * np.exp(log_weights - log_weights.max())
-    estimates = np.tensordot(weights / weights.sum(1, keepdims=True), values, 1)
-    mean = np.tensordot(np.exp(log_p), estimates, 1)
-    return mean, np.sqrt(np.tensordot(np.exp(log_p), (estimates - mean) ** 2, 1))
+    return counts, np.exp(log_p)
 
 
 def self_normalized_limit(log_q, log_weights, values, num_samples):
@@ -112,6 +118,7 @@ def self_normalized_limit(log_q, log_weights, values, num_samples):
     """
     p = np.exp(log_q + log_weights - log_sum(log_q + log_weights))
     ratio = p**2 / np.exp(log_q) / num_samples
+    assert 1 / ratio.sum(0).max() > 500, "too few effective samples for the leading order"
     centred = values - np.einsum("sn,snm->nm", p, values)
     mean = np.einsum("sn,snm->nm", p, values) - np.einsum("sn,snm->nm", ratio, centred)
     return mean, np.sqrt(np.einsum("sn,snm->nm", ratio, centred**2))
@@ -196,6 +203,11 @@ class Oracle:
     def log_weights(self, x):
         """log p(x, z) − log q(z given x), (S, n)."""
         return self.log_joint(x) - self.log_q(x)
+
+    def relative_weights(self, x):
+        """Of the importance weight w/p(x), whose mean is 1: its standard deviation and its largest value, (n,)."""
+        ratio = np.exp(self.log_weights(x) - self.log_likelihood(x))
+        return np.sqrt((np.exp(self.log_q(x)) * ratio**2).sum(0) - 1), ratio.max(0)
 
     def q_gradient(self, x):
         """∇ log q(z given x) in φ: list of arrays (S, n, …)."""

@@ -98,6 +98,8 @@ def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
     refused(["sample", model, str(tmp_path / "x.txt")], capsys)
     refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8by8"], capsys)
     refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8x9"], capsys)
+    refused(["fit", "digits", str(tmp_path / "m.keras"), "--epochs", "0"], capsys)
+    refused(["fit", "digits", model, "--resume", "--layers", "7"], capsys)
     (tmp_path / "bad.keras").write_bytes(b"bad")
     refused(["sample", str(tmp_path / "bad.keras"), str(tmp_path / "x.png")], capsys)
     assert (fitted / "model.keras").read_bytes() == before

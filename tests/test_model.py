@@ -36,7 +36,7 @@ def compiled(jit_compile=False, latent_units=(2,), kernel=None, proposal=None, *
 
 def state(model):
     """Everything that a resumed run needs, as arrays."""
-    chain = [variable.numpy() for variable in model.chain.state.values()]
+    chain = [variable.numpy() for name, variable in model.chain.state.items() if name != "identity"]
     return [*model.get_weights(), *chain, *[variable.numpy() for variable in model.optimizer.variables]]
 
 
@@ -253,10 +253,38 @@ def test_loading_the_chain_of_another_kernel_is_refused(tmp_path):
     model, other = compiled(), compiled(kernel=ds.mcmc.SGLD(learning_rate=RATE))
     model.save_weights(tmp_path / "chain.weights.h5")
     before = state(other)
-    with pytest.raises(ValueError, match="another kernel.*Received: "):
+    with pytest.raises(ValueError, match="another kernel"):
         other.load_weights(tmp_path / "chain.weights.h5")
-    # the chain is what it was, though Keras has loaded the layers by then
-    np.testing.assert_equal([v.numpy() for v in other.chain.state.values()], before[len(other.get_weights()) :][:5])
+    for one, now in zip(before, state(other), strict=True):
+        np.testing.assert_array_equal(one, now)
+
+
+def test_weights_without_a_chain_leave_the_chain_alone(tmp_path):
+    plain, model = tiny_model((2,), units=4, seed=9), compiled()
+    plain.save_weights(tmp_path / "plain.weights.h5")
+    model.fit(patterns(), epochs=1, verbose=0)
+    steps = int(model.chain.steps)
+    model.load_weights(tmp_path / "plain.weights.h5")
+    assert int(model.chain.steps) == steps
+    for one, other in zip(plain.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):
+    model = compiled()
+    model.save(tmp_path / "model.keras")
+    model.save_weights(tmp_path / "model.weights.h5")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    model.fit(patterns(), epochs=1, verbose=0)
+
+    def killed(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", killed)
+    for save, name in ((model.save, "model.keras"), (model.save_weights, "model.weights.h5")):
+        with pytest.raises(KeyboardInterrupt):
+            save(tmp_path / name)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 # ---- estimates
@@ -347,6 +375,8 @@ def test_bad_compile_arguments_are_refused(arguments):
         {"steps_per_epoch": 0},
         {"num_rows": 0},
         {"validation_split": 1.0},
+        {"validation_split": "a"},
+        {"y": np.zeros(90)},
     ],
 )
 def test_bad_fit_arguments_are_refused(arguments):
@@ -369,6 +399,45 @@ def test_networks_that_do_not_mirror_each_other_are_refused():
         ds.DeepGenerativeModel(generative([sbn(2), sbn(3)]), ds.RecognitionNetwork([sbn(2)]), seed=-1)
 
 
+def test_a_bad_row_anywhere_in_a_dataset_is_found_before_the_first_step():
+    model, x = compiled(), patterns()
+    x[77, 2] = 0.5
+    before = state(model)
+    with pytest.raises(ValueError, match="Received: "):
+        model.fit(tf.data.Dataset.from_tensor_slices(x).batch(10), verbose=0)
+    for one, other in zip(before, state(model), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_keras_offers_and_a_generative_model_cannot_is_refused_clearly():
+    model = compiled()
+    for call in (lambda: model(patterns()), lambda: model.predict(patterns(), verbose=0)):
+        with pytest.raises(ValueError, match="log_likelihood"):
+            call()
+
+
+def test_one_callback_and_a_callback_list_are_taken():
+    seen = []
+    watch = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))
+    model = compiled()
+    model.fit(patterns(), epochs=1, verbose=0, callbacks=watch)
+    many = keras.callbacks.CallbackList([watch], model=model, epochs=2, steps=1, verbose=0)
+    model.fit(patterns(), initial_epoch=1, epochs=2, verbose=0, callbacks=many)
+    assert seen == [0, 1] and int(model.chain.epochs) == 2
+
+
+def test_layers_that_cannot_learn_or_stand_in_both_networks_are_refused():
+    sbn, shared = ds.layers.SBN, ds.layers.SBN(4)
+    with pytest.raises(ValueError, match="share.*Received: "):
+        ds.DeepGenerativeModel(ds.GenerativeNetwork([sbn(4), shared, sbn(4)]), ds.RecognitionNetwork([shared, sbn(4)]))
+    model = tiny_model((2,), units=4)
+    model.generative.trainable = False
+    with pytest.raises(ValueError, match="trainable.*Received: "):
+        model.compile()
+    with pytest.raises(ValueError, match="float32.*Received: "):
+        sbn(3, dtype="float64")
+
+
 def test_uncompiled_model_evaluates_but_does_not_fit(tmp_path):
     model = tiny_model((2,), units=4)
     with pytest.raises(ValueError, match="compile.*Received: "):
@@ -382,7 +451,12 @@ def test_uncompiled_model_evaluates_but_does_not_fit(tmp_path):
 def test_infinite_dataset_needs_the_number_of_rows():
     model = compiled()
     endless = tf.data.Dataset.from_tensor_slices(patterns()).batch(30).repeat()
-    with pytest.raises(ValueError, match="num_rows.*Received: "):
-        model.fit(endless, verbose=0)
+    for arguments in ({}, {"num_rows": 90}, {"steps_per_epoch": 3}):
+        with pytest.raises(ValueError, match="Received: "):
+            model.fit(endless, verbose=0, **arguments)
+    with pytest.raises(ValueError, match="Received: "):
+        model.evaluate(endless)
+    model.fit(endless, num_rows=90, steps_per_epoch=5, epochs=2, verbose=0)
+    assert int(model.chain.steps) == 10 and float(model.chain.num_rows) == 90
     with pytest.raises(ValueError, match="Received: "):
         model.fit(tf.data.Dataset.from_tensor_slices(patterns()), verbose=0)

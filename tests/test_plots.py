@@ -30,12 +30,6 @@ def test_features_take_the_largest_and_keep_their_signs():
     np.testing.assert_array_equal(drawn[3, 1:3], [0.5, -1.0])
 
 
-def test_completions_show_given_imputed_truth():
-    x = np.array([[1.0, 0.0]])
-    drawn = canvas(plots.completions(x, [[True, False]], [[[1.0, 1.0]], [[1.0, 0.0]]], (1, 2)))
-    np.testing.assert_array_almost_equal(drawn[1], [0.5, 1, 0.4, 0.5, 1, 1, 0.5, 1, 0, 0.5, 1, 0, 0.5])
-
-
 def test_learning_curves_draw_the_metrics_there_are():
     figure = plots.learning_curves({"log_likelihood": [-3.0, -2.0], "val_log_likelihood": [-2.5, -2.2], "other": [1, 2]})
     lines = figure.axes[0].get_lines()
@@ -59,7 +53,6 @@ def test_what_does_not_fit_is_refused():
         lambda: ds.plots.samples(np.zeros((2, 5)), (2, 2)),
         lambda: ds.plots.samples(np.zeros((0, 4)), (2, 2)),
         lambda: ds.plots.features(np.zeros(4), (2, 2)),
-        lambda: ds.plots.completions(np.zeros((1, 4)), np.ones((1, 3)), np.zeros((1, 1, 4)), (2, 2)),
         lambda: ds.plots.learning_curves({"loss": [1.0]}),
     ):
         with pytest.raises(ValueError, match="Received: "):

@@ -1,6 +1,7 @@
 """Bayesian learning of deep generative models by doubly stochastic MCMC."""
 
 from tfdsmcmc import (
+    checks,
     datasets,
     distributions,
     latents,
@@ -24,6 +25,7 @@ __all__ = [
     "GenerativeNetwork",
     "Prior",
     "RecognitionNetwork",
+    "checks",
     "datasets",
     "distributions",
     "latents",

@@ -17,6 +17,13 @@ A first session:
 """
 
 
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """States the defaults that say something."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default in (None, False) else super()._get_help_string(action)
+
+
 def main(arguments=None) -> int:
     """Runs a command; returns the exit status: 0, or 2 where the arguments or files are at fault."""
     args = _parser().parse_args(arguments)
@@ -43,7 +50,7 @@ def _command(commands, name, run, summary, details=""):
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}. {details}".strip(),
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_Help,
     )
     command.set_defaults(run=run)
     return command
@@ -60,18 +67,18 @@ def _add_fit(commands):
     )
     _add_data(command)
     command.add_argument("model", help="file to write, NAME.keras")
-    command.add_argument("--layers", default="100", help="latent layers, nearest to the data first: 200 or 200-100")
+    command.add_argument("--layers", help="latent layers, nearest to the data first: 200 or 200-100 (default: 100)")
     command.add_argument("--epochs", type=int, default=100, help="passes over the training data")
     command.add_argument("--batch-size", type=int, default=100, help="rows a step")
-    command.add_argument("--learning-rate", type=float, default=0.03, help="of the weights' chain, for a minibatch")
-    command.add_argument("--num-samples", type=int, default=5, help="importance samples of the latents a row")
+    command.add_argument("--learning-rate", type=float, help="of the weights' chain, for a minibatch (default: 0.03)")
+    command.add_argument("--num-samples", type=int, help="importance samples of the latents a row (default: 5)")
     command.add_argument("--posterior", help="folder for posterior samples; not collected by default")
     command.add_argument("--posterior-samples", type=int, default=50, help="how many")
     command.add_argument("--patience", type=int, default=10, help="collect once validation has stalled so many epochs")
     command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
     command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
     command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")
-    command.add_argument("--seed", type=int, default=0, help="of the initial weights and of the chain")
+    command.add_argument("--seed", type=int, help="of the initial weights and of the chain (default: 0)")
 
 
 def _add_evaluate(commands):
@@ -133,8 +140,6 @@ def _add_data(command):
 def _fit(args):
     import pathlib
 
-    import keras
-
     import tfdsmcmc as ds
 
     path = pathlib.Path(args.model)
@@ -142,23 +147,9 @@ def _fit(args):
         raise ValueError(f"The model's file ends in .keras. Received: {args.model}")
     if path.exists() and not (args.resume or args.overwrite):
         raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
+    epochs = ds.checks.positive_integer("--epochs", args.epochs)
     data = ds.datasets.load(args.dataset, args.data_dir)
-    if args.resume:
-        model = _load(args.model)
-    else:
-        widths = _widths(args.layers)
-        keras.utils.set_random_seed(args.seed)
-        model = ds.DeepGenerativeModel(
-            generative=ds.GenerativeNetwork([ds.layers.SBN(n) for n in (*reversed(widths), data.train.shape[1])]),
-            recognition=ds.RecognitionNetwork([ds.layers.SBN(n) for n in widths]),
-            seed=args.seed,
-        )
-        model.compile(
-            kernel=ds.mcmc.SGNHT(learning_rate=args.learning_rate),
-            latents=ds.latents.NAIS(args.num_samples),
-            proposal=ds.proposals.Wake(keras.optimizers.Adam(1e-3)),
-            steps_per_execution=10,
-        )
+    model = _resumed(args) if args.resume else _new_model(args, data.train.shape[1])
     callbacks = []
     if args.posterior:
         callbacks.append(
@@ -166,21 +157,57 @@ def _fit(args):
                 args.posterior, args.posterior_samples, args.patience, args.burn_in, overwrite=args.overwrite
             )
         )
-    done = int(model.chain.epochs)
-    model.fit(
-        data.train,
-        batch_size=args.batch_size,
-        initial_epoch=done,
-        epochs=done + args.epochs,
-        validation_data=data.valid,
-        callbacks=callbacks,
-    )
     path.parent.mkdir(parents=True, exist_ok=True)
+    done = int(model.chain.epochs)
+    try:
+        model.fit(
+            data.train,
+            batch_size=args.batch_size,
+            initial_epoch=done,
+            epochs=done + epochs,
+            validation_data=data.valid,
+            callbacks=callbacks,
+        )
+    except KeyboardInterrupt:
+        print("\ninterrupted")
     model.save(path)
-    print(f"wrote {path}")
+    print(f"wrote {path} after {int(model.chain.steps)} steps; --resume goes on")
     if args.posterior:
         count = len(list(pathlib.Path(args.posterior).glob("sample_*.h5")))
         print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": validation was still rising"))
+
+
+def _new_model(args, units):
+    import keras
+
+    import tfdsmcmc as ds
+
+    widths = _widths(args.layers or "100")
+    seed = args.seed or 0
+    keras.utils.set_random_seed(seed)
+    model = ds.DeepGenerativeModel(
+        generative=ds.GenerativeNetwork([ds.layers.SBN(n) for n in (*reversed(widths), units)]),
+        recognition=ds.RecognitionNetwork([ds.layers.SBN(n) for n in widths]),
+        seed=seed,
+    )
+    model.compile(
+        kernel=ds.mcmc.SGNHT(learning_rate=0.03 if args.learning_rate is None else args.learning_rate),
+        latents=ds.latents.NAIS(5 if args.num_samples is None else args.num_samples),
+        proposal=ds.proposals.Wake(keras.optimizers.Adam(1e-3)),
+        steps_per_execution=10,
+    )
+    return model
+
+
+def _resumed(args):
+    settings = ("layers", "learning_rate", "num_samples", "seed")
+    given = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name) is not None]
+    if given:
+        raise ValueError(f"--resume goes on with what the model was made with. Received: {' '.join(given)}")
+    model = _load(args.model)
+    if model.chain is None:
+        raise ValueError(f"The model was saved without a chain; there is nothing to resume. Received: {args.model}")
+    return model
 
 
 def _evaluate(args):
@@ -236,17 +263,22 @@ def _datasets(args):
 
 def _load(path):
     import pathlib
+    import zipfile
 
     import keras
 
-    import tfdsmcmc  # noqa: F401  registers the classes that the file names
+    import tfdsmcmc as ds
 
     if not pathlib.Path(path).is_file():
         raise ValueError(f"No such model file. Received: {path}")
     try:
-        return keras.saving.load_model(path)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"Not a whole .keras file ({str(error).splitlines()[0]}). Received: {path}") from error
+        model = keras.saving.load_model(path)
+    except (ValueError, OSError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"Not a whole .keras file ({reason}). Received: {path}") from error
+    if not isinstance(model, ds.DeepGenerativeModel):
+        raise ValueError(f"Not a DeepGenerativeModel but a {type(model).__name__}. Received: {path}")
+    return model
 
 
 def _widths(layers):

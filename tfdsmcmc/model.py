@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pathlib
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -15,6 +19,7 @@ from tfdsmcmc.proposals import Wake
 from tfdsmcmc.training.chain import Chain, EpochCounter
 from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
 from tfdsmcmc.training.step import Method
+
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class DeepGenerativeModel(keras.Model):
@@ -49,6 +54,7 @@ class DeepGenerativeModel(keras.Model):
     def __init__(self, generative, recognition, prior=None, seed=0, **kwargs):
         _check_networks(generative, recognition)
         seed = checks.nonnegative_integer("seed", seed)
+        random.as_seed(seed)  # no larger than a seed may be
         super().__init__(**kwargs)
         if not recognition.built:
             recognition.build((None, generative.units))
@@ -62,6 +68,7 @@ class DeepGenerativeModel(keras.Model):
         self.chain = None
         self.validates = False  # whether the present fit has validation data
         self._feed = None
+        self._stream = "fit"  # of the seed
         self.built = True
 
     # ---- learning
@@ -93,8 +100,10 @@ class DeepGenerativeModel(keras.Model):
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
 
         Raises:
-          ValueError: for an argument of another kind or out of range.
+          ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
         """
+        if not self.generative.trainable_variables:
+            raise ValueError("At least one generative layer must be trainable. Received: no trainable weights")
         kernel = SGNHT() if kernel is None else kernel
         latents = NAIS() if latents is None else latents
         proposal = Wake() if proposal is None else proposal
@@ -110,7 +119,7 @@ class DeepGenerativeModel(keras.Model):
             self.generative, self.recognition, self.prior, kernel, latents, proposal, kernel_steps, proposal_steps
         )
         super().compile(optimizer=proposal.optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
-        self.chain = Chain(method, random.stream(self.seed, "chain"), bool(jit_compile), follows=self.chain)
+        self.chain = Chain(method, self._seed_of("chain"), bool(jit_compile), follows=self.chain)
         self._settings = {
             "kernel": kernel,
             "latents": latents,
@@ -123,12 +132,18 @@ class DeepGenerativeModel(keras.Model):
         }
 
     @property
+    def uses_xla(self):
+        """Whether the model's programs are compiled with XLA: what `compile` was told, True before."""
+        return getattr(self, "_settings", {}).get("jit_compile", True)
+
+    @property
     def metrics(self):
         return [] if getattr(self, "chain", None) is None else list(self.chain.means)
 
     def fit(
         self,
         x=None,
+        y=None,
         *,
         batch_size=None,
         epochs=1,
@@ -147,15 +162,16 @@ class DeepGenerativeModel(keras.Model):
 
         Args:
           x: array (n, D), or a `tf.data.Dataset` of batches (B, D).
+          y: must be None: a generative model has no targets.
           batch_size: B, for arrays; by default 100.
           epochs: the epoch to stop at.
           verbose: as in Keras.
-          callbacks: list of Keras callbacks.
+          callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule.
           validation_split: fraction of an array, its last rows, to validate on.
           validation_data: array (n, D); a dataset is read into memory.
           shuffle: whether an array is read in a new order each epoch.
           initial_epoch: the epoch to start at.
-          steps_per_epoch: minibatches an epoch, for arrays.
+          steps_per_epoch: minibatches an epoch.
           validation_batch_size: rows at a time in validation.
           validation_freq: as in Keras.
           num_rows: N, the number of rows that the posterior is given; by default counted.
@@ -166,9 +182,13 @@ class DeepGenerativeModel(keras.Model):
           `val_log_likelihood` and `val_effective_sample_size`.
 
         Raises:
-          ValueError: for data that do not fit the model; nothing is changed then.
+          ValueError: for data that do not fit the model; nothing is changed then. Of a dataset with `num_rows` only the
+            first batch is seen beforehand.
         """
         self._assert_compiled("fit")
+        _refuse_targets("fit", y)
+        if num_rows is not None:
+            num_rows = checks.positive_integer("num_rows", num_rows)
         batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
         if steps_per_epoch is not None:
             steps_per_epoch = checks.positive_integer("steps_per_epoch", steps_per_epoch)
@@ -181,23 +201,25 @@ class DeepGenerativeModel(keras.Model):
         if validation_data is not None:
             validation_data = self._rows("validation_data", in_memory(validation_data))
         if is_dataset(x):
-            if steps_per_epoch is not None or validation_split:
-                raise ValueError(
-                    "steps_per_epoch and validation_split are for arrays; use dataset.take. "
-                    f"Received: steps_per_epoch={steps_per_epoch}, validation_split={validation_split}"
-                )
+            if validation_split:
+                raise ValueError(f"validation_split is for arrays. Received: validation_split={validation_split}")
+            if steps_per_epoch is None and int(x.cardinality()) == tf.data.INFINITE_CARDINALITY:
+                raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
             binary = self.generative.binary_data
             feed = DatasetFeed(x, self.generative.units, binary, self.steps_per_execution, num_rows)
         else:
-            order = random.stream(self.seed, "row order")
+            order = self._seed_of("row order")
             feed = ArrayFeed(x, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch)
 
         self._feed = feed
         self.train_function = None
         self.validates = validation_data is not None
-        self.chain.begin(feed.num_rows if num_rows is None else checks.positive_integer("num_rows", num_rows))
-        if not isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks = [EpochCounter(self.chain), *(callbacks or [])]
+        self.chain.begin(num_rows or feed.num_rows)
+        if isinstance(callbacks, keras.callbacks.CallbackList):
+            callbacks.append(EpochCounter(self.chain))
+        else:
+            callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
+            callbacks = [EpochCounter(self.chain), *callbacks]
         try:
             return super().fit(
                 feed.dataset,
@@ -207,6 +229,7 @@ class DeepGenerativeModel(keras.Model):
                 validation_data=validation_data,
                 shuffle=False,
                 initial_epoch=initial_epoch,
+                steps_per_epoch=steps_per_epoch if is_dataset(x) else None,
                 validation_batch_size=validation_batch_size,
                 validation_freq=validation_freq,
             )
@@ -225,7 +248,8 @@ class DeepGenerativeModel(keras.Model):
         self._assert_compiled("refit_recognition")
         proposal = self._settings["proposal"]
         fresh = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
-        twin = DeepGenerativeModel(self.generative, self.recognition, self.prior, seed=self.seed + 1)
+        twin = DeepGenerativeModel(self.generative, self.recognition, self.prior, seed=self.seed)
+        twin._stream = "refit"
         steps = max(1, self._settings["proposal_steps"])
         twin.compile(**{**self._settings, "proposal": fresh, "kernel_steps": 0, "proposal_steps": steps})
         return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
@@ -237,6 +261,8 @@ class DeepGenerativeModel(keras.Model):
         feed, chain = self._feed, self.chain
 
         def train(iterator):
+            if self.stop_training:  # a callback has found at the epoch's beginning that the run is over
+                return self.get_metrics_result()
             elements = take(iterator, self.steps_per_execution)
             for data, index, count in feed.blocks(elements, int(chain.steps)):
                 chain.advance(data, index, count)
@@ -250,6 +276,7 @@ class DeepGenerativeModel(keras.Model):
     def evaluate(
         self,
         x=None,
+        y=None,
         *,
         batch_size=None,
         verbose="auto",
@@ -263,6 +290,7 @@ class DeepGenerativeModel(keras.Model):
 
         Args:
           x: array (n, D) or a dataset of batches.
+          y: must be None.
           batch_size: rows at a time.
           verbose: 0 is silent; otherwise a line is printed.
           callbacks: Keras callbacks; they see the beginning and the end of the test.
@@ -274,7 +302,8 @@ class DeepGenerativeModel(keras.Model):
           The mean log p(x) in nats and the mean effective sample size.
         """
         inside_fit = keras_arguments.pop("_use_cached_eval_dataset", False)
-        for name in ("y", "sample_weight", "steps"):
+        _refuse_targets("evaluate", y)
+        for name in ("sample_weight", "steps"):
             if keras_arguments.pop(name, None) is not None:
                 raise ValueError(f"evaluate takes data x alone. Received: {name}")
         if keras_arguments:
@@ -295,7 +324,14 @@ class DeepGenerativeModel(keras.Model):
 
     def log_likelihood(self, x, num_samples=1000, seed=0, batch_size=100):
         """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`."""
-        return likelihood.importance_sampling(self, x, num_samples, seed, batch_size)
+        return likelihood.importance_sampling(self, in_memory(x), num_samples, seed, batch_size)
+
+    def call(self, inputs):
+        """A generative model is no function of its inputs: a ValueError names what there is instead."""
+        raise ValueError(
+            "Use log_likelihood, evaluate or sample: a generative model is no function of its inputs. "
+            f"Received: a call with {type(inputs).__name__}"
+        )
 
     def sample(self, num_samples, seed=0, probabilities=False):
         """Ancestral samples of the data.
@@ -311,11 +347,38 @@ class DeepGenerativeModel(keras.Model):
         num_samples = checks.positive_integer("num_samples", num_samples)
         x, z = self.generative.sample(num_samples, seed)
         if probabilities:
-            parents = z[0] if z else tf.zeros([num_samples, 0])
-            x = self.generative.layers[-1].distribution(parents).mean()
+            x = self.generative.layers[-1].distribution(z[0] if z else tf.zeros([num_samples, 0])).mean()
         return x.numpy()
 
     # ---- saving
+
+    def save(self, filepath, overwrite=True, **kwargs):
+        """Saves model, compile arguments and chain as a .keras file; an interrupted save leaves the old file whole."""
+        path = pathlib.Path(filepath)
+        if path.suffix != ".keras" or (path.exists() and not overwrite):
+            return super().save(filepath, overwrite=overwrite, **kwargs)  # Keras asks, or says what is wrong
+        with _replacing(path) as temporary:
+            super().save(temporary, **kwargs)
+
+    def save_weights(self, filepath, overwrite=True, **kwargs):
+        """Saves weights and chain as a .weights.h5 file; an interrupted save leaves the old file whole."""
+        path = pathlib.Path(filepath)
+        if not path.name.endswith(".weights.h5") or (path.exists() and not overwrite):
+            return super().save_weights(filepath, overwrite=overwrite, **kwargs)
+        with _replacing(path) as temporary:
+            super().save_weights(temporary, **kwargs)
+
+    def load_weights(self, filepath, **kwargs):
+        """Loads weights, and the chain where the file holds one; a file that does not fit changes nothing."""
+        chain = list(self.chain.state.values()) if self.chain else []
+        optimizer = self.optimizer.variables if self.chain else []
+        before = [(variable, variable.numpy()) for variable in (*self.weights, *chain, *optimizer)]
+        try:
+            super().load_weights(filepath, **kwargs)
+        except BaseException:
+            for variable, value in before:
+                variable.assign(value)
+            raise
 
     def get_config(self):
         parts = {"generative": self.generative, "recognition": self.recognition, "prior": self.prior}
@@ -346,9 +409,9 @@ class DeepGenerativeModel(keras.Model):
             store[name] = variable.numpy()
 
     def load_own_variables(self, store):
-        if self.chain is None:
+        state = self.chain.state if self.chain else {}
+        if not set(state) & set(store.keys()):  # weights alone, or no chain to restore
             return
-        state = self.chain.state
         found = {name: np.asarray(store[name]) for name in state if name in store.keys()}
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         if shapes != {name: tuple(variable.shape) for name, variable in state.items()}:
@@ -364,6 +427,9 @@ class DeepGenerativeModel(keras.Model):
     def _rows(self, name, x):
         return checks.rows(name, x, self.generative.units, self.generative.binary_data)
 
+    def _seed_of(self, purpose):
+        return random.stream(random.stream(self.seed, self._stream), purpose)
+
     def _assert_compiled(self, name):
         if self.chain is None:
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
@@ -378,11 +444,29 @@ def _check_networks(generative, recognition):
         raise ValueError(f"generative must be a GenerativeNetwork. Received: {type(generative).__name__}")
     if not isinstance(recognition, RecognitionNetwork):
         raise ValueError(f"recognition must be a RecognitionNetwork. Received: {type(recognition).__name__}")
+    if {id(layer) for layer in generative.layers} & {id(layer) for layer in recognition.layers}:
+        raise ValueError("The two networks must not share layers. Received: a layer that stands in both")
     if recognition.latent_units != generative.latent_units:
         raise ValueError(
             "The recognition network must mirror the generative one: its widths, data first, are "
             f"{generative.latent_units}. Received: {recognition.latent_units}"
         )
+
+
+@contextlib.contextmanager
+def _replacing(path):
+    """A temporary name beside `path` that takes its place at the end."""
+    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        yield str(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _refuse_targets(name, y):
+    if y is not None:
+        raise ValueError(f"{name} takes data x alone, a generative model has no targets. Received: y={type(y).__name__}")
 
 
 def _check_has(name, value, method):

@@ -52,30 +52,6 @@ def features(weights, shape, columns=None, title=None, limit=64):
     return _figure(_grid(images, columns, 0.0, 0.0), "RdBu_r", (-1.0, 1.0), title)
 
 
-def completions(x, mask, imputed, shape, title=None):
-    """Rows of images: what was given (unknown pixels grey), the imputations, the truth.
-
-    Args:
-      x: (n, D), the true rows.
-      mask: (n, D), True where observed.
-      imputed: (m, n, D), from `model.impute`.
-      shape: (height, width).
-      title: of the figure.
-
-    Returns:
-      `matplotlib.figure.Figure`.
-    """
-    x, mask, imputed = np.asarray(x, np.float32), np.asarray(mask, bool), np.asarray(imputed, np.float32)
-    if mask.shape != x.shape or imputed.ndim != 3 or imputed.shape[1:] != x.shape:
-        raise ValueError(
-            "x and mask must have the shape (n, D), imputed (m, n, D). "
-            f"Received: {x.shape}, {mask.shape}, {imputed.shape}"
-        )
-    columns = np.stack([np.where(mask, x, 0.4), *imputed, x], 1)
-    images = _images(columns.reshape(-1, x.shape[1]), shape)
-    return _figure(_grid(images, columns.shape[1], 0.0, 0.5), "gray_r", (0.0, 1.0), title)
-
-
 def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), title=None):
     """Metrics against the epoch.
 

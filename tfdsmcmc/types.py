@@ -47,6 +47,9 @@ class Kernel(Protocol):
     learning_rate: Any
     temperature: Any
 
+    def copy(self, **parameters):
+        """Returns the kernel with some parameters replaced."""
+
     def bootstrap_results(self, init_state, seed=None):
         """Returns the results that belong to an initial state."""
 

@@ -131,7 +131,7 @@ def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, died_at):
 def test_another_runs_folder_is_kept_unless_it_may_be_overwritten(tmp_path):
     fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(ValueError, match="another run.*Received: "):
+    with pytest.raises(ValueError, match="another chain.*Received: "):
         fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=1, num_samples=1, overwrite=True), 3)
@@ -148,6 +148,33 @@ def test_collector_refuses_what_cannot_work(tmp_path):
     with pytest.raises(ValueError, match="Received: "):
         fit(model_to_fit(), ds.posterior.Collector(tmp_path / "file"), 1)
     assert not (tmp_path / "run").exists()
+
+
+def test_samples_of_a_chain_with_as_many_steps_are_another_chains(tmp_path):
+    """Counts do not tell chains apart, identities do; a chain that was saved and loaded is the same."""
+    model, stranger = model_to_fit(), model_to_fit()
+    fit(model, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=3), 3)
+    stranger.fit(X, batch_size=4, epochs=2, verbose=0)
+    before = sorted(path.name for path in (tmp_path / "run").iterdir())
+    with pytest.raises(ValueError, match="another chain.*Received: "):
+        fit(stranger, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=5), 3)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    fit(loaded, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=5), 2)
+    assert [sample.step for sample in ds.posterior.load(tmp_path / "run").samples] == [2, 4, 6, 8, 10]
+
+
+def test_a_finished_collection_moves_nothing_when_it_is_started_again(tmp_path):
+    model = model_to_fit()
+    fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 9)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    weights, steps, epochs = model.get_weights(), int(model.chain.steps), int(model.chain.epochs)
+    fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 9)
+    assert (int(model.chain.steps), int(model.chain.epochs)) == (steps, epochs)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    for one, other in zip(weights, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 # ---- storing
@@ -210,7 +237,7 @@ def test_unreadable_folders_and_files_are_refused(tmp_path):
 
 def test_history_is_json_that_people_can_read(tmp_path):
     fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
-    assert [record[:2] for record in json.loads((tmp_path / "history.json").read_text())] == [[2, 1], [4, 2]]
+    assert [record[:2] for record in json.loads((tmp_path / "history.json").read_text())["records"]] == [[2, 1], [4, 2]]
 
 
 # ---- averaging and predicting

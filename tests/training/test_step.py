@@ -57,7 +57,7 @@ def exact_prior_gradient(model):
 def test_with_many_samples_it_is_the_gradient_of_the_log_posterior(latent_units):
     """mean_B ∇ log p(x) + ∇ log p(θ)/N, from 4,096 draws of each row, 32 times over; false failures at most 1e-6.
     Catches a wrong weight, a missing row mean, a missing 1/N."""
-    model = tiny_model(latent_units, seed=1, prior=tfd.Normal(0.1, 0.5))
+    model = tiny_model(latent_units, seed=1, scale=0.7, prior=tfd.Normal(0.1, 0.5))
     oracle, num_samples, num_rows, calls = Oracle(model), 2**12, 7.0, 32
     values = flat(oracle.joint_gradient(X), 2)
     mean, deviation = self_normalized_limit(oracle.log_q(X), oracle.log_weights(X), values, num_samples)
@@ -83,7 +83,7 @@ def test_with_few_samples_its_bias_is_exact_and_falls_as_one_over_k():
         assert_near(gradient, mean, deviation / np.sqrt(copies * calls))
         biases[num_samples] = np.linalg.norm(gradient - limit)
     assert biases[1] > 0.1, "no bias to speak of: choose another seed"
-    assert 0.2 < biases[16] / biases[4] < 0.3, biases
+    assert 0.15 < biases[16] / biases[4] < 0.35, biases
 
 
 def test_the_prior_is_divided_by_the_number_of_rows():

@@ -34,6 +34,8 @@ class StochasticLayer(keras.layers.Layer):
     def __init__(self, units, seed=None, **kwargs):
         super().__init__(**kwargs)
         self.units = positive_integer("units", units)
+        if self.dtype_policy.name != "float32":
+            raise ValueError(f"Stochastic layers compute in float32. Received: dtype={self.dtype_policy.name}")
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
 

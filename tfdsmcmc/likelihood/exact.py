@@ -12,6 +12,7 @@ from tfdsmcmc import checks
 from tfdsmcmc.likelihood.estimate import LogLikelihood
 
 _LARGEST = 20
+_MOST_ROWS = 256
 _CHUNK_ENTRIES = 2**22
 
 
@@ -36,6 +37,10 @@ def exact(model, x) -> LogLikelihood:
         raise ValueError(f"Enumeration needs binary latent layers. Received: layers {kinds}")
     if sum(widths) > _LARGEST:
         raise ValueError(f"Enumeration takes at most {_LARGEST} latent units. Received: {sum(widths)} of {widths}")
+
+    if len(x) > _MOST_ROWS:
+        parts = [exact(model, x[start : start + _MOST_ROWS]) for start in range(0, len(x), _MOST_ROWS)]
+        return LogLikelihood(*(np.concatenate(part) for part in zip(*parts)))
 
     states = 2 ** sum(widths)
     chunk = max(1, min(states, _CHUNK_ENTRIES // (len(x) * max(generative.units, *widths, 1))))

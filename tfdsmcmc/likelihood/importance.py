@@ -58,7 +58,7 @@ def importance_sampling(
     groups = model.generative.trainable_variables, model.recognition.trainable_variables
     theta, phi = (_values(*pair) for pair in zip(groups, groups if weights is None else weights, strict=True))
 
-    batch_size = min(batch_size, len(x))
+    batch_size = min(batch_size, _power_of_two(len(x)))
     program = _program(model, chunk_size(model.generative, batch_size, num_samples))
     parts = []
     for number, start in enumerate(range(0, len(x), batch_size)):
@@ -123,7 +123,14 @@ def log_likelihood(generative, recognition, x, num_samples, seed, chunk):
 def chunk_size(generative, batch_size, num_samples):
     """Draws held at a time, so that a layer's values fit the cache."""
     widest = max([generative.units, *generative.latent_units])
-    return max(1, min(num_samples, _LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * widest)))
+    fitting = max(1, min(_LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * widest)))
+    # powers of two, so that other numbers of rows and samples seldom need another program
+    return min(_power_of_two(num_samples), _power_of_two(fitting // 2 + 1))
+
+
+def _power_of_two(number):
+    """The smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
 
 
 def _values(variables, weights):
@@ -136,9 +143,10 @@ def _values(variables, weights):
 
 
 def _program(model, chunk):
-    """The compiled estimate at explicit weights; one for each model and chunk."""
+    """The compiled estimate at explicit weights; one for each model, chunk and way to compile."""
     programs = _programs.setdefault(model, {})
-    if chunk not in programs:
+    key = chunk, getattr(model, "uses_xla", True)
+    if key not in programs:
         generative, recognition = model.generative, model.recognition
 
         def evaluate(theta, phi, x, num_samples, seed):
@@ -146,8 +154,8 @@ def _program(model, chunk):
             with evaluated_at(variables, [*theta, *phi]):
                 return log_likelihood(generative, recognition, x, num_samples, seed, chunk)
 
-        programs[chunk] = tf.function(evaluate, jit_compile=True, autograph=False)
-    return programs[chunk]
+        programs[key] = tf.function(evaluate, jit_compile=key[1], autograph=False)
+    return programs[key]
 
 
 def _warn_of_few(effective_sample_size, num_samples):

@@ -1,7 +1,8 @@
 """The callback that collects posterior samples.
 
 Whether an epoch ends with a sample depends on the recorded validation values alone. They are kept beside the samples,
-by the number of steps; a resumed run forgets what lies after its own step and decides as an uninterrupted one would.
+by the number of steps, with the identity of the chain; a resumed run of that chain forgets what lies after its own step
+and decides as an uninterrupted one would.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ class Collector(keras.callbacks.Callback):
       burn_in: collecting starts after this many epochs of the chain instead, whatever the validation.
       every: epochs from one sample to the next.
       stop: whether training stops with the last sample.
-      overwrite: whether a new run may delete the samples of another one in the folder.
+      overwrite: whether the samples of another chain in the folder may be deleted.
 
     Raises:
-      ValueError: for counts out of range; when training starts, for a folder that holds another run's samples, or
+      ValueError: for counts out of range; when training starts, for a folder that holds another chain's samples, or
         without validation data where they decide.
 
     Example:
@@ -61,12 +62,14 @@ class Collector(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         if self._records is None:  # only now is the state of a resumed run in place
-            self._records = self._reconcile(int(self.model.chain.steps))
+            self._records = self._reconcile(int(self.model.chain.steps), int(self.model.chain.identity))
             if self.stop and len(store.sample_paths(self.path)) >= self.num_samples:
                 self.model.stop_training = True
 
     def on_epoch_end(self, epoch, logs=None):
         step = int(self.model.chain.steps)
+        if self._records and self._records[-1][0] == step:  # the run was stopped before its first step
+            return
         value = (logs or {}).get("val_log_likelihood")
         self._records.append([step, int(self.model.chain.epochs), None if value is None else float(value)])
         self.path.mkdir(parents=True, exist_ok=True)
@@ -79,7 +82,8 @@ class Collector(keras.callbacks.Callback):
             store.write_sample(self.path, sample)
             count += 1
             store.update_mean(self.path, sample, count)
-        store.write_json(self.path / "history.json", self._records)
+        history = {"chain": int(self.model.chain.identity), "records": self._records}
+        store.write_json(self.path / "history.json", history)
         if self.stop and count >= self.num_samples:
             self.model.stop_training = True
 
@@ -97,19 +101,22 @@ class Collector(keras.callbacks.Callback):
                 return i
         return None
 
-    def _reconcile(self, step):
-        """The records up to `step`; deletes what an interrupted run left after it."""
+    def _reconcile(self, step, chain):
+        """The records of this chain up to `step`; deletes what an interrupted run of it left after that."""
         history = self.path / "history.json"
         try:
-            records = json.loads(history.read_text()) if history.exists() else []
-        except json.JSONDecodeError as error:
+            stored = json.loads(history.read_text()) if history.exists() else {}
+            owner, records = stored.get("chain"), stored.get("records", [])
+        except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
             raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
         paths = store.sample_paths(self.path)
-        if step == 0 and (records or paths) and not self.overwrite:
-            raise ValueError(
-                "The folder holds the samples of another run; choose another one, or overwrite=True. "
-                f"Received: path={str(self.path)!r}"
-            )
+        if owner != chain:
+            if (records or paths) and not self.overwrite:
+                raise ValueError(
+                    "The folder holds the samples of another chain; choose another one, or overwrite=True. "
+                    f"Received: path={str(self.path)!r}"
+                )
+            records, step = [], -1
         for path in paths:
             if store.step_of(path) > step:
                 path.unlink()

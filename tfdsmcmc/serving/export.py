@@ -52,6 +52,8 @@ def export(model, path, version=1, posterior=None, overwrite=False):
     >>> served.signatures["sample"](num_samples=tf.constant(3), seed=tf.constant([0, 1]))["x"].shape
     TensorShape([3, 4])
     """
+    if not hasattr(model, "generative") or not hasattr(posterior, "mean") and posterior is not None:
+        raise ValueError(f"Export takes a model and a Posterior or None. Received: {model!r}, {posterior!r}")
     version = checks.positive_integer("version", version)
     target = pathlib.Path(path) / str(version)
     if target.exists() and not overwrite:
@@ -63,41 +65,56 @@ def export(model, path, version=1, posterior=None, overwrite=False):
         tf.saved_model.save(module, str(temporary / "new"), signatures=module.signatures())
         if target.exists():
             os.replace(target, temporary / "old")
-        os.replace(temporary / "new", target)
+        try:
+            os.replace(temporary / "new", target)
+        except OSError:
+            if (temporary / "old").exists():
+                os.replace(temporary / "old", target)
+            raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return str(target)
 
 
 class _Servable(tf.Module):
-    """The served functions at fixed weights."""
+    """The served functions at fixed weights. Only the copied weights are attributes, so only they are saved."""
 
     def __init__(self, model, weights):
         super().__init__()
-        self._generative, self._recognition = model.generative, model.recognition
-        self._model_variables = [*model.generative.weights, *model.recognition.weights]
-        learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
-        means = learnt if weights is None else [*weights[0], *weights[1]]
-        shapes, expected = [tuple(v.shape) for v in means], [tuple(v.shape) for v in learnt]
-        if shapes != expected:
-            raise ValueError(f"The posterior's weights must have the shapes {expected}. Received: {shapes}")
-        replaced = {id(variable): mean for variable, mean in zip(learnt, means)}
-        values = [replaced.get(id(variable), variable) for variable in self._model_variables]
-        self.weights = [tf.Variable(tf.convert_to_tensor(value), trainable=False) for value in values]
+        generative, recognition = model.generative, model.recognition
+        variables = [*generative.weights, *recognition.weights]
+        self.weights = [tf.Variable(value, trainable=False) for value in _values(variables, model, weights)]
+
+        def evaluate(x, num_samples, seed):
+            with evaluated_at(variables, self.weights):
+                estimate = log_likelihood(generative, recognition, x, num_samples, seed, _CHUNK)
+            return dict(zip(("value", "standard_error", "effective_sample_size"), estimate))
+
+        def sample(num_samples, seed):
+            with evaluated_at(variables, self.weights):
+                x, _ = generative.sample(num_samples, seed)
+            return {"x": tf.ensure_shape(x, [None, generative.units])}
+
+        scalar, seed = tf.TensorSpec([], tf.int32, "num_samples"), tf.TensorSpec([2], tf.int32, "seed")
+        data = tf.TensorSpec([None, generative.units], tf.float32, "x")
+        self._evaluate = tf.function(evaluate, input_signature=[data, scalar, seed], autograph=False)
+        self._sample = tf.function(sample, input_signature=[scalar, seed], autograph=False)
 
     def signatures(self):
-        scalar, seed = tf.TensorSpec([], tf.int32, "num_samples"), tf.TensorSpec([2], tf.int32, "seed")
-        data = tf.TensorSpec([None, self._generative.units], tf.float32, "x")
-        evaluate = tf.function(self._log_likelihood, autograph=False).get_concrete_function(data, scalar, seed)
-        sample = tf.function(self._sample, autograph=False).get_concrete_function(scalar, seed)
-        return {"serving_default": evaluate, "log_likelihood": evaluate, "sample": sample}
+        evaluate = self._evaluate.get_concrete_function()
+        return {
+            "serving_default": evaluate,
+            "log_likelihood": evaluate,
+            "sample": self._sample.get_concrete_function(),
+        }
 
-    def _log_likelihood(self, x, num_samples, seed):
-        with evaluated_at(self._model_variables, self.weights):
-            estimate = log_likelihood(self._generative, self._recognition, x, num_samples, seed, _CHUNK)
-        return dict(zip(("value", "standard_error", "effective_sample_size"), estimate))
 
-    def _sample(self, num_samples, seed):
-        with evaluated_at(self._model_variables, self.weights):
-            x, _ = self._generative.sample(num_samples, seed)
-        return {"x": tf.ensure_shape(x, [None, self._generative.units])}
+def _values(variables, model, means):
+    """The variables' values, those that were learnt replaced by their posterior means."""
+    learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
+    replacements = learnt if means is None else [*means[0], *means[1]]
+    shapes, expected = [tuple(v.shape) for v in replacements], [tuple(v.shape) for v in learnt]
+    if shapes != expected:
+        raise ValueError(f"The posterior's weights must have the shapes {expected}. Received: {shapes}")
+    replaced = {id(variable): value for variable, value in zip(learnt, replacements)}
+    return [tf.convert_to_tensor(replaced.get(id(variable), variable)) for variable in variables]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.training.step import Method, StepMetrics, doubly_stochastic_step
+
 
 class Chain(tf.Module):
     """A Markov chain over θ, with φ learning beside it.
@@ -24,6 +27,7 @@ class Chain(tf.Module):
     Attributes:
       steps: int64 variable, the minibatches learnt from so far.
       epochs: int64 variable, the epochs completed.
+      identity: int64 variable, a number that tells this chain, saved and resumed as it may be, from any other.
       num_rows: float variable, N; 0 before the first run.
       means: Keras metrics, the means of `StepMetrics` over the steps since they were reset.
     """
@@ -34,6 +38,7 @@ class Chain(tf.Module):
         self.seed = seed
         counts = (0, 0) if follows is None else (int(follows.steps), int(follows.epochs))
         self.steps, self.epochs = (tf.Variable(np.int64(n), trainable=False) for n in counts)
+        self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         method.proposal.optimizer.build(method.recognition.trainable_variables)
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
@@ -50,7 +55,8 @@ class Chain(tf.Module):
     def state(self):
         """Named variables that a saved run needs besides the networks' weights and the optimizer."""
         results = {f"kernel_results_{i}": variable for i, variable in enumerate(self._results)}
-        return {"steps": self.steps, "epochs": self.epochs, "num_rows": self.num_rows, **results}
+        counts = {"steps": self.steps, "epochs": self.epochs, "identity": self.identity, "num_rows": self.num_rows}
+        return {**counts, **results}
 
     def begin(self, num_rows):
         """Sets N; before its first step the kernel draws its momentum."""
@@ -111,5 +117,9 @@ class EpochCounter(keras.callbacks.Callback):
         super().__init__()
         self.chain = chain
 
+    def on_epoch_begin(self, epoch, logs=None):
+        self._steps = int(self.chain.steps)
+
     def on_epoch_end(self, epoch, logs=None):
-        self.chain.epochs.assign_add(1)
+        if int(self.chain.steps) > self._steps:  # another callback may have stopped the run before its first step
+            self.chain.epochs.assign_add(1)

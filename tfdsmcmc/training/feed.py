@@ -62,7 +62,7 @@ class DatasetFeed:
       units: D.
       binary: whether entries must be 0 or 1.
       steps_per_execution: S.
-      num_rows: N; by default the rows are counted in one pass.
+      num_rows: N; by default the rows are counted, and checked, in one pass.
 
     Raises:
       ValueError: for elements of another kind, or an infinite dataset without `num_rows`.
@@ -78,13 +78,17 @@ class DatasetFeed:
             raise ValueError(f"A dataset yields batches of shape (rows, {units}). Received: {dataset.element_spec}")
         if num_rows is None:
             if int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
-                raise ValueError("An infinite dataset needs fit(num_rows=…). Received: num_rows=None")
-            num_rows = int(dataset.reduce(np.int64(0), lambda n, x: n + tf.shape(x, tf.int64)[0]))
-        self.num_rows = checks.positive_integer("num_rows", num_rows)
+                raise ValueError(
+                    "An infinite dataset needs fit(num_rows=…, steps_per_epoch=…). Received: num_rows=None"
+                )
         self.dataset = dataset
         self._units, self._binary, self._block = units, binary, steps_per_execution
-        for first in dataset.take(1):
-            self._rows(first)
+        if num_rows is None:  # the pass that counts the rows checks them as well
+            num_rows = sum(len(self._rows(batch)) for batch in dataset)
+        else:
+            for first in dataset.take(1):
+                self._rows(first)
+        self.num_rows = checks.positive_integer("num_rows", num_rows)
 
     def blocks(self, batches, steps_taken):
         """Yields (data, index, count), one block for each run of batches of one size."""
@@ -111,15 +115,20 @@ def in_memory(x):
     """A dataset of batches as one array; anything else as it is."""
     if not is_dataset(x):
         return x
+    if int(x.cardinality()) == tf.data.INFINITE_CARDINALITY or (
+        isinstance(x.element_spec, tuple) and len(x.element_spec) != 1
+    ):
+        raise ValueError(f"A dataset to evaluate is finite and has data x alone. Received: {x.element_spec}")
     batches = [element[0] if isinstance(element, tuple) else element for element in x]
     return np.concatenate([np.asarray(batch) for batch in batches]) if batches else np.zeros((0, 0))
 
 
 def split_last(x, fraction):
     """(x without its last rows, the last `fraction` of the rows)."""
-    held_out = int(len(x) * fraction)
+    valid = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
+    held_out = int(len(x) * fraction) if valid else 0
     if not 0 < held_out < len(x):
-        raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction}")
+        raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction!r}")
     return x[:-held_out], x[-held_out:]
 
 
