@@ -216,7 +216,7 @@ class DeepGenerativeModel(keras.Model):
         self.validates = validation_data is not None
         self.chain.begin(num_rows or feed.num_rows)
         if isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks.append(EpochCounter(self.chain))
+            callbacks.callbacks.insert(0, EpochCounter(self.chain))
         else:
             callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
             callbacks = [EpochCounter(self.chain), *callbacks]

@@ -10,7 +10,7 @@ bits are the same jitted, unjitted, exported and on every device.
     normal    x = √2 erf⁻¹(2u' − 1),  u' = (k + ½) / 2²³                  (so |x| < 5.3: float32 has no more)
     Bernoulli 1[(k + ½) / 2²³ < σ(logit)]                                (so a logit of −50 never gives a 1)
 
-Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.2
+Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011
 (Threefry) and its published known-answer vectors.
 """
 

@@ -59,3 +59,26 @@ def test_errors(cls, name, values):
     for value in values:
         with pytest.raises(ValueError, match=rf"{name} .*Received: {name}="):
             cls(**{"initial_learning_rate": 0.1, **arguments, name: value})
+
+
+@pytest.mark.parametrize("cls", [mcmc.SGHMC, mcmc.SGNHT])
+def test_the_splitting_keeps_its_temperature_when_the_rate_jumps(cls):
+    """Right after ℓ falls a hundredfold v²/η is 1 on a flat target: 16,384 draws have a standard error of 1.1 %, and six are
+    exceeded once in 5·10⁸ runs. Without rescaled momentum it is near 100 · exp(−2a) = 67."""
+    rate = keras.optimizers.schedules.PiecewiseConstantDecay([3], [0.1, 0.001])
+    kernel = cls(lambda x, seed: [tf.zeros_like(x)], learning_rate=rate, friction=0.2, temperature=0.5)
+    state = [tf.zeros([16384])]
+    results = kernel.bootstrap_results(state, seed=1)
+    for step in range(6):
+        state, results = kernel.one_step(state, results, seed=step)
+        assert abs(float(results.kinetic_temperature) - 1) < 6 * np.sqrt(2 / 16384)
+        np.testing.assert_allclose(results.eta, 0.5 * (0.1 if step <= 3 else 0.001), rtol=1e-6)
+
+
+def test_with_euler_the_automatic_mass_is_that_of_the_papers():
+    kernel = mcmc.SGNHT(lambda x, seed: [-x], learning_rate=0.1, integrator="euler")
+    state = [tf.ones([5])]
+    results = kernel.bootstrap_results(state, seed=1)
+    ours, papers = (k.one_step(state, results, seed=2)[1] for k in (kernel, kernel.copy(thermostat_mass=1.0)))
+    np.testing.assert_array_equal(ours.thermostat[0], papers.thermostat[0])
+    assert not np.array_equal(ours.thermostat[0], results.thermostat[0])

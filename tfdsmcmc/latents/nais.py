@@ -7,7 +7,7 @@ The self-normalised weights w̃ = softmax(log w) turn the draws into posterior e
     ∇ log p(x; θ) = E[∇ log p(x, z; θ) given x] ≈ Σ_k w̃_k ∇ log p(x, z_k; θ)
 
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
-on Neural Networks and Learning Systems 29 (2018), section IV.
+on Neural Networks and Learning Systems 29 (2018).
 """
 
 from __future__ import annotations

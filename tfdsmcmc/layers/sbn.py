@@ -2,7 +2,7 @@
 
     p(y given h) = Π_j Bernoulli(y_j; σ(h W_j + b_j))
 
-Source: Neal, "Connectionist learning of belief networks", Artificial Intelligence 56 (1992), section 3.
+Source: Neal, "Connectionist learning of belief networks", Artificial Intelligence 56 (1992).
 """
 
 from __future__ import annotations

@@ -96,11 +96,13 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
           seed: for the initial momentum; None, as under `tfp.mcmc.sample_chain`, stands for 0.
         """
         parts = [tf.convert_to_tensor(part) for part in tf.nest.flatten(init_state)]
+        if not parts:
+            raise ValueError(f"The state must have a tensor. Received: init_state={init_state!r}")
         for part in parts:
             if not part.dtype.is_floating:
                 raise ValueError(f"The state must be of floating type. Received: dtype {part.dtype.name}")
         step = tf.zeros([], tf.int32)
-        seed = random.as_seed(0 if seed is None else seed)
+        seed = random.stream(0 if seed is None else seed, "momentum")
         return self._bootstrap(init_state, parts, self._step_size(step), seed, step=step, skipped_steps=step)
 
     def one_step(self, current_state, previous_kernel_results, seed=None):
@@ -131,7 +133,8 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
 
         Returns:
           (state, kernel_results, aux). A gradient with an entry that is not finite leaves state, momentum and
-          thermostat as they were and adds one to `skipped_steps`.
+          thermostat as they were and adds one to `skipped_steps`; that holds for the state as a whole, several chains
+          in one state included.
         """
         gradient_seed, noise_seed = tf.unstack(random.split(seed))
         arguments = state if isinstance(state, (list, tuple)) else [state]
@@ -168,6 +171,20 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
 def initial_momentum(parts, eta, seed):
     """Draws v ~ N(0, η) for each part."""
     return [tf.sqrt(tf.cast(eta, p.dtype)) * n for p, n in zip(parts, normals(parts, seed))]
+
+
+def rescaled(momentum, eta, previous_eta):
+    """The momentum in the units of a new step size: v ~ N(0, η) is multiplied by √(η/η of the step before)."""
+    known = previous_eta > 0
+    factor = tf.sqrt(tf.where(known, eta / tf.where(known, previous_eta, 1.0), 1.0))
+    return [tf.cast(factor, v.dtype) * v for v in momentum]
+
+
+def check_friction(friction, integrator):
+    """Raises a ValueError for a friction that is not positive, or that Euler's finite step cannot take."""
+    positive_number("friction", friction)
+    if integrator == "euler" and not tf.is_tensor(friction) and not float(friction) < 2:
+        raise ValueError(f"The Euler scheme needs a friction below 2. Received: friction={friction!r}")
 
 
 def normals(parts, seed):

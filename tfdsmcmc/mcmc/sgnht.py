@@ -18,13 +18,16 @@ Two facts about the Euler scheme, the one of the papers (μ = 1):
   standard deviation s in g, ξ̄ (2 − ξ̄ − ℓλ/2) = 2a + (ℓs)²/η and the variance is (1 − ξ̄/2) T/λ, biased at any
   learning rate. Above 2a + (ℓs)²/η = (1 − ℓλ/4)² no ξ̄ is strong enough: ξ grows past 2 and the chain diverges.
 - At a real size μ = 1 is so heavy that the thermostat hardly moves: at η = 2·10⁻⁷ it changes by 2·10⁻⁷ (v²/η − 1) a
-  step. `thermostat_mass="auto"` takes μ = 10η/a², which reacts within 10/a steps; the thermostat's standard
-  deviation is then a/√10.
+  step. With the splitting, `thermostat_mass="auto"` takes μ = 10η/a²: near ξ = a it reacts within 10/a steps, near a
+  larger ξ̄ in about 10ξ̄/a², and the thermostat's standard deviation is a/√10. With Euler it is 1.
+
+A schedule or another N changes η: the splitting then rescales v by the root of the ratio, so that v ~ N(0, η) stays true.
+The splitting has a balance for noise up to (ℓs)² = 2η; beyond, ξ grows slowly.
 
 Sources: Ding, Fang, Babbush, Chen, Skeel and Neven, "Bayesian sampling using stochastic gradient thermostats",
-NIPS 2014, algorithm 2 (Euler, scalar ξ); Gan, Chen, Henao, Carlson and Carin, "Scalable deep Poisson factor
-analysis for topic modeling", ICML 2015, section 3.2 (elementwise ξ); Leimkuhler and Shang, "Adaptive thermostats for
-noisy gradient systems", SIAM Journal on Scientific Computing 38 (2016), section 3.2 (symmetric splitting).
+NIPS 2014 (Euler, scalar ξ); Gan, Chen, Henao, Carlson and Carin, "Scalable deep Poisson factor
+analysis for topic modeling", ICML 2015 (elementwise ξ); Leimkuhler and Shang, "Adaptive thermostats for
+noisy gradient systems", SIAM Journal on Scientific Computing 38 (2016) (the order of the parts is that of BADODAB).
 """
 
 from __future__ import annotations
@@ -37,10 +40,12 @@ import tensorflow as tf
 from tfdsmcmc.checks import positive_number
 from tfdsmcmc.mcmc.base import (
     StochasticGradientKernel,
+    check_friction,
     check_integrator,
     initial_momentum,
     mean_square,
     normals,
+    rescaled,
 )
 
 _REACTION = 10.0  # "auto": the thermostat reacts within this many relaxation times 1/a of the momentum
@@ -52,8 +57,9 @@ class SGNHTResults(NamedTuple):
     Attributes:
       momentum: v, of the structure of the state.
       thermostat: ξ, of the structure of the state; a scalar for the scalar thermostat.
-      kinetic_temperature: mean of v²/η after the step, 1 where the chain is as hot as it should be; with noise in g
-        the splitting's is then 1 − (ℓs)²/(2η), as its thermostat sees v before and after the friction.
+      kinetic_temperature: mean of v²/η where the thermostat feels it, in the splitting before and after the friction:
+        1 where the chain is as hot as it should be.
+      eta: η of the step.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient was not finite.
     """
@@ -61,6 +67,7 @@ class SGNHTResults(NamedTuple):
     momentum: Any
     thermostat: Any
     kinetic_temperature: tf.Tensor
+    eta: tf.Tensor
     step: tf.Tensor
     skipped_steps: tf.Tensor
 
@@ -93,12 +100,12 @@ class SGNHT(StochasticGradientKernel):
         integrator="splitting",
         name="sgnht",
     ):
-        positive_number("friction", friction)
         if thermostat not in ("elementwise", "scalar"):
             raise ValueError(f"thermostat must be 'elementwise' or 'scalar'. Received: thermostat={thermostat!r}")
         if not (isinstance(thermostat_mass, str) and thermostat_mass == "auto"):
             positive_number("thermostat_mass", thermostat_mass)
         check_integrator(integrator)
+        check_friction(friction, integrator)
         super().__init__(
             gradient_fn,
             learning_rate,
@@ -120,27 +127,33 @@ class SGNHT(StochasticGradientKernel):
             if scalar
             else tf.nest.pack_sequence_as(init_state, friction),
             kinetic_temperature=tf.math.divide_no_nan(mean_square(momentum), tf.cast(step_size[1], parts[0].dtype)),
+            eta=step_size[1],
             **counts,
         )
 
     def _update(self, parts, gradients, results, step_size, seed):
-        integrate = _splitting if self.parameters["integrator"] == "splitting" else _euler
+        splitting = self.parameters["integrator"] == "splitting"
+        integrate = _splitting if splitting else _euler
         momentum, thermostat = tf.nest.flatten(results.momentum), tf.nest.flatten(results.thermostat)
+        momentum = rescaled(momentum, step_size[1], results.eta) if splitting else momentum
         adapt = self._adaptation(step_size[1])
-        moved, momentum, thermostat = integrate(
+        moved, momentum, thermostat, heat = integrate(
             parts, momentum, thermostat, gradients, normals(parts, seed), step_size, self.parameters["friction"], adapt
         )
-        temperature = tf.math.divide_no_nan(mean_square(momentum), tf.cast(step_size[1], parts[0].dtype))
+        temperature = tf.math.divide_no_nan(heat, tf.cast(step_size[1], parts[0].dtype))
         return moved, results._replace(
             momentum=tf.nest.pack_sequence_as(results.momentum, momentum),
             thermostat=tf.nest.pack_sequence_as(results.thermostat, thermostat),
             kinetic_temperature=temperature,
+            eta=step_size[1],
         )
 
     def _adaptation(self, eta):
         """The map (ξ, v, fraction of a step) → ξ + fraction (v⊙v − η)/μ."""
         mass = self.parameters["thermostat_mass"]
-        if isinstance(mass, str):
+        if isinstance(mass, str) and self.parameters["integrator"] == "euler":
+            mass = tf.cast(eta > 0, eta.dtype)  # at T = 0 the thermostat rests
+        elif isinstance(mass, str):
             mass = _REACTION * eta / tf.cast(self.parameters["friction"], eta.dtype) ** 2
         # at T = 0 an automatic mass is 0 too: the thermostat rests
         inverse_mass = tf.math.reciprocal_no_nan(tf.cast(mass, eta.dtype))
@@ -163,12 +176,14 @@ def _splitting(parts, momentum, thermostat, gradients, noise, step_size, frictio
     momentum = [v + tf.cast(rate, v.dtype) * g for v, g in zip(momentum, gradients)]
     parts = [p + 0.5 * v for p, v in zip(parts, momentum)]
     thermostat = adapt(thermostat, momentum, 0.5)
+    heat = mean_square(momentum)
     momentum = [
         _ornstein_uhlenbeck(v, x, n, tf.cast(friction * eta, v.dtype))
         for v, x, n in zip(momentum, _for_each(thermostat, parts), noise)
     ]
     thermostat = adapt(thermostat, momentum, 0.5)
-    return [p + 0.5 * v for p, v in zip(parts, momentum)], momentum, thermostat
+    heat = 0.5 * (heat + mean_square(momentum))  # what the two half steps of ξ see
+    return [p + 0.5 * v for p, v in zip(parts, momentum)], momentum, thermostat, heat
 
 
 def _euler(parts, momentum, thermostat, gradients, noise, step_size, friction, adapt):
@@ -178,7 +193,8 @@ def _euler(parts, momentum, thermostat, gradients, noise, step_size, friction, a
         v - x * v + tf.cast(rate, v.dtype) * g + tf.cast(scale, v.dtype) * n
         for v, x, g, n in zip(momentum, _for_each(thermostat, parts), gradients, noise)
     ]
-    return [p + v for p, v in zip(parts, momentum)], momentum, adapt(thermostat, momentum, 1.0)
+    moved = [p + v for p, v in zip(parts, momentum)]
+    return moved, momentum, adapt(thermostat, momentum, 1.0), mean_square(momentum)
 
 
 def _ornstein_uhlenbeck(v, x, noise, diffusion):

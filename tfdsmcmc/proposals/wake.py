@@ -4,8 +4,8 @@
 
 with the draws and weights of NAIS. It fits q to cover the posterior, as an importance sampler should.
 
-Sources: Du, Zhu and Zhang, IEEE Transactions on Neural Networks and Learning Systems 29 (2018), section IV;
-Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, section 2.3 (the wake-phase q update).
+Sources: Du, Zhu and Zhang, IEEE Transactions on Neural Networks and Learning Systems 29 (2018);
+Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015 (the wake-phase q update).
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Chain(tf.Module):
         method = self.method
         kernel = method.kernel.copy(temperature=method.kernel.temperature / num_rows)
         theta = [tf.convert_to_tensor(v) for v in method.generative.trainable_variables]
-        return kernel.bootstrap_results(theta, seed=random.fold(random.stream(self.seed, "momentum"), self.steps))
+        return kernel.bootstrap_results(theta, seed=random.fold(self.seed, self.steps))
 
     def _run(self, data, index, count):
         variables = self.method.generative.trainable_variables

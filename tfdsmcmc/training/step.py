@@ -5,7 +5,7 @@
     φ ← optimizer step along the gradient of the proposal's surrogate
 
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
-on Neural Networks and Learning Systems 29 (2018), algorithm 1.
+on Neural Networks and Learning Systems 29 (2018).
 """
 
 from __future__ import annotations
