@@ -1,7 +1,7 @@
 """Rows × samples a second of the importance-sampling estimate, and peak memory at K = 1,000 and 100,000.
 
-SBN 200-200 on 784 pixels. Each line is a process of its own, whose peak resident memory includes TensorFlow itself; the time
-does not include compiling.
+SBN 200-200 on 784 pixels. Each line is a process of its own, whose peak resident memory includes TensorFlow itself;
+the time does not include compiling.
 """
 
 import json

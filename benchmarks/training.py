@@ -1,8 +1,8 @@
 """Time per step of `fit`: SBN 200-200-200 and SBN 200, 784 pixels, batch 100, 5 samples, DSGNHT-NAIS.
 
-The time is that of whole epochs, with everything that Keras does around them, over their steps; the first epoch compiles and
-is not counted. Ours and the hand-written reference run in turn, each in a process of its own, and the ratio is of their medians
-in the same rounds.
+The time is that of whole epochs, with everything that Keras does around them, over their steps; the first epoch
+compiles and is not counted. Ours and the hand-written reference run in turn, each in a process of its own, and the
+ratio is of their medians in the same rounds.
 """
 
 import json

@@ -66,8 +66,9 @@ def test_learning_reaches_the_likelihood_of_the_truth():
 def test_the_chain_samples_the_exact_posterior_of_a_weight():
     """One free weight: the logit b of the only pixel, z without influence. The posterior of b on a grid is exact.
 
-    The latent kernel is held at 0 by a sharp prior. The 380 draws are 1,000 steps apart, ten relaxation times: independent.
-    Mean and standard deviation within 5 standard errors, 1e-6 in all. Catches a missing factor N in prior or temperature."""
+    The latent kernel is held at 0 by a sharp prior. The 380 draws are 1,000 steps apart, ten relaxation times:
+    independent. Mean and standard deviation within 5 standard errors, 1e-6 in all. Catches a missing factor N in
+    prior or temperature."""
     import tensorflow_probability as tfp
 
     tfd = tfp.distributions

@@ -31,7 +31,8 @@ def test_features_take_the_largest_and_keep_their_signs():
 
 
 def test_learning_curves_draw_the_metrics_there_are():
-    figure = plots.learning_curves({"log_likelihood": [-3.0, -2.0], "val_log_likelihood": [-2.5, -2.2], "other": [1, 2]})
+    history = {"log_likelihood": [-3.0, -2.0], "val_log_likelihood": [-2.5, -2.2], "other": [1, 2]}
+    figure = plots.learning_curves(history)
     lines = figure.axes[0].get_lines()
     assert [list(line.get_ydata()) for line in lines] == [[-3.0, -2.0], [-2.5, -2.2]]
     assert [list(line.get_xdata()) for line in lines] == [[1, 2], [1, 2]]

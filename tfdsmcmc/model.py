@@ -466,7 +466,7 @@ def _replacing(path):
 
 def _refuse_targets(name, y):
     if y is not None:
-        raise ValueError(f"{name} takes data x alone, a generative model has no targets. Received: y={type(y).__name__}")
+        raise ValueError(f"{name} takes data x alone: there are no targets. Received: y={type(y).__name__}")
 
 
 def _check_has(name, value, method):

@@ -244,7 +244,8 @@ def test_original_formats_are_read(tmp_path):
 
 
 def test_dynamic_binarization_draws_by_intensity(tmp_path):
-    """Each of 12 pixels is drawn 4,000 times; |z| > 6 has a probability of 2e-9 each. Pure black and white are certain."""
+    """Each of 12 pixels is drawn 4,000 times; |z| > 6 has a probability of 2e-9 each. Pure black and white are
+    certain."""
     grey = np.tile(np.array([0, 1, 20, 60, 100, 128, 150, 180, 200, 240, 254, 255], np.uint8), (4000, 1))
     ds.datasets.pack(tmp_path / "g.npz", grey, grey, grey[:9])
     data = ds.datasets.load("g", tmp_path, seed=1)

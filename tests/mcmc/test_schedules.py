@@ -63,8 +63,8 @@ def test_errors(cls, name, values):
 
 @pytest.mark.parametrize("cls", [mcmc.SGHMC, mcmc.SGNHT])
 def test_the_splitting_keeps_its_temperature_when_the_rate_jumps(cls):
-    """Right after ℓ falls a hundredfold v²/η is 1 on a flat target: 16,384 draws have a standard error of 1.1 %, and six are
-    exceeded once in 5·10⁸ runs. Without rescaled momentum it is near 100 · exp(−2a) = 67."""
+    """Right after ℓ falls a hundredfold v²/η is 1 on a flat target: 16,384 draws have a standard error of 1.1 %,
+    and six are exceeded once in 5·10⁸ runs. Without rescaled momentum it is near 100 · exp(−2a) = 67."""
     rate = keras.optimizers.schedules.PiecewiseConstantDecay([3], [0.1, 0.001])
     kernel = cls(lambda x, seed: [tf.zeros_like(x)], learning_rate=rate, friction=0.2, temperature=0.5)
     state = [tf.zeros([16384])]

@@ -177,9 +177,9 @@ def test_scalar_thermostat(integrator):
 def test_automatic_mass_cools_a_hot_chain(mass):
     """At η = 2·10⁻⁷, the size of real problems, momenta 4 times too hot under gradient noise (ℓs)² = 0.4η.
 
-    With the automatic mass v²/η is at its balance after 1,000 steps = 10 · 10/a: 0.8 after the friction, 1.2 before, and
-    1 as the thermostat feels it. The papers' mass 1 leaves it at the law of a constant ξ = a, near 3. The mean of 16,384 entries is known to 1.1 %:
-    3 % for the fluctuations of ξ and 6 standard errors are allowed.
+    With the automatic mass v²/η is at its balance after 1,000 steps = 10 · 10/a: 0.8 after the friction, 1.2
+    before, and 1 as the thermostat feels it. The papers' mass 1 leaves it at the law of a constant ξ = a, near 3.
+    The mean of 16,384 entries is known to 1.1 %: 3 % for the fluctuations of ξ and 6 standard errors are allowed.
     """
     rate, friction, temperature = 0.02, 0.1, 1e-5
     eta = rate * temperature

@@ -42,10 +42,10 @@ def names():
 def load(name, data_dir=None, *, binarization="dynamic", seed=0):
     """Loads a dataset.
 
-    `digits` comes with scikit-learn: 1,797 images of 8 × 8, a pixel is 1 from half of the full ink on (8 of 16), in an order
-    and split that never change. Any other is sought as NAME.npz in `data_dir`, then in `$TFDSMCMC_DATA`, then in the Keras
-    cache. A known one that is not there is downloaded, verified and packed into the Keras cache; your own are made with
-    `pack`.
+    `digits` comes with scikit-learn: 1,797 images of 8 × 8, a pixel is 1 from half of the full ink on (8 of 16), in
+    an order and split that never change. Any other is sought as NAME.npz in `data_dir`, then in `$TFDSMCMC_DATA`,
+    then in the Keras cache. A known one that is not there is downloaded, verified and packed into the Keras cache;
+    your own are made with `pack`.
 
     Args:
       name: see `names`; or that of a packed file of your own.
@@ -79,7 +79,8 @@ def load(name, data_dir=None, *, binarization="dynamic", seed=0):
     path = _find(name, data_dir)
     if path is None and name not in ORIGINALS:
         raise ValueError(
-            f"The known datasets are {names()}; {name}.npz is not in data_dir or $TFDSMCMC_DATA. Received: name={name!r}"
+            f"The known datasets are {names()}; {name}.npz is not in data_dir or $TFDSMCMC_DATA. "
+            f"Received: name={name!r}"
         )
     arrays, shape, grey = packed.read(path or _download(name))
     seeds = np.random.SeedSequence(seed).spawn(len(SPLITS))

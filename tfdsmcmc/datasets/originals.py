@@ -1,17 +1,19 @@
 """The public originals: where they are, how to read them, and how to know that they are right.
 
-What counts is the content: for each split the SHA-256 of its rows, packed as in a packed file and sorted, so that a source
-with the same rows in another order is the same dataset. Files whose own digest is published are checked for that as well.
+What counts is the content: for each split the SHA-256 of its rows, packed as in a packed file and sorted, so that a
+source with the same rows in another order is the same dataset. Files whose own digest is published are checked for
+that as well.
 
 Sources:
 
 - mnist: LeCun, Bottou, Bengio and Haffner, 1998. Training data are the first 50,000 of the official 60,000.
-- binarized_mnist: Larochelle and Murray, "The neural autoregressive distribution estimator", AISTATS 2011; binarization of
-  Salakhutdinov and Murray, ICML 2008. The test split is sorted by digit.
-- caltech101_silhouettes_28: Marlin, Swersky, Chen and de Freitas, "Inductive principles for restricted Boltzmann machine
-  learning", AISTATS 2010, split 1; rows turned upright; the object is 0.
+- binarized_mnist: Larochelle and Murray, "The neural autoregressive distribution estimator", AISTATS 2011;
+  binarization of Salakhutdinov and Murray, ICML 2008. The test split is sorted by digit.
+- caltech101_silhouettes_28: Marlin, Swersky, Chen and de Freitas, "Inductive principles for restricted Boltzmann
+  machine learning", AISTATS 2010, split 1; rows turned upright; the object is 0.
 - ocr_letters: Taskar, Guestrin and Koller, 2003; adult: Kohavi and Becker, UCI. Splits of Larochelle and Murray, 2011.
-- dna: Statlog, UCI; the split of Larochelle and Murray cannot be made from the public original, so there is no download.
+- dna: Statlog, UCI; the split of Larochelle and Murray cannot be made from the public original, so there is no
+  download.
 """
 
 from __future__ import annotations

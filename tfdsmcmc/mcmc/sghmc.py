@@ -3,7 +3,8 @@
     splitting   v ← v + ℓ g;   θ ← θ + v/2;   v ← e⁻ᵃ v + N(0, η(1 − e⁻²ᵃ));   θ ← θ + v/2
     Euler       v ← (1 − a) v + ℓ g + N(0, 2aη);   θ ← θ + v                     η = ℓT
 
-A schedule or another N changes η: the splitting then rescales v by the root of the ratio, so that v ~ N(0, η) stays true.
+A schedule or another N changes η: the splitting then rescales v by the root of the ratio, so that v ~ N(0, η) stays
+true.
 
 The splitting is BAOAB taken from kick to kick, so that a step needs one gradient: θ has the law of BAOAB, which
 on a Gaussian is exact at every stable step size (ℓλ < 4).

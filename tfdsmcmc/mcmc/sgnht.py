@@ -21,8 +21,8 @@ Two facts about the Euler scheme, the one of the papers (μ = 1):
   step. With the splitting, `thermostat_mass="auto"` takes μ = 10η/a²: near ξ = a it reacts within 10/a steps, near a
   larger ξ̄ in about 10ξ̄/a², and the thermostat's standard deviation is a/√10. With Euler it is 1.
 
-A schedule or another N changes η: the splitting then rescales v by the root of the ratio, so that v ~ N(0, η) stays true.
-The splitting has a balance for noise up to (ℓs)² = 2η; beyond, ξ grows slowly.
+A schedule or another N changes η: the splitting then rescales v by the root of the ratio, so that v ~ N(0, η) stays
+true. The splitting has a balance for noise up to (ℓs)² = 2η; beyond, ξ grows slowly.
 
 Sources: Ding, Fang, Babbush, Chen, Skeel and Neven, "Bayesian sampling using stochastic gradient thermostats",
 NIPS 2014 (Euler, scalar ξ); Gan, Chen, Henao, Carlson and Carin, "Scalable deep Poisson factor
