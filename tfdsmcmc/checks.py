@@ -78,6 +78,12 @@ def rows(name: str, x, units: int, binary: bool) -> np.ndarray:
     return array.astype(np.float32)
 
 
+def no_targets(name: str, y):
+    """Refuses targets: a generative model learns from data alone."""
+    if y is not None:
+        raise ValueError(f"{name} takes data x alone: there are no targets. Received: y={type(y).__name__}")
+
+
 def _integer(name, value, least, kind):
     try:
         number = operator.index(value)

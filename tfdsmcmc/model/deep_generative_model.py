@@ -1,0 +1,163 @@
+"""The Keras model that joins a generative network, a recognition network and a prior."""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import checks, likelihood, random
+from tfdsmcmc.model.learning import Learning
+from tfdsmcmc.model.saving import Saving
+from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+from tfdsmcmc.priors import Prior
+from tfdsmcmc.training.feed import in_memory
+
+_PARTS = ("generative", "recognition", "prior")
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class DeepGenerativeModel(Learning, Saving):
+    """A deep generative model p(x, z; θ) whose weights are drawn from their posterior by doubly stochastic MCMC.
+
+    Args:
+      generative: `GenerativeNetwork`, p(x, z; θ).
+      recognition: `RecognitionNetwork` that mirrors it, q(z given x; φ).
+      prior: of θ: a scalar TFP distribution, a dict from weight-name patterns to such, or a `Prior`; by default
+        Student-t with 2.2 degrees of freedom and scale 0.09.
+      seed: non-negative integer; the chain, the latent draws and the order of the rows follow from it.
+      **kwargs: of `keras.Model`.
+
+    Raises:
+      ValueError: if the networks do not mirror each other, or an argument is of another kind.
+
+    Example:
+
+    >>> import numpy as np, tfdsmcmc as ds
+    >>> model = ds.DeepGenerativeModel(
+    ...     generative=ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.SBN(4)]),
+    ...     recognition=ds.RecognitionNetwork([ds.layers.SBN(2)]),
+    ... )
+    >>> model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.01))
+    >>> history = model.fit(np.eye(4), batch_size=2, epochs=1, verbose=0)
+    >>> sorted(history.history)
+    ['effective_sample_size', 'kinetic_temperature', 'log_likelihood']
+    >>> model.sample(3, seed=0).shape
+    (3, 4)
+    """
+
+    def __init__(self, generative, recognition, prior=None, seed=0, **kwargs):
+        _check_networks(generative, recognition)
+        seed = checks.nonnegative_integer("seed", seed)
+        random.as_seed(seed)  # no larger than a seed may be
+        super().__init__(**kwargs)
+        if not recognition.built:
+            recognition.build((None, generative.units))
+        recognition._build_chain(generative.units)
+        self.generative = generative
+        self.recognition = recognition
+        self.prior = prior if isinstance(prior, Prior) else Prior(prior)
+        for name, _ in generative.named_weights:
+            self.prior.for_weight(name)
+        self.seed = seed
+        self.built = True
+
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        *,
+        batch_size=None,
+        verbose="auto",
+        callbacks=None,
+        return_dict=False,
+        num_samples=None,
+        seed=0,
+        **keras_arguments,
+    ):
+        """Estimates the mean log-likelihood of data by importance sampling.
+
+        Args:
+          x: array (n, D) or a dataset of batches.
+          y: must be None.
+          batch_size: rows at a time.
+          verbose: 0 is silent; otherwise a line is printed.
+          callbacks: Keras callbacks; they see the beginning and the end of the test.
+          return_dict: whether to return a dict, or the list [log_likelihood, effective_sample_size].
+          num_samples: samples a row; by default the `evaluation_samples` of compile.
+          seed: of the draws; the same seed compares models on the same randomness.
+
+        Returns:
+          The mean log p(x) in nats and the mean effective sample size.
+        """
+        inside_fit = keras_arguments.pop("_use_cached_eval_dataset", False)
+        checks.no_targets("evaluate", y)
+        for name in ("sample_weight", "steps"):
+            if keras_arguments.pop(name, None) is not None:
+                raise ValueError(f"evaluate takes data x alone. Received: {name}")
+        if keras_arguments:
+            raise ValueError(f"evaluate has no such arguments. Received: {sorted(keras_arguments)}")
+        if num_samples is None:
+            num_samples = getattr(self, "_settings", {}).get("evaluation_samples", 100)
+        if not isinstance(callbacks, keras.callbacks.CallbackList):
+            callbacks = keras.callbacks.CallbackList(callbacks, model=self)
+        callbacks.on_test_begin()
+        mean = likelihood.importance_sampling(
+            self, in_memory(x), num_samples, seed, batch_size=batch_size or 100, warn=not inside_fit
+        ).mean()
+        logs = {"log_likelihood": float(mean), "effective_sample_size": mean.effective_sample_size}
+        callbacks.on_test_end(logs)
+        if verbose and not inside_fit:
+            print(" - ".join(f"{name}: {value:.4f}" for name, value in logs.items()))
+        return logs if return_dict else list(logs.values())
+
+    def log_likelihood(self, x, num_samples=1000, seed=0, batch_size=100):
+        """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`."""
+        return likelihood.importance_sampling(self, in_memory(x), num_samples, seed, batch_size)
+
+    def call(self, inputs):
+        """A generative model is no function of its inputs: a ValueError names what there is instead."""
+        raise ValueError(
+            "Use log_likelihood, evaluate or sample: a generative model is no function of its inputs. "
+            f"Received: a call with {type(inputs).__name__}"
+        )
+
+    def sample(self, num_samples, seed=0, probabilities=False):
+        """Ancestral samples of the data.
+
+        Args:
+          num_samples: n.
+          seed: integer, or int32 tensor of shape (2,).
+          probabilities: True for the means p(x given z₁) of the sampled z₁ instead of draws of x.
+
+        Returns:
+          float32 array (n, D).
+        """
+        num_samples = checks.positive_integer("num_samples", num_samples)
+        x, z = self.generative.sample(num_samples, seed)
+        if probabilities:
+            x = self.generative.layers[-1].distribution(z[0] if z else tf.zeros([num_samples, 0])).mean()
+        return x.numpy()
+
+    def get_config(self):
+        parts = {"generative": self.generative, "recognition": self.recognition, "prior": self.prior}
+        config = {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
+        return {"name": self.name, "trainable": self.trainable, "seed": self.seed, **config}
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in _PARTS}
+        return cls(**{**config, **parts})
+
+
+def _check_networks(generative, recognition):
+    if not isinstance(generative, GenerativeNetwork):
+        raise ValueError(f"generative must be a GenerativeNetwork. Received: {type(generative).__name__}")
+    if not isinstance(recognition, RecognitionNetwork):
+        raise ValueError(f"recognition must be a RecognitionNetwork. Received: {type(recognition).__name__}")
+    if {id(layer) for layer in generative.layers} & {id(layer) for layer in recognition.layers}:
+        raise ValueError("The two networks must not share layers. Received: a layer that stands in both")
+    if recognition.latent_units != generative.latent_units:
+        raise ValueError(
+            "The recognition network must mirror the generative one: its widths, data first, are "
+            f"{generative.latent_units}. Received: {recognition.latent_units}"
+        )

@@ -1,0 +1,238 @@
+"""How the model learns: `compile` and `fit` of Keras, for a Markov chain over the weights."""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.latents import NAIS
+from tfdsmcmc.mcmc import SGNHT
+from tfdsmcmc.proposals import Wake
+from tfdsmcmc.training.chain import Chain, EpochCounter
+from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
+from tfdsmcmc.training.step import Method
+
+
+class Learning(keras.Model):
+    """The part of `DeepGenerativeModel` that learns; it needs `generative`, `recognition`, `prior` and `seed`."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.chain = None
+        self.validates = False  # whether the present fit has validation data
+        self._feed = None
+        self._stream = "fit"  # of the seed
+
+    def compile(
+        self,
+        kernel=None,
+        latents=None,
+        proposal=None,
+        kernel_steps=1,
+        proposal_steps=1,
+        steps_per_execution=1,
+        jit_compile=True,
+        evaluation_samples=100,
+    ):
+        """Chooses how the weights are learnt, and begins a new chain at the present weights.
+
+        The counts of steps and epochs go on from those of an earlier chain.
+
+        Args:
+          kernel: transition kernel of θ; its temperature is that of the posterior, 1 unless it is to be tempered.
+            By default `mcmc.SGNHT()`.
+          latents: how z is drawn; by default `latents.NAIS()`.
+          proposal: how φ learns; by default `proposals.Wake()`.
+          kernel_steps: θ-updates a minibatch; with 0 only φ learns.
+          proposal_steps: φ-updates a minibatch; with 0 only θ learns.
+          steps_per_execution: minibatches in one compiled call.
+          jit_compile: whether to compile with XLA.
+          evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
+
+        Raises:
+          ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
+        """
+        if not self.generative.trainable_variables:
+            raise ValueError("At least one generative layer must be trainable. Received: no trainable weights")
+        kernel = SGNHT() if kernel is None else kernel
+        latents = NAIS() if latents is None else latents
+        proposal = Wake() if proposal is None else proposal
+        _check_has("kernel", kernel, "integrate")
+        _check_has("latents", latents, "draw")
+        _check_has("proposal", proposal, "surrogate")
+        kernel_steps = checks.nonnegative_integer("kernel_steps", kernel_steps)
+        proposal_steps = checks.nonnegative_integer("proposal_steps", proposal_steps)
+        steps_per_execution = checks.positive_integer("steps_per_execution", steps_per_execution)
+        evaluation_samples = checks.positive_integer("evaluation_samples", evaluation_samples)
+
+        method = Method(
+            self.generative, self.recognition, self.prior, kernel, latents, proposal, kernel_steps, proposal_steps
+        )
+        super().compile(optimizer=proposal.optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
+        self.chain = Chain(method, self._seed_of("chain"), bool(jit_compile), follows=self.chain)
+        self._settings = {
+            "kernel": kernel,
+            "latents": latents,
+            "proposal": proposal,
+            "kernel_steps": kernel_steps,
+            "proposal_steps": proposal_steps,
+            "steps_per_execution": steps_per_execution,
+            "jit_compile": bool(jit_compile),
+            "evaluation_samples": evaluation_samples,
+        }
+
+    @property
+    def uses_xla(self):
+        """Whether the model's programs are compiled with XLA: what `compile` was told, True before."""
+        return getattr(self, "_settings", {}).get("jit_compile", True)
+
+    @property
+    def metrics(self):
+        return [] if getattr(self, "chain", None) is None else list(self.chain.means)
+
+    def fit(
+        self,
+        x=None,
+        y=None,
+        *,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_batch_size=None,
+        validation_freq=1,
+        num_rows=None,
+    ):
+        """Runs the chain over the data; `keras.Model.fit` with data x alone.
+
+        Args:
+          x: array (n, D), or a `tf.data.Dataset` of batches (B, D).
+          y: must be None: a generative model has no targets.
+          batch_size: B, for arrays; by default 100.
+          epochs: the epoch to stop at.
+          verbose: as in Keras.
+          callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule.
+          validation_split: fraction of an array, its last rows, to validate on.
+          validation_data: array (n, D); a dataset is read into memory.
+          shuffle: whether an array is read in a new order each epoch.
+          initial_epoch: the epoch to start at.
+          steps_per_epoch: minibatches an epoch.
+          validation_batch_size: rows at a time in validation.
+          validation_freq: as in Keras.
+          num_rows: N, the number of rows that the posterior is given; by default counted.
+
+        Returns:
+          `keras.callbacks.History` of `log_likelihood` (the estimate of the training step, of K samples),
+          `effective_sample_size` (of its weights) and `kinetic_temperature` (1 is right), and for validation
+          `val_log_likelihood` and `val_effective_sample_size`.
+
+        Raises:
+          ValueError: for data that do not fit the model; nothing is changed then. Of a dataset with `num_rows` only the
+            first batch is seen beforehand.
+        """
+        self._assert_compiled("fit")
+        checks.no_targets("fit", y)
+        if num_rows is not None:
+            num_rows = checks.positive_integer("num_rows", num_rows)
+        batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
+        if steps_per_epoch is not None:
+            steps_per_epoch = checks.positive_integer("steps_per_epoch", steps_per_epoch)
+        if not is_dataset(x):
+            x = self._rows("x", x)
+            if validation_split and validation_data is None:
+                x, validation_data = split_last(x, validation_split)
+        if isinstance(validation_data, tuple) and len(validation_data) == 1:
+            validation_data = validation_data[0]
+        if validation_data is not None:
+            validation_data = self._rows("validation_data", in_memory(validation_data))
+        if is_dataset(x):
+            if validation_split:
+                raise ValueError(f"validation_split is for arrays. Received: validation_split={validation_split}")
+            if steps_per_epoch is None and int(x.cardinality()) == tf.data.INFINITE_CARDINALITY:
+                raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
+            binary = self.generative.binary_data
+            feed = DatasetFeed(x, self.generative.units, binary, self.steps_per_execution, num_rows)
+        else:
+            order = self._seed_of("row order")
+            feed = ArrayFeed(x, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch)
+
+        self._feed = feed
+        self.train_function = None
+        self.validates = validation_data is not None
+        self.chain.begin(num_rows or feed.num_rows)
+        if isinstance(callbacks, keras.callbacks.CallbackList):
+            callbacks.callbacks.insert(0, EpochCounter(self.chain))
+        else:
+            callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
+            callbacks = [EpochCounter(self.chain), *callbacks]
+        try:
+            return super().fit(
+                feed.dataset,
+                epochs=epochs,
+                verbose=verbose,
+                callbacks=callbacks,
+                validation_data=validation_data,
+                shuffle=False,
+                initial_epoch=initial_epoch,
+                steps_per_epoch=steps_per_epoch if is_dataset(x) else None,
+                validation_batch_size=validation_batch_size,
+                validation_freq=validation_freq,
+            )
+        finally:
+            self._feed = None
+
+    def refit_recognition(self, x, epochs, batch_size=100, verbose=0):
+        """Fits φ at fixed θ with a fresh optimizer of the compiled kind; the chain does not move.
+
+        Args:
+          x: array (n, D).
+          epochs: passes over it.
+          batch_size: B.
+          verbose: as in Keras.
+        """
+        self._assert_compiled("refit_recognition")
+        proposal = self._settings["proposal"]
+        fresh = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
+        twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
+        twin._stream = "refit"
+        steps = max(1, self._settings["proposal_steps"])
+        twin.compile(**{**self._settings, "proposal": fresh, "kernel_steps": 0, "proposal_steps": steps})
+        return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
+
+    def make_train_function(self, force=False):
+        """The function that Keras calls with an iterator: it advances the chain by up to steps_per_execution."""
+        if self.train_function is not None and not force:
+            return self.train_function
+        feed, chain = self._feed, self.chain
+
+        def train(iterator):
+            if self.stop_training:  # a callback has found at the epoch's beginning that the run is over
+                return self.get_metrics_result()
+            elements = take(iterator, self.steps_per_execution)
+            for data, index, count in feed.blocks(elements, int(chain.steps)):
+                chain.advance(data, index, count)
+            return self.get_metrics_result()
+
+        self.train_function = train
+        return train
+
+    def _rows(self, name, x):
+        return checks.rows(name, x, self.generative.units, self.generative.binary_data)
+
+    def _seed_of(self, purpose):
+        return random.stream(random.stream(self.seed, self._stream), purpose)
+
+    def _assert_compiled(self, name):
+        if self.chain is None:
+            raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
+
+
+def _check_has(name, value, method):
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+        raise ValueError(f"{name} must be an object with a method {method}. Received: {name}={value!r}")

@@ -1,0 +1,87 @@
+"""How the model is kept: whole files, all or nothing, the chain included."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+
+import keras
+import numpy as np
+
+_CHOICES = ("kernel", "latents", "proposal")
+
+
+class Saving(keras.Model):
+    """The part of `DeepGenerativeModel` that saves and loads; it needs `chain` and the settings of `compile`."""
+
+    def save(self, filepath, overwrite=True, **kwargs):
+        """Saves model, compile arguments and chain as a .keras file; an interrupted save leaves the old file whole."""
+        path = pathlib.Path(filepath)
+        if path.suffix != ".keras" or (path.exists() and not overwrite):
+            return super().save(filepath, overwrite=overwrite, **kwargs)  # Keras asks, or says what is wrong
+        with _replacing(path) as temporary:
+            super().save(temporary, **kwargs)
+
+    def save_weights(self, filepath, overwrite=True, **kwargs):
+        """Saves weights and chain as a .weights.h5 file; an interrupted save leaves the old file whole."""
+        path = pathlib.Path(filepath)
+        if not path.name.endswith(".weights.h5") or (path.exists() and not overwrite):
+            return super().save_weights(filepath, overwrite=overwrite, **kwargs)
+        with _replacing(path) as temporary:
+            super().save_weights(temporary, **kwargs)
+
+    def load_weights(self, filepath, **kwargs):
+        """Loads weights, and the chain where the file holds one; a file that does not fit changes nothing."""
+        chain = list(self.chain.state.values()) if self.chain else []
+        optimizer = self.optimizer.variables if self.chain else []
+        before = [(variable, variable.numpy()) for variable in (*self.weights, *chain, *optimizer)]
+        try:
+            super().load_weights(filepath, **kwargs)
+        except BaseException:
+            for variable, value in before:
+                variable.assign(value)
+            raise
+
+    def get_compile_config(self):
+        if self.chain is None:
+            return {}
+        return {
+            name: keras.saving.serialize_keras_object(value) if name in _CHOICES else value
+            for name, value in self._settings.items()
+        }
+
+    def compile_from_config(self, config):
+        if config:
+            choices = {name: keras.saving.deserialize_keras_object(config[name]) for name in _CHOICES}
+            self.compile(**{**config, **choices})
+
+    def save_own_variables(self, store):
+        """Adds the state of the chain; Keras saves the layers and the optimizer."""
+        for name, variable in (self.chain.state if self.chain else {}).items():
+            store[name] = variable.numpy()
+
+    def load_own_variables(self, store):
+        state = self.chain.state if self.chain else {}
+        if not set(state) & set(store.keys()):  # weights alone, or no chain to restore
+            return
+        found = {name: np.asarray(store[name]) for name in state if name in store.keys()}
+        shapes = {name: tuple(array.shape) for name, array in found.items()}
+        if shapes != {name: tuple(variable.shape) for name, variable in state.items()}:
+            raise ValueError(
+                "The file holds the chain of another kernel; compile the model as it was when it was saved. "
+                f"Received: {shapes}"
+            )
+        for name, variable in state.items():
+            variable.assign(found[name])
+
+
+@contextlib.contextmanager
+def _replacing(path):
+    """A temporary name beside `path` that takes its place at the end."""
+    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        yield str(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
