@@ -24,10 +24,11 @@ def test_samples_lie_row_by_row_with_a_border():
 
 
 def test_features_take_the_largest_and_keep_their_signs():
-    weights = np.array([[0.0, 0.0], [0.5, -1.0], [8.0, 4.0]])
+    weights = np.array([[0.0, 0.0], [2.0, -4.0], [8.0, 8.0]])
     drawn = canvas(plots.features(weights, (1, 2), columns=1, limit=2))
-    np.testing.assert_array_equal(drawn[1, 1:3], [1.0, 0.5])
-    np.testing.assert_array_equal(drawn[3, 1:3], [0.5, -1.0])
+    np.testing.assert_array_almost_equal(drawn[1, 1:3], [1.0, 1.0])
+    np.testing.assert_array_almost_equal(drawn[3, 1:3], [0.25, -0.5])
+    assert np.all(canvas(plots.features(np.zeros((3, 2)), (1, 2))) == 0)
 
 
 def test_learning_curves_draw_the_metrics_there_are():

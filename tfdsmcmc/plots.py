@@ -46,9 +46,9 @@ def features(weights, shape, columns=None, title=None, limit=64):
     images = _images(weights, shape)
     norms = np.linalg.norm(images.reshape(len(images), -1), axis=1)
     images = images[np.argsort(-norms, kind="stable")[:limit]]
-    # each unit on its own scale: a unit's sign and size may be traded for those of its parents
-    scale = np.abs(images).max(axis=(1, 2), keepdims=True)
-    images = images / np.where(scale > 0, scale, 1.0)
+    # one scale for all, so that units that the prior has switched off look it; a few outliers are cut
+    scale = np.quantile(np.abs(images), 0.99)
+    images = np.clip(images / (scale if scale > 0 else 1.0), -1.0, 1.0)
     return _figure(_grid(images, columns, 0.0, 0.0), "RdBu_r", (-1.0, 1.0), title)
 
 
