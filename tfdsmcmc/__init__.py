@@ -1,7 +1,6 @@
 """Bayesian learning of deep generative models by doubly stochastic MCMC."""
 
 from tfdsmcmc import (
-    checks,
     datasets,
     distributions,
     latents,
@@ -25,7 +24,6 @@ __all__ = [
     "GenerativeNetwork",
     "Prior",
     "RecognitionNetwork",
-    "checks",
     "datasets",
     "distributions",
     "latents",

@@ -141,13 +141,14 @@ def _fit(args):
     import pathlib
 
     import tfdsmcmc as ds
+    from tfdsmcmc import checks
 
     path = pathlib.Path(args.model)
     if path.suffix != ".keras":
         raise ValueError(f"The model's file ends in .keras. Received: {args.model}")
     if path.exists() and not (args.resume or args.overwrite):
         raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
-    epochs = ds.checks.positive_integer("--epochs", args.epochs)
+    epochs = checks.positive_integer("--epochs", args.epochs)
     data = ds.datasets.load(args.dataset, args.data_dir)
     model = _resumed(args) if args.resume else _new_model(args, data.train.shape[1])
     callbacks = []
