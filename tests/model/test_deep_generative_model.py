@@ -1,0 +1,179 @@
+"""Estimates, and what the model refuses."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.model.support import compiled, patterns, state
+from tests.oracles import Oracle, binary_states, tiny_model
+
+
+def test_evaluate_and_log_likelihood_meet_enumeration():
+    model = tiny_model((3, 2), units=4, seed=5)
+    states = binary_states(4)
+    exact = Oracle(model).log_likelihood(states)
+    estimate = model.log_likelihood(states, num_samples=4000)
+    # 16 rows, |z| > 6 has a probability of 2e-9 each
+    assert np.all(np.abs(estimate.value - exact) < 6 * estimate.standard_error + 1e-4)
+    logs = model.evaluate(states, num_samples=4000, verbose=0, return_dict=True)
+    assert logs["log_likelihood"] == pytest.approx(exact.mean(), abs=6 * estimate.mean().standard_error)
+    assert model.evaluate(states, num_samples=50, verbose=0) == model.evaluate(states, num_samples=50, verbose=0)
+
+
+def test_sample_is_seeded_and_probabilities_are_those_of_the_drawn_parents():
+    model = tiny_model((3, 2), units=4)
+    draws = model.sample(200, seed=1)
+    assert draws.dtype == np.float32 and draws.shape == (200, 4) and set(np.unique(draws)) == {0.0, 1.0}
+    np.testing.assert_array_equal(draws, model.sample(200, seed=1))
+    assert not np.array_equal(draws, model.sample(200, seed=2))
+    probabilities = model.sample(200, seed=1, probabilities=True)
+    _, z = model.generative.sample(200, 1)
+    data_layer = model.generative.layers[-1]
+    logits = z[0].numpy() @ data_layer.kernel.numpy() + data_layer.bias.numpy()
+    np.testing.assert_allclose(probabilities, 1 / (1 + np.exp(-logits)), rtol=1e-5)
+
+
+BAD_DATA = {
+    "NaN": np.array([[0.0, 1.0, np.nan, 0.0]]),
+    "infinite": np.array([[0.0, 1.0, np.inf, 0.0]]),
+    "not binary": np.array([[0.0, 1.0, 0.5, 0.0]]),
+    "too wide": np.zeros((3, 5)),
+    "no rows": np.zeros((0, 4)),
+    "a vector": np.zeros(4),
+    "text": np.array([["a", "b", "c", "d"]]),
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("kind", BAD_DATA)
+def test_bad_data_are_refused_before_anything_changes(kind):
+    model = compiled()
+    before = state(model)
+    good = patterns()
+    for call in (
+        lambda: model.fit(BAD_DATA[kind], verbose=0),
+        lambda: model.fit(good, validation_data=BAD_DATA[kind], verbose=0) if kind != "nothing" else model.fit(None),
+        lambda: model.evaluate(BAD_DATA[kind]),
+        lambda: model.log_likelihood(BAD_DATA[kind]),
+        lambda: ds.likelihood.exact(model, BAD_DATA[kind]),
+    ):
+        with pytest.raises(ValueError, match="Received: "):
+            call()
+    for one, other in zip(before, state(model), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"kernel_steps": -1},
+        {"proposal_steps": 1.5},
+        {"steps_per_execution": 0},
+        {"evaluation_samples": 0},
+        {"kernel": "sgld"},
+        {"kernel": ds.mcmc.SGLD},
+        {"latents": 5},
+        {"proposal": keras.optimizers.Adam()},
+    ],
+)
+def test_bad_compile_arguments_are_refused(arguments):
+    model = tiny_model((2,), units=4)
+    with pytest.raises(ValueError, match="Received: "):
+        model.compile(**arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"batch_size": 0},
+        {"batch_size": -5},
+        {"steps_per_epoch": 0},
+        {"num_rows": 0},
+        {"validation_split": 1.0},
+        {"validation_split": "a"},
+        {"y": np.zeros(90)},
+    ],
+)
+def test_bad_fit_arguments_are_refused(arguments):
+    model = compiled()
+    with pytest.raises(ValueError, match="Received: "):
+        model.fit(patterns(), verbose=0, **arguments)
+
+
+def test_networks_that_do_not_mirror_each_other_are_refused():
+    sbn, generative = ds.layers.SBN, ds.GenerativeNetwork
+    with pytest.raises(ValueError, match=r"mirror.*\[3, 2\]. Received: \[2, 3\]"):
+        ds.DeepGenerativeModel(generative([sbn(2), sbn(3), sbn(4)]), ds.RecognitionNetwork([sbn(2), sbn(3)]))
+    with pytest.raises(ValueError, match="Received: list"):
+        ds.DeepGenerativeModel([sbn(2), sbn(3)], ds.RecognitionNetwork([sbn(2)]))
+    with pytest.raises(ValueError, match="Received: "):
+        ds.DeepGenerativeModel(generative([sbn(2), sbn(3)]), ds.RecognitionNetwork([sbn(2)]), prior="wide")
+    with pytest.raises(ValueError, match="Received: "):
+        ds.DeepGenerativeModel(generative([sbn(2), sbn(3)]), ds.RecognitionNetwork([sbn(2)]), prior={"kernel": None})
+    with pytest.raises(ValueError, match="Received: "):
+        ds.DeepGenerativeModel(generative([sbn(2), sbn(3)]), ds.RecognitionNetwork([sbn(2)]), seed=-1)
+
+
+def test_a_bad_row_anywhere_in_a_dataset_is_found_before_the_first_step():
+    model, x = compiled(), patterns()
+    x[77, 2] = 0.5
+    before = state(model)
+    with pytest.raises(ValueError, match="Received: "):
+        model.fit(tf.data.Dataset.from_tensor_slices(x).batch(10), verbose=0)
+    for one, other in zip(before, state(model), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_keras_offers_and_a_generative_model_cannot_is_refused_clearly():
+    model = compiled()
+    for call in (lambda: model(patterns()), lambda: model.predict(patterns(), verbose=0)):
+        with pytest.raises(ValueError, match="log_likelihood"):
+            call()
+
+
+def test_one_callback_and_a_callback_list_are_taken():
+    seen = []
+    watch = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))
+    model = compiled()
+    model.fit(patterns(), epochs=1, verbose=0, callbacks=watch)
+    many = keras.callbacks.CallbackList([watch], model=model, epochs=2, steps=1, verbose=0)
+    model.fit(patterns(), initial_epoch=1, epochs=2, verbose=0, callbacks=many)
+    assert seen == [0, 1] and int(model.chain.epochs) == 2
+
+
+def test_layers_that_cannot_learn_or_stand_in_both_networks_are_refused():
+    sbn, shared = ds.layers.SBN, ds.layers.SBN(4)
+    with pytest.raises(ValueError, match="share.*Received: "):
+        ds.DeepGenerativeModel(ds.GenerativeNetwork([sbn(4), shared, sbn(4)]), ds.RecognitionNetwork([shared, sbn(4)]))
+    model = tiny_model((2,), units=4)
+    model.generative.trainable = False
+    with pytest.raises(ValueError, match="trainable.*Received: "):
+        model.compile()
+    with pytest.raises(ValueError, match="float32.*Received: "):
+        sbn(3, dtype="float64")
+
+
+def test_uncompiled_model_evaluates_but_does_not_fit(tmp_path):
+    model = tiny_model((2,), units=4)
+    with pytest.raises(ValueError, match="compile.*Received: "):
+        model.fit(patterns())
+    assert np.isfinite(model.evaluate(patterns(), num_samples=10, verbose=0)[0])
+    model.save(tmp_path / "plain.keras")
+    loaded = keras.saving.load_model(tmp_path / "plain.keras")
+    np.testing.assert_array_equal(loaded.sample(5), model.sample(5))
+
+
+def test_infinite_dataset_needs_the_number_of_rows():
+    model = compiled()
+    endless = tf.data.Dataset.from_tensor_slices(patterns()).batch(30).repeat()
+    for arguments in ({}, {"num_rows": 90}, {"steps_per_epoch": 3}):
+        with pytest.raises(ValueError, match="Received: "):
+            model.fit(endless, verbose=0, **arguments)
+    with pytest.raises(ValueError, match="Received: "):
+        model.evaluate(endless)
+    model.fit(endless, num_rows=90, steps_per_epoch=5, epochs=2, verbose=0)
+    assert int(model.chain.steps) == 10 and float(model.chain.num_rows) == 90
+    with pytest.raises(ValueError, match="Received: "):
+        model.fit(tf.data.Dataset.from_tensor_slices(patterns()), verbose=0)

@@ -1,0 +1,128 @@
+"""What can be typed."""
+
+from __future__ import annotations
+
+import argparse
+
+from tfdsmcmc.cli import commands as commands_of
+
+_DESCRIPTION = """Bayesian learning of deep generative models by doubly stochastic MCMC.
+
+A first session:
+
+  python -m tfdsmcmc datasets
+  python -m tfdsmcmc fit digits model.keras --layers 100-50 --epochs 200
+  python -m tfdsmcmc evaluate model.keras digits
+  python -m tfdsmcmc sample model.keras samples.png
+  python -m tfdsmcmc export model.keras saved_models/digits
+"""
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """States the defaults that say something."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default in (None, False) else super()._get_help_string(action)
+
+
+def parser():
+    """The parser of all commands; each sets `run`, the function that carries it out."""
+    commands_parser = argparse.ArgumentParser(
+        prog="python -m tfdsmcmc", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = commands_parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add in (_add_fit, _add_evaluate, _add_sample, _add_export, _add_datasets):
+        add(commands)
+    return commands_parser
+
+
+def _command(commands, name, run, summary, details=""):
+    command = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}. {details}".strip(),
+        formatter_class=_Help,
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_fit(commands):
+    command = _command(
+        commands,
+        "fit",
+        commands_of.fit,
+        "learn a sigmoid belief network by DSGNHT-NAIS",
+        "The weights are a Markov chain whose samples follow their posterior. --posterior keeps samples of it; "
+        "--resume goes on with the chain of an existing model file.",
+    )
+    _add_data(command)
+    command.add_argument("model", help="file to write, NAME.keras")
+    command.add_argument("--layers", help="latent layers, nearest to the data first: 200 or 200-100 (default: 100)")
+    command.add_argument("--epochs", type=int, default=100, help="passes over the training data")
+    command.add_argument("--batch-size", type=int, default=100, help="rows a step")
+    command.add_argument("--learning-rate", type=float, help="of the weights' chain, for a minibatch (default: 0.03)")
+    command.add_argument("--num-samples", type=int, help="importance samples of the latents a row (default: 5)")
+    command.add_argument("--posterior", help="folder for posterior samples; not collected by default")
+    command.add_argument("--posterior-samples", type=int, default=50, help="how many")
+    command.add_argument("--patience", type=int, default=10, help="collect once validation has stalled so many epochs")
+    command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
+    command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
+    command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")
+    command.add_argument("--seed", type=int, help="of the initial weights and of the chain (default: 0)")
+
+
+def _add_evaluate(commands):
+    command = _command(
+        commands,
+        "evaluate",
+        commands_of.evaluate,
+        "estimate the log-likelihood of a dataset's split by importance sampling",
+        "Prints the mean in nats a row with its Monte Carlo error and its error over rows.",
+    )
+    command.add_argument("model", help="file that fit wrote")
+    _add_data(command)
+    command.add_argument("--split", default="test", choices=["train", "valid", "test"], help="rows to evaluate")
+    command.add_argument("--num-samples", type=int, default=1000, help="importance samples a row")
+    command.add_argument("--posterior", help="folder of posterior samples: prints their predictive average too")
+    command.add_argument("--seed", type=int, default=0, help="of the draws")
+
+
+def _add_sample(commands):
+    command = _command(
+        commands,
+        "sample",
+        commands_of.sample,
+        "draw from a model",
+        "Writes a picture (.png, .pdf, .svg) or an array (.npy), as the name of the file says.",
+    )
+    command.add_argument("model", help="file that fit wrote")
+    command.add_argument("output", help="file to write")
+    command.add_argument("--num-samples", type=int, default=100, help="draws")
+    command.add_argument("--shape", help="height x width of a picture, such as 8x8; a square by default")
+    command.add_argument("--probabilities", action="store_true", help="show p(x given z) instead of draws")
+    command.add_argument("--seed", type=int, default=0, help="of the draws")
+
+
+def _add_export(commands):
+    command = _command(
+        commands,
+        "export",
+        commands_of.export,
+        "write a SavedModel for model servers",
+        "Signatures log_likelihood (the default) and sample, with seeds as inputs.",
+    )
+    command.add_argument("model", help="file that fit wrote")
+    command.add_argument("path", help="folder of the served model; its versions lie in it")
+    command.add_argument("--version", type=int, default=1, help="version to write")
+    command.add_argument("--posterior", help="folder of posterior samples whose mean to export")
+    command.add_argument("--overwrite", action="store_true", help="replace the version")
+
+
+def _add_datasets(commands):
+    _command(commands, "datasets", commands_of.datasets, "list the datasets that fit and evaluate know")
+
+
+def _add_data(command):
+    command.add_argument("dataset", help="name of a dataset; see the command datasets")
+    command.add_argument("--data-dir", help="folder of NAME.npz; by default $TFDSMCMC_DATA, then the Keras cache")

@@ -1,0 +1,157 @@
+"""What the commands do."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import zipfile
+
+import keras
+import numpy as np
+
+import tfdsmcmc as ds
+from tfdsmcmc import checks
+
+
+def fit(args):
+    path = pathlib.Path(args.model)
+    if path.suffix != ".keras":
+        raise ValueError(f"The model's file ends in .keras. Received: {args.model}")
+    if path.exists() and not (args.resume or args.overwrite):
+        raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
+    epochs = checks.positive_integer("--epochs", args.epochs)
+    data = ds.datasets.load(args.dataset, args.data_dir)
+    model = _resumed(args) if args.resume else _new_model(args, data.train.shape[1])
+    callbacks = []
+    if args.posterior:
+        callbacks.append(
+            ds.posterior.Collector(
+                args.posterior, args.posterior_samples, args.patience, args.burn_in, overwrite=args.overwrite
+            )
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = int(model.chain.epochs)
+    try:
+        model.fit(
+            data.train,
+            batch_size=args.batch_size,
+            initial_epoch=done,
+            epochs=done + epochs,
+            validation_data=data.valid,
+            callbacks=callbacks,
+        )
+    except KeyboardInterrupt:
+        print("\ninterrupted")
+    model.save(path)
+    print(f"wrote {path} after {int(model.chain.steps)} steps; --resume goes on")
+    if args.posterior:
+        count = len(list(pathlib.Path(args.posterior).glob("sample_*.h5")))
+        print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": validation was still rising"))
+
+
+def _new_model(args, units):
+    widths = _widths(args.layers or "100")
+    seed = args.seed or 0
+    keras.utils.set_random_seed(seed)
+    model = ds.DeepGenerativeModel(
+        generative=ds.GenerativeNetwork([ds.layers.SBN(n) for n in (*reversed(widths), units)]),
+        recognition=ds.RecognitionNetwork([ds.layers.SBN(n) for n in widths]),
+        seed=seed,
+    )
+    model.compile(
+        kernel=ds.mcmc.SGNHT(learning_rate=0.03 if args.learning_rate is None else args.learning_rate),
+        latents=ds.latents.NAIS(5 if args.num_samples is None else args.num_samples),
+        proposal=ds.proposals.Wake(keras.optimizers.Adam(1e-3)),
+        steps_per_execution=10,
+    )
+    return model
+
+
+def _resumed(args):
+    settings = ("layers", "learning_rate", "num_samples", "seed")
+    given = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name) is not None]
+    if given:
+        raise ValueError(f"--resume goes on with what the model was made with. Received: {' '.join(given)}")
+    model = _load(args.model)
+    if model.chain is None:
+        raise ValueError(f"The model was saved without a chain; there is nothing to resume. Received: {args.model}")
+    return model
+
+
+def evaluate(args):
+    model = _load(args.model)
+    x = getattr(ds.datasets.load(args.dataset, args.data_dir), args.split)
+    _print_estimate("weights of the model", model.log_likelihood(x, args.num_samples, args.seed))
+    if args.posterior:
+        posterior = ds.posterior.load(args.posterior)
+        estimate = posterior.log_likelihood(model, x, args.num_samples, args.seed)
+        _print_estimate(f"predictive, {len(posterior.samples)} samples", estimate)
+
+
+def sample(args):
+    output = pathlib.Path(args.output)
+    if output.suffix not in (".png", ".pdf", ".svg", ".npy"):
+        raise ValueError(f"The file's name must end in .png, .pdf, .svg or .npy. Received: {args.output}")
+    model = _load(args.model)
+    shape = _shape(args.shape, model.generative.units) if output.suffix != ".npy" else None
+    x = model.sample(args.num_samples, args.seed, args.probabilities)
+    if output.suffix == ".npy":
+        output.parent.mkdir(parents=True, exist_ok=True)
+        temporary = output.with_name(f".{os.getpid()}-{output.name}")
+        np.save(temporary, x)
+        os.replace(temporary, output)
+    else:
+        ds.plots.save(ds.plots.samples(x, shape), output)
+    print(f"wrote {output}")
+
+
+def export(args):
+    posterior = ds.posterior.load(args.posterior) if args.posterior else None
+    path = ds.serving.export(_load(args.model), args.path, args.version, posterior, args.overwrite)
+    print(f"wrote {path}")
+
+
+def datasets(args):
+    for name in ds.datasets.names():
+        print(name)
+
+
+def _load(path):
+    if not pathlib.Path(path).is_file():
+        raise ValueError(f"No such model file. Received: {path}")
+    try:
+        model = keras.saving.load_model(path)
+    except (ValueError, OSError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"Not a whole .keras file ({reason}). Received: {path}") from error
+    if not isinstance(model, ds.DeepGenerativeModel):
+        raise ValueError(f"Not a DeepGenerativeModel but a {type(model).__name__}. Received: {path}")
+    return model
+
+
+def _widths(layers):
+    try:
+        return [int(width) for width in layers.split("-")]
+    except ValueError:
+        raise ValueError(f"--layers takes widths such as 200-100. Received: {layers}") from None
+
+
+def _shape(text, units):
+    if text is None:
+        side = round(units**0.5)
+        if side * side != units:
+            raise ValueError(f"{units} entries are no square; say --shape HEIGHTxWIDTH. Received: --shape not given")
+        return side, side
+    try:
+        height, width = (int(number) for number in text.lower().split("x"))
+    except ValueError:
+        raise ValueError(f"--shape takes HEIGHTxWIDTH, such as 16x8. Received: {text}") from None
+    return height, width
+
+
+def _print_estimate(name, estimate):
+    mean = estimate.mean()
+    print(
+        f"{name}: {mean:.3f} nats a row, Monte Carlo error {mean.standard_error:.3f}, error over rows "
+        f"{mean.row_standard_error:.3f}, effective samples {mean.effective_sample_size:.1f}"
+    )
