@@ -53,7 +53,7 @@ def exact_prior_gradient(model):
     return -(flat(theta_of(model)).astype(np.float64) - 0.1) / 0.25
 
 
-@pytest.mark.parametrize("latent_units", [(2,), (2, 1), (1, 1, 1)])
+@pytest.mark.parametrize("latent_units", [(2,), (2, 1), pytest.param((1, 1, 1), marks=pytest.mark.slow)])
 def test_with_many_samples_it_is_the_gradient_of_the_log_posterior(latent_units):
     """mean_B ∇ log p(x) + ∇ log p(θ)/N, from 4,096 draws of each row, 32 times over; false failures at most 1e-6.
     Catches a wrong weight, a missing row mean, a missing 1/N."""
@@ -240,6 +240,7 @@ def test_a_kernel_without_momentum_has_kinetic_temperature_one():
     assert float(metrics.kinetic_temperature) == 1.0
 
 
+@pytest.mark.slow
 def test_jitted_and_eager_steps_agree():
     kernel = ds.mcmc.SGNHT(learning_rate=0.01)
     theta, phi = [], []

@@ -6,7 +6,8 @@
 
 The estimate is a lower bound in expectation. The sums are streamed over rows and samples with a running maximum, so
 memory depends on neither n nor K. With few effective samples the estimate is too low and its standard error, which is
-made of the same weights, cannot tell: a `LowEffectiveSampleSize` warning says so.
+made of the same weights, cannot tell: a `LowEffectiveSampleSize` warning says so. A proposal that misses a mode
+altogether has even weights and gives no sign.
 
 Source: Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016, equation 8 and theorem 1; Owen,
 "Monte Carlo theory, methods and examples" (2013), section 9.2 (delta method) and 9.3 (effective sample size).
