@@ -1,32 +1,15 @@
-"""Finding, downloading, binarizing and packing data. Nothing here needs a network."""
+"""Finding, binarizing and packing data."""
 
-import gzip
-import os
 import pathlib
-import struct
 
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tfdsmcmc.datasets import finding, originals, packed
 
-REAL = os.environ.get("TFDSMCMC_DATA")
 RNG = np.random.default_rng(0)
 BINARY = [RNG.integers(0, 2, (rows, 13)).astype(np.uint8) for rows in (7, 3, 4)]  # 13 is no multiple of 8
 GREY = [RNG.integers(0, 256, (rows, 12)).astype(np.uint8) for rows in (7, 3, 4)]
-
-
-@pytest.fixture(autouse=True)
-def no_other_data(monkeypatch, tmp_path):
-    """An empty cache, no data folder, and no network."""
-    monkeypatch.delenv("TFDSMCMC_DATA", raising=False)
-    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
-
-    def offline(url, name, digest):
-        raise OSError("no network\nin two lines")
-
-    monkeypatch.setattr(finding, "_fetch", offline)
 
 
 # ---- digits
@@ -163,83 +146,6 @@ def test_unknown_names_are_refused_with_the_known_ones():
     assert ds.datasets.names() == sorted(ds.datasets.names()) and "digits" in ds.datasets.names()
 
 
-@pytest.mark.parametrize("name", ["binarized_mnist", "mnist", "dna"])
-def test_offline_one_line_says_what_to_put_where(name, tmp_path):
-    with pytest.raises(FileNotFoundError) as raised:
-        ds.datasets.load(name)
-    message = str(raised.value)
-    assert len(message.splitlines()) == 1
-    assert f"{name}.npz" in message and "data_dir" in message and "$TFDSMCMC_DATA" in message
-    assert not list(tmp_path.rglob("*.npz"))
-
-
-# ---- downloading
-
-
-def text(x, separator):
-    return "".join(separator.join(map(str, row)) + "\n" for row in x)
-
-
-def serve(monkeypatch, folder, splits):
-    """Makes adult's original these rows, and downloads copies of files in the folder."""
-    for split, x in zip(packed.SPLITS, splits):
-        (folder / f"adult.{split}.data").write_text(text(x, ","))
-
-    def fetch(url, name, digest):
-        copy = folder / "fetched" / url.rsplit("/", 1)[1]
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_bytes((folder / copy.name).read_bytes())
-        return str(copy)
-
-    monkeypatch.setattr(finding, "_fetch", fetch)
-
-
-def test_a_download_is_verified_packed_and_found_again(tmp_path, monkeypatch):
-    digests = dict(zip(packed.SPLITS, map(originals.content_digest, BINARY)))
-    small = originals.ORIGINALS["adult"]._replace(shape=(13,), digests=digests)
-    monkeypatch.setitem(originals.ORIGINALS, "adult", small)
-    serve(monkeypatch, tmp_path, [BINARY[0][::-1], *BINARY[1:]])  # another order is the same content
-    np.testing.assert_array_equal(ds.datasets.load("adult").train, BINARY[0][::-1])
-    assert not list((tmp_path / "fetched").iterdir())
-    monkeypatch.setattr(finding, "_fetch", None)
-    np.testing.assert_array_equal(ds.datasets.load("adult").valid, BINARY[1])
-
-    (tmp_path / "keras" / "datasets" / "tfdsmcmc" / "adult.npz").unlink()
-    changed = BINARY[2].copy()
-    changed[0, 0] ^= 1
-    serve(monkeypatch, tmp_path, [*BINARY[:2], changed])
-    with pytest.raises(ValueError, match="published.*Received: test"):
-        ds.datasets.load("adult")
-    assert not list((tmp_path / "keras").rglob("*.npz"))
-
-
-def test_original_formats_are_read(tmp_path):
-    (tmp_path / "a").write_text(text(BINARY[0], ","))
-    (tmp_path / "b").write_text(text(BINARY[1], " "))
-    arrays = originals.read_text(tmp_path / "a", tmp_path / "b", tmp_path / "a")
-    np.testing.assert_array_equal(arrays["train"], BINARY[0])
-    np.testing.assert_array_equal(arrays["valid"], BINARY[1])
-
-    images = RNG.integers(0, 256, (50003, 4)).astype(np.uint8)
-    header = struct.pack(">IIII", 2051, len(images), 2, 2)
-    (tmp_path / "images.gz").write_bytes(gzip.compress(header + images.tobytes(), 1))
-    arrays = originals.read_idx(tmp_path / "images.gz", tmp_path / "images.gz")
-    np.testing.assert_array_equal(arrays["train"], images[:50000])
-    np.testing.assert_array_equal(arrays["valid"], images[50000:])
-    (tmp_path / "images.gz").write_bytes(gzip.compress(header + images[:-1].tobytes(), 1))
-    with pytest.raises(ValueError, match="Received: "):
-        originals.read_idx(tmp_path / "images.gz", tmp_path / "images.gz")
-
-    import scipy.io
-
-    upright = RNG.integers(0, 2, (3, 28, 28)).astype(np.uint8)
-    columns = upright.transpose(0, 2, 1).reshape(3, 784)
-    scipy.io.savemat(tmp_path / "s.mat", {"train_data": columns, "val_data": columns[:1], "test_data": columns[:2]})
-    arrays = originals.read_silhouettes(tmp_path / "s.mat")
-    np.testing.assert_array_equal(arrays["train"].reshape(3, 28, 28), upright)
-    assert [len(arrays[split]) for split in packed.SPLITS] == [3, 1, 2]
-
-
 # ---- binarizing
 
 
@@ -260,18 +166,3 @@ def test_dynamic_binarization_draws_by_intensity(tmp_path):
     for bad in ({"binarization": "sharp"}, {"seed": -1}, {"seed": 1.5}):
         with pytest.raises(ValueError, match="Received: "):
             ds.datasets.load("g", tmp_path, **bad)
-
-
-# ---- the real files
-
-
-@pytest.mark.skipif(REAL is None, reason="$TFDSMCMC_DATA names no folder of packed files")
-@pytest.mark.parametrize("name", sorted(originals.ORIGINALS))
-def test_the_files_at_hand_are_the_published_data(name):
-    path = pathlib.Path(REAL) / f"{name}.npz"
-    if not path.exists():
-        pytest.skip(f"{path} is not there")
-    arrays, shape, grey = packed.read(path)
-    originals.verify(name, arrays)
-    assert shape == originals.ORIGINALS[name].shape
-    assert grey == (name == "mnist")

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tfdsmcmc.datasets import packed
-from tfdsmcmc.datasets.originals import ORIGINALS, verify
+from tfdsmcmc.datasets.downloading import cache, download
+from tfdsmcmc.datasets.originals import ORIGINALS
 from tfdsmcmc.datasets.packed import SPLITS
 
 _DIGITS_THRESHOLD = 8  # of grey values from 0 to 16
@@ -45,13 +46,13 @@ def load(name, data_dir=None, *, binarization="dynamic", seed=0):
     `digits` comes with scikit-learn: 1,797 images of 8 × 8, a pixel is 1 from half of the full ink on (8 of 16), in
     an order and split that never change. Any other is sought as NAME.npz in `data_dir`, then in `$TFDSMCMC_DATA`,
     then in the Keras cache. A known one that is not there is downloaded, verified and packed into the Keras cache;
-    your own are made with `pack`.
+    your own are made with `pack`. The sources and splits are listed in `tfdsmcmc.datasets.originals`.
 
     Args:
       name: see `names`; or that of a packed file of your own.
       data_dir: folder of packed files.
-      binarization: of grey data such as mnist: "dynamic" draws each pixel as a Bernoulli variable of its intensity,
-        "threshold" takes intensities of at least one half as 1, "none" leaves intensities in [0, 1].
+      binarization: of grey data, mnist and omniglot: "dynamic" draws each pixel as a Bernoulli variable of its
+        intensity, "threshold" takes intensities of at least one half as 1, "none" leaves intensities in [0, 1].
       seed: non-negative integer, of the dynamic binarization.
 
     Returns:
@@ -82,7 +83,7 @@ def load(name, data_dir=None, *, binarization="dynamic", seed=0):
             f"The known datasets are {names()}; {name}.npz is not in data_dir or $TFDSMCMC_DATA. "
             f"Received: name={name!r}"
         )
-    arrays, shape, grey = packed.read(path or _download(name))
+    arrays, shape, grey = packed.read(path or download(name))
     seeds = np.random.SeedSequence(seed).spawn(len(SPLITS))
     splits = [_floats(arrays[split], grey, binarization, s) for split, s in zip(SPLITS, seeds)]
     return Dataset(name, *splits, shape)
@@ -108,40 +109,6 @@ def _floats(x, grey, binarization, seed):
 
 
 def _find(name, data_dir):
-    folders = [data_dir, os.environ.get("TFDSMCMC_DATA"), _cache()]
+    folders = [data_dir, os.environ.get("TFDSMCMC_DATA"), cache()]
     paths = [pathlib.Path(folder) / f"{name}.npz" for folder in folders if folder]
     return next((path for path in paths if path.is_file()), None)
-
-
-def _download(name):
-    """Downloads, verifies and packs a known dataset; returns the packed file's path."""
-    original = ORIGINALS[name]
-    advice = f"put {name}.npz (made with datasets.pack) into data_dir, $TFDSMCMC_DATA or {_cache()}"
-    if not original.urls:
-        raise FileNotFoundError(f"{name} has no public original with its benchmark split: {advice}")
-    try:
-        digests = original.file_digests or (None,) * len(original.urls)
-        paths = [_fetch(url, name, digest) for url, digest in zip(original.urls, digests)]
-    except Exception as error:  # whatever the network raises, the answer is the same
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileNotFoundError(f"{name} cannot be downloaded ({reason}): {advice}") from None
-    arrays = original.read(*paths)
-    verify(name, arrays)
-    path = packed.pack(_cache() / f"{name}.npz", *(arrays[split] for split in SPLITS), original.shape)
-    for fetched in paths:
-        os.remove(fetched)
-    return path
-
-
-def _fetch(url, name, digest):
-    """Downloads a file with a progress bar; returns its path."""
-    from keras.utils import get_file
-
-    folder = _cache() / "originals" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    return get_file(url.rsplit("/", 1)[1], url, cache_dir=str(folder), cache_subdir="", file_hash=digest)
-
-
-def _cache():
-    home = os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras"
-    return pathlib.Path(home) / "datasets" / "tfdsmcmc"
