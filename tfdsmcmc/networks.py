@@ -177,13 +177,20 @@ class RecognitionNetwork(_Chain):
         Returns:
           List of tensors (K, B, H_l), nearest to the data first.
         """
+        return self.sample_and_log_prob(x, num_samples, seed)[0]
+
+    def sample_and_log_prob(self, x, num_samples, seed):
+        """Draws z from q(z given x); returns z, as `sample` does, and log q(z given x), (K, B)."""
         x = self._data(x)
         seeds = tf.unstack(random.split(seed, len(self.layers)))
-        # the first layer's logits are computed once for all samples
-        z = [self.layers[0].sample(x, seeds[0], [num_samples])]
-        for layer, layer_seed in zip(self.layers[1:], seeds[1:]):
-            z.append(layer.sample(z[-1], layer_seed))
-        return z
+        # what the first layer computes from the data serves all samples
+        parents, sample_shape, z, terms = x, [num_samples], [], []
+        for layer, layer_seed in zip(self.layers, seeds):
+            parents, log_prob = layer.sample_and_log_prob(parents, layer_seed, sample_shape)
+            sample_shape = []
+            z.append(parents)
+            terms.append(log_prob)
+        return z, sum(terms[1:], terms[0])
 
     def log_prob(self, z, x):
         """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D).

@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.chance import assert_frequencies
+from tests.chance import assert_frequencies, assert_means
 from tests.oracles import binary_states, randomize, state_numbers
 
 
 def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=None, custom_objects=None):
-    """Runs every check of the contract on a binary layer.
+    """Runs every check of the contract on a layer.
 
     Args:
-      layer_class: subclass of `ds.layers.StochasticLayer`, with `binary = True`.
-      init_kwargs: its arguments; at most 10 units, so that all 2^units values can be listed.
+      layer_class: subclass of `ds.layers.StochasticLayer`.
+      init_kwargs: its arguments; of a binary layer at most 10 units, so that all 2^units values can be listed; of
+        another one at most 2, so that its density can be integrated.
       parent_units: width of the parents, at least 1; width 0 is checked besides.
       tmp_path: an empty folder.
       reference: function (weights, value, parents) → log p(value given parents) in NumPy, from the list of weight
@@ -28,7 +29,8 @@ def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=N
         consistency.
       custom_objects: for loading; None checks that the layer loads without any.
     """
-    test = _LayerTest(layer_class, init_kwargs, parent_units, reference, custom_objects)
+    kind = _BinaryLayerTest if layer_class.binary else _RealLayerTest
+    test = kind(layer_class, init_kwargs, parent_units, reference, custom_objects)
     test.units_are_checked()
     test.config_round_trips()
     test.seeds_decide_the_draws()
@@ -38,6 +40,7 @@ def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=N
         test.law_is_normalised(layer)
         test.shapes_follow_the_parents(layer)
         test.draws_follow_the_law(layer)
+        test.draws_come_with_their_log_probabilities(layer)
         test.gradients_flow(layer)
         test.jit_changes_nothing(layer)
         test.other_widths_are_refused(layer)
@@ -51,7 +54,8 @@ class _LayerTest:
         self.parent_units = parent_units
         self.reference = reference
         self.custom_objects = custom_objects
-        self.values = tf.constant(binary_states(self.units), tf.float32)
+        self.values = self.all_values()
+        self.value = self.values[len(self.values) // 3]  # of a binary layer 0101…
 
     def built(self, width):
         layer = self.make()
@@ -120,8 +124,9 @@ class _LayerTest:
     def law_is_normalised(self, layer):
         parents = self.parents(layer.parent_units)
         log_p = layer.distribution(parents).log_prob(self.values[:, tf.newaxis])
-        assert log_p.shape == (2**self.units, len(parents))
-        np.testing.assert_allclose(np.exp(log_p, dtype=np.float64).sum(0), np.ones(len(parents)), atol=1e-5)
+        assert log_p.shape == (len(self.values), len(parents))
+        total = np.exp(log_p, dtype=np.float64).sum(0) * self.cell
+        np.testing.assert_allclose(total, np.ones(len(parents)), atol=1e-5)
         np.testing.assert_array_equal(layer.log_prob(self.values[:, tf.newaxis], parents), log_p)
         assert np.ptp(log_p.numpy(), axis=0).min() > 0.1, "the random weights make no difference"
         if self.reference is not None:
@@ -140,25 +145,24 @@ class _LayerTest:
             assert layer.log_prob(tf.zeros([6, *batch, self.units]), parents).shape == (6, *batch)
         # each row has its own law
         rows = self.parents(layer.parent_units)
-        value = self.values[1]
+        value = self.value
         together = layer.log_prob(value, rows)
         np.testing.assert_allclose(together, [layer.log_prob(value, row) for row in rows], rtol=1e-5, atol=1e-6)
 
-    def draws_follow_the_law(self, layer):
-        """Chi-square over all values, false failures at most 1e-6: half a per cent of a frequent value is seen."""
-        parents = self.parents(layer.parent_units, rows=2)
-        draws = layer.sample(parents, 11, [2**15]).numpy()
-        assert layer.sample(parents, 11).dtype == tf.float32 and set(np.unique(draws)) <= {0.0, 1.0}
-        for row, parent in enumerate(parents):
-            counts = np.bincount(state_numbers(draws[:, row]), minlength=2**self.units)
-            assert_frequencies(counts, np.exp(layer.log_prob(self.values, parent), dtype=np.float64))
+    def draws_come_with_their_log_probabilities(self, layer):
+        parents = self.parents(layer.parent_units)
+        for sample_shape in ((), (3,), (2, 3)):
+            value, log_prob = layer.sample_and_log_prob(parents, 5, sample_shape)
+            assert value.shape == (*sample_shape, len(parents), self.units)
+            np.testing.assert_array_equal(value, layer.sample(parents, 5, sample_shape))
+            np.testing.assert_allclose(log_prob, layer.log_prob(value, parents), rtol=1e-5, atol=1e-5)
 
     def gradients_flow(self, layer):
         """Against central differences of fourth order; parents are real numbers here."""
         width = layer.parent_units
         rng = np.random.default_rng(12)
         parents = tf.constant(rng.normal(size=(4, width)), tf.float32)
-        value = self.values[1]
+        value = self.value
         variables = layer.trainable_variables
         with tf.GradientTape() as tape:
             tape.watch(parents)
@@ -184,7 +188,7 @@ class _LayerTest:
         along([tf.zeros_like(origin) for origin in start], 0.0)
 
     def jit_changes_nothing(self, layer):
-        parents, value = self.parents(layer.parent_units), self.values[1]
+        parents, value = self.parents(layer.parent_units), self.value
         signature = [tf.TensorSpec([None, layer.parent_units]), tf.TensorSpec([2], tf.int32)]
 
         def compute(parents, seed):
@@ -203,6 +207,58 @@ class _LayerTest:
     def other_widths_are_refused(self, layer):
         with pytest.raises(ValueError, match="Received: parents.shape="):
             layer.distribution(tf.zeros([2, layer.parent_units + 1]))
+
+
+class _BinaryLayerTest(_LayerTest):
+    """Every value is listed."""
+
+    cell = 1.0  # of a sum over all values
+
+    def all_values(self):
+        return tf.constant(binary_states(self.units), tf.float32)
+
+    def draws_follow_the_law(self, layer):
+        """Chi-square over all values, false failures at most 1e-6: half a per cent of a frequent value is seen."""
+        parents = self.parents(layer.parent_units, rows=2)
+        draws = layer.sample(parents, 11, [2**15]).numpy()
+        assert layer.sample(parents, 11).dtype == tf.float32 and set(np.unique(draws)) <= {0.0, 1.0}
+        for row, parent in enumerate(parents):
+            counts = np.bincount(state_numbers(draws[:, row]), minlength=2**self.units)
+            assert_frequencies(counts, np.exp(layer.log_prob(self.values, parent), dtype=np.float64))
+
+
+class _RealLayerTest(_LayerTest):
+    """The density is summed over a grid; its trapezoidal sum is exact to rounding for smooth laws of this width."""
+
+    width, points = 24.0, 385
+    cell = None
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.value = tf.constant([0.4, -0.7][: self.units])
+
+    def built(self, width):
+        layer = super().built(width)
+        for variable in layer.trainable_variables:  # standard deviations near 1, so that the grid is fine enough
+            variable.assign(0.2 * variable)
+        return layer
+
+    def all_values(self):
+        axis = np.linspace(-self.width / 2, self.width / 2, self.points)
+        self.cell = (axis[1] - axis[0]) ** self.units
+        return tf.constant(np.stack(np.meshgrid(*[axis] * self.units), -1).reshape(-1, self.units), tf.float32)
+
+    def draws_follow_the_law(self, layer):
+        """Means and second moments against sums over the grid, false failures at most 1e-6."""
+        parents = self.parents(layer.parent_units, rows=2)
+        draws = layer.sample(parents, 11, [2**15]).numpy().astype(np.float64)
+        values = self.values.numpy().astype(np.float64)
+        for row, parent in enumerate(parents):
+            p = np.exp(layer.log_prob(self.values, parent), dtype=np.float64) * self.cell
+            mean = p @ values
+            assert_means(draws[:, row], mean)
+            second = np.einsum("ni,nj->nij", draws[:, row] - mean, draws[:, row] - mean)
+            assert_means(second, np.einsum("s,si,sj->ij", p, values - mean, values - mean))
 
 
 def _weights(layer):

@@ -1,4 +1,4 @@
-"""The SBN layer: the conformance suite, its initial weights, the base class."""
+"""The SBN layer: its initial weights, the base class."""
 
 import keras
 import numpy as np
@@ -6,25 +6,6 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.conformance.layers import run_layer_test
-from tests.oracles import log_bernoulli
-
-
-def sbn_reference(weights, value, parents):
-    kernel, bias = weights
-    return log_bernoulli(value, parents @ kernel + bias)
-
-
-@pytest.mark.parametrize(
-    ("init_kwargs", "parent_units"),
-    [
-        ({"units": 8}, 3),
-        ({"units": 1, "kernel_initializer": "normal", "bias_initializer": keras.initializers.Constant(0.7)}, 1),
-        ({"units": 5, "seed": 4, "kernel_initializer": keras.initializers.RandomNormal(stddev=0.1, seed=5)}, 17),
-    ],
-)
-def test_conformance(init_kwargs, parent_units, tmp_path):
-    run_layer_test(ds.layers.SBN, init_kwargs, parent_units, tmp_path, sbn_reference)
 
 
 def test_the_initial_weights():

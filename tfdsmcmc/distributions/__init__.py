@@ -1,5 +1,8 @@
 """TFP distributions that TFP lacks, or that the hot path needs faster."""
 
+from tfdsmcmc.distributions.autoregressive_bernoulli import AutoregressiveBernoulli
 from tfdsmcmc.distributions.independent_bernoulli import IndependentBernoulli
+from tfdsmcmc.distributions.independent_normal import IndependentNormal
+from tfdsmcmc.distributions.nade import NADE
 
-__all__ = ["IndependentBernoulli"]
+__all__ = ["NADE", "AutoregressiveBernoulli", "IndependentBernoulli", "IndependentNormal"]

@@ -110,7 +110,7 @@ def _log_prob(x, logits):
     def gradient(upstream):
         sigmoid = tf.where(logits >= 0, tf.ones_like(e), e) / (1.0 + e)
         upstream = upstream[..., tf.newaxis]
-        return _sum_like(upstream * logits, x), _sum_like(upstream * (x - sigmoid), logits)
+        return sum_like(upstream * logits, x), sum_like(upstream * (x - sigmoid), logits)
 
     return value, gradient
 
@@ -126,7 +126,7 @@ def _sum_log(factors):
     return tf.reduce_sum(tf.math.log(products), -1)
 
 
-def _sum_like(gradient, operand):
+def sum_like(gradient, operand):
     """Sums a broadcast gradient to the shape of its operand."""
     if not (gradient.shape.is_fully_defined() and operand.shape.is_fully_defined()):
         shape = tf.shape(operand)

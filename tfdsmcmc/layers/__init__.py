@@ -1,6 +1,9 @@
 """Stochastic Keras layers: each is a conditional distribution p(y given parents)."""
 
 from tfdsmcmc.layers.base import StochasticLayer
+from tfdsmcmc.layers.darn import DARN
+from tfdsmcmc.layers.mlp import MLPBernoulli, MLPGaussian
+from tfdsmcmc.layers.nade import NADE
 from tfdsmcmc.layers.sbn import SBN
 
-__all__ = ["SBN", "StochasticLayer"]
+__all__ = ["DARN", "NADE", "SBN", "MLPBernoulli", "MLPGaussian", "StochasticLayer"]

@@ -58,6 +58,10 @@ class StochasticLayer(keras.layers.Layer):
         """A sample of shape sample_shape + (…, units)."""
         return self.distribution(parents).sample(sample_shape, seed=random.as_seed(seed))
 
+    def sample_and_log_prob(self, parents, seed, sample_shape=()):
+        """A sample and its log-probability: of what is drawn unit by unit, both in one pass."""
+        return self.distribution(parents).experimental_sample_and_log_prob(sample_shape, seed=random.as_seed(seed))
+
     def call(self, parents, seed=None):
         return self.sample(parents, self.seed_generator if seed is None else seed)
 

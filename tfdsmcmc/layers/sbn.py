@@ -10,7 +10,7 @@ from __future__ import annotations
 import keras
 
 from tfdsmcmc.distributions import IndependentBernoulli
-from tfdsmcmc.layers.affine import affine
+from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
 
 

@@ -92,8 +92,8 @@ def log_likelihood(generative, recognition, x, num_samples, seed, chunk):
     start = tf.zeros([1, rows])
 
     def add_chunk(number, maximum, total, squares):
-        z = recognition.sample(x, chunk, random.fold(seed, number))
-        log_weights = generative.log_joint(x, z) - recognition.log_prob(z, x)
+        z, log_q = recognition.sample_and_log_prob(x, chunk, random.fold(seed, number))
+        log_weights = generative.log_joint(x, z) - log_q
         wanted = number * chunk + tf.range(chunk) < num_samples
         log_weights = tf.where(wanted[:, tf.newaxis], log_weights, -np.inf)
         highest = tf.maximum(maximum, tf.reduce_max(log_weights, 0, keepdims=True))

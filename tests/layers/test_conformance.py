@@ -1,0 +1,40 @@
+"""Every layer honours the contract of layers."""
+
+import keras
+import pytest
+
+import tfdsmcmc as ds
+from tests.conformance.layers import run_layer_test
+from tests.layers import references
+
+ORDER = [3, 0, 7, 1, 6, 2, 5, 4]
+
+
+@pytest.mark.parametrize(
+    ("layer_class", "init_kwargs", "parent_units", "reference"),
+    [
+        (ds.layers.SBN, {"units": 8}, 3, references.sbn),
+        (
+            ds.layers.SBN,
+            {"units": 1, "kernel_initializer": "normal", "bias_initializer": keras.initializers.Constant(0.7)},
+            1,
+            references.sbn,
+        ),
+        (
+            ds.layers.SBN,
+            {"units": 5, "seed": 4, "kernel_initializer": keras.initializers.RandomNormal(stddev=0.1, seed=5)},
+            17,
+            references.sbn,
+        ),
+        (ds.layers.DARN, {"units": 8}, 3, references.darn()),
+        (ds.layers.DARN, {"units": 8, "ordering": ORDER, "lateral_initializer": "normal"}, 2, references.darn(ORDER)),
+        (ds.layers.NADE, {"units": 8, "hidden_units": 5}, 3, references.nade()),
+        (ds.layers.NADE, {"units": 8, "hidden_units": 3, "ordering": ORDER}, 2, references.nade(ORDER)),
+        (ds.layers.MLPBernoulli, {"units": 8, "hidden_units": [5]}, 3, references.mlp_bernoulli),
+        (ds.layers.MLPBernoulli, {"units": 3, "hidden_units": []}, 2, references.mlp_bernoulli),
+        (ds.layers.MLPGaussian, {"units": 2, "hidden_units": [4, 3]}, 3, references.mlp_gaussian),
+        (ds.layers.MLPGaussian, {"units": 1, "hidden_units": [], "seed": 2}, 2, references.mlp_gaussian),
+    ],
+)
+def test_conformance(layer_class, init_kwargs, parent_units, reference, tmp_path):
+    run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference)

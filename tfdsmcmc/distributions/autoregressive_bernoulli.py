@@ -1,0 +1,127 @@
+"""A vector of Bernoulli variables, each with logits linear in those before it.
+
+With the units taken in an order, here 1, …, D,
+
+    p(y) = Π_j Bernoulli(y_j; σ(l_j)),      l_j = b_j + Σ_{i<j} y_i U_ij
+
+The log-probability is one matrix product; a draw runs over the units.
+
+Source: Frey, Hinton and Dayan, "Does the wake-sleep algorithm produce good density estimators?", NIPS 1995 (the fully
+visible sigmoid belief network); Gregor, Danihelka, Mnih, Blundell and Wierstra, "Deep autoregressive networks", ICML
+2014.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from tfdsmcmc import random
+from tfdsmcmc.distributions.affine import affine
+from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
+from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
+
+tfd = tfp.distributions
+
+
+class AutoregressiveBernoulli(tfd.Distribution):
+    """Binary units, each with logits linear in those before it.
+
+    Args:
+      logits: b, floating tensor (…, units).
+      lateral: U, (units, units), from the row's unit to the column's; only the entries from an earlier to a later unit
+        count.
+      ordering: permutation of the units, the one drawn first first; None for 0, 1, ….
+      name: name of the distribution.
+
+    Raises:
+      ValueError: if `ordering` is no permutation.
+    """
+
+    def __init__(
+        self,
+        logits,
+        lateral,
+        ordering=None,
+        validate_args=False,
+        allow_nan_stats=True,
+        name="AutoregressiveBernoulli",
+    ):
+        parameters = dict(locals())
+        with tf.name_scope(name):
+            self._logits = tf.convert_to_tensor(logits, name="logits")
+            self._lateral = tf.convert_to_tensor(lateral, self._logits.dtype, name="lateral")
+            self._ordering = check_ordering(ordering, int(self._lateral.shape[0]))
+            super().__init__(
+                dtype=self._logits.dtype,
+                reparameterization_type=tfd.NOT_REPARAMETERIZED,
+                validate_args=validate_args,
+                allow_nan_stats=allow_nan_stats,
+                parameters=parameters,
+                name=name,
+            )
+
+    @classmethod
+    def _parameter_properties(cls, dtype, num_classes=None):
+        return {
+            "logits": tfp.util.ParameterProperties(event_ndims=1),
+            "lateral": tfp.util.ParameterProperties(event_ndims=2),
+        }
+
+    def conditional_logits(self, y):
+        """Log-odds of each unit given those before it in y, (…, units)."""
+        y, lateral = tf.cast(y, self.dtype), earlier_to_later(self._lateral, self._ordering)
+        return self._logits + affine(y, lateral, tf.zeros_like(lateral[0]))
+
+    def _event_shape(self):
+        return self._logits.shape[-1:]
+
+    def _event_shape_tensor(self):
+        return tf.shape(self._logits)[-1:]
+
+    def _log_prob(self, y):
+        return bernoulli_log_prob(y, self.conditional_logits(y))
+
+    def _sample_n(self, n, seed=None):
+        return self._draw(n, seed)[0]
+
+    def _sample_and_log_prob(self, sample_shape, seed, **kwargs):
+        shape = tf.cast(sample_shape, tf.int32)
+        y, logits = self._draw(tf.reduce_prod(shape), seed)
+        y, logits = (tf.reshape(part, tf.concat([shape, tf.shape(part)[1:]], 0)) for part in (y, logits))
+        return y, bernoulli_log_prob(y, logits)
+
+    def _draw(self, n, seed):
+        """n draws and their conditional logits, each (n, …, units)."""
+        seed = tfp.random.sanitize_seed(None) if seed is None else seed
+        lateral = in_order(in_order(self._lateral, self._ordering, axis=0), self._ordering)
+        drawn = _sample(n, in_order(self._logits, self._ordering), earlier_to_later(lateral), seed)
+        return tuple(in_place(part, self._ordering) for part in drawn)
+
+    def _default_event_space_bijector(self):
+        return None
+
+
+def earlier_to_later(lateral, ordering=None):
+    """U with zeros where a unit is not before the other."""
+    units = int(lateral.shape[0])
+    place = np.arange(units) if ordering is None else np.argsort(ordering)
+    return lateral * tf.constant(place[:, np.newaxis] < place, lateral.dtype)
+
+
+def _sample(n, logits, lateral, seed):
+    """n draws in the natural order and their conditional logits, each (n, …, D)."""
+    units = int(lateral.shape[0])
+    shape = tf.concat([[n], tf.shape(logits)], 0)
+    uniform = tf.reshape(random.open_uniform(shape, seed), [-1, units])
+    logits = tf.reshape(tf.broadcast_to(logits, shape), [-1, units])
+
+    def draw_unit(j, logits, draws):
+        probability = tf.cast(tf.sigmoid(logits[:, j]), tf.float32)
+        y = tf.cast(uniform[:, j] < probability, logits.dtype)
+        return j + 1, logits + y[:, tf.newaxis] * lateral[j], draws.write(j, y)
+
+    start = (0, logits, tf.TensorArray(logits.dtype, units))
+    _, logits, draws = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)
+    return tf.reshape(tf.transpose(draws.stack()), shape), tf.reshape(logits, shape)

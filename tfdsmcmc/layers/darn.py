@@ -1,0 +1,77 @@
+"""The layer of a deep autoregressive network: a sigmoid belief network with connections within the layer.
+
+    p(y given h) = Π_j Bernoulli(y_j; σ(h W_j + b_j + Σ_{i<j} y_i U_ij))
+
+Source: Gregor, Danihelka, Mnih, Blundell and Wierstra, "Deep autoregressive networks", ICML 2014. Without parents it is
+the fully visible sigmoid belief network of Frey, Hinton and Dayan, "Does the wake-sleep algorithm produce good density
+estimators?", NIPS 1995.
+"""
+
+from __future__ import annotations
+
+import keras
+
+from tfdsmcmc.distributions import AutoregressiveBernoulli
+from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
+from tfdsmcmc.distributions.ordering import check_ordering
+from tfdsmcmc.layers.initial import weight
+from tfdsmcmc.layers.sbn import SBN
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class DARN(SBN):
+    """Binary units with logits linear in the parents and in the units before them.
+
+    With parents of width 0 it is the fully visible sigmoid belief network.
+
+    Args:
+      units: number of units.
+      kernel_initializer: of W, (parent width, units).
+      bias_initializer: of b, (units,).
+      lateral_initializer: of U, (units, units). Entries that do not lead from an earlier to a later unit have no effect.
+      ordering: permutation of the units, the one drawn first first; None for 0, 1, ….
+      seed: integer seed of the initial weights and of calls without an explicit seed.
+      **kwargs: of `keras.layers.Layer`.
+
+    Raises:
+      ValueError: if `units` is no positive integer, or `ordering` no permutation.
+
+    Example:
+
+    >>> import tensorflow as tf, tfdsmcmc as ds
+    >>> layer = ds.layers.DARN(3, ordering=[2, 0, 1])
+    >>> layer.distribution(tf.zeros([2, 4])).log_prob(tf.ones([2, 3])).shape
+    TensorShape([2])
+    """
+
+    def __init__(
+        self,
+        units,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        lateral_initializer="zeros",
+        ordering=None,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(units, kernel_initializer, bias_initializer, seed=seed, **kwargs)
+        self.lateral_initializer = keras.initializers.get(lateral_initializer)
+        self.ordering = check_ordering(ordering, self.units)
+
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.lateral = weight(self, "lateral", (self.units, self.units), self.lateral_initializer)
+
+    def lateral_kernel(self):
+        """U with zeros where a unit is not before the other, (units, units)."""
+        return earlier_to_later(self.lateral.value, self.ordering)
+
+    def distribution(self, parents):
+        return AutoregressiveBernoulli(self.logits(parents), self.lateral.value, self.ordering)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "lateral_initializer": keras.initializers.serialize(self.lateral_initializer),
+            "ordering": self.ordering,
+        }

@@ -1,0 +1,93 @@
+"""The layer of the neural autoregressive distribution estimator, conditional on its parents.
+
+    p(y given h) = Π_i Bernoulli(y_i; σ(b_i + h B_i + V_i · σ(c + h C + Σ_{j<i} y_j W_j)))
+
+Sources: Larochelle and Murray, "The neural autoregressive distribution estimator", AISTATS 2011; conditional on h as in
+Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015.
+"""
+
+from __future__ import annotations
+
+import keras
+
+from tfdsmcmc import checks
+from tfdsmcmc.distributions import NADE as NADEDistribution
+from tfdsmcmc.distributions.affine import affine
+from tfdsmcmc.distributions.ordering import check_ordering
+from tfdsmcmc.layers.base import StochasticLayer
+from tfdsmcmc.layers.initial import weight
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class NADE(StochasticLayer):
+    """Binary units, each given the parents and the units before it through one shared hidden layer.
+
+    With parents of width 0 it is the plain NADE. Log-probability, gradient and draws run over the units one by one.
+
+    Args:
+      units: number of units.
+      hidden_units: width of the hidden layer; by default that of the literature, 200.
+      kernel_initializer: of the matrices W, V (units, hidden units), B (parent width, units) and C (parent width,
+        hidden units).
+      bias_initializer: of b, (units,).
+      ordering: permutation of the units, the one drawn first first; None for 0, 1, ….
+      seed: integer seed of the initial weights and of calls without an explicit seed.
+      **kwargs: of `keras.layers.Layer`.
+
+    Raises:
+      ValueError: if `units` or `hidden_units` is no positive integer, or `ordering` no permutation.
+
+    Example:
+
+    >>> import tensorflow as tf, tfdsmcmc as ds
+    >>> layer = ds.layers.NADE(3, hidden_units=8)
+    >>> layer(tf.zeros([2, 4])).shape
+    TensorShape([2, 3])
+    """
+
+    binary = True
+
+    def __init__(
+        self,
+        units,
+        hidden_units=200,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        ordering=None,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(units, seed=seed, **kwargs)
+        self.hidden_units = checks.positive_integer("hidden_units", hidden_units)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.ordering = check_ordering(ordering, self.units)
+
+    def build(self, input_shape):
+        self.parent_units = int(input_shape[-1])
+        units, hidden, parents = self.units, self.hidden_units, self.parent_units
+        self.encoder = weight(self, "encoder", (units, hidden), self.kernel_initializer)
+        self.decoder = weight(self, "decoder", (units, hidden), self.kernel_initializer)
+        self.bias = weight(self, "bias", (units,), self.bias_initializer)
+        self.hidden_bias = weight(self, "hidden_bias", (hidden,), "zeros")
+        self.kernel = weight(self, "kernel", (parents, units), self.kernel_initializer)
+        if parents:
+            self.hidden_kernel = weight(self, "hidden_kernel", (parents, hidden), self.kernel_initializer)
+        self.built = True
+
+    def distribution(self, parents):
+        parents = self._parents(parents)
+        logits = affine(parents, self.kernel.value, self.bias.value)
+        hidden_bias = self.hidden_bias.value
+        if self.parent_units:
+            hidden_bias = affine(parents, self.hidden_kernel.value, hidden_bias)
+        return NADEDistribution(logits, hidden_bias, self.encoder.value, self.decoder.value, self.ordering)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "hidden_units": self.hidden_units,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "ordering": self.ordering,
+        }
