@@ -218,6 +218,15 @@ class Oracle:
         posterior = self.posterior(x)
         return [np.einsum("sn,sn...->n...", posterior, g) for g in self.q_gradient(x)]
 
+    def elbo(self, x):
+        """E_q[log p(x, z) − log q(z given x)], (n,)."""
+        return (np.exp(self.log_q(x)) * self.log_weights(x)).sum(0)
+
+    def elbo_gradient(self, x):
+        """∇ of `elbo` in φ: list of arrays (n, …)."""
+        weighted = np.exp(self.log_q(x)) * self.log_weights(x)
+        return [np.einsum("sn,sn...->n...", weighted, g) for g in self.q_gradient(x)]
+
     def _recognition_pairs(self, x):
         values = [part[:, None] for part in self.z]
         parents = [np.asarray(x, np.float64)[None], *values[:-1]]

@@ -13,15 +13,20 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
+from tfdsmcmc.proposals.base import Proposal, fixed
+
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class Wake:
+class Wake(Proposal):
     """Fits the recognition network to the weighted draws.
 
     Args:
       optimizer: Keras optimizer of φ, or its name.
       redraw: False to use the draws of the last θ-update of the minibatch (as the paper does); True to draw again
         with the moved θ before each φ-update.
+
+    Raises:
+      ValueError: if `redraw` is neither True nor False, or `optimizer` is no optimizer.
 
     Example:
 
@@ -32,9 +37,7 @@ class Wake:
     def __init__(self, optimizer="adam", redraw=False):
         if not isinstance(redraw, bool):
             raise ValueError(f"redraw must be True or False. Received: redraw={redraw!r}")
-        self.optimizer = keras.optimizers.get(optimizer)
-        if self.optimizer is None:
-            raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={optimizer!r}")
+        super().__init__(optimizer)
         self.redraw = redraw
 
     def surrogate(self, generative, recognition, x, latents, seed):
@@ -48,12 +51,7 @@ class Wake:
           seed: not used; other objectives draw.
         """
         weights = tf.stop_gradient(tf.nn.softmax(latents.log_weights, axis=0))
-        z = [tf.stop_gradient(part) for part in latents.z]
-        return tf.reduce_mean(tf.reduce_sum(weights * recognition.log_prob(z, x), 0))
+        return tf.reduce_mean(tf.reduce_sum(weights * recognition.log_prob(fixed(latents.z), x), 0))
 
     def get_config(self):
-        return {"optimizer": keras.optimizers.serialize(self.optimizer), "redraw": self.redraw}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(keras.optimizers.deserialize(config["optimizer"]), config["redraw"])
+        return {**super().get_config(), "redraw": self.redraw}

@@ -1,0 +1,77 @@
+"""The contract of an objective for the recognition network, and what the objectives share."""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+
+class Proposal:
+    """Base class: a subclass returns from `surrogate` a scalar whose gradient in φ is the ascent direction.
+
+    Args:
+      optimizer: Keras optimizer of φ, or its name.
+
+    Attributes:
+      redraw: whether the training loop draws the latent variables again, with the moved θ, before each φ-update.
+
+    Raises:
+      ValueError: if `optimizer` is no Keras optimizer and not the name of one.
+    """
+
+    redraw = False
+
+    def __init__(self, optimizer="adam"):
+        self.optimizer = keras.optimizers.get(optimizer)
+        if self.optimizer is None:
+            raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={optimizer!r}")
+
+    def check(self, generative, recognition):
+        """Raises a ValueError, before anything is compiled, if the objective does not suit the networks."""
+
+    def build(self, units):
+        """Creates the variables of the objective itself; a second call of the same width changes nothing.
+
+        Args:
+          units: D, the width of the data.
+        """
+
+    @property
+    def trainable_variables(self):
+        """Variables that the optimizer updates beside φ."""
+        return []
+
+    @property
+    def variables(self):
+        """All variables of the objective itself, for saving; those of the optimizer are not among them."""
+        return []
+
+    def surrogate(self, generative, recognition, x, latents, seed):
+        """A scalar to ascend in φ and in `trainable_variables`; θ is held fixed.
+
+        Args:
+          generative: `GenerativeNetwork`.
+          recognition: `RecognitionNetwork`.
+          x: (B, D).
+          latents: `WeightedLatents` of x.
+          seed: int32 tensor of shape (2,).
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define surrogate(generative, recognition, x, …).")
+
+    def get_config(self):
+        return {"optimizer": keras.optimizers.serialize(self.optimizer)}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{**config, "optimizer": keras.optimizers.deserialize(config["optimizer"])})
+
+
+def number_of_samples(latents):
+    """K of `WeightedLatents`, an integer where it is known and a tensor otherwise."""
+    static = latents.log_weights.shape[0]
+    return tf.shape(latents.log_weights)[0] if static is None else int(static)
+
+
+def fixed(parts):
+    """Tensors as constants: no gradient flows into them."""
+    return [tf.stop_gradient(part) for part in parts]

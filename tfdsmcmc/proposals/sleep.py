@@ -1,0 +1,53 @@
+"""The sleep-phase objective: the recognition network learns from dreams of the generative network.
+
+    (x', z') ~ p(x, z; θ),      −∇_φ E_p(x)[KL(p(z given x) ‖ q(z given x))] = E[∇_φ log q(z' given x'; φ)]
+
+The same divergence as in the wake phase, averaged over the data that the model believes in rather than the real ones.
+The draws are exact, so the gradient is unbiased whatever q is, and needs no importance weights.
+
+Source: Hinton, Dayan, Frey and Neal, "The wake-sleep algorithm for unsupervised neural networks", Science 268 (1995).
+"""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc.proposals.base import Proposal, fixed
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class Sleep(Proposal):
+    """Fits the recognition network to draws from the generative network.
+
+    Args:
+      optimizer: Keras optimizer of φ, or its name.
+
+    Raises:
+      ValueError: if `optimizer` is no Keras optimizer and not the name of one.
+
+    Example:
+
+    >>> import keras, tfdsmcmc as ds
+    >>> proposal = ds.proposals.Sleep(keras.optimizers.Adam(3e-4))
+    """
+
+    def surrogate(self, generative, recognition, x, latents, seed):
+        """mean_B log q(z' given x'; φ), a scalar to ascend; the dreams are constants, as many as rows of x.
+
+        Args:
+          generative: `GenerativeNetwork`.
+          recognition: `RecognitionNetwork`.
+          x: (B, D), of which only B is used.
+          latents: not used.
+          seed: int32 tensor of shape (2,).
+        """
+        return mean_log_prob_of_dreams(generative, recognition, x, seed)
+
+
+def mean_log_prob_of_dreams(generative, recognition, x, seed):
+    """mean_B log q(z' given x'; φ) of B dreams, (x', z') ~ p(x, z; θ) held fixed."""
+    x = tf.convert_to_tensor(x)
+    rows = tf.shape(x)[0] if x.shape[0] is None else int(x.shape[0])
+    dreamt, z = generative.sample(rows, seed)
+    return tf.reduce_mean(recognition.log_prob(fixed(z), tf.stop_gradient(dreamt)))
