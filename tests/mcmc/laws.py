@@ -7,7 +7,8 @@ gradient and of the kernel. With a constant friction ξ a step is linear in (θ,
     Euler       v' = (1 − ξ) v − kθ + ℓsε + √(2aη) ε',    θ' = θ + v'
 
 SGHMC is the case ξ = a. The covariance C of (θ, v) is carried from step to step by C ← M C Mᵀ + B Bᵀ, and the
-stationary one solves the discrete Lyapunov equation.
+stationary one solves the discrete Lyapunov equation. Where SGHMC makes up for gradient noise of variance ŝ², σ² is
+less by ¼(1 + c)²ℓ²ŝ² in the splitting and 2aη by ℓ²ŝ² in Euler.
 
 SGNHT with a heavy thermostat keeps ξ where the thermostat's mean drift vanishes: E v'² = η for Euler, and
 (E w² + E v'²)/2 = η for the splitting, whose two half steps see w and v'.
@@ -20,15 +21,15 @@ import scipy.linalg
 import scipy.optimize
 
 
-def one_step_map(integrator, rate, curvature, temperature, friction, noise=0.0, thermostat=None):
-    """(M, B): (θ', v') = M (θ, v) + B (ε, ε'). The thermostat is ξ, by default the friction a."""
+def one_step_map(integrator, rate, curvature, temperature, friction, noise=0.0, thermostat=None, removed=0.0):
+    """(M, B): (θ', v') = M (θ, v) + B (ε, ε'). The thermostat is ξ, by default the friction a; `removed` is ŝ²."""
     xi = friction if thermostat is None else thermostat
     k, eta = rate * curvature, rate * temperature
     if integrator == "euler":
-        kick, injected = rate * noise, np.sqrt(2 * friction * eta)
+        kick, injected = rate * noise, np.sqrt(2 * friction * eta - rate**2 * removed)
         return np.array([[1 - k, 1 - xi], [-k, 1 - xi]]), np.array([[kick, injected], [kick, injected]])
     c = np.exp(-xi)
-    sigma = np.sqrt(friction * eta * (1 - c**2) / xi)
+    sigma = np.sqrt(friction * eta * (1 - c**2) / xi - ((1 + c) / 2 * rate) ** 2 * removed)
     kicked = np.array([-k, 1.0])  # w without its noise
     matrix = np.array([[1, 0] + (1 + c) / 2 * kicked, c * kicked])
     return matrix, np.array([[(1 + c) / 2 * rate * noise, sigma / 2], [c * rate * noise, sigma]])
@@ -48,6 +49,26 @@ def covariance_after(steps, start, *args, **kwargs):
     for _ in range(steps):
         covariance = matrix @ covariance @ matrix.T + noise @ noise.T
     return covariance
+
+
+def estimated_noise(steps, decay, integrator, rate, curvature, temperature, friction, noise):
+    """(E ŝ², covariance of (θ, v)) after some steps of SGHMC that estimates the noise, from θ = 0, v ~ N(0, η).
+
+    The step after (θ, v) changes the gradient by s(ε₁ − ε) − λ(θ' − θ), where ε is the kick's own draw and in θ' too.
+    ŝ² is linear in the squares of these changes, and as long as no injected variance is cut off at 0 it is linear in
+    ŝ²: so the expectations of ŝ² and of the squares of the state are carried on exactly.
+    """
+    estimate, squared_change, covariance = 0.0, 0.0, np.diag([0.0, rate * temperature])
+    for step in range(steps):
+        if step:
+            estimate += max(1 - decay, 1 / step) * (0.5 * squared_change - estimate)
+        law = (integrator, rate, curvature, temperature, friction, noise)
+        matrix, columns = one_step_map(*law, removed=estimate)
+        shift = curvature * (matrix[0] - np.array([1, 0]))
+        own = np.array([noise, 0]) + curvature * columns[0]
+        squared_change = noise**2 + shift @ covariance @ shift + own @ own
+        covariance = matrix @ covariance @ matrix.T + columns @ columns.T
+    return estimate, covariance
 
 
 def balanced_thermostat(integrator, rate, curvature, temperature, friction, noise=0.0):

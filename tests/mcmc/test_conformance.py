@@ -2,6 +2,7 @@
 
 import math
 
+import keras
 import pytest
 
 from tests.conformance.kernels import run_kernel_test
@@ -30,6 +31,27 @@ def test_sgld():
 @pytest.mark.parametrize("integrator", ["splitting", "euler"])
 def test_sghmc(integrator):
     run_kernel_test(mcmc.SGHMC, {"friction": FRICTION, "integrator": integrator}, HEAVY_BALL[integrator])
+
+
+def test_sghmc_that_estimates_its_gradient_noise():
+    run_kernel_test(mcmc.SGHMC, {"friction": FRICTION, "gradient_noise": "estimate"}, HEAVY_BALL["splitting"])
+
+
+def test_preconditioned_sgld():
+    run_kernel_test(mcmc.PreconditionedSGLD)
+
+
+@pytest.mark.parametrize(
+    "optimizer, heavy_ball",
+    [
+        (keras.optimizers.Adam, None),
+        (keras.optimizers.RMSprop, None),
+        (lambda rate: keras.optimizers.SGD(rate, momentum=0.8), lambda rate: (rate, 0.8)),
+    ],
+    ids=["adam", "rmsprop", "sgd"],
+)
+def test_map(optimizer, heavy_ball):
+    run_kernel_test(mcmc.MAP, None, heavy_ball, lambda rate: {"optimizer": optimizer(rate)}, draws=False)
 
 
 @pytest.mark.parametrize(

@@ -17,34 +17,28 @@ from tfdsmcmc.checks import nonnegative_number, positive_number
 
 
 class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
-    """Base class of the kernels: the step count, the learning rate, the skipping of bad gradients.
+    """Base class of the kernels: the step count, the step size, the skipping of bad gradients.
 
-    A subclass defines `_bootstrap` and `_update`, both on flat lists of tensors.
+    A subclass defines `_bootstrap` and `_update`, both on flat lists of tensors. One without the parameter
+    learning_rate also defines `_step_size`, what those two are to know of the length of a step.
 
     Args:
       gradient_fn: called as `gradient_fn(*state_parts, seed=seed)`, returns the gradient of the log target, of the
         structure of the state; a state that is no list or tuple reaches it as one argument. May be None where only
         `integrate` is used.
-      learning_rate: ℓ, a positive number or a `keras.optimizers.schedules.LearningRateSchedule` of the step.
       temperature: T, at least 0; at 0 the kernel is deterministic.
       name: name of the kernel.
+      **parameters: the subclass's own, under the names that its constructor gives them. learning_rate, where it is
+        among them, is ℓ: a positive number or a `keras.optimizers.schedules.LearningRateSchedule` of the step.
     """
 
-    def __init__(self, gradient_fn, learning_rate, temperature, name, **parameters):
+    def __init__(self, gradient_fn, temperature, name, **parameters):
         if gradient_fn is not None and not callable(gradient_fn):
             raise ValueError(f"gradient_fn must be callable. Received: gradient_fn={gradient_fn!r}")
-        if isinstance(learning_rate, dict):
-            learning_rate = keras.saving.deserialize_keras_object(learning_rate)
-        if not isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
-            positive_number("learning_rate", learning_rate)
+        if "learning_rate" in parameters:
+            parameters["learning_rate"] = _number_or_schedule(parameters["learning_rate"])
         nonnegative_number("temperature", temperature)
-        self._parameters = {
-            "gradient_fn": gradient_fn,
-            "learning_rate": learning_rate,
-            "temperature": temperature,
-            **parameters,
-            "name": name,
-        }
+        self._parameters = {"gradient_fn": gradient_fn, "temperature": temperature, **parameters, "name": name}
 
     @property
     def parameters(self):
@@ -73,8 +67,9 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
 
     def get_config(self):
         config = {key: value for key, value in self._parameters.items() if key != "gradient_fn"}
-        if isinstance(self.learning_rate, keras.optimizers.schedules.LearningRateSchedule):
-            config["learning_rate"] = keras.saving.serialize_keras_object(self.learning_rate)
+        rate = config.get("learning_rate")
+        if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
+            config["learning_rate"] = keras.saving.serialize_keras_object(rate)
         return config
 
     @classmethod
@@ -205,6 +200,15 @@ def check_integrator(integrator, allowed=("splitting", "euler")):
     if integrator not in allowed:
         raise ValueError(f"integrator must be one of {list(allowed)}. Received: integrator={integrator!r}")
     return integrator
+
+
+def _number_or_schedule(learning_rate):
+    """The learning rate that a user or a configuration gives, or a ValueError."""
+    if isinstance(learning_rate, dict):
+        learning_rate = keras.saving.deserialize_keras_object(learning_rate)
+    if not isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
+        positive_number("learning_rate", learning_rate)
+    return learning_rate
 
 
 def _like(gradients, parts):

@@ -50,7 +50,7 @@ class SGLD(StochasticGradientKernel):
 
     def __init__(self, gradient_fn=None, learning_rate=0.01, temperature=1.0, integrator="euler", name="sgld"):
         integrator = check_integrator(integrator, ("euler",))
-        super().__init__(gradient_fn, learning_rate, temperature, name, integrator=integrator)
+        super().__init__(gradient_fn, temperature, name, learning_rate=learning_rate, integrator=integrator)
 
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):
         return SGLDResults(**counts)

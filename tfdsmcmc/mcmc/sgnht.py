@@ -108,9 +108,9 @@ class SGNHT(StochasticGradientKernel):
         check_friction(friction, integrator)
         super().__init__(
             gradient_fn,
-            learning_rate,
             temperature,
             name,
+            learning_rate=learning_rate,
             friction=friction,
             thermostat=thermostat,
             thermostat_mass=thermostat_mass,
