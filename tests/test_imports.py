@@ -17,7 +17,7 @@ LEVELS = [
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
     {"model", "methods", "posterior", "boltzmann", "augmentation"},
-    {"serving", "diagnostics", "plots"},
+    {"serving", "diagnostics", "models", "plots"},
     {"__init__"},  # the public names of the package
     {"cli"},
     {"__main__"},

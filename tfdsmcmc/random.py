@@ -9,9 +9,11 @@ bits are the same jitted, unjitted, exported and on every device.
     uniform   u = k / 2²³,  k = the top 23 bits                          (float64: 52 bits of both words)
     normal    x = √2 erf⁻¹(2u' − 1),  u' = (k + ½) / 2²³                  (so |x| < 5.3: float32 has no more)
     Bernoulli 1[(k + ½) / 2²³ < σ(logit)]                                (so a logit of −50 never gives a 1)
+    gamma     d(1 + cx)³ where log u' < x²/2 + d − d(1 + cx)³ + 3d log(1 + cx), else again;  d = a − ⅓, c = 1/√(9d)
 
-Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011
-(Threefry) and its published known-answer vectors.
+Sources: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Threefry) and its
+published known-answer vectors; Marsaglia and Tsang, "A simple method for generating gamma variables", ACM Transactions
+on Mathematical Software 26 (2000).
 """
 
 from __future__ import annotations
@@ -108,6 +110,14 @@ def uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
     return tf.cast(tf.bitcast(mantissa, tf.float32) - 1.0, dtype)
 
 
+def open_uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
+    """Uniform draws from (0, 1), each from the middle of a cell of width 2⁻²³ (float64: 2⁻⁵²).
+
+    For comparison with a probability: u = 0 would give a 1 at any logit, with a weight p/q that no estimator survives.
+    """
+    return uniform(shape, seed, dtype) + (2.0**-53 if tf.as_dtype(dtype) == tf.float64 else 2.0**-24)
+
+
 def normal(shape, seed, dtype=tf.float32) -> tf.Tensor:
     """Standard normal draws of shape `shape`."""
     dtype = tf.as_dtype(dtype)
@@ -125,9 +135,36 @@ def bernoulli(logits, seed, sample_shape=()) -> tf.Tensor:
     """Draws from Bernoulli(σ(logits)): 0 or 1 in the type of `logits`, shape sample_shape + logits.shape."""
     logits = tf.convert_to_tensor(logits)
     shape = tf.concat([tf.cast(sample_shape, tf.int32), tf.shape(logits)], 0)
-    # from the middle of the cell: u = 0 would give a 1 at any logit, with a weight p/q that no estimator survives
-    centred = uniform(shape, seed) + 2.0**-24
-    return tf.cast(centred < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
+    return tf.cast(open_uniform(shape, seed) < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
+
+
+def gamma(shape, concentration, seed, dtype=tf.float32) -> tf.Tensor:
+    """Draws from the gamma law of rate 1; no gradient passes through them.
+
+    Args:
+      shape: of the draws.
+      concentration: a, above 0; a number, or a tensor that broadcasts to `shape`. An entry that is not above 0 gives
+        NaN. Below about 0.2 the law reaches under the least float32, and draws of 0 occur.
+      seed: an integer, or an int32 tensor of shape (2,).
+      dtype: float32 or float64.
+
+    Raises:
+      ValueError: if `concentration` is a number and not above 0.
+    """
+    dtype = tf.as_dtype(dtype)
+    known = float(concentration) if isinstance(concentration, (int, float, np.number)) else None
+    if known is not None and not 0 < known < math.inf:
+        raise ValueError(f"concentration must be finite and above 0. Received: concentration={concentration!r}")
+    if known == 1.0:
+        return -tf.math.log(open_uniform(shape, seed, dtype))
+    a = tf.stop_gradient(tf.broadcast_to(tf.cast(concentration, dtype), shape))
+    a = tf.where(a > 0, a, math.nan)
+    rejection_seed, boost_seed = tf.unstack(split(seed))
+    if known is not None and known > 1:
+        return _gamma_by_rejection(a, rejection_seed)
+    # g(a) = g(a + 1) u^(1/a)
+    power = tf.math.log(open_uniform(shape, boost_seed, dtype)) / a
+    return tf.where(a < 1, tf.exp(power), 1.0) * _gamma_by_rejection(tf.where(a < 1, a + 1, a), rejection_seed)
 
 
 def integers(shape, maxval, seed) -> tf.Tensor:
@@ -139,6 +176,28 @@ def integers(shape, maxval, seed) -> tf.Tensor:
 def permutation(n: int, seed) -> tf.Tensor:
     """A uniformly random order of 0, …, n − 1, int32 of shape (n,)."""
     return tf.argsort(_bits52([n], seed), stable=True)
+
+
+def _gamma_by_rejection(a, seed):
+    """Draws for a ≥ 1, of which each round accepts 95 in a hundred or more; NaN where a is NaN."""
+    d = a - 1 / 3
+    c = tf.math.rsqrt(9 * d)
+
+    def one_round(number, open_, draws):
+        normal_seed, uniform_seed = tf.unstack(split(fold(seed, number)))
+        x = normal(tf.shape(a), normal_seed, a.dtype)
+        inside = c * x > -1
+        t = tf.where(inside, c * x, 0.0)
+        # 1 − (1 + t)³ + 3 log(1 + t), without the loss of digits that a large d would multiply
+        bound = tf.square(x) / 2 + d * (3 * (tf.math.log1p(t) - t) - tf.square(t) * (3 + t))
+        accepted = inside & (tf.math.log(open_uniform(tf.shape(a), uniform_seed, a.dtype)) < bound)
+        draws = tf.where(open_ & accepted, d * (1 + t) ** 3, draws)
+        return number + 1, open_ & ~accepted, draws
+
+    # the bound on the rounds is for NaN alone: a number stays open with probability 0.05¹⁰⁰
+    start = (tf.constant(0), tf.fill(tf.shape(a), True), tf.fill(tf.shape(a), tf.constant(math.nan, a.dtype)))
+    shapes = (tf.TensorShape([]), a.shape, a.shape)
+    return tf.while_loop(lambda i, open_, _: tf.reduce_any(open_) & (i < 100), one_round, start, shapes)[-1]
 
 
 def _words(pairs, seed):

@@ -10,16 +10,25 @@ from typing import Any, NamedTuple, Protocol
 import tensorflow as tf
 
 
-class WeightedLatents(NamedTuple):
-    """Draws of the latent variables given the data, with their importance weights.
+class _Weighted(NamedTuple):
+    z: list[tf.Tensor]
+    log_weights: tf.Tensor
+
+
+class WeightedLatents(_Weighted):
+    """Draws of the latent variables given the data, with their weights: a pair (z, log_weights).
 
     Attributes:
       z: list of tensors (K, B, H_l), nearest to the data first.
-      log_weights: (K, B), log p(x, z) − log q(z given x) for importance samples; zeros for exact draws.
+      log_weights: (K, B), up to a constant for each row the logarithms of the weights that gradients give the draws:
+        log p(x, z) − log q(z given x) for importance samples; zeros where all draws weigh alike.
+      log_likelihood: (B,), an estimate of log p(x) to show beside the learning, or None: then log (1/K) Σ_k w_k is.
     """
 
-    z: list[tf.Tensor]
-    log_weights: tf.Tensor
+    def __new__(cls, z, log_weights, log_likelihood=None):
+        self = super().__new__(cls, z, log_weights)
+        self.log_likelihood = log_likelihood
+        return self
 
 
 class Latents(Protocol):
@@ -32,10 +41,12 @@ class Latents(Protocol):
 
 
 class Proposal(Protocol):
-    """How the recognition network learns."""
+    """How the recognition network learns; `proposals.Proposal` has defaults for all but `surrogate`."""
 
     optimizer: Any
     redraw: bool
+    trainable_variables: list
+    variables: list
 
     def surrogate(self, generative, recognition, x, latents: WeightedLatents, seed) -> tf.Tensor:
         """Returns a scalar whose gradient in φ, with draws and weights held fixed, is the ascent direction."""

@@ -80,17 +80,14 @@ class _Weights:
     def __init__(self, log_weight):
         self.log_weight, self.drawn = log_weight, []
 
-    def sample(self, x, num_samples, seed):
+    def sample_and_log_prob(self, x, num_samples, seed):
         z = ds.random.normal([num_samples, tf.shape(x)[0], 1], seed)
         if tf.executing_eagerly():
             self.drawn.append(z[..., 0].numpy())
-        return [z]
+        return [z], tf.zeros(tf.shape(z)[:-1])
 
     def log_joint(self, x, z):
         return self.log_weight(z[0][..., 0])
-
-    def log_prob(self, z, x):
-        return tf.zeros(tf.shape(z[0])[:-1])
 
 
 def streamed(log_weight, num_samples, chunk, rows=4):

@@ -11,7 +11,7 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import Oracle, flat, self_normalized, self_normalized_limit, tiny_model
-from tfdsmcmc.training.step import Method, doubly_stochastic_step, theta_gradient
+from tfdsmcmc.training.step import Method, StepState, doubly_stochastic_step, theta_gradient
 
 tfd = tfp.distributions
 
@@ -99,10 +99,10 @@ def test_the_prior_is_divided_by_the_number_of_rows():
 
 def test_it_is_taken_at_the_given_weights_and_hands_on_its_draws():
     model, other = tiny_model((2,), seed=4), tiny_model((2,), seed=5)
-    gradients, latents = theta_gradient(method_of(model), X, 10.0)(*theta_of(other), seed=SEED)
+    gradients, (latents, _) = theta_gradient(method_of(model), X, 10.0)(*theta_of(other), seed=SEED)
     for variable, value in zip(other.recognition.trainable_variables, model.recognition.trainable_variables):
         variable.assign(value)
-    wanted, same = theta_gradient(method_of(other), X, 10.0)(*theta_of(other), seed=SEED)
+    wanted, (same, _) = theta_gradient(method_of(other), X, 10.0)(*theta_of(other), seed=SEED)
     np.testing.assert_allclose(flat(gradients), flat(wanted), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(latents.log_weights, same.log_weights, rtol=1e-5)
     oracle = Oracle(other)
@@ -150,8 +150,8 @@ def spied_step(model, kernel_steps=1, proposal_steps=1, redraw=False, num_rows=5
     kernel, proposal = SpyKernel(), SpyProposal(redraw)
     method = method_of(model, kernel, 5, proposal, kernel_steps, proposal_steps)
     results = Results(tf.constant(1.25))
-    theta, results, metrics = doubly_stochastic_step(method, theta_of(model), results, X, num_rows, SEED)
-    return kernel, proposal, theta, metrics
+    state, metrics = doubly_stochastic_step(method, StepState(theta_of(model), results), X, num_rows, SEED)
+    return kernel, proposal, state.theta, metrics
 
 
 def test_kernel_steps_follow_each_other_at_temperature_over_n():
@@ -189,7 +189,7 @@ def test_proposal_steps_climb_the_surrogate():
     model = tiny_model((2,), seed=7)
     oracle, phi = Oracle(model), flat(phi_of(model))
     kernel, proposal, _, _ = spied_step(model)
-    z, log_weights = kernel.calls[0]["aux"]
+    z, log_weights = kernel.calls[0]["aux"][0]
     weights = np.exp(log_weights) / np.exp(log_weights).sum(0)
     gradients = flat(oracle.q_gradient(X), 2)[oracle.state(z), [0, 1]]
     want = np.einsum("kn,knm->nm", weights, gradients).mean(0)
@@ -201,7 +201,7 @@ def test_without_redraw_the_draws_of_the_last_kernel_step_are_used():
     kernel, proposal, theta, _ = spied_step(tiny_model((2,), seed=8), kernel_steps=2, proposal_steps=3)
     assert len(proposal.calls) == 3 and int(proposal.optimizer.iterations) == 3
     for call in proposal.calls:
-        assert call["latents"] is kernel.calls[-1]["aux"]
+        assert call["latents"] is kernel.calls[-1]["aux"][0]
         np.testing.assert_array_equal(flat(call["theta"]), flat(theta))
     assert len({call["seed"] for call in proposal.calls}) == 3
 
@@ -216,7 +216,7 @@ def test_redraw_draws_anew_at_the_moved_theta_and_the_present_phi():
     oracle = Oracle(moved)
     exact = oracle.log_weights(X)[oracle.state(first.z), [0, 1]]
     np.testing.assert_allclose(first.log_weights, exact, rtol=1e-4, atol=1e-5)
-    old = kernel.calls[-1]["aux"]
+    old = kernel.calls[-1]["aux"][0]
     assert np.any(first.z[0] != old.z[0]) and np.any(first.z[0] != second.z[0])
 
 
@@ -225,7 +225,7 @@ def test_metrics(kernel_steps):
     """log (1/K) Σ w and (Σ w)²/Σ w², averaged over the rows, from the draws that were last made for θ."""
     model = tiny_model((2,), seed=10)
     kernel, proposal, _, metrics = spied_step(model, kernel_steps=kernel_steps)
-    latents = kernel.calls[-1]["aux"] if kernel_steps else proposal.calls[0]["latents"]
+    latents = kernel.calls[-1]["aux"][0] if kernel_steps else proposal.calls[0]["latents"]
     w = np.exp(np.asarray(latents.log_weights, np.float64))
     np.testing.assert_allclose(metrics.log_likelihood, np.log(w.mean(0)).mean(), rtol=1e-5)
     np.testing.assert_allclose(metrics.effective_sample_size, (w.sum(0) ** 2 / (w**2).sum(0)).mean(), rtol=1e-5)
@@ -236,7 +236,8 @@ def test_a_kernel_without_momentum_has_kinetic_temperature_one():
     model = tiny_model((2,))
     kernel = ds.mcmc.SGLD(learning_rate=0.01)
     results = kernel.bootstrap_results(theta_of(model))
-    _, _, metrics = doubly_stochastic_step(method_of(model, kernel), theta_of(model), results, X, 10.0, SEED)
+    state = StepState(theta_of(model), results)
+    _, metrics = doubly_stochastic_step(method_of(model, kernel), state, X, 10.0, SEED)
     assert float(metrics.kinetic_temperature) == 1.0
 
 
@@ -249,11 +250,11 @@ def test_jitted_and_eager_steps_agree():
         method = method_of(model, kernel, proposal=ds.proposals.Wake(keras.optimizers.Adam(0.1), redraw=True))
 
         def step(theta, results, method=method):
-            return doubly_stochastic_step(method, theta, results, X, 10.0, SEED)
+            return doubly_stochastic_step(method, StepState(theta, results), X, 10.0, SEED)
 
         if jit_compile:
             step = tf.function(step, jit_compile=True, autograph=False)
-        moved, _, _ = step(theta_of(model), kernel.bootstrap_results(theta_of(model), seed=1))
+        (moved, *_), _ = step(theta_of(model), kernel.bootstrap_results(theta_of(model), seed=1))
         theta.append(flat(moved))
         phi.append(flat(phi_of(model)))
     np.testing.assert_allclose(theta[0], theta[1], rtol=1e-4, atol=1e-5)
@@ -267,7 +268,7 @@ def test_different_seeds_move_differently():
     method = method_of(model, kernel, proposal_steps=0)
     results = kernel.bootstrap_results(theta_of(model))
     moves = [
-        flat(doubly_stochastic_step(method, theta_of(model), results, X, 10.0, tf.constant(seed))[0])
+        flat(doubly_stochastic_step(method, StepState(theta_of(model), results), X, 10.0, tf.constant(seed))[0].theta)
         for seed in ([0, 1], [0, 1], [0, 2])
     ]
     np.testing.assert_array_equal(moves[0], moves[1])

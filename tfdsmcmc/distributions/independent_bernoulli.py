@@ -13,10 +13,9 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
 tfd = tfp.distributions
-
-_LARGEST_PRODUCT = 16
 
 
 class IndependentBernoulli(tfd.Distribution):
@@ -105,7 +104,7 @@ def bernoulli_log_prob(x, logits):
 @tf.custom_gradient
 def _log_prob(x, logits):
     e = tf.exp(-tf.abs(logits))
-    value = tf.reduce_sum(x * logits - tf.nn.relu(logits), -1) - _sum_log(1.0 + e)
+    value = tf.reduce_sum(x * logits - tf.nn.relu(logits), -1) - sum_log_of_mantissas(1.0 + e)
 
     def gradient(upstream):
         sigmoid = tf.where(logits >= 0, tf.ones_like(e), e) / (1.0 + e)
@@ -113,17 +112,6 @@ def _log_prob(x, logits):
         return sum_like(upstream * logits, x), sum_like(upstream * (x - sigmoid), logits)
 
     return value, gradient
-
-
-def _sum_log(factors):
-    """Σ log over the last axis of factors in [1, 2]."""
-    units = factors.shape[-1]
-    if units is None or units == 0:
-        return tf.reduce_sum(tf.math.log(factors), -1)
-    group = max(size for size in range(1, _LARGEST_PRODUCT + 1) if units % size == 0)
-    grouped = tf.reshape(factors, tf.concat([tf.shape(factors)[:-1], [group, units // group]], 0))
-    products = tf.reduce_prod(grouped, -2)
-    return tf.reduce_sum(tf.math.log(products), -1)
 
 
 def sum_like(gradient, operand):

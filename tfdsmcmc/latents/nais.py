@@ -6,6 +6,10 @@ The self-normalised weights w̃ = softmax(log w) turn the draws into posterior e
 
     ∇ log p(x; θ) = E[∇ log p(x, z; θ) given x] ≈ Σ_k w̃_k ∇ log p(x, z_k; θ)
 
+Methods that raise the evidence lower bound (NVIL, the variational autoencoder) give all draws the weight 1/K instead:
+
+    ∇_θ E_q[log p(x, z; θ) − log q(z given x)] = E_q[∇_θ log p(x, z; θ)] ≈ (1/K) Σ_k ∇ log p(x, z_k; θ)
+
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018).
 """
@@ -13,9 +17,12 @@ on Neural Networks and Learning Systems 29 (2018).
 from __future__ import annotations
 
 import keras
+import tensorflow as tf
 
 from tfdsmcmc.checks import positive_integer
 from tfdsmcmc.types import WeightedLatents
+
+_WEIGHTS = ("importance", "uniform")
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -24,13 +31,17 @@ class NAIS:
 
     Args:
       num_samples: K, the draws for each row.
+      weights: "importance" for the gradient of log p(x), "uniform" for that of the evidence lower bound.
 
     Raises:
-      ValueError: if `num_samples` is no positive integer.
+      ValueError: if `num_samples` is no positive integer, or `weights` neither.
     """
 
-    def __init__(self, num_samples=5):
+    def __init__(self, num_samples=5, weights="importance"):
         self.num_samples = positive_integer("num_samples", num_samples)
+        if weights not in _WEIGHTS:
+            raise ValueError(f"weights is one of {list(_WEIGHTS)}. Received: weights={weights!r}")
+        self.weights = weights
 
     def draw(self, generative, recognition, x, seed, carry=None):
         """Draws z and its log-weights.
@@ -43,14 +54,24 @@ class NAIS:
           carry: not used; importance samples are independent.
 
         Returns:
-          (`WeightedLatents`, None): z a list of (K, B, H_l), log_weights (K, B).
+          (`WeightedLatents`, None): z a list of (K, B, H_l), log_weights (K, B), which are zeros for uniform weights;
+          its estimate of log p(x) is log (1/K) Σ_k w_k, or for uniform weights the evidence lower bound
+          (1/K) Σ_k log w_k.
         """
-        z = recognition.sample(x, self.num_samples, seed)
-        return WeightedLatents(z, generative.log_joint(x, z) - recognition.log_prob(z, x)), None
+        z, log_q = recognition.sample_and_log_prob(x, self.num_samples, seed)
+        log_weights = generative.log_joint(x, z) - log_q
+        if self.weights == "uniform":
+            return WeightedLatents(z, tf.zeros_like(log_weights), tf.reduce_mean(log_weights, 0)), None
+        return WeightedLatents(z, log_weights, log_mean_exp(log_weights)), None
 
     def get_config(self):
-        return {"num_samples": self.num_samples}
+        return {"num_samples": self.num_samples, "weights": self.weights}
 
     @classmethod
     def from_config(cls, config):
         return cls(**config)
+
+
+def log_mean_exp(log_weights):
+    """log (1/K) Σ_k w_k over the leading axis."""
+    return tf.reduce_logsumexp(log_weights, 0) - tf.math.log(tf.cast(tf.shape(log_weights)[0], log_weights.dtype))

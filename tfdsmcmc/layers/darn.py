@@ -28,7 +28,8 @@ class DARN(SBN):
       units: number of units.
       kernel_initializer: of W, (parent width, units).
       bias_initializer: of b, (units,).
-      lateral_initializer: of U, (units, units). Entries that do not lead from an earlier to a later unit have no effect.
+      lateral_initializer: of U, (units, units). Entries that do not lead from an earlier to a later unit have no
+      effect.
       ordering: permutation of the units, the one drawn first first; None for 0, 1, ….
       seed: integer seed of the initial weights and of calls without an explicit seed.
       **kwargs: of `keras.layers.Layer`.

@@ -6,12 +6,16 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.latents import NAIS
-from tfdsmcmc.mcmc import SGNHT
-from tfdsmcmc.proposals import Wake
+from tfdsmcmc.latents import NAIS, Gibbs
+from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT
+from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
 from tfdsmcmc.training.chain import Chain, EpochCounter
 from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
 from tfdsmcmc.training.step import Method
+
+_KERNELS = {"map": MAP, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
+_LATENTS = {"gibbs": Gibbs, "nais": NAIS}
+_PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
 
 class Learning(keras.Model):
@@ -26,9 +30,9 @@ class Learning(keras.Model):
 
     def compile(
         self,
-        kernel=None,
-        latents=None,
-        proposal=None,
+        kernel="sgnht",
+        latents="nais",
+        proposal="wake",
         kernel_steps=1,
         proposal_steps=1,
         steps_per_execution=1,
@@ -40,10 +44,10 @@ class Learning(keras.Model):
         The counts of steps and epochs go on from those of an earlier chain.
 
         Args:
-          kernel: transition kernel of θ; its temperature is that of the posterior, 1 unless it is to be tempered.
-            By default `mcmc.SGNHT()`.
-          latents: how z is drawn; by default `latents.NAIS()`.
-          proposal: how φ learns; by default `proposals.Wake()`.
+          kernel: transition kernel of θ, or "sgld", "sghmc", "sgnht", "map" for one with its defaults; its temperature
+            is that of the posterior, 1 unless it is to be tempered.
+          latents: how z is drawn, or "nais", "gibbs".
+          proposal: how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not learn.
           kernel_steps: θ-updates a minibatch; with 0 only φ learns.
           proposal_steps: φ-updates a minibatch; with 0 only θ learns.
           steps_per_execution: minibatches in one compiled call.
@@ -55,12 +59,9 @@ class Learning(keras.Model):
         """
         if not self.generative.trainable_variables:
             raise ValueError("At least one generative layer must be trainable. Received: no trainable weights")
-        kernel = SGNHT() if kernel is None else kernel
-        latents = NAIS() if latents is None else latents
-        proposal = Wake() if proposal is None else proposal
-        _check_has("kernel", kernel, "integrate")
-        _check_has("latents", latents, "draw")
-        _check_has("proposal", proposal, "surrogate")
+        kernel = _choice("kernel", kernel, _KERNELS, "integrate")
+        latents = _choice("latents", latents, _LATENTS, "draw")
+        proposal = None if proposal is None else _choice("proposal", proposal, _PROPOSALS, "surrogate")
         kernel_steps = checks.nonnegative_integer("kernel_steps", kernel_steps)
         proposal_steps = checks.nonnegative_integer("proposal_steps", proposal_steps)
         steps_per_execution = checks.positive_integer("steps_per_execution", steps_per_execution)
@@ -69,7 +70,10 @@ class Learning(keras.Model):
         method = Method(
             self.generative, self.recognition, self.prior, kernel, latents, proposal, kernel_steps, proposal_steps
         )
-        super().compile(optimizer=proposal.optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
+        _suits(latents, self.generative)
+        _suits(proposal, self.generative, self.recognition)
+        optimizer = getattr(proposal, "optimizer", None)
+        super().compile(optimizer=optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
         self.chain = Chain(method, self._seed_of("chain"), bool(jit_compile), follows=self.chain)
         self._settings = {
             "kernel": kernel,
@@ -152,6 +156,8 @@ class Learning(keras.Model):
         if validation_data is not None:
             validation_data = self._rows("validation_data", in_memory(validation_data))
         if is_dataset(x):
+            if self.chain.carried.kept:
+                raise ValueError("Persistent chains over z need the data as an array. Received: x, a dataset")
             if validation_split:
                 raise ValueError(f"validation_split is for arrays. Received: validation_split={validation_split}")
             if steps_per_epoch is None and int(x.cardinality()) == tf.data.INFINITE_CARDINALITY:
@@ -165,7 +171,7 @@ class Learning(keras.Model):
         self._feed = feed
         self.train_function = None
         self.validates = validation_data is not None
-        self.chain.begin(num_rows or feed.num_rows)
+        self.chain.begin(num_rows or feed.num_rows, None if is_dataset(x) else x)
         if isinstance(callbacks, keras.callbacks.CallbackList):
             callbacks.callbacks.insert(0, EpochCounter(self.chain))
         else:
@@ -187,22 +193,30 @@ class Learning(keras.Model):
         finally:
             self._feed = None
 
-    def refit_recognition(self, x, epochs, batch_size=100, verbose=0):
-        """Fits φ at fixed θ with a fresh optimizer of the compiled kind; the chain does not move.
+    def refit_recognition(self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None):
+        """Fits φ at fixed θ with a fresh optimizer; the chain does not move.
 
         Args:
           x: array (n, D).
           epochs: passes over it.
           batch_size: B.
           verbose: as in Keras.
+          latents: how z is drawn meanwhile; by default as compiled.
+          proposal: how φ learns meanwhile; by default as compiled, or `proposals.Wake()` where it did not learn.
+
+        Returns:
+          `keras.callbacks.History`, as of `fit`.
         """
         self._assert_compiled("refit_recognition")
-        proposal = self._settings["proposal"]
-        fresh = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
+        settings = {**self._settings, "kernel_steps": 0}
+        settings["proposal_steps"] = max(1, settings["proposal_steps"])
+        settings["latents"] = settings["latents"] if latents is None else latents
+        proposal = proposal or settings["proposal"] or "wake"
+        if not isinstance(proposal, str):  # its optimizer belongs to the run: take a fresh one of the kind
+            proposal = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
         twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
         twin._stream = "refit"
-        steps = max(1, self._settings["proposal_steps"])
-        twin.compile(**{**self._settings, "proposal": fresh, "kernel_steps": 0, "proposal_steps": steps})
+        twin.compile(**{**settings, "proposal": proposal})
         return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
 
     def make_train_function(self, force=False):
@@ -233,6 +247,17 @@ class Learning(keras.Model):
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
 
 
-def _check_has(name, value, method):
+def _choice(name, value, named, method):
+    """The object itself, or that of a name, with its defaults."""
+    if isinstance(value, str) and value in named:
+        return named[value]()
     if isinstance(value, type) or not callable(getattr(value, method, None)):
-        raise ValueError(f"{name} must be an object with a method {method}. Received: {name}={value!r}")
+        raise ValueError(
+            f"{name} must be an object with a method {method}, or one of {sorted(named)}. Received: {name}={value!r}"
+        )
+    return value
+
+
+def _suits(part, *networks):
+    """Raises a ValueError if latents or a proposal are not made for the networks."""
+    getattr(part, "check", lambda *_: None)(*networks)

@@ -65,6 +65,11 @@ class Saving(keras.Model):
         state = self.chain.state if self.chain else {}
         if not set(state) & set(store.keys()):  # weights alone, or no chain to restore
             return
+        if self.chain.carried.kept:  # a chain over z for each row: how many there are is known from the file alone
+            names = [f"carried_{i}" for i in range(len(self.generative.latent_units))]
+            if all(name in store.keys() for name in names):
+                self.chain.carried.restore([np.asarray(store[name]) for name in names])
+            state = self.chain.state
         found = {name: np.asarray(store[name]) for name in state if name in store.keys()}
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         if shapes != {name: tuple(variable.shape) for name, variable in state.items()}:

@@ -9,7 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.training.step import Method, StepMetrics, doubly_stochastic_step
+from tfdsmcmc.training.carried import CarriedLatents
+from tfdsmcmc.training.step import Method, StepMetrics, StepState, doubly_stochastic_step
 
 
 class Chain(tf.Module):
@@ -29,6 +30,7 @@ class Chain(tf.Module):
       epochs: int64 variable, the epochs completed.
       identity: int64 variable, a number that tells this chain, saved and resumed as it may be, from any other.
       num_rows: float variable, N; 0 before the first run.
+      carried: `CarriedLatents`, the Markov chains over z of all rows, where the latents keep them.
       means: Keras metrics, the means of `StepMetrics` over the steps since they were reset.
     """
 
@@ -40,10 +42,17 @@ class Chain(tf.Module):
         self.steps, self.epochs = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
-        method.proposal.optimizer.build(method.recognition.trainable_variables)
+        if method.proposal is not None:
+            getattr(method.proposal, "build", lambda units: None)(method.generative.units)
+            method.proposal.optimizer.build(method.recognition_variables)
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
         self._structure = self._bootstrap(1.0)
         self._results = [tf.Variable(part, trainable=False) for part in tf.nest.flatten(self._structure)]
+        self._auxiliary = [
+            tf.Variable(part, trainable=False)
+            for part in method.prior.initial_auxiliary(self._names, self._theta(), random.stream(seed, "auxiliary"))
+        ]
+        self.carried = CarriedLatents(method)
         self._advance = tf.function(self._run, jit_compile=jit_compile, autograph=False)
 
     @property
@@ -55,12 +64,20 @@ class Chain(tf.Module):
     def state(self):
         """Named variables that a saved run needs besides the networks' weights and the optimizer."""
         results = {f"kernel_results_{i}": variable for i, variable in enumerate(self._results)}
+        auxiliary = {f"auxiliary_{i}": variable for i, variable in enumerate(self._auxiliary)}
+        proposal = {f"proposal_{i}": v for i, v in enumerate(getattr(self.method.proposal, "variables", []))}
         counts = {"steps": self.steps, "epochs": self.epochs, "identity": self.identity, "num_rows": self.num_rows}
-        return {**counts, **results}
+        return {**counts, **results, **auxiliary, **proposal, **self.carried.state}
 
-    def begin(self, num_rows):
-        """Sets N; before its first step the kernel draws its momentum."""
+    def begin(self, num_rows, rows=None):
+        """Sets N; before its first step the kernel draws its momentum, and chains over z that are kept start.
+
+        Args:
+          num_rows: N.
+          rows: the data, where they are an array.
+        """
         self.num_rows.assign(float(num_rows))
+        self.carried.begin(rows, random.stream(self.seed, "carried latents"))
         if int(self.kernel_results.step) == 0:
             for variable, part in zip(self._results, tf.nest.flatten(self._bootstrap(float(num_rows)))):
                 variable.assign(part)
@@ -75,34 +92,43 @@ class Chain(tf.Module):
         """
         self._advance(data, index, tf.constant(count))
 
+    @property
+    def _names(self):
+        return [name for name, _ in self.method.generative.named_weights]
+
+    def _theta(self):
+        return [tf.convert_to_tensor(v) for v in self.method.generative.trainable_variables]
+
     def _bootstrap(self, num_rows):
         method = self.method
         kernel = method.kernel.copy(temperature=method.kernel.temperature / num_rows)
-        theta = [tf.convert_to_tensor(v) for v in method.generative.trainable_variables]
-        return kernel.bootstrap_results(theta, seed=random.fold(self.seed, self.steps))
+        return kernel.bootstrap_results(self._theta(), seed=random.fold(self.seed, self.steps))
 
     def _run(self, data, index, count):
-        variables = self.method.generative.trainable_variables
         stream = random.stream(self.seed, "step")
         first = tf.convert_to_tensor(self.steps)
         num_rows = tf.convert_to_tensor(self.num_rows)
 
-        def body(i, theta, results, totals):
+        def body(i, theta, results, auxiliary, carried, totals):
             seed = random.fold(stream, first + tf.cast(i, tf.int64))
             x = tf.gather(data, index[i])
-            theta, results, metrics = doubly_stochastic_step(self.method, theta, results, x, num_rows, seed)
-            return i + 1, theta, results, StepMetrics(*(a + b for a, b in zip(totals, metrics)))
+            state = StepState(theta, results, auxiliary, self.carried.of_rows(carried, index[i]))
+            state, metrics = doubly_stochastic_step(self.method, state, x, num_rows, seed)
+            carried = self.carried.with_rows(carried, index[i], state.carry)
+            totals = StepMetrics(*(a + b for a, b in zip(totals, metrics)))
+            return i + 1, state.theta, state.kernel_results, state.auxiliary, carried, totals
 
         start = (
             tf.constant(0),
-            [tf.convert_to_tensor(v) for v in variables],
+            self._theta(),
             self.kernel_results,
+            [tf.convert_to_tensor(v) for v in self._auxiliary],
+            self.carried.values,
             StepMetrics(*[tf.zeros([])] * len(StepMetrics._fields)),
         )
-        _, theta, results, totals = tf.while_loop(lambda i, *_: i < count, body, start)
-        for variable, value in zip(variables, theta):
-            variable.assign(value)
-        for variable, value in zip(self._results, tf.nest.flatten(results)):
+        *_, totals = end = tf.while_loop(lambda i, *_: i < count, body, start)
+        variables = [self.method.generative.trainable_variables, self._results, self._auxiliary, self.carried.variables]
+        for variable, value in zip(tf.nest.flatten(variables), tf.nest.flatten(end[1:-1]), strict=True):
             variable.assign(value)
         self.steps.assign_add(tf.cast(count, tf.int64))
         for mean, total in zip(self.means, totals):

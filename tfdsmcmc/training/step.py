@@ -1,7 +1,8 @@
 """One doubly stochastic step: a random minibatch, random latent draws, and a random move of the weights.
 
-    g = ∇ log p(θ)/N + mean_B Σ_k w̃_k ∇ log p(x, z_k; θ),     w̃ = softmax(log w),     (z, log w) = latents.draw
+    g = ∇ log p(θ given λ)/N + mean_B Σ_k w̃_k ∇ log p(x, z_k; θ),     w̃ = softmax(log w),     (z, log w) = latents.draw
     θ ← kernel step along g at temperature T/N
+    λ ← draw of the auxiliary scales of shrinkage priors given θ
     φ ← optimizer step along the gradient of the proposal's surrogate
 
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
@@ -10,11 +11,12 @@ on Neural Networks and Learning Systems 29 (2018).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.latents.nais import log_mean_exp
 from tfdsmcmc.networks import evaluated_at
 
 
@@ -27,7 +29,7 @@ class Method(NamedTuple):
       prior: `Prior` of θ.
       kernel: transition kernel of θ, its temperature that of a single row's worth of data.
       latents: how z is drawn.
-      proposal: how φ learns.
+      proposal: how φ learns, or None if it does not.
       kernel_steps: θ-updates a minibatch.
       proposal_steps: φ-updates a minibatch.
     """
@@ -41,6 +43,27 @@ class Method(NamedTuple):
     kernel_steps: int
     proposal_steps: int
 
+    @property
+    def recognition_variables(self):
+        """What the optimizer of the proposal updates: φ, and what the proposal learns for itself."""
+        return [*self.recognition.trainable_variables, *getattr(self.proposal, "trainable_variables", [])]
+
+
+class StepState(NamedTuple):
+    """What a step changes, φ and its optimizer apart.
+
+    Attributes:
+      theta: list of tensors, the weights of the generative network.
+      kernel_results: of the kernel.
+      auxiliary: list of tensors, the scales λ of shrinkage priors.
+      carry: where the Markov chains over z of this minibatch stand, as the latents have it; None for new ones.
+    """
+
+    theta: list
+    kernel_results: Any
+    auxiliary: Any = ()
+    carry: Any = None
+
 
 class StepMetrics(NamedTuple):
     """Scalars of a step: the mean over the rows of the estimated log p(x) and of the effective sample size of the
@@ -51,74 +74,90 @@ class StepMetrics(NamedTuple):
     kinetic_temperature: tf.Tensor
 
 
-def doubly_stochastic_step(method: Method, theta, kernel_results, x, num_rows, seed):
+def doubly_stochastic_step(method: Method, state: StepState, x, num_rows, seed):
     """One step on a minibatch. φ and its optimizer are updated in place.
 
     Args:
       method: `Method`.
-      theta: list of tensors, the weights of the generative network.
-      kernel_results: of the kernel.
+      state: `StepState`.
       x: (B, D).
       num_rows: N, scalar.
       seed: int32 of shape (2,).
 
     Returns:
-      (theta, kernel_results, `StepMetrics`).
+      (`StepState`, `StepMetrics`).
     """
-    gradient_fn = theta_gradient(method, x, num_rows)
+    theta, kernel_results, auxiliary, carry = state
     kernel = method.kernel.copy(temperature=method.kernel.temperature / num_rows)
-    seeds = tf.unstack(random.split(seed, method.kernel_steps + method.proposal_steps + 1))
-    latents = None
+    proposal_steps = 0 if method.proposal is None else method.proposal_steps
+    seeds = tf.unstack(random.split(seed, method.kernel_steps + proposal_steps + 1))
+    latents, next_carry = None, carry
     for kernel_seed in seeds[: method.kernel_steps]:
-        theta, kernel_results, latents = kernel.integrate(gradient_fn, theta, kernel_results, kernel_seed)
+        gradient_fn = theta_gradient(method, x, num_rows, auxiliary, next_carry)
+        theta, kernel_results, (latents, moved) = kernel.integrate(gradient_fn, theta, kernel_results, kernel_seed)
+        next_carry = None if carry is None else moved
+    if method.kernel_steps:
+        auxiliary = _update_auxiliary(method, theta, auxiliary, random.stream(seed, "auxiliary"))
 
     with evaluated_at(method.generative.trainable_variables, theta):
         if latents is None:
-            latents, _ = method.latents.draw(method.generative, method.recognition, x, seeds[-1])
-    metrics = _metrics(latents.log_weights, kernel_results)
+            latents, moved = _draw(method, x, seeds[-1], carry)
+            next_carry = None if carry is None else moved
+    metrics = _metrics(latents, kernel_results)
     for proposal_seed in seeds[method.kernel_steps : -1]:
-        _update_recognition(method, theta, x, latents, proposal_seed)
-    return theta, kernel_results, metrics
+        _update_recognition(method, theta, x, latents, next_carry, proposal_seed)
+    return StepState(theta, kernel_results, auxiliary, next_carry), metrics
 
 
-def theta_gradient(method: Method, x, num_rows):
-    """The function (*θ, seed) → (gradient of log p(θ given X)/N from a minibatch, the draws behind it)."""
+def theta_gradient(method: Method, x, num_rows, auxiliary=(), carry=None):
+    """The function (*θ, seed) → (gradient of log p(θ given X)/N from a minibatch, (the draws behind it, carry))."""
     names, variables = zip(*method.generative.named_weights)
 
     def gradient_fn(*theta, seed):
         with tf.GradientTape(watch_accessed_variables=False) as tape, evaluated_at(variables, theta):
             with tape.stop_recording():
-                latents, _ = method.latents.draw(method.generative, method.recognition, x, seed)
+                latents, next_carry = _draw(method, x, seed, carry)
                 weights = tf.nn.softmax(latents.log_weights, axis=0)
             tape.watch(theta)
             log_joint = method.generative.log_joint(x, latents.z)
             likelihood = tf.reduce_mean(tf.reduce_sum(weights * log_joint, 0))
-            objective = likelihood + method.prior.log_prob(names, theta) / num_rows
-        return tape.gradient(objective, list(theta), unconnected_gradients="zero"), latents
+            objective = likelihood + method.prior.log_prob(names, theta, auxiliary) / num_rows
+        gradients = tape.gradient(objective, list(theta), unconnected_gradients="zero")
+        return gradients, (latents, next_carry)
 
     return gradient_fn
 
 
-def _update_recognition(method, theta, x, latents, seed):
+def _draw(method, x, seed, carry):
+    return method.latents.draw(method.generative, method.recognition, x, seed, carry)
+
+
+def _update_auxiliary(method, theta, auxiliary, seed):
+    names = [name for name, _ in method.generative.named_weights]
+    return method.prior.update_auxiliary(names, theta, auxiliary, seed) if len(auxiliary) else auxiliary
+
+
+def _update_recognition(method, theta, x, latents, carry, seed):
     draw_seed, surrogate_seed = tf.unstack(random.split(seed))
-    phi = method.recognition.trainable_variables
+    phi = method.recognition_variables
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch([variable.value for variable in phi])
         with evaluated_at(method.generative.trainable_variables, theta):
             if method.proposal.redraw:
                 with tape.stop_recording():
-                    latents, _ = method.latents.draw(method.generative, method.recognition, x, draw_seed)
+                    latents, _ = _draw(method, x, draw_seed, carry)
             loss = -method.proposal.surrogate(method.generative, method.recognition, x, latents, surrogate_seed)
     gradients = tape.gradient(loss, [variable.value for variable in phi], unconnected_gradients="zero")
     method.proposal.optimizer.apply(gradients, phi)
 
 
-def _metrics(log_weights, kernel_results):
-    count = tf.cast(tf.shape(log_weights)[0], log_weights.dtype)
-    likelihood = tf.reduce_logsumexp(log_weights, 0) - tf.math.log(count)
-    weights = tf.nn.softmax(log_weights, axis=0)
+def _metrics(latents, kernel_results):
+    log_likelihood = getattr(latents, "log_likelihood", None)
+    if log_likelihood is None:
+        log_likelihood = log_mean_exp(latents.log_weights)
+    weights = tf.nn.softmax(latents.log_weights, axis=0)
     return StepMetrics(
-        log_likelihood=tf.reduce_mean(likelihood),
+        log_likelihood=tf.reduce_mean(log_likelihood),
         effective_sample_size=tf.reduce_mean(1.0 / tf.reduce_sum(tf.square(weights), 0)),
         kinetic_temperature=getattr(kernel_results, "kinetic_temperature", tf.ones([])),
     )

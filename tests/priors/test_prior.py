@@ -90,6 +90,8 @@ def test_a_weight_without_a_pattern_is_an_error():
         tfd.Normal([0.0, 1.0], 1.0),
         tfd.MultivariateNormalDiag([0.0, 1.0]),
         [tfd.Normal(0.0, 1.0)],
+        ds.priors.Horseshoe,
+        [ds.priors.Horseshoe()],
     ],
 )
 def test_other_specifications_are_refused(spec):
@@ -124,3 +126,94 @@ def test_saving_keeps_the_type_of_the_parameters():
     twin = ds.Prior.from_config(json.loads(json.dumps(prior.get_config())))
     assert twin.for_weight("w").dtype == tf.float64
     assert float(twin.for_weight("w").scale) == 1 / 3
+
+
+# ---- with shrinkage priors among them
+
+NAMES = ["top/kernel", "top/bias", "data/kernel", "data/bias"]
+VALUES = [tf.constant(W), tf.constant(B), tf.constant(W[:2], tf.float64), tf.zeros([0, 4])]
+
+
+def shrinking():
+    members = {
+        "top/k": ds.priors.Horseshoe(0.2, 0.05, learn_global_scale=True),
+        "top": tfd.Normal(0.1, 0.5),
+        "": ds.priors.ThreeParameterBetaNormal(0.7, 1.5, 0.3, 0.02),
+    }
+    return ds.Prior(members)
+
+
+def log_prob_by_hand(auxiliary):
+    normal = scipy.stats.norm
+    return (
+        normal.logpdf(W, 0, np.sqrt(auxiliary[0] + 0.05**2)).sum()
+        + normal.logpdf(B, 0.1, 0.5).sum()
+        + normal.logpdf(W[:2], 0, np.sqrt(auxiliary[2] + 0.02**2)).sum()
+    )
+
+
+def test_a_plain_prior_has_no_auxiliary_tensors():
+    prior = ds.Prior({"kernel": mixture(), "": None})
+    assert prior.initial_auxiliary(["kernel", "bias"], [W, B], 1) == []
+    assert prior.update_auxiliary(["kernel", "bias"], [W, B], [], 1) == []
+
+
+def test_auxiliary_tensors_keep_their_order_shapes_and_types():
+    prior = shrinking()
+    auxiliary = prior.initial_auxiliary(NAMES, VALUES, 1)
+    for _ in range(2):
+        assert [(part.shape, part.dtype) for part in auxiliary] == [
+            ((3, 4), tf.float32),
+            ((), tf.float32),
+            ((2, 4), tf.float64),
+            ((0, 4), tf.float32),
+        ]
+        assert all((part.numpy() > 0).all() for part in auxiliary)
+        got = prior.log_prob(NAMES, VALUES, auxiliary)
+        assert got.shape == () and got.dtype == tf.float32
+        np.testing.assert_allclose(got, log_prob_by_hand(auxiliary), rtol=1e-5)
+        before, auxiliary = auxiliary, prior.update_auxiliary(NAMES, VALUES, auxiliary, 2)
+        assert not any(np.isin(old, new).any() for old, new in zip(before, auxiliary))
+
+
+def test_weights_of_one_prior_have_draws_of_their_own():
+    prior = ds.Prior(ds.priors.Horseshoe(learn_global_scale=True))
+    for auxiliary in (
+        prior.initial_auxiliary(["a", "b"], [W, W], 1),
+        prior.update_auxiliary(["a", "b"], [W, W], [np.ones_like(W), np.float32(1.0)] * 2, 1),
+    ):
+        assert not np.isin(auxiliary[0], auxiliary[2]).any() and float(auxiliary[1]) != float(auxiliary[3])
+
+
+def test_the_gradient_given_the_auxiliary_tensors():
+    auxiliary = shrinking().initial_auxiliary(NAMES, VALUES, 3)
+    with tf.GradientTape() as tape:
+        tape.watch(VALUES)
+        log_prob = shrinking().log_prob(NAMES, VALUES, auxiliary)
+    gradients = tape.gradient(log_prob, VALUES)
+    np.testing.assert_allclose(gradients[0], -W / (auxiliary[0] + 0.05**2), rtol=1e-5)
+    np.testing.assert_allclose(gradients[1], -(B - 0.1) / 0.25, rtol=1e-5)
+    np.testing.assert_allclose(gradients[2], -W[:2] / (auxiliary[2] + 0.02**2), rtol=1e-5)
+
+
+def test_missing_auxiliary_tensors_are_an_error():
+    prior = shrinking()
+    auxiliary = prior.initial_auxiliary(NAMES, VALUES, 1)
+    with pytest.raises(ValueError, match="need 4 auxiliary tensors .* Received: 0"):
+        prior.log_prob(NAMES, VALUES)
+    with pytest.raises(ValueError, match="Received: 3"):
+        prior.log_prob(NAMES, VALUES, auxiliary[:-1])
+    with pytest.raises(ValueError, match="Received: 5"):
+        prior.update_auxiliary(NAMES, VALUES, [*auxiliary, 1.0], 1)
+
+
+def test_shrinkage_priors_in_the_config_of_a_model(tmp_path):
+    model = tiny_model(prior={"kernel": ds.priors.Horseshoe(0.3, 0.04, True), "": mixture()})
+    model.save(tmp_path / "m.keras")
+    loaded = keras.saving.load_model(tmp_path / "m.keras")
+    member = loaded.prior.for_weight("kernel")
+    assert type(member) is ds.priors.Horseshoe and loaded.prior.get_config() == model.prior.get_config()
+    names, values = zip(*model.generative.named_weights)
+    want = model.prior.initial_auxiliary(names, values, 1)
+    for a, b in zip(loaded.prior.initial_auxiliary(names, values, 1), want, strict=True):
+        np.testing.assert_array_equal(a, b)

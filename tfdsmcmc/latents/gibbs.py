@@ -1,0 +1,140 @@
+"""Gibbs sampling of the latent variables.
+
+    z_lj ~ p(z_lj given all other z, x; θ)      for each unit j of each layer l, from the data upwards
+
+The draws have the posterior p(z given x; θ) as their stationary law and weigh alike, so that
+
+    ∇ log p(x; θ) = E[∇ log p(x, z; θ) given x] ≈ (1/K) Σ_k ∇ log p(x, z_k; θ)
+
+Sources: Neal, "Connectionist learning of belief networks", Artificial Intelligence 56 (1992); Du, Zhu and Zhang,
+"Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on Neural Networks and
+Learning Systems 29 (2018); chains that go on as θ moves: Younes, "Parametric inference for imperfectly observed
+Gibbsian fields", Probability Theory and Related Fields 82 (1989).
+"""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.latents.nais import NAIS
+from tfdsmcmc.latents.sweeps import sweep_layer
+from tfdsmcmc.types import WeightedLatents
+
+_STARTS = ("recognition", "prior")
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class Gibbs:
+    """One Markov chain over z for each row, of which K successive states are kept.
+
+    Args:
+      num_samples: K, the states kept, a sweep apart.
+      burn_in: sweeps of a new chain before the first kept one.
+      initial: where a new chain starts: at a draw of the "recognition" network given x, or of the "prior" p(z; θ).
+      persistent: whether each row of the data keeps its chain from one epoch to the next; a chain that goes on has no
+        burn-in. Learning needs the data as an array then.
+
+    Raises:
+      ValueError: for an argument out of range.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> latents = ds.latents.Gibbs(num_samples=5, burn_in=10)
+    """
+
+    def __init__(self, num_samples=5, burn_in=5, initial="recognition", persistent=False):
+        self.num_samples = checks.positive_integer("num_samples", num_samples)
+        self.burn_in = checks.nonnegative_integer("burn_in", burn_in)
+        if initial not in _STARTS:
+            raise ValueError(f"initial is one of {list(_STARTS)}. Received: initial={initial!r}")
+        if not isinstance(persistent, bool):
+            raise ValueError(f"persistent must be True or False. Received: persistent={persistent!r}")
+        self.initial = initial
+        self.persistent = persistent
+
+    def check(self, generative):
+        """Raises a ValueError if a latent layer is not binary."""
+        others = [type(layer).__name__ for layer in generative.layers[:-1] if not layer.binary]
+        if others:
+            raise ValueError(f"Gibbs sampling needs binary latent layers. Received: {', '.join(others)}")
+
+    def start(self, generative, recognition, x, seed):
+        """A new chain for each row: list of tensors (B, H_l)."""
+        self.check(generative)
+        if self.initial == "recognition":
+            return [part[0] for part in recognition.sample(x, 1, seed)]
+        return generative.sample(tf.shape(x)[0], seed)[1]
+
+    def sweep(self, generative, x, z, seed):
+        """Draws each unit once given the rest.
+
+        Args:
+          generative: `GenerativeNetwork` of binary latent layers.
+          x: (…, D).
+          z: list of tensors (…, H_l), nearest to the data first; the leading axes of x broadcast to theirs.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          The new z, of the same shapes.
+        """
+        self.check(generative)
+        shapes = [tf.shape(part) for part in z]
+        static = [part.shape for part in z]
+        flat = [tf.reshape(part, [-1, part.shape[-1]]) for part in z]
+        x = tf.cast(x, flat[0].dtype)
+        x = tf.broadcast_to(x, tf.concat([shapes[0][:-1], [generative.units]], 0))
+        below, child = tf.reshape(x, [-1, generative.units]), generative.layers[-1]
+        latent_layers = generative.layers[-2::-1]
+        for i, layer_seed in enumerate(tf.unstack(random.split(seed, len(flat)))):
+            above = flat[i + 1] if i + 1 < len(flat) else tf.zeros([0])
+            flat[i] = sweep_layer(latent_layers[i], child, flat[i], above, below, layer_seed)
+            below, child = flat[i], latent_layers[i]
+        return [tf.ensure_shape(tf.reshape(part, shape), s) for part, shape, s in zip(flat, shapes, static)]
+
+    def draw(self, generative, recognition, x, seed, carry=None):
+        """Draws z by K sweeps, after the burn-in if the chain is new.
+
+        Args:
+          generative: `GenerativeNetwork` of binary latent layers.
+          recognition: `RecognitionNetwork`.
+          x: (B, D).
+          seed: integer, or int32 tensor of shape (2,).
+          carry: where the chains stand, list of (B, H_l); None for new ones.
+
+        Returns:
+          (`WeightedLatents`, next carry): z a list of (K, B, H_l), log_weights zeros (K, B); its estimate of log p(x)
+          is that of K importance samples from the recognition network.
+
+        Raises:
+          ValueError: if a latent layer is not binary.
+        """
+        start_seed, burn_seed, keep_seed, estimate_seed = tf.unstack(random.split(seed, 4))
+        if carry is None:
+            carry = self.start(generative, recognition, x, start_seed)
+            carry, _ = self._run(generative, x, carry, burn_seed, self.burn_in, keep=False)
+        carry, z = self._run(generative, x, list(carry), keep_seed, self.num_samples, keep=True)
+        log_weights = tf.zeros(tf.shape(z[0])[:2])
+        estimate = NAIS(self.num_samples).draw(generative, recognition, x, estimate_seed)[0].log_likelihood
+        return WeightedLatents(z, log_weights, estimate), carry
+
+    def _run(self, generative, x, z, seed, sweeps, keep):
+        """(the state after some sweeps, the states after each of them as list of (sweeps, B, H_l))."""
+
+        def advance(i, z, kept):
+            z = self.sweep(generative, x, z, random.fold(seed, i))
+            return i + 1, z, [array.write(i, part) for array, part in zip(kept, z)] if keep else kept
+
+        kept = [tf.TensorArray(part.dtype, sweeps, element_shape=part.shape) for part in z] if keep else []
+        _, z, kept = tf.while_loop(lambda i, *_: i < sweeps, advance, (0, z, kept), maximum_iterations=sweeps)
+        return z, [array.stack() for array in kept]
+
+    def get_config(self):
+        names = ("num_samples", "burn_in", "initial", "persistent")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)

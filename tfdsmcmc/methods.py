@@ -1,0 +1,225 @@
+"""The methods of the literature, each as the arguments of `compile`.
+
+A method is a triple (kernel, latents, proposal). Those that sample θ from its posterior:
+
+    dsgld_nais, dsghmc_nais, dsgnht_nais    SGLD, SGHMC, SGNHT with importance samples from the recognition network
+    dsghmc_gibbs, dsgnht_gibbs              SGHMC, SGNHT with Gibbs sampling; the recognition network does not learn
+
+and those that climb to one θ, the maximum of the posterior or, with a flat prior `{"": None}`, of the likelihood:
+
+    rws           reweighted wake-sleep         importance weights, wake and sleep updates of φ
+    wake_sleep    wake-sleep                    one draw from q, sleep updates of φ
+    nvil          neural variational inference  uniform weights, score-function gradient of φ
+    vae           variational autoencoder       uniform weights, reparametrised gradient of φ (continuous z)
+    iwae          importance weighted autoencoder    importance weights, reparametrised gradient of φ (continuous z)
+
+    model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
+
+The samplers are as published: the Euler scheme, K = 5, friction 0.1, Adam with a learning rate of 3e-4 for φ, and
+SGNHT with a thermostat of mass 1. The publications of the others used momentum or plain stochastic gradients with
+rates of their own; here Adam stands in for all of them.
+
+Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on
+Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015; Hinton,
+Dayan, Frey and Neal, "The wake-sleep algorithm for unsupervised neural networks", Science 268 (1995); Mnih and
+Gregor, "Neural variational inference and learning in belief networks", ICML 2014; Kingma and Welling, "Auto-encoding
+variational Bayes", ICLR 2014; Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016.
+"""
+
+from __future__ import annotations
+
+import keras
+
+from tfdsmcmc.latents import NAIS, Gibbs
+from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT
+from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
+
+
+def dsgld_nais(learning_rate=0.01, num_samples=5, optimizer=None):
+    """Doubly stochastic gradient Langevin dynamics with neural adaptive importance sampling.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule.
+      num_samples: K.
+      optimizer: Keras optimizer of φ; by default Adam(3e-4).
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return _method(SGLD(learning_rate=learning_rate), NAIS(num_samples), Wake(_adam(optimizer, 3e-4)))
+
+
+def dsghmc_nais(learning_rate=0.01, friction=0.1, num_samples=5, optimizer=None, integrator="euler"):
+    """Doubly stochastic gradient Hamiltonian Monte Carlo with neural adaptive importance sampling.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule.
+      friction: a of the kernel.
+      num_samples: K.
+      optimizer: Keras optimizer of φ; by default Adam(3e-4).
+      integrator: of the kernel: "euler" as published, or "splitting".
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = SGHMC(learning_rate=learning_rate, friction=friction, integrator=integrator)
+    return _method(kernel, NAIS(num_samples), Wake(_adam(optimizer, 3e-4)))
+
+
+def dsgnht_nais(
+    learning_rate=0.01, friction=0.1, num_samples=5, optimizer=None, integrator="euler", thermostat_mass=1.0
+):
+    """The doubly stochastic gradient Nosé-Hoover thermostat with neural adaptive importance sampling.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule.
+      friction: a of the kernel.
+      num_samples: K.
+      optimizer: Keras optimizer of φ; by default Adam(3e-4).
+      integrator: of the kernel: "euler" as published, or "splitting".
+      thermostat_mass: of the kernel: 1 as published, another number, or "auto".
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = _sgnht(learning_rate, friction, integrator, thermostat_mass)
+    return _method(kernel, NAIS(num_samples), Wake(_adam(optimizer, 3e-4)))
+
+
+def dsghmc_gibbs(
+    learning_rate=0.01, friction=0.1, num_samples=5, burn_in=5, persistent=False, integrator="euler"
+):
+    """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling; φ does not learn.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule.
+      friction: a of the kernel.
+      num_samples: K, states of the Gibbs chain that are kept.
+      burn_in: sweeps before them.
+      persistent: whether each row's chain goes on from epoch to epoch.
+      integrator: of the kernel: "euler" as published, or "splitting".
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = SGHMC(learning_rate=learning_rate, friction=friction, integrator=integrator)
+    return _method(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
+
+
+def dsgnht_gibbs(
+    learning_rate=0.01,
+    friction=0.1,
+    num_samples=5,
+    burn_in=5,
+    persistent=False,
+    integrator="euler",
+    thermostat_mass=1.0,
+):
+    """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling; φ does not learn.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule.
+      friction: a of the kernel.
+      num_samples: K, states of the Gibbs chain that are kept.
+      burn_in: sweeps before them.
+      persistent: whether each row's chain goes on from epoch to epoch.
+      integrator: of the kernel: "euler" as published, or "splitting".
+      thermostat_mass: of the kernel: 1 as published, another number, or "auto".
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = _sgnht(learning_rate, friction, integrator, thermostat_mass)
+    return _method(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
+
+
+def rws(learning_rate=1e-3, num_samples=5, optimizer=None):
+    """Reweighted wake-sleep: importance weights for θ, and for φ the mean of its wake and its sleep update.
+
+    Args:
+      learning_rate: of Adam for θ.
+      num_samples: K.
+      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return _method(_map(learning_rate), NAIS(num_samples), WakeSleep(_adam(optimizer, learning_rate)))
+
+
+def wake_sleep(learning_rate=1e-3, num_samples=1, optimizer=None):
+    """Wake-sleep: θ learns from draws of q as they are, φ from dreams.
+
+    Args:
+      learning_rate: of Adam for θ.
+      num_samples: K, equally weighted; the paper has 1.
+      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return _method(_map(learning_rate), NAIS(num_samples, "uniform"), Sleep(_adam(optimizer, learning_rate)))
+
+
+def nvil(learning_rate=1e-3, num_samples=1, optimizer=None, baseline_units=100, decay=0.8):
+    """Neural variational inference and learning: both networks climb the evidence lower bound.
+
+    Args:
+      learning_rate: of Adam for θ.
+      num_samples: K, equally weighted; the paper has 1.
+      optimizer: Keras optimizer of φ and of the baseline; by default Adam at the same rate.
+      baseline_units: hidden units of the baseline that depends on the data; the paper has 100.
+      decay: of the running mean and variance of the signal; the paper has 0.8.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    proposal = NVIL(_adam(optimizer, learning_rate), baseline_units, decay)
+    return _method(_map(learning_rate), NAIS(num_samples, "uniform"), proposal)
+
+
+def vae(learning_rate=1e-3, num_samples=1, optimizer=None):
+    """The variational autoencoder: both networks climb the evidence lower bound; continuous z.
+
+    Args:
+      learning_rate: of Adam for θ.
+      num_samples: K, equally weighted.
+      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    proposal = IWAE(_adam(optimizer, learning_rate), bound="elbo")
+    return _method(_map(learning_rate), NAIS(num_samples, "uniform"), proposal)
+
+
+def iwae(learning_rate=1e-3, num_samples=5, optimizer=None):
+    """The importance weighted autoencoder: both networks climb the bound of K samples; continuous z.
+
+    Args:
+      learning_rate: of Adam for θ.
+      num_samples: K; the paper has 1, 5 and 50.
+      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return _method(_map(learning_rate), NAIS(num_samples), IWAE(_adam(optimizer, learning_rate)))
+
+
+def _method(kernel, latents, proposal):
+    return {"kernel": kernel, "latents": latents, "proposal": proposal}
+
+
+def _adam(optimizer, learning_rate):
+    return keras.optimizers.Adam(learning_rate) if optimizer is None else optimizer
+
+
+def _map(learning_rate):
+    return MAP(optimizer=keras.optimizers.Adam(learning_rate))
+
+
+def _sgnht(learning_rate, friction, integrator, thermostat_mass):
+    return SGNHT(
+        learning_rate=learning_rate, friction=friction, integrator=integrator, thermostat_mass=thermostat_mass
+    )

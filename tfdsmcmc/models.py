@@ -1,0 +1,81 @@
+"""The architectures of the papers, by the names that the papers give them.
+
+"SBN/NADE 200-100" is a generative network of SBN layers and a recognition network of NADE layers, with 200 latent
+units next to the data and 100 above them.
+"""
+
+from __future__ import annotations
+
+import re
+
+import keras
+
+from tfdsmcmc import checks
+from tfdsmcmc.layers import DARN, NADE, SBN, MLPBernoulli, MLPGaussian
+from tfdsmcmc.model import DeepGenerativeModel
+from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+
+_KINDS = ("SBN", "DARN", "NADE", "VAE")
+_FORM = re.compile(r"\s*(\w+)(?:/(\w+))?\s+(\d+(?:-\d+)*)\s*", re.ASCII)
+
+
+def from_name(name, units, hidden_units=200, data_logits=None, **arguments):
+    """A model by its name in the papers: "P-model/Q-model sizes", nearest to the data first.
+
+    The kinds of layers are SBN, DARN, NADE and VAE. VAE stands for continuous latent layers, `MLPGaussian`, below a
+    standard normal top and above a data layer `MLPBernoulli`; it goes with itself alone. "SBN 200" is "SBN/SBN 200".
+
+    Args:
+      name: such as "SBN/SBN 200-200".
+      units: D, the width of the data.
+      hidden_units: hidden units of each NADE layer, and of the one inner layer of each VAE layer.
+      data_logits: (D,), where the bias of the data layer starts, such as the log-odds of the mean of the data; by
+        default 0.
+      **arguments: of `DeepGenerativeModel`, such as `prior` and `seed`.
+
+    Returns:
+      `DeepGenerativeModel`.
+
+    Raises:
+      ValueError: if the name has another form, or a size is out of range.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> model = ds.models.from_name("SBN/NADE 20-10", units=64)
+    >>> [type(layer).__name__ for layer in model.generative.layers], model.generative.latent_units
+    (['SBN', 'SBN', 'SBN'], [20, 10])
+    """
+    generative_kind, recognition_kind, sizes = _parsed(name)
+    units = checks.positive_integer("units", units)
+    hidden_units = checks.positive_integer("hidden_units", hidden_units)
+    bias = "zeros" if data_logits is None else keras.initializers.Constant(data_logits)
+    data_layer = MLPBernoulli if generative_kind == "VAE" else _layer_class(generative_kind)
+    inner = _inner(generative_kind, hidden_units)
+    latent = [_layer_class(generative_kind)(size, **inner) for size in reversed(sizes)]
+    recognition = [_layer_class(recognition_kind)(size, **_inner(recognition_kind, hidden_units)) for size in sizes]
+    return DeepGenerativeModel(
+        generative=GenerativeNetwork([*latent, data_layer(units, bias_initializer=bias, **inner)]),
+        recognition=RecognitionNetwork(recognition),
+        **arguments,
+    )
+
+
+def _parsed(name):
+    """(P, Q, sizes) of a name."""
+    match = _FORM.fullmatch(name) if isinstance(name, str) else None
+    kinds = match and (match[1], match[2] or match[1])
+    if not match or not set(kinds) <= set(_KINDS) or len({kind == "VAE" for kind in kinds}) > 1:
+        raise ValueError(
+            f"A name is P-model/Q-model sizes, such as 'SBN/SBN 200-200', of the kinds {list(_KINDS)}; VAE goes with "
+            f"VAE alone. Received: name={name!r}"
+        )
+    return *kinds, [checks.positive_integer("a size", int(size)) for size in match[3].split("-")]
+
+
+def _layer_class(kind):
+    return {"SBN": SBN, "DARN": DARN, "NADE": NADE, "VAE": MLPGaussian}[kind]
+
+
+def _inner(kind, hidden_units):
+    return {"NADE": {"hidden_units": hidden_units}, "VAE": {"hidden_units": [hidden_units]}}.get(kind, {})

@@ -1,0 +1,9 @@
+"""Prior densities of the weights, and shrinkage priors whose scales are drawn along with them.
+
+Gaussian, Laplace and Student-t priors are `Normal`, `Laplace` and `StudentT` of `tfp.distributions`.
+"""
+
+from tfdsmcmc.priors.prior import Prior
+from tfdsmcmc.priors.shrinkage import Horseshoe, ThreeParameterBetaNormal
+
+__all__ = ["Horseshoe", "Prior", "ThreeParameterBetaNormal"]

@@ -1,0 +1,192 @@
+"""Prior densities of named weights.
+
+    log p(θ) = Σ over weights w of Σᵢ log p_w(wᵢ)
+
+Default: Student-t with 2.2 degrees of freedom and scale 0.09, a sparse prior with a heavy tail. Gaussian, Laplace and
+Student-t priors are `Normal`, `Laplace` and `StudentT` of `tfp.distributions`. A shrinkage prior, such as
+`tfdsmcmc.priors.Horseshoe`, has auxiliary scales λ: log p(θ given λ) stands in the place of log p(θ), and draws of
+λ given θ alternate with the steps of θ, so that θ follows the prior with λ integrated out.
+"""
+
+from __future__ import annotations
+
+import re
+
+import keras
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from tfdsmcmc import random
+from tfdsmcmc.priors.shrinkage import ThreeParameterBetaNormal
+
+tfd = tfp.distributions
+
+
+def default_prior():
+    """Student-t, 2.2 degrees of freedom, location 0, scale 0.09."""
+    return tfd.StudentT(df=2.2, loc=0.0, scale=0.09)
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class Prior:
+    """Independent priors of the entries of named weights.
+
+    Args:
+      distribution: a scalar TFP distribution or a shrinkage prior for every weight; or a dict from regular expressions
+        to such or None (a flat prior). A weight takes the first pattern that is found in its name, such as
+        "sbn_1/kernel".
+
+    Raises:
+      ValueError: if `distribution` is neither, or a distribution is no scalar one.
+
+    Example:
+
+    >>> import tfdsmcmc as ds, tensorflow_probability as tfp
+    >>> tfd = tfp.distributions
+    >>> prior = ds.Prior({"kernel": tfd.Laplace(0.0, 0.1), "bias": None})
+    >>> round(float(prior.log_prob(["top/kernel"], [[0.0, 0.0]])), 4)
+    3.2189
+    """
+
+    def __init__(self, distribution=None):
+        spec = default_prior() if distribution is None else distribution
+        self.patterns = dict(spec) if isinstance(spec, dict) else {"": spec}
+        for pattern, member in self.patterns.items():
+            _check(pattern, member)
+
+    def log_prob(self, names, values, auxiliary=()):
+        """log p(θ), or log p(θ given the auxiliary tensors) where weights have shrinkage priors; a scalar.
+
+        Args:
+          names: names of the weights.
+          values: their tensors.
+          auxiliary: flat list from `initial_auxiliary` or `update_auxiliary`.
+
+        Raises:
+          ValueError: if no pattern is found in a name, or `auxiliary` has another number of tensors than needed.
+        """
+        total = tf.zeros([])
+        for member, value, own in self._with_auxiliary(names, values, auxiliary):
+            if isinstance(member, ThreeParameterBetaNormal):
+                total += tf.cast(member.log_prob(value, own), total.dtype)
+            elif member is not None:
+                log_prob = member.log_prob(tf.cast(value, member.dtype))
+                total += tf.reduce_sum(tf.cast(log_prob, total.dtype))
+        return total
+
+    def initial_auxiliary(self, names, values, seed):
+        """Auxiliary tensors to start from.
+
+        Args:
+          names: names of the weights.
+          values: their tensors.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          Flat list of tensors; empty where no weight has a shrinkage prior.
+
+        Raises:
+          ValueError: if no pattern is found in a name.
+        """
+        members = [self.for_weight(name) for name in names]
+        pairs = [(m, value) for m, value in zip(members, values) if isinstance(m, ThreeParameterBetaNormal)]
+        seeds = random.split(seed, len(pairs)) if pairs else []
+        return [part for i, (m, value) in enumerate(pairs) for part in m.initial_auxiliary(value, seeds[i])]
+
+    def update_auxiliary(self, names, values, auxiliary, seed):
+        """Draws auxiliary tensors by a Gibbs sweep that leaves their law given the weights invariant.
+
+        Args:
+          names: names of the weights.
+          values: their tensors.
+          auxiliary: flat list of the tensors so far.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          Flat list of tensors of the same shapes and types.
+
+        Raises:
+          ValueError: if no pattern is found in a name, or `auxiliary` has another number of tensors than needed.
+        """
+        triples = [triple for triple in self._with_auxiliary(names, values, auxiliary) if triple[2]]
+        seeds = random.split(seed, len(triples)) if triples else []
+        return [part for i, (m, value, own) in enumerate(triples) for part in m.update_auxiliary(value, own, seeds[i])]
+
+    def for_weight(self, name):
+        """The distribution or shrinkage prior of the weight, or None where the prior is flat."""
+        for pattern, distribution in self.patterns.items():
+            if re.search(pattern, name):
+                return distribution
+        raise ValueError(f"No pattern of the prior is found in {name!r}. Received: patterns {list(self.patterns)}")
+
+    def get_config(self):
+        return {"distribution": {k: _to_config(d) for k, d in self.patterns.items()}}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls({k: _from_config(d) for k, d in config["distribution"].items()})
+
+    def _with_auxiliary(self, names, values, auxiliary):
+        """Triples (distribution, weight, list of the weight's auxiliary tensors)."""
+        members = [self.for_weight(name) for name in names]
+        counts = [getattr(member, "auxiliary_count", 0) for member in members]
+        if len(auxiliary) != sum(counts):
+            raise ValueError(
+                f"These weights need {sum(counts)} auxiliary tensors of their shrinkage priors, as initial_auxiliary "
+                f"and update_auxiliary give them. Received: {len(auxiliary)}"
+            )
+        ends = np.cumsum(counts)
+        return [(m, v, list(auxiliary[end - n : end])) for m, v, n, end in zip(members, values, counts, ends)]
+
+
+def _check(pattern, distribution):
+    if not isinstance(pattern, str):
+        raise ValueError(f"A prior's patterns are strings. Received: {pattern!r}")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"A prior's patterns are regular expressions ({error}). Received: {pattern!r}") from None
+    if distribution is None or isinstance(distribution, ThreeParameterBetaNormal):
+        return
+    if not isinstance(distribution, tfd.Distribution):
+        raise ValueError(
+            "A prior is a TFP distribution or a shrinkage prior, or a dict from name patterns to such. "
+            f"Received: {type(distribution).__name__}"
+        )
+    if distribution.event_shape.rank != 0 or distribution.batch_shape.rank != 0:
+        raise ValueError(f"A prior's distributions are scalar. Received: {distribution}")
+
+
+def _to_config(value):
+    """Distributions and their parameters as plain data."""
+    if isinstance(value, ThreeParameterBetaNormal):
+        return {"shrinkage": keras.saving.serialize_keras_object(value)}
+    if isinstance(value, tfd.Distribution):
+        name = type(value).__name__
+        if getattr(tfd, name, None) is not type(value):
+            raise ValueError(f"Only distributions of tfp.distributions can be saved. Received: {value}")
+        return {"tfd": name, "parameters": {k: _to_config(v) for k, v in value.parameters.items()}}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_to_config(part) for part in value]
+    if isinstance(value, tf.DType):
+        return {"dtype": value.name}
+    if isinstance(value, (np.ndarray, np.generic)) or tf.is_tensor(value) or isinstance(value, tf.Variable):
+        array = np.asarray(value)
+        return {"array": array.tolist(), "dtype": array.dtype.name}
+    raise ValueError(f"A prior's parameters must be numbers or distributions to be saved. Received: {value!r}")
+
+
+def _from_config(config):
+    if isinstance(config, dict) and "shrinkage" in config:
+        return keras.saving.deserialize_keras_object(config["shrinkage"])
+    if isinstance(config, dict) and "tfd" in config:
+        return getattr(tfd, config["tfd"])(**{k: _from_config(v) for k, v in config["parameters"].items()})
+    if isinstance(config, dict):
+        dtype = tf.as_dtype(config["dtype"])
+        return tf.constant(config["array"], dtype) if "array" in config else dtype
+    if isinstance(config, list):
+        return [_from_config(part) for part in config]
+    return config

@@ -1,0 +1,193 @@
+"""Shrinkage priors: normal, with a variance of its own for each weight, drawn by Gibbs sampling.
+
+    w given ζ ~ N(0, ζ + m²),     ζ/τ² ~ BetaPrime(a, b):   p(ζ) ∝ ζ^(a − 1) (1 + ζ/τ²)^(−a − b)
+
+As ζ → 0 its density goes as ζ^(a − 1), so a small a gives a sharp spike at w = 0; as ζ → ∞ it goes as ζ^(−b − 1), so a
+small b gives heavy tails, |w|^(−2b − 1). a = b = ½ is the horseshoe: √ζ is half-Cauchy of scale τ.
+
+m is there for the chain, not for the weights: the gradient −w/variance is stable in steps of ℓ/N only while
+ℓ/(N · variance) stays below 2 to 4, and a beta prime variance comes as near to 0 as it likes. The law of w is exactly
+the sum of a three-parameter beta normal and an independent N(0, m²); its spike has width m at least.
+
+With v the beta normal part of w, and mixtures of gammas for the beta prime law,
+
+    w given v ~ N(v, m²),  v given ζ ~ N(0, ζ),  ζ given ν ~ InvGamma(b, ν),  ν ~ Gamma(a, rate 1/τ²)
+
+every conditional is a textbook law. One sweep draws v and ν anew, which need not be stored, and then ζ:
+
+    v given w, ζ ~ N(s w, s m²),  s = ζ/(ζ + m²)          ν given ζ ~ Gamma(a + b, rate 1/τ² + 1/ζ)
+    ζ given v, ν ~ InvGamma(b + ½, ν + v²/2)
+
+With an unknown τ ~ half-Cauchy of scale τ₀, one for each weight tensor of n entries, τ² given κ ~ InvGamma(½, κ) and
+κ ~ Gamma(½, rate 1/τ₀²); the sweep draws κ given τ² ~ Exponential(rate 1/τ₀² + 1/τ²) beside v and ν, and
+τ² given κ, ν ~ InvGamma(½ + an, κ + Σν) beside ζ.
+
+Sources: Armagan, Dunson and Clyde, "Generalized beta mixtures of Gaussians", NIPS 2011 (a and b as there, φ = τ²; here
+the inverse gamma is the inner law, where it is the outer one there, and no conditional is a generalised inverse
+Gaussian); Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015
+(the prior on their weights); Makalic and Schmidt, "A simple sampler for the horseshoe estimator", IEEE Signal
+Processing Letters 23 (2016) (the half-Cauchy law as a mixture).
+"""
+
+from __future__ import annotations
+
+import math
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.checks import positive_number
+
+# where variances end in float32: far below any minimum, far above any weight
+_LEAST, _GREATEST = 1e-30, 1e30
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class ThreeParameterBetaNormal:
+    """Normal with a beta prime variance for each weight, plus a normal floor: see the module's docstring.
+
+    Its auxiliary tensors of a weight: [ζ], of the weight's shape; with `learn_global_scale` [ζ, τ²], τ² a scalar.
+    They are kept between 10⁻³⁰ and 10³⁰, which shows only where a or b is below about 0.1.
+
+    Args:
+      a: of the spike at 0, above 0; the smaller, the sharper.
+      b: of the tails, above 0; the smaller, the heavier.
+      global_scale: τ; with `learn_global_scale` the scale τ₀ of its half-Cauchy law.
+      minimum_scale: m, above 0.
+      learn_global_scale: whether τ is unknown, one for each weight tensor.
+
+    Raises:
+      ValueError: for a number that is not above 0, or a `learn_global_scale` that is no bool.
+    """
+
+    def __init__(self, a=0.5, b=0.5, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False):
+        self.a = float(positive_number("a", a))
+        self.b = float(positive_number("b", b))
+        self.global_scale = float(positive_number("global_scale", global_scale))
+        self.minimum_scale = float(positive_number("minimum_scale", minimum_scale))
+        if not isinstance(learn_global_scale, bool):
+            raise ValueError(f"learn_global_scale must be a bool. Received: learn_global_scale={learn_global_scale!r}")
+        self.learn_global_scale = learn_global_scale
+
+    @property
+    def auxiliary_count(self):
+        """The number of auxiliary tensors of a weight."""
+        return 2 if self.learn_global_scale else 1
+
+    def initial_auxiliary(self, value, seed):
+        """The auxiliary tensors of a weight after one sweep from ζ = τ² = global_scale².
+
+        Args:
+          value: the weight.
+          seed: int32 of shape (2,).
+
+        Returns:
+          List of tensors: float64 for a float64 weight, else float32.
+        """
+        value = _floating(value)
+        start = tf.constant(self.global_scale**2, value.dtype)
+        return self.update_auxiliary(value, [tf.fill(tf.shape(value), start), start][: self.auxiliary_count], seed)
+
+    def update_auxiliary(self, value, auxiliary, seed):
+        """One Gibbs sweep, which leaves p(auxiliary given the weight) invariant.
+
+        Args:
+          value: the weight.
+          auxiliary: its auxiliary tensors.
+          seed: int32 of shape (2,).
+
+        Returns:
+          List of tensors of the same shapes and types.
+        """
+        value = _floating(value)
+        variance = auxiliary[0]
+        scale2 = auxiliary[1] if self.learn_global_scale else self.global_scale**2
+        normal_seed, gamma_seed, scale_seed = tf.unstack(random.split(seed, 3))
+
+        share = variance / (variance + self.minimum_scale**2)
+        normal = random.normal(tf.shape(value), normal_seed, value.dtype)
+        part = share * value + tf.sqrt(share) * self.minimum_scale * normal
+        rate_draw, precision = self._gammas(value, gamma_seed)
+        rate = rate_draw / (1.0 / scale2 + 1.0 / variance)
+        updated = [_bounded((rate + tf.square(part) / 2) / precision)]
+        if self.learn_global_scale:
+            updated.append(self._global_variance(rate, scale2, scale_seed))
+        return updated
+
+    def _gammas(self, value, seed):
+        """Gamma draws of concentrations a + b and b + ½ for each entry."""
+        concentration = self.b + 0.5
+        if self.a != 0.5:
+            concentration = tf.reshape([self.a + self.b, concentration], [2] + [1] * value.shape.rank)
+        # one call for both: XLA compiles the sum of two calls into a loop ten times slower
+        shape = tf.concat([[2], tf.shape(value)], 0)
+        return tf.unstack(random.gamma(shape, concentration, seed, value.dtype))
+
+    def _global_variance(self, rate, scale2, seed):
+        """A draw of τ² given ν, after one of κ given the last τ²."""
+        outer_seed, seed = tf.unstack(random.split(seed))
+        outer_rate = random.gamma([], 1, outer_seed, rate.dtype) / (1.0 / self.global_scale**2 + 1.0 / scale2)
+        concentration = 0.5 + self.a * tf.cast(tf.size(rate), rate.dtype)
+        return _bounded((outer_rate + tf.reduce_sum(rate)) / random.gamma([], concentration, seed, rate.dtype))
+
+    def log_prob(self, value, auxiliary):
+        """log p(w given ζ), summed over the entries: a scalar.
+
+        Args:
+          value: the weight.
+          auxiliary: its auxiliary tensors.
+        """
+        variance = auxiliary[0] + self.minimum_scale**2
+        return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + tf.square(_floating(value)) / variance)
+
+    def get_config(self):
+        names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class Horseshoe(ThreeParameterBetaNormal):
+    """The horseshoe: `ThreeParameterBetaNormal` with a = b = ½, and the fastest of them.
+
+    w ~ N(0, ζ + m²), √ζ half-Cauchy of scale τ: an infinite spike rounded off at width m, tails as heavy as Cauchy's.
+
+    Args:
+      global_scale: τ; with `learn_global_scale` the scale of its half-Cauchy law.
+      minimum_scale: m, above 0.
+      learn_global_scale: whether τ is unknown, one for each weight tensor.
+
+    Raises:
+      ValueError: for a number that is not above 0, or a `learn_global_scale` that is no bool.
+
+    Example:
+
+    >>> import tensorflow as tf, tfdsmcmc as ds
+    >>> prior = ds.Prior({"kernel": ds.priors.Horseshoe(global_scale=0.05), "": None})
+    >>> names, values = ["top/kernel", "top/bias"], [tf.zeros([2, 3]), tf.zeros([3])]
+    >>> auxiliary = prior.initial_auxiliary(names, values, seed=1)
+    >>> auxiliary = prior.update_auxiliary(names, values, auxiliary, seed=2)
+    >>> [variance.shape for variance in auxiliary]
+    [TensorShape([2, 3])]
+    >>> prior.log_prob(names, values, auxiliary).shape
+    TensorShape([])
+    """
+
+    def __init__(self, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False):
+        super().__init__(0.5, 0.5, global_scale, minimum_scale, learn_global_scale)
+
+    def get_config(self):
+        return {name: part for name, part in super().get_config().items() if name not in ("a", "b")}
+
+
+def _floating(value):
+    value = tf.convert_to_tensor(value)
+    return value if value.dtype == tf.float64 else tf.cast(value, tf.float32)
+
+
+def _bounded(variance):
+    return tf.clip_by_value(variance, _LEAST, _GREATEST)
