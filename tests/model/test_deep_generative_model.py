@@ -72,7 +72,7 @@ def test_bad_data_are_refused_before_anything_changes(kind):
         {"proposal_steps": 1.5},
         {"steps_per_execution": 0},
         {"evaluation_samples": 0},
-        {"kernel": "sgld"},
+        {"kernel": "sgd"},
         {"kernel": ds.mcmc.SGLD},
         {"latents": 5},
         {"proposal": keras.optimizers.Adam()},

@@ -34,7 +34,7 @@ class Saving(keras.Model):
     def load_weights(self, filepath, **kwargs):
         """Loads weights, and the chain where the file holds one; a file that does not fit changes nothing."""
         chain = list(self.chain.state.values()) if self.chain else []
-        optimizer = self.optimizer.variables if self.chain else []
+        optimizer = self.optimizer.variables if self.chain and self.optimizer else []
         before = [(variable, variable.numpy()) for variable in (*self.weights, *chain, *optimizer)]
         try:
             super().load_weights(filepath, **kwargs)

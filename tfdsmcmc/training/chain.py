@@ -45,6 +45,7 @@ class Chain(tf.Module):
         if method.proposal is not None:
             getattr(method.proposal, "build", lambda units: None)(method.generative.units)
             method.proposal.optimizer.build(method.recognition_variables)
+        self._proposal_variables = list(getattr(method.proposal, "variables", []))
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
         self._structure = self._bootstrap(1.0)
         self._results = [tf.Variable(part, trainable=False) for part in tf.nest.flatten(self._structure)]
@@ -65,7 +66,7 @@ class Chain(tf.Module):
         """Named variables that a saved run needs besides the networks' weights and the optimizer."""
         results = {f"kernel_results_{i}": variable for i, variable in enumerate(self._results)}
         auxiliary = {f"auxiliary_{i}": variable for i, variable in enumerate(self._auxiliary)}
-        proposal = {f"proposal_{i}": v for i, v in enumerate(getattr(self.method.proposal, "variables", []))}
+        proposal = {f"proposal_{i}": variable for i, variable in enumerate(self._proposal_variables)}
         counts = {"steps": self.steps, "epochs": self.epochs, "identity": self.identity, "num_rows": self.num_rows}
         return {**counts, **results, **auxiliary, **proposal, **self.carried.state}
 
@@ -127,7 +128,7 @@ class Chain(tf.Module):
             StepMetrics(*[tf.zeros([])] * len(StepMetrics._fields)),
         )
         *_, totals = end = tf.while_loop(lambda i, *_: i < count, body, start)
-        variables = [self.method.generative.trainable_variables, self._results, self._auxiliary, self.carried.variables]
+        variables = [self.method.generative.trainable_variables, self._results, self._auxiliary, self.carried.chains]
         for variable, value in zip(tf.nest.flatten(variables), tf.nest.flatten(end[1:-1]), strict=True):
             variable.assign(value)
         self.steps.assign_add(tf.cast(count, tf.int64))

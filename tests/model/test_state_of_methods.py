@@ -1,0 +1,172 @@
+"""What each part of a method keeps between steps is saved, restored and gone on with."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.model.support import assert_same_state, patterns, state
+from tests.oracles import tiny_model
+
+FLAT = {"": None}
+
+
+def adam():
+    return keras.optimizers.Adam(1e-2)
+
+
+CHOICES = {
+    "MAP and WakeSleep": lambda: (FLAT, ds.methods.rws(1e-2)),
+    "NVIL": lambda: (FLAT, ds.methods.nvil(1e-2, baseline_units=3)),
+    "Gibbs": lambda: (None, ds.methods.dsghmc_gibbs(0.05, num_samples=2, burn_in=1)),
+    "persistent Gibbs": lambda: (None, ds.methods.dsgnht_gibbs(0.05, num_samples=2, persistent=True)),
+    "horseshoe": lambda: (ds.priors.Horseshoe(), ds.methods.dsgnht_nais(0.05)),
+    "estimated noise": lambda: (
+        None,
+        {"kernel": ds.mcmc.SGHMC(learning_rate=0.05, gradient_noise="estimate"), "latents": ds.latents.NAIS(2)},
+    ),
+    "preconditioned": lambda: (
+        {"kernel": ds.priors.ThreeParameterBetaNormal(1.0, 0.5), "": None},
+        {"kernel": ds.mcmc.PreconditionedSGLD(learning_rate=1e-3), "proposal": ds.proposals.Sleep(adam())},
+    ),
+}
+
+
+def compiled(name, seed=3):
+    prior, method = CHOICES[name]()
+    model = tiny_model((2, 2), units=4, seed=seed, scale=0.3, prior=prior)
+    model.compile(**method, jit_compile=False, steps_per_execution=2)
+    return model
+
+
+def fit(model, until, start=0):
+    return model.fit(patterns(), batch_size=40, epochs=until, initial_epoch=start, verbose=0)
+
+
+QUICK = ("MAP and WakeSleep", "NVIL", "persistent Gibbs", "horseshoe")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CHOICES]
+)
+def test_a_saved_run_goes_on_bit_for_bit(name, tmp_path):
+    """The whole model into a file and back; and its weights and chain into another model."""
+    model = compiled(name)
+    start = {key: variable.numpy() for key, variable in model.chain.state.items()}
+    fit(model, 2)
+    for key, before in start.items():
+        assert not before.ndim or not before.size or np.any(model.chain.state[key].numpy() != before), f"{key} rests"
+    model.save(tmp_path / "model.keras")
+    model.save_weights(tmp_path / "model.weights.h5")
+    loaded, other = keras.saving.load_model(tmp_path / "model.keras"), compiled(name, seed=4)
+    other.load_weights(tmp_path / "model.weights.h5")
+    for each in (loaded, other):
+        assert_same_state(model, each)
+    for each in (model, loaded, other):
+        fit(each, 4, 2)
+    for each in (loaded, other):
+        assert_same_state(model, each)
+        assert int(each.chain.epochs) == 4
+
+
+def test_a_checkpoint_has_it_all(tmp_path):
+    for name in ("persistent Gibbs", "NVIL", "horseshoe"):
+        model, other = compiled(name), compiled(name, seed=4)
+        model.chain.begin(90, patterns())
+        other.chain.begin(90, patterns(seed=1))
+        for variable in model.chain.state.values():
+            variable.assign(variable + 1)
+        path = tf.train.Checkpoint(model=model).save(str(tmp_path / name))
+        tf.train.Checkpoint(model=other).restore(path).assert_existing_objects_matched()
+        assert_same_state(model, other)
+
+
+def test_each_row_keeps_its_own_chain():
+    """A step moves the chains of its rows, each by the sweeps of that row, and no other."""
+    model = compiled("persistent Gibbs")
+    x = patterns(50)
+    model.chain.begin(50, x)
+    before = [variable.numpy() for variable in model.chain.carried.chains]
+    assert [part.shape for part in before] == [(50, 2), (50, 2)] and before[0].dtype == np.uint8
+    index = np.array([[3, 41, 7, 20], [0, 0, 0, 0]], np.int32)
+    for _ in range(8):
+        model.chain.advance(x, index, 1)
+    after = [variable.numpy() for variable in model.chain.carried.chains]
+    others = np.setdiff1d(np.arange(50), index[0])
+    for a, b in zip(before, after):
+        np.testing.assert_array_equal(a[others], b[others])
+        assert set(np.unique(b)) <= {0, 1}
+    assert any(np.any(a[index[0]] != b[index[0]]) for a, b in zip(before, after))
+
+
+def test_chains_of_rows_go_on_from_where_they_stand(monkeypatch):
+    model = compiled("persistent Gibbs")
+    x, carries = patterns(50), []
+    model.chain.begin(50, x)
+    draw = model.chain.method.latents.draw
+
+    def spy(generative, recognition, x, seed, carry=None):
+        carries.append((carry, draw(generative, recognition, x, seed, carry)[1]))
+        return draw(generative, recognition, x, seed, carry)
+
+    monkeypatch.setattr(model.chain.method.latents, "draw", spy)
+    tf.config.run_functions_eagerly(True)
+    try:
+        for _ in range(2):
+            model.chain.advance(x, np.array([[3, 41]], np.int32), 1)
+    finally:
+        tf.config.run_functions_eagerly(False)
+    first, second = carries
+    for a, b in zip(first[1], second[0]):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_chains_start_anew_for_other_data_and_go_on_for_the_same():
+    model = compiled("persistent Gibbs")
+    fit(model, 1)
+    kept = [variable.numpy() for variable in model.chain.carried.chains]
+    model.chain.begin(90, patterns())
+    for a, b in zip(kept, model.chain.carried.chains):
+        np.testing.assert_array_equal(a, b)
+    model.fit(patterns(60), epochs=1, verbose=0)
+    assert model.chain.carried.chains[0].shape == (60, 2)
+
+
+def test_persistent_chains_need_an_array():
+    model = compiled("persistent Gibbs")
+    with pytest.raises(ValueError, match="as an array. Received: x, a dataset"):
+        model.fit(tf.data.Dataset.from_tensor_slices(patterns()).batch(30), epochs=1, verbose=0)
+    assert int(model.chain.steps) == 0
+
+
+def test_without_a_proposal_phi_stays():
+    model = compiled("Gibbs")
+    phi = [variable.numpy() for variable in model.recognition.trainable_variables]
+    fit(model, 1)
+    assert model.optimizer is None
+    for variable, before in zip(model.recognition.trainable_variables, phi):
+        np.testing.assert_array_equal(variable, before)
+    # it learns afterwards, by the wake phase
+    theta = [variable.numpy() for variable in model.generative.trainable_variables]
+    model.refit_recognition(patterns(), epochs=1, latents=ds.latents.NAIS(3))
+    assert any(np.any(v.numpy() != before) for v, before in zip(model.recognition.trainable_variables, phi))
+    for variable, before in zip(model.generative.trainable_variables, theta):
+        np.testing.assert_array_equal(variable, before)
+
+
+def test_choices_have_names():
+    model = tiny_model((2,), units=4)
+    model.compile(kernel="sgld", latents="gibbs", proposal="sleep", jit_compile=False)
+    method = model.chain.method
+    assert isinstance(method.kernel, ds.mcmc.SGLD) and isinstance(method.latents, ds.latents.Gibbs)
+    assert isinstance(method.proposal, ds.proposals.Sleep)
+    for wrong in ({"kernel": "sgd"}, {"latents": None}, {"proposal": "dream"}, {"kernel": ds.mcmc.SGLD}):
+        with pytest.raises(ValueError, match=f"Received: {next(iter(wrong))}="):
+            model.compile(**wrong)
+
+
+def test_objectives_that_need_continuous_latents_say_so_at_compile():
+    model = tiny_model((2,), units=4)
+    with pytest.raises(ValueError, match="continuous"):
+        model.compile(**ds.methods.vae())
