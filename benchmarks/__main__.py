@@ -1,4 +1,4 @@
-"""python -m benchmarks [training] [evaluation] [--reference FOLDER]
+"""python -m benchmarks [training] [gibbs] [evaluation] [--reference FOLDER]
 
 Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
 turn with ours where it and JAX are there; --reference-python the interpreter that has JAX.
@@ -10,9 +10,9 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from benchmarks import evaluation, training
+from benchmarks import evaluation, gibbs, training
 
-PARTS = {"training": training.main, "evaluation": evaluation.main}
+PARTS = {"training": training.main, "gibbs": gibbs.main, "evaluation": evaluation.main}
 
 
 def main():

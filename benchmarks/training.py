@@ -1,4 +1,4 @@
-"""Time per step of `fit`: SBN 200-200-200 and SBN 200, 784 pixels, batch 100, 5 samples, DSGNHT-NAIS.
+"""Time per step of `fit`: SBN 200-200-200, SBN 200 and NADE 200, 784 pixels, batch 100, 5 samples, DSGNHT-NAIS.
 
 The time is that of whole epochs, with everything that Keras does around them, over their steps; the first epoch
 compiles and is not counted. Ours and the hand-written reference run in turn, each in a process of its own, and the
@@ -11,21 +11,26 @@ import statistics
 import subprocess
 import sys
 
-SIZES = ("200,200,200", "200")
-STEPS, EPOCHS = 100, 12
+# model, steps of an epoch, arguments of the reference
+CASES = (
+    ("SBN/SBN 200-200-200", 100, ["--hidden", "200,200,200", "--grad", "manual"]),
+    ("SBN/SBN 200", 100, ["--hidden", "200", "--grad", "manual"]),
+    ("NADE/NADE 200", 10, ["--hidden", "200", "--layer", "nade"]),
+)
+EPOCHS = 12
 
 
 def main(args):
     print("\nTraining: milliseconds a step (minimum / median over rounds)\n")
-    print("| latent layers | fit | hand-written JAX | ratio of medians |\n| --- | --- | --- | --- |")
-    for size in SIZES:
+    print("| model | fit | hand-written JAX | ratio of medians |\n| --- | --- | --- | --- |")
+    for name, steps, reference in CASES:
         ours, theirs = [], []
         for _ in range(args.rounds):
-            ours.append(_run([sys.executable, "-m", "benchmarks.training", size]))
-            theirs.append(_reference(args, size))
+            ours.append(_run([sys.executable, "-m", "benchmarks.training", name, str(steps)]))
+            theirs.append(_reference(args, steps, reference))
         theirs = [t for t in theirs if t is not None]
         ratio = f"{_median(ours) / _median(theirs):.2f}" if theirs else "not there"
-        print(f"| {size} | {_show(ours)} | {_show(theirs) if theirs else 'not there'} | {ratio} |", flush=True)
+        print(f"| {name} | {_show(ours)} | {_show(theirs) if theirs else 'not there'} | {ratio} |", flush=True)
 
 
 def _median(runs):
@@ -36,12 +41,13 @@ def _show(runs):
     return f"{min(run['ms_per_step_min'] for run in runs):.2f} / {_median(runs):.2f}"
 
 
-def _reference(args, size):
+def _reference(args, steps, arguments):
     program = pathlib.Path(args.reference or "") / "jax_hand.py"
     if args.reference is None or not program.exists():
         return None
-    command = [args.reference_python, "-B", str(program), "--hidden", size, "--grad", "manual"]
-    return _run([*command, "--steps", "20", "--repeats", str(EPOCHS * STEPS // 20)])
+    block = max(1, steps // 5)
+    command = [args.reference_python, "-B", str(program), *arguments]
+    return _run([*command, "--steps", str(block), "--repeats", str(EPOCHS * steps // block)])
 
 
 def _run(command):
@@ -52,7 +58,7 @@ def _run(command):
     return json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
 
 
-def time_fit(widths):
+def time_fit(name, steps):
     """Times `fit` in this process."""
     import time
 
@@ -63,15 +69,12 @@ def time_fit(widths):
 
     generator = np.random.default_rng(0)
     prototypes = np.where(generator.random((20, 784)) < 0.2, 0.85, 0.03)
-    x = generator.random((100 * STEPS, 784)) < prototypes[generator.integers(0, 20, 100 * STEPS)]
-    model = ds.DeepGenerativeModel(
-        generative=ds.GenerativeNetwork([ds.layers.SBN(n) for n in (*reversed(widths), 784)]),
-        recognition=ds.RecognitionNetwork([ds.layers.SBN(n) for n in widths]),
-    )
+    x = generator.random((100 * steps, 784)) < prototypes[generator.integers(0, 20, 100 * steps)]
+    model = ds.models.from_name(name, units=784)
     model.compile(
         kernel=ds.mcmc.SGNHT(learning_rate=0.01),
         proposal=ds.proposals.Wake(keras.optimizers.Adam(5e-4)),
-        steps_per_execution=20,
+        steps_per_execution=max(1, steps // 5),
     )
 
     class Clock(keras.callbacks.Callback):
@@ -82,9 +85,9 @@ def time_fit(widths):
 
     clock = Clock()
     model.fit(x.astype(np.uint8), epochs=EPOCHS + 1, verbose=0, callbacks=[clock])
-    steps = np.diff(clock.ends) / STEPS * 1e3
-    print(json.dumps({"ms_per_step_min": steps.min(), "ms_per_step_median": float(np.median(steps))}))
+    times = np.diff(clock.ends) / steps * 1e3
+    print(json.dumps({"ms_per_step_min": times.min(), "ms_per_step_median": float(np.median(times))}))
 
 
 if __name__ == "__main__":
-    time_fit([int(width) for width in sys.argv[1].split(",")])
+    time_fit(sys.argv[1], int(sys.argv[2]))

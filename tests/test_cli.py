@@ -104,3 +104,16 @@ def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
     refused(["sample", str(tmp_path / "bad.keras"), str(tmp_path / "x.png")], capsys)
     assert (fitted / "model.keras").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.keras"]
+
+
+def test_fit_takes_methods_and_architectures(tmp_path, capsys):
+    import keras
+
+    path = tmp_path / "vae.keras"
+    arguments = ["--layers", "VAE 2", "--method", "vae", "--epochs", "1", "--num-samples", "2"]
+    assert main(["fit", "digits", str(path), *arguments]) == 0
+    model = keras.saving.load_model(path)
+    assert isinstance(model.generative.layers[-1], ds.layers.MLPBernoulli)
+    assert model.chain.method.latents.get_config() == {"num_samples": 2, "weights": "uniform"}
+    refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "5", "--method", "vae"], capsys)
+    refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "RBM 5"], capsys)

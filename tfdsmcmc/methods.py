@@ -34,6 +34,19 @@ from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
 
+__all__ = [
+    "dsghmc_gibbs",
+    "dsghmc_nais",
+    "dsgld_nais",
+    "dsgnht_gibbs",
+    "dsgnht_nais",
+    "iwae",
+    "nvil",
+    "rws",
+    "vae",
+    "wake_sleep",
+]
+
 
 def dsgld_nais(learning_rate=0.01, num_samples=5, optimizer=None):
     """Doubly stochastic gradient Langevin dynamics with neural adaptive importance sampling.

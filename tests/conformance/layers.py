@@ -40,6 +40,7 @@ def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=N
         test.law_is_normalised(layer)
         test.shapes_follow_the_parents(layer)
         test.draws_follow_the_law(layer)
+        test.means_are_those_of_the_law(layer)
         test.draws_come_with_their_log_probabilities(layer)
         test.gradients_flow(layer)
         test.jit_changes_nothing(layer)
@@ -227,6 +228,20 @@ class _BinaryLayerTest(_LayerTest):
             assert_frequencies(counts, np.exp(layer.log_prob(self.values, parent), dtype=np.float64))
 
 
+    def means_are_those_of_the_law(self, layer):
+        """Of each unit given the parents alone, or also given the units before it, by sums over all values."""
+        parents, values = self.parents(layer.parent_units, rows=1), self.values.numpy()
+        p = np.exp(layer.log_prob(self.values, parents[0]), dtype=np.float64)
+        order = getattr(layer, "ordering", None) or range(self.units)
+        together = np.ones(len(values), bool)  # the values that agree with `value` in the units so far
+        mean = layer.conditional_mean(self.value[tf.newaxis], parents)[0]
+        autoregressive = hasattr(layer.distribution(parents), "conditional_logits")
+        for unit in order:
+            np.testing.assert_allclose(mean[unit], p[together] @ values[together, unit] / p[together].sum(), rtol=1e-4)
+            if autoregressive:
+                together &= values[:, unit] == self.value.numpy()[unit]
+
+
 class _RealLayerTest(_LayerTest):
     """The density is summed over a grid; its trapezoidal sum is exact to rounding for smooth laws of this width."""
 
@@ -248,6 +263,9 @@ class _RealLayerTest(_LayerTest):
         self.cell = (axis[1] - axis[0]) ** self.units
         return tf.constant(np.stack(np.meshgrid(*[axis] * self.units), -1).reshape(-1, self.units), tf.float32)
 
+    def means_are_those_of_the_law(self, layer):
+        """Compared in `draws_follow_the_law`."""
+
     def draws_follow_the_law(self, layer):
         """Means and second moments against sums over the grid, false failures at most 1e-6."""
         parents = self.parents(layer.parent_units, rows=2)
@@ -257,6 +275,7 @@ class _RealLayerTest(_LayerTest):
             p = np.exp(layer.log_prob(self.values, parent), dtype=np.float64) * self.cell
             mean = p @ values
             assert_means(draws[:, row], mean)
+            np.testing.assert_allclose(layer.conditional_mean(self.value, parent), mean, atol=1e-4)
             second = np.einsum("ni,nj->nij", draws[:, row] - mean, draws[:, row] - mean)
             assert_means(second, np.einsum("s,si,sj->ij", p, values - mean, values - mean))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from tfdsmcmc import methods
 from tfdsmcmc.cli import commands as commands_of
 
 _DESCRIPTION = """Bayesian learning of deep generative models by doubly stochastic MCMC.
@@ -52,17 +53,28 @@ def _add_fit(commands):
         commands,
         "fit",
         commands_of.fit,
-        "learn a sigmoid belief network by DSGNHT-NAIS",
-        "The weights are a Markov chain whose samples follow their posterior. --posterior keeps samples of it; "
+        "learn a deep generative model",
+        "By the methods whose names begin with ds the weights are a Markov chain whose samples follow their posterior; "
+        "the others climb to one set of weights, the posterior's mode. --posterior keeps samples of the chain; "
         "--resume goes on with the chain of an existing model file.",
     )
     _add_data(command)
     command.add_argument("model", help="file to write, NAME.keras")
-    command.add_argument("--layers", help="latent layers, nearest to the data first: 200 or 200-100 (default: 100)")
+    command.add_argument(
+        "--layers",
+        help="latent layers, nearest to the data first: 200 or 200-100; or the name of an architecture of SBN, DARN, "
+        "NADE or VAE layers, such as 'SBN/NADE 200-100' or 'VAE 50' (default: 100)",
+    )
+    names = ", ".join(methods.__all__)
+    command.add_argument(
+        "--method", choices=methods.__all__, metavar="METHOD", help=f"{names} (default: dsgnht_nais)"
+    )
     command.add_argument("--epochs", type=int, default=100, help="passes over the training data")
     command.add_argument("--batch-size", type=int, default=100, help="rows a step")
-    command.add_argument("--learning-rate", type=float, help="of the weights' chain, for a minibatch (default: 0.03)")
-    command.add_argument("--num-samples", type=int, help="importance samples of the latents a row (default: 5)")
+    command.add_argument(
+        "--learning-rate", type=float, help="of the weights, for a minibatch (default: 0.03 for a chain, else 0.001)"
+    )
+    command.add_argument("--num-samples", type=int, help="draws of the latents a row (default: that of the method)")
     command.add_argument("--posterior", help="folder for posterior samples; not collected by default")
     command.add_argument("--posterior-samples", type=int, default=50, help="how many")
     command.add_argument("--patience", type=int, default=10, help="collect once validation has stalled so many epochs")

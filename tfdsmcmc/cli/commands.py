@@ -50,25 +50,25 @@ def fit(args):
 
 
 def _new_model(args, units):
-    widths = _widths(args.layers or "100")
+    name = args.layers or "100"
     seed = args.seed or 0
     keras.utils.set_random_seed(seed)
-    model = ds.DeepGenerativeModel(
-        generative=ds.GenerativeNetwork([ds.layers.SBN(n) for n in (*reversed(widths), units)]),
-        recognition=ds.RecognitionNetwork([ds.layers.SBN(n) for n in widths]),
-        seed=seed,
-    )
-    model.compile(
-        kernel=ds.mcmc.SGNHT(learning_rate=0.03 if args.learning_rate is None else args.learning_rate),
-        latents=ds.latents.NAIS(5 if args.num_samples is None else args.num_samples),
-        proposal=ds.proposals.Wake(keras.optimizers.Adam(1e-3)),
-        steps_per_execution=10,
-    )
+    model = ds.models.from_name(name if " " in name.strip() else f"SBN/SBN {name}", units, seed=seed)
+    method = args.method or "dsgnht_nais"
+    given = {"learning_rate": args.learning_rate, "num_samples": args.num_samples}
+    options = {key: value for key, value in given.items() if value is not None}
+    if method.startswith("ds"):
+        options.setdefault("learning_rate", 0.03)
+    if method.startswith("dsgnht"):
+        options |= {"integrator": "splitting", "thermostat_mass": "auto"}
+    if method.endswith("nais"):
+        options["optimizer"] = keras.optimizers.Adam(1e-3)
+    model.compile(**getattr(ds.methods, method)(**options), steps_per_execution=10)
     return model
 
 
 def _resumed(args):
-    settings = ("layers", "learning_rate", "num_samples", "seed")
+    settings = ("layers", "method", "learning_rate", "num_samples", "seed")
     given = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name) is not None]
     if given:
         raise ValueError(f"--resume goes on with what the model was made with. Received: {' '.join(given)}")
@@ -127,13 +127,6 @@ def _load(path):
     if not isinstance(model, ds.DeepGenerativeModel):
         raise ValueError(f"Not a DeepGenerativeModel but a {type(model).__name__}. Received: {path}")
     return model
-
-
-def _widths(layers):
-    try:
-        return [int(width) for width in layers.split("-")]
-    except ValueError:
-        raise ValueError(f"--layers takes widths such as 200-100. Received: {layers}") from None
 
 
 def _shape(text, units):

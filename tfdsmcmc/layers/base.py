@@ -62,6 +62,13 @@ class StochasticLayer(keras.layers.Layer):
         """A sample and its log-probability: of what is drawn unit by unit, both in one pass."""
         return self.distribution(parents).experimental_sample_and_log_prob(sample_shape, seed=random.as_seed(seed))
 
+    def conditional_mean(self, value, parents):
+        """The mean of each unit given the parents and, where units depend on each other, those before it in `value`."""
+        distribution = self.distribution(parents)
+        if hasattr(distribution, "conditional_logits"):
+            return tf.sigmoid(distribution.conditional_logits(value))
+        return distribution.mean()
+
     def call(self, parents, seed=None):
         return self.sample(parents, self.seed_generator if seed is None else seed)
 

@@ -127,7 +127,8 @@ class DeepGenerativeModel(Learning, Saving):
         Args:
           num_samples: n.
           seed: integer, or int32 tensor of shape (2,).
-          probabilities: True for the means p(x given z₁) of the sampled z₁ instead of draws of x.
+          probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x; for a layer that
+            draws its units one by one, the mean of each given those drawn before it.
 
         Returns:
           float32 array (n, D).
@@ -135,7 +136,7 @@ class DeepGenerativeModel(Learning, Saving):
         num_samples = checks.positive_integer("num_samples", num_samples)
         x, z = self.generative.sample(num_samples, seed)
         if probabilities:
-            x = self.generative.layers[-1].distribution(z[0] if z else tf.zeros([num_samples, 0])).mean()
+            x = self.generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([num_samples, 0]))
         return x.numpy()
 
     def get_config(self):
