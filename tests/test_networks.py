@@ -169,6 +169,8 @@ def test_named_weights_are_layer_and_weight():
 @pytest.mark.parametrize("network", [ds.GenerativeNetwork, ds.RecognitionNetwork])
 @pytest.mark.parametrize("layers", [[], None, SBN(3), [SBN(3), "sbn"], [keras.layers.Dense(3)], [SBN], {SBN(3)}])
 def test_what_is_no_list_of_layers_is_refused(network, layers):
+    if network is ds.RecognitionNetwork and layers == []:
+        return  # of a model without latent layers
     with pytest.raises(ValueError, match="Received: layers="):
         network(layers)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import keras
+import numpy as np
 
 from tfdsmcmc import checks
 from tfdsmcmc.layers import DARN, NADE, SBN, MLPBernoulli, MLPGaussian
@@ -16,14 +17,16 @@ from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 
 _KINDS = ("SBN", "DARN", "NADE", "VAE")
-_FORM = re.compile(r"\s*(\w+)(?:/(\w+))?\s+(\d+(?:-\d+)*)\s*", re.ASCII)
+_FORM = re.compile(r"\s*(\w+)(?:/(\w+))?(?:\s+(\d+(?:-\d+)*))?\s*", re.ASCII)
 
 
-def from_name(name, units, hidden_units=200, data_logits=None, **arguments):
+def from_name(name, /, units, hidden_units=200, data_logits=None, **arguments):
     """A model by its name in the papers: "P-model/Q-model sizes", nearest to the data first.
 
     The kinds of layers are SBN, DARN, NADE and VAE. VAE stands for continuous latent layers, `MLPGaussian`, below a
-    standard normal top and above a data layer `MLPBernoulli`; it goes with itself alone. "SBN 200" is "SBN/SBN 200".
+    standard normal top and above a data layer `MLPBernoulli`; it goes with itself alone. "SBN 200" is "SBN/SBN 200". A
+    kind without sizes is its layer alone, without latent variables: "NADE" is the plain NADE, "DARN" the fully visible
+    sigmoid belief network, "SBN" a product of Bernoulli distributions.
 
     Args:
       name: such as "SBN/SBN 200-200".
@@ -49,7 +52,7 @@ def from_name(name, units, hidden_units=200, data_logits=None, **arguments):
     generative_kind, recognition_kind, sizes = _parsed(name)
     units = checks.positive_integer("units", units)
     hidden_units = checks.positive_integer("hidden_units", hidden_units)
-    bias = "zeros" if data_logits is None else keras.initializers.Constant(data_logits)
+    bias = "zeros" if data_logits is None else keras.initializers.Constant(_checked_logits(data_logits, units))
     data_layer = MLPBernoulli if generative_kind == "VAE" else _layer_class(generative_kind)
     inner = _inner(generative_kind, hidden_units)
     latent = [_layer_class(generative_kind)(size, **inner) for size in reversed(sizes)]
@@ -65,12 +68,24 @@ def _parsed(name):
     """(P, Q, sizes) of a name."""
     match = _FORM.fullmatch(name) if isinstance(name, str) else None
     kinds = match and (match[1], match[2] or match[1])
-    if not match or not set(kinds) <= set(_KINDS) or len({kind == "VAE" for kind in kinds}) > 1:
+    fits = match and set(kinds) <= set(_KINDS) and len({kind == "VAE" for kind in kinds}) == 1
+    if not fits or not (match[3] or match[2] is None and kinds[0] != "VAE"):
         raise ValueError(
             f"A name is P-model/Q-model sizes, such as 'SBN/SBN 200-200', of the kinds {list(_KINDS)}; VAE goes with "
             f"VAE alone. Received: name={name!r}"
         )
-    return *kinds, [checks.positive_integer("a size", int(size)) for size in match[3].split("-")]
+    sizes = match[3].split("-") if match[3] else []
+    return *kinds, [checks.positive_integer("a size", int(size)) for size in sizes]
+
+
+def _checked_logits(logits, units):
+    try:
+        array = np.asarray(logits, np.float32)
+    except (TypeError, ValueError):
+        array = np.full(0, np.nan)
+    if array.shape != (units,) or not np.isfinite(array).all():
+        raise ValueError(f"data_logits must be {units} finite numbers. Received: data_logits={logits!r}")
+    return array
 
 
 def _layer_class(kind):

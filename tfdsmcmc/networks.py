@@ -23,11 +23,15 @@ def evaluated_at(variables, values):
 class _Chain(keras.layers.Layer):
     """A list of stochastic layers, each the parent of the next."""
 
+    _fewest = 1
+
     def __init__(self, layers, name=None, **kwargs):
         layers = list(layers) if isinstance(layers, (list, tuple)) else layers
-        if not isinstance(layers, list) or not layers or not all(isinstance(la, StochasticLayer) for la in layers):
+        fits = isinstance(layers, list) and len(layers) >= self._fewest
+        if not fits or not all(isinstance(layer, StochasticLayer) for layer in layers):
             raise ValueError(
-                f"{type(self).__name__} takes a list of one stochastic layer or more. Received: layers={layers!r}"
+                f"{type(self).__name__} takes a list of stochastic layers, at least {self._fewest}. "
+                f"Received: layers={layers!r}"
             )
         if len({id(layer) for layer in layers}) < len(layers):
             raise ValueError(f"Each layer may stand in a network once. Received: layers={layers!r}")
@@ -151,12 +155,14 @@ class RecognitionNetwork(_Chain):
     It is built when it first sees data, or when a model joins it with a generative network.
 
     Args:
-      layers: list of stochastic layers.
+      layers: list of stochastic layers; empty for a generative network without latent layers, such as a plain NADE.
       **kwargs: of `keras.layers.Layer`.
 
     Raises:
       ValueError: if `layers` is no list of stochastic layers, or their sizes do not meet.
     """
+
+    _fewest = 0
 
     @property
     def latent_units(self):
@@ -184,13 +190,14 @@ class RecognitionNetwork(_Chain):
         x = self._data(x)
         seeds = tf.unstack(random.split(seed, len(self.layers)))
         # what the first layer computes from the data serves all samples
-        parents, sample_shape, z, terms = x, [num_samples], [], []
+        parents, sample_shape, z = x, [num_samples], []
+        total = tf.zeros([num_samples, tf.shape(x)[0]])
         for layer, layer_seed in zip(self.layers, seeds):
             parents, log_prob = layer.sample_and_log_prob(parents, layer_seed, sample_shape)
             sample_shape = []
             z.append(parents)
-            terms.append(log_prob)
-        return z, sum(terms[1:], terms[0])
+            total += log_prob
+        return z, total
 
     def log_prob(self, z, x):
         """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D).
@@ -199,9 +206,9 @@ class RecognitionNetwork(_Chain):
           ValueError: if the number of latent layers or a width does not fit.
         """
         z = _of_widths("z", z, self.latent_units)
-        parents = [self._data(x), *z[:-1]]
-        terms = [layer.log_prob(value, above) for layer, value, above in zip(self.layers, z, parents)]
-        return sum(terms[1:], terms[0])
+        x = self._data(x)
+        terms = [layer.log_prob(value, above) for layer, value, above in zip(self.layers, z, [x, *z[:-1]])]
+        return sum(terms[1:], terms[0]) if terms else tf.zeros(tf.shape(x)[:1])
 
     def _data(self, x):
         x = tf.convert_to_tensor(x)

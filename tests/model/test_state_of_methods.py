@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.model.support import assert_same_state, patterns, state
+from tests.model.support import assert_same_state, patterns
 from tests.oracles import tiny_model
 
 FLAT = {"": None}

@@ -56,7 +56,9 @@ class Gibbs:
         self.persistent = persistent
 
     def check(self, generative):
-        """Raises a ValueError if a latent layer is not binary."""
+        """Raises a ValueError if there is no latent layer, or one is not binary."""
+        if not generative.latent_units:
+            raise ValueError("Gibbs sampling needs latent layers. Received: a network of its data layer alone")
         others = [type(layer).__name__ for layer in generative.layers[:-1] if not layer.binary]
         if others:
             raise ValueError(f"Gibbs sampling needs binary latent layers. Received: {', '.join(others)}")

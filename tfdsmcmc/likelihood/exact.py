@@ -47,7 +47,8 @@ def exact(model, x) -> LogLikelihood:
     data = tf.cast(x, tf.float32)[tf.newaxis]
     total = np.full(len(x), -np.inf)
     for start in range(0, states, chunk):
-        z = tf.split(_configurations(start, min(start + chunk, states), sum(widths)), widths, -1)
+        configurations = _configurations(start, min(start + chunk, states), sum(widths))
+        z = tf.split(configurations, widths, -1) if widths else []
         terms = generative.log_joint(data, [part[:, tf.newaxis] for part in z])
         total = np.logaddexp(total, np.logaddexp.reduce(terms.numpy().astype(np.float64), 0))
     return LogLikelihood(total, np.zeros(len(x)), np.full(len(x), np.inf))

@@ -80,9 +80,10 @@ def write_weights(path, theta, phi, **attributes):
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         with h5py.File(temporary, "w") as file:
-            for group, arrays in zip(_GROUPS, (theta, phi)):
+            for name, arrays in zip(_GROUPS, (theta, phi)):
+                group = file.create_group(name)
                 for i, array in enumerate(arrays):
-                    file.create_dataset(f"{group}/{i}", data=np.asarray(array))
+                    group.create_dataset(str(i), data=np.asarray(array))
             file.attrs.update(attributes)
         _sync(temporary)
         os.replace(temporary, path)

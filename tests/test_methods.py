@@ -1,0 +1,212 @@
+"""The methods: what each is made of, and that it learns."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.oracles import randomize, tiny_model
+
+PARTS = ("kernel", "latents", "proposal")
+
+# ---- what they are made of
+
+SGLD = (ds.mcmc.SGLD, {"learning_rate": 0.01, "temperature": 1.0, "integrator": "euler"})
+SGHMC = (ds.mcmc.SGHMC, {"learning_rate": 0.01, "friction": 0.1, "temperature": 1.0, "integrator": "euler"})
+SGNHT = (ds.mcmc.SGNHT, {**SGHMC[1], "thermostat_mass": 1.0})
+MAP = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 1e-3})
+UNIFORM = (ds.latents.NAIS, {"num_samples": 1, "weights": "uniform"})
+WEIGHTED = (ds.latents.NAIS, {"num_samples": 5, "weights": "importance"})
+GIBBS = (ds.latents.Gibbs, {"num_samples": 5, "burn_in": 5, "initial": "recognition", "persistent": False})
+WAKE = (ds.proposals.Wake, {"optimizer": 3e-4, "redraw": False})
+
+DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an optimizer, Adam, the learning rate
+    "dsgld_nais": (SGLD, WEIGHTED, WAKE),
+    "dsghmc_nais": (SGHMC, WEIGHTED, WAKE),
+    "dsgnht_nais": (SGNHT, WEIGHTED, WAKE),
+    "dsghmc_gibbs": (SGHMC, GIBBS, None),
+    "dsgnht_gibbs": (SGNHT, GIBBS, None),
+    "rws": (MAP, WEIGHTED, (ds.proposals.WakeSleep, {"optimizer": 1e-3, "redraw": False, "sleep_weight": 0.5})),
+    "wake_sleep": (MAP, UNIFORM, (ds.proposals.Sleep, {"optimizer": 1e-3})),
+    "nvil": (MAP, UNIFORM, (ds.proposals.NVIL, {"optimizer": 1e-3, "baseline_units": 100, "decay": 0.8})),
+    "vae": (MAP, UNIFORM, (ds.proposals.IWAE, {"optimizer": 1e-3, "bound": "elbo"})),
+    "iwae": (MAP, WEIGHTED, (ds.proposals.IWAE, {"optimizer": 1e-3, "bound": "importance"})),
+}
+CONTINUOUS = ("vae", "iwae")
+SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel is not MAP]
+CHANGES = [  # methods, arguments, and what they change: (part, its config)
+    (list(DEFAULTS), {"num_samples": 3}, {"latents": {"num_samples": 3}}),
+    (SAMPLERS, {"learning_rate": 0.2}, {"kernel": {"learning_rate": 0.2}}),
+    (SAMPLERS[1:], {"friction": 0.3}, {"kernel": {"friction": 0.3}}),
+    (SAMPLERS[1:], {"integrator": "splitting"}, {"kernel": {"integrator": "splitting"}}),
+    (["dsgnht_nais", "dsgnht_gibbs"], {"thermostat_mass": "auto"}, {"kernel": {"thermostat_mass": "auto"}}),
+    (
+        ["dsghmc_gibbs", "dsgnht_gibbs"],
+        {"burn_in": 7, "persistent": True},
+        {"latents": {"burn_in": 7, "persistent": True}},
+    ),
+    (
+        [name for name in DEFAULTS if name not in SAMPLERS],
+        {"learning_rate": 0.2},
+        {"kernel": {"optimizer": 0.2}, "proposal": {"optimizer": 0.2}},
+    ),
+    (
+        ["nvil"],
+        {"baseline_units": 4, "decay": 0.5},
+        {"proposal": {"baseline_units": 4, "decay": 0.5}},
+    ),
+]
+
+
+def config_of(part):
+    """(class, config) of a part, of an optimizer the learning rate; the class is checked to be Adam."""
+    if part is None:
+        return None
+    config = dict(part.get_config())
+    if "optimizer" in config:
+        assert type(part.optimizer) is keras.optimizers.Adam
+        config["optimizer"] = round(float(part.optimizer.learning_rate.numpy()), 7)
+    return type(part), config
+
+
+def assert_parts(method, expected):
+    assert set(method) == set(PARTS)
+    for name, want in zip(PARTS, expected):
+        got = config_of(method[name])
+        if want is None or got is None:
+            assert got is want
+        else:
+            assert got[0] is want[0] and {key: got[1][key] for key in want[1]} == want[1]
+
+
+def test_every_method_is_here():
+    public = {name: value for name, value in vars(ds.methods).items() if callable(value) and not name.startswith("_")}
+    assert {name for name, value in public.items() if value.__module__ == ds.methods.__name__} == set(DEFAULTS)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_the_parts_are_the_published_ones(name):
+    assert_parts(getattr(ds.methods, name)(), DEFAULTS[name])
+
+
+@pytest.mark.parametrize(("names", "arguments", "changes"), CHANGES, ids=lambda part: str(list(part)[:1]))
+def test_arguments_reach_their_parts(names, arguments, changes):
+    """And nothing but their parts."""
+    for name in names:
+        expected = [part and (part[0], {**part[1], **changes.get(key, {})}) for key, part in zip(PARTS, DEFAULTS[name])]
+        assert_parts(getattr(ds.methods, name)(**arguments), expected)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_an_optimizer_is_that_of_phi_alone(name):
+    if DEFAULTS[name][2] is None:
+        with pytest.raises(TypeError, match="optimizer"):
+            getattr(ds.methods, name)(optimizer="adam")
+        return
+    optimizer = keras.optimizers.SGD(0.5)
+    method = getattr(ds.methods, name)(optimizer=optimizer)
+    assert method["proposal"].optimizer is optimizer
+    assert getattr(method["kernel"], "optimizer", None) is not optimizer
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_calls_share_nothing(name):
+    """A Keras optimizer serves one model."""
+    one, other = getattr(ds.methods, name)(), getattr(ds.methods, name)()
+    for part in PARTS:
+        assert one[part] is None or one[part] is not other[part]
+        assert getattr(one[part], "optimizer", 1) is not getattr(other[part], "optimizer", 2)
+
+
+def test_a_schedule_is_a_learning_rate_too():
+    schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
+    for name in SAMPLERS:
+        assert getattr(ds.methods, name)(learning_rate=schedule)["kernel"].learning_rate is schedule
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_unknown_and_bad_arguments_are_refused(name):
+    method = getattr(ds.methods, name)
+    with pytest.raises(TypeError, match="colour"):
+        method(colour="red")
+    with pytest.raises(ValueError, match="Received: num_samples="):
+        method(num_samples=0)
+    if name in SAMPLERS:
+        with pytest.raises(ValueError, match="Received: learning_rate="):
+            method(learning_rate=-0.1)
+
+
+# ---- that they learn
+
+
+@pytest.fixture
+def without_tracing():
+    """Two steps by hand are made sooner than their program."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+def model_for(name):
+    """Two binary latent units, or one continuous one for the autoencoders."""
+    if name not in CONTINUOUS:
+        return tiny_model((2,), seed=1)
+    model = ds.models.from_name("VAE 1", 3, hidden_units=2)
+    randomize(model, seed=1, scale=0.8)
+    return model
+
+
+def learnt(name, parts):
+    """A model after one short epoch."""
+    model = model_for(name)
+    rows = np.random.default_rng(2).integers(0, 2, (20, 3)).astype(np.float32)
+    model.compile(**parts, jit_compile=False)
+    history = model.fit(rows, batch_size=10, epochs=1, verbose=0).history
+    assert all(np.isfinite(values).all() and len(values) == 1 for values in history.values())
+    assert set(history) == {"log_likelihood", "effective_sample_size", "kinetic_temperature"}
+    return model
+
+
+def twin_of(part):
+    """What becomes of a part that is written to a file as its config."""
+    config = json.loads(json.dumps(keras.saving.serialize_keras_object(part)))
+    return keras.saving.deserialize_keras_object(config)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_each_part_returns_from_its_config_and_learns(name, without_tracing):
+    method = getattr(ds.methods, name)(num_samples=2)
+    twins = {key: twin_of(part) for key, part in method.items()}
+    for key in PARTS:
+        assert config_of(twins[key]) == config_of(method[key])
+    start, model = model_for(name), learnt(name, twins)
+    assert int(model.chain.steps) == 2
+    for before, after in zip(start.generative.get_weights(), model.generative.get_weights()):
+        assert before.size == 0 or (before != after).any()
+    moved = [(a != b).any() for a, b in zip(start.recognition.get_weights(), model.recognition.get_weights())]
+    assert not any(moved) if method["proposal"] is None else all(moved)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_parts_from_configs_learn_the_same(name):
+    method = getattr(ds.methods, name)()
+    twins = {key: twin_of(part) for key, part in method.items()}
+    for a, b in zip(learnt(name, method).get_weights(), learnt(name, twins).get_weights()):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["dsghmc_gibbs", "dsgnht_gibbs"])
+def test_with_gibbs_sampling_there_is_nothing_to_teach_phi(name):
+    model = tiny_model((2,))
+    model.compile(**getattr(ds.methods, name)(), jit_compile=False)
+    assert model.chain.method.proposal is None and model.optimizer is None
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_the_autoencoders_need_continuous_latents(name):
+    with pytest.raises(ValueError, match="Received: "):
+        tiny_model((2,)).compile(**getattr(ds.methods, name)(), jit_compile=False)
