@@ -152,3 +152,17 @@ def test_fit_takes_a_dataset_of_batches():
     assert_same_state(array, dataset)
     dataset.fit(tf.data.Dataset.from_tensor_slices((x,)).batch(25), epochs=1, verbose=0)
     assert int(dataset.chain.steps) == 6 + 3
+
+
+def test_an_optimizer_belongs_to_one_model():
+    """Compiling again is fine; another model, and an optimizer that has served elsewhere, are refused."""
+    method = ds.methods.dsgnht_nais(RATE)
+    model = tiny_model((2,), units=4)
+    for _ in range(2):
+        model.compile(**method, jit_compile=False)
+    with pytest.raises(ValueError, match="Received: 'adam.*', built for other variables"):
+        tiny_model((2,), units=4).compile(**method)
+    used = keras.optimizers.Adam()
+    used.build([keras.Variable(0.0)])
+    with pytest.raises(ValueError, match="built for other variables"):
+        model.compile(proposal=ds.proposals.Wake(used))

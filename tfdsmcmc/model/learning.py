@@ -72,9 +72,10 @@ class Learning(keras.Model):
         )
         _suits(latents, self.generative)
         _suits(proposal, self.generative, self.recognition)
+        chain = Chain(method, self._seed_of("chain"), bool(jit_compile), follows=self.chain)
         optimizer = getattr(proposal, "optimizer", None)
         super().compile(optimizer=optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
-        self.chain = Chain(method, self._seed_of("chain"), bool(jit_compile), follows=self.chain)
+        self.chain = chain
         self._settings = {
             "kernel": kernel,
             "latents": latents,

@@ -5,7 +5,9 @@
 Default: Student-t with 2.2 degrees of freedom and scale 0.09, a sparse prior with a heavy tail. Gaussian, Laplace and
 Student-t priors are `Normal`, `Laplace` and `StudentT` of `tfp.distributions`. A shrinkage prior, such as
 `tfdsmcmc.priors.Horseshoe`, has auxiliary scales λ: log p(θ given λ) stands in the place of log p(θ), and draws of
-λ given θ alternate with the steps of θ, so that θ follows the prior with λ integrated out.
+λ given θ alternate with the steps of θ, so that θ follows the prior with λ integrated out. That is so for samplers of
+the posterior itself: a kernel at another temperature than 1 tempers the law of θ given λ and not that of λ, and an
+optimizer climbs beside draws of λ.
 """
 
 from __future__ import annotations

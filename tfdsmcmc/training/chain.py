@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import weakref
 
 import keras
 import numpy as np
@@ -11,6 +12,9 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.training.carried import CarriedLatents
 from tfdsmcmc.training.step import Method, StepMetrics, StepState, doubly_stochastic_step
+
+
+_LEARNERS = weakref.WeakKeyDictionary()  # which recognition network an optimizer updates
 
 
 class Chain(tf.Module):
@@ -44,6 +48,7 @@ class Chain(tf.Module):
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         if method.proposal is not None:
             getattr(method.proposal, "build", lambda units: None)(method.generative.units)
+            _claim(method.proposal.optimizer, method.recognition)
             method.proposal.optimizer.build(method.recognition_variables)
         self._proposal_variables = list(getattr(method.proposal, "variables", []))
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
@@ -135,6 +140,18 @@ class Chain(tf.Module):
         for mean, total in zip(self.means, totals):
             weight = tf.cast(count, total.dtype)
             mean.update_state(total / weight, sample_weight=weight)
+
+
+def _claim(optimizer, recognition):
+    """Refuses an optimizer whose state belongs to other variables; Keras would fail in the middle of the first step."""
+    learner = _LEARNERS.get(optimizer)
+    if learner is None and not optimizer.built:
+        _LEARNERS[optimizer] = weakref.ref(recognition)
+    elif learner is None or learner() is not recognition:
+        raise ValueError(
+            "The optimizer of a proposal must be new, or have served this recognition network alone. "
+            f"Received: {optimizer.name!r}, built for other variables"
+        )
 
 
 class EpochCounter(keras.callbacks.Callback):
