@@ -5,8 +5,9 @@ the time does not include compiling.
 """
 
 import json
-import subprocess
 import sys
+
+from benchmarks.processes import run
 
 CASES = ((1000, 500), (100_000, 5))
 
@@ -15,10 +16,8 @@ def main(args):
     print("\nEvaluation, SBN 200-200, 784 pixels\n")
     print("| K | rows | rows × samples a second | peak memory, MiB |\n| --- | --- | --- | --- |")
     for samples, rows in CASES:
-        command = [sys.executable, "-m", "benchmarks.evaluation", str(samples), str(rows)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        run = json.loads(done.stdout.splitlines()[-1])
-        print(f"| {samples:,} | {rows} | {run['rate']:,.0f} | {run['peak_mib']:.0f} |", flush=True)
+        result = run([sys.executable, "-m", "benchmarks.evaluation", str(samples), str(rows)])
+        print(f"| {samples:,} | {rows} | {result['rate']:,.0f} | {result['peak_mib']:.0f} |", flush=True)
 
 
 def measure(samples, rows):

@@ -2,8 +2,9 @@
 
 import json
 import statistics
-import subprocess
 import sys
+
+from benchmarks.processes import run
 
 NAMES = ("SBN/SBN 200", "SBN/SBN 200-200-200", "DARN/DARN 200")
 
@@ -14,9 +15,7 @@ def main(args):
     for name in NAMES:
         runs = []
         for _ in range(args.rounds):
-            command = [sys.executable, "-m", "benchmarks.gibbs", name]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            runs.append(json.loads(done.stdout.splitlines()[-1])["ms"])
+            runs.append(run([sys.executable, "-m", "benchmarks.gibbs", name])["ms"])
         print(f"| {name} | {min(runs):.1f} / {statistics.median(runs):.1f} |", flush=True)
 
 

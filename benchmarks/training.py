@@ -8,8 +8,9 @@ ratio is of their medians in the same rounds.
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
+
+from benchmarks.processes import run
 
 # model, steps of an epoch, arguments of the reference
 CASES = (
@@ -26,7 +27,7 @@ def main(args):
     for name, steps, reference in CASES:
         ours, theirs = [], []
         for _ in range(args.rounds):
-            ours.append(_run([sys.executable, "-m", "benchmarks.training", name, str(steps)]))
+            ours.append(run([sys.executable, "-m", "benchmarks.training", name, str(steps)]))
             theirs.append(_reference(args, steps, reference))
         theirs = [t for t in theirs if t is not None]
         ratio = f"{_median(ours) / _median(theirs):.2f}" if theirs else "not there"
@@ -47,15 +48,7 @@ def _reference(args, steps, arguments):
         return None
     block = max(1, steps // 5)
     command = [args.reference_python, "-B", str(program), *arguments]
-    return _run([*command, "--steps", str(block), "--repeats", str(EPOCHS * steps // block)])
-
-
-def _run(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
-        raise SystemExit(f"failed: {' '.join(command)}")
-    return json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
+    return run([*command, "--steps", str(block), "--repeats", str(EPOCHS * steps // block)])
 
 
 def time_fit(name, steps):

@@ -117,3 +117,18 @@ def test_fit_takes_methods_and_architectures(tmp_path, capsys):
     assert model.chain.method.latents.get_config() == {"num_samples": 2, "weights": "uniform"}
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "5", "--method", "vae"], capsys)
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "RBM 5"], capsys)
+    refused(["fit", "digits", str(tmp_path / "other.keras"), "--method", "rws", "--posterior", "p"], capsys)
+    refused(["fit", "digits", str(tmp_path / "other.keras"), "--method", "rws", "--learning-rate", "-1"], capsys)
+
+
+def test_fit_by_gibbs_sampling_teaches_the_recognition_network(tmp_path, monkeypatch):
+    taught = []
+    monkeypatch.setattr(ds.DeepGenerativeModel, "fit", lambda self, *args, **kwargs: None)
+    monkeypatch.setattr(
+        ds.DeepGenerativeModel, "refit_recognition", lambda self, x, *args, **kwargs: taught.append((len(x), kwargs))
+    )
+    arguments = ["fit", "digits", str(tmp_path / "m.keras"), "--layers", "DARN 2", "--epochs", "1"]
+    assert main([*arguments, "--method", "dsghmc_gibbs"]) == 0
+    ((rows, options),) = taught
+    assert rows == 1197 and isinstance(options["latents"], ds.latents.NAIS)
+    assert main([*arguments, "--overwrite", "--method", "dsghmc_nais"]) == 0 and len(taught) == 1

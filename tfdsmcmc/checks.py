@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -38,6 +39,26 @@ def positive_number(name: str, value):
     if not tf.is_tensor(value) and float(value) == 0.0:
         raise ValueError(f"{name} must be above 0. Received: {name}={value!r}")
     return value
+
+
+def learning_rate(value):
+    """Returns a positive number as it is, and a Keras schedule or its configuration as a schedule."""
+    if isinstance(value, dict):
+        value = keras.saving.deserialize_keras_object(value)
+    if not isinstance(value, keras.optimizers.schedules.LearningRateSchedule):
+        positive_number("learning_rate", value)
+    return value
+
+
+def optimizer(value):
+    """Returns the Keras optimizer of a name or a configuration, or the optimizer itself."""
+    try:
+        found = keras.optimizers.get(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={value!r}") from error
+    if not isinstance(found, keras.optimizers.Optimizer):
+        raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={value!r}")
+    return found
 
 
 def rows(name: str, x, units: int, binary: bool) -> np.ndarray:

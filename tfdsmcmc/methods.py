@@ -5,7 +5,8 @@ A method is a triple (kernel, latents, proposal). Those that sample θ from its 
     dsgld_nais, dsghmc_nais, dsgnht_nais    SGLD, SGHMC, SGNHT with importance samples from the recognition network
     dsghmc_gibbs, dsgnht_gibbs              SGHMC, SGNHT with Gibbs sampling; the recognition network does not learn
 
-and those that climb to one θ, the maximum of the posterior or, with a flat prior `{"": None}`, of the likelihood:
+and those that climb to one θ. With importance weights they climb log p(θ) + log p(X given θ), with a bias of order 1/K,
+with uniform ones log p(θ) + the evidence lower bound; a flat prior is `{"": None}`:
 
     rws           reweighted wake-sleep         importance weights, wake and sleep updates of φ
     wake_sleep    wake-sleep                    one draw from q, sleep updates of φ
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import keras
 
+from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
@@ -104,6 +106,9 @@ def dsghmc_gibbs(
 ):
     """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling; φ does not learn.
 
+    Estimates of the log-likelihood, those of the validation too, are too low until `refit_recognition`: let
+    `posterior.Collector` go by `burn_in`, not by `patience`.
+
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule.
       friction: a of the kernel.
@@ -129,6 +134,9 @@ def dsgnht_gibbs(
     thermostat_mass=1.0,
 ):
     """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling; φ does not learn.
+
+    Estimates of the log-likelihood, those of the validation too, are too low until `refit_recognition`: let
+    `posterior.Collector` go by `burn_in`, not by `patience`.
 
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule.
@@ -225,10 +233,12 @@ def _method(kernel, latents, proposal):
 
 
 def _adam(optimizer, learning_rate):
+    checks.learning_rate(learning_rate)
     return keras.optimizers.Adam(learning_rate) if optimizer is None else optimizer
 
 
 def _map(learning_rate):
+    checks.learning_rate(learning_rate)
     return MAP(optimizer=keras.optimizers.Adam(learning_rate))
 
 

@@ -200,7 +200,7 @@ class RecognitionNetwork(_Chain):
         return z, total
 
     def log_prob(self, z, x):
-        """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D).
+        """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D); zeros (B,) without layers.
 
         Raises:
           ValueError: if the number of latent layers or a width does not fit.

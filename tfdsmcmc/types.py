@@ -25,6 +25,8 @@ class WeightedLatents(_Weighted):
       log_likelihood: (B,), an estimate of log p(x) to show beside the learning, or None: then log (1/K) Σ_k w_k is.
     """
 
+    log_likelihood = None
+
     def __new__(cls, z, log_weights, log_likelihood=None):
         self = super().__new__(cls, z, log_weights)
         self.log_likelihood = log_likelihood
@@ -32,7 +34,11 @@ class WeightedLatents(_Weighted):
 
 
 class Latents(Protocol):
-    """How z is drawn given x, and with which weights."""
+    """How z is drawn given x, and with which weights.
+
+    Two more are optional: `check(generative)` raises a ValueError at `compile` for networks that do not suit; and with
+    `persistent = True` a method `start(generative, recognition, x, seed)` gives the carry of new chains.
+    """
 
     num_samples: int
 
@@ -41,7 +47,11 @@ class Latents(Protocol):
 
 
 class Proposal(Protocol):
-    """How the recognition network learns; `proposals.Proposal` has defaults for all but `surrogate`."""
+    """How the recognition network learns; `proposals.Proposal` has defaults for all but `surrogate`.
+
+    Optional are `check(generative, recognition, latents)`, which raises a ValueError at `compile` for what does not
+    suit, and `build(units)`, which makes variables of its own.
+    """
 
     optimizer: Any
     redraw: bool

@@ -65,7 +65,7 @@ class _ProposalTest:
     def optimizer_is_checked(self):
         assert isinstance(self.make(optimizer="sgd").optimizer, keras.optimizers.SGD)
         for optimizer in (None, "no such thing"):
-            with pytest.raises(ValueError, match="optimizer"):
+            with pytest.raises(ValueError, match="Received: optimizer="):
                 self.make(optimizer=optimizer)
 
     def own_variables_are_built_once(self):

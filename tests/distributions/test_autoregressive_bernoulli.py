@@ -210,3 +210,8 @@ def test_draws_and_their_log_probabilities_have_their_shapes(dtype):
 def test_the_order_is_checked(ordering):
     with pytest.raises(ValueError, match="Received: ordering="):
         Autoregressive(*random_operands()[1:], ordering=ordering)
+
+
+def test_shapes_must_fit():
+    with pytest.raises(ValueError, match="Received: "):
+        ds.distributions.AutoregressiveBernoulli(tf.zeros([4]), tf.zeros([3, 3]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import tensorflow as tf
+import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 from tests.chance import LEVEL, assert_near
@@ -130,3 +131,18 @@ def test_jit_changes_nothing():
     parameters = [tf.constant(part, tf.float32) for part in random_parameters()]
     for a, b in zip(tf.function(compute, jit_compile=True)(*parameters), compute(*parameters)):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_kl_divergence_is_that_of_tfp():
+    rng = np.random.default_rng(5)
+    means, scales = rng.normal(size=(2, 3, 4)), rng.uniform(0.2, 2.0, (2, 3, 4))
+    ours = [ds.distributions.IndependentNormal(m, s) for m, s in zip(means, scales)]
+    theirs = [tfp.distributions.MultivariateNormalDiag(m, s) for m, s in zip(means, scales)]
+    want = tfp.distributions.kl_divergence(*theirs)
+    np.testing.assert_allclose(tfp.distributions.kl_divergence(*ours), want, rtol=1e-6)
+
+
+def test_what_is_not_floating():
+    assert ds.distributions.IndependentNormal([0, 0], [1, 1]).dtype == tf.float32
+    with pytest.raises(ValueError, match="Received: loc of dtype int32"):
+        ds.distributions.IndependentNormal(tf.zeros([2], tf.int32), 1)

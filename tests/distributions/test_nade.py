@@ -250,3 +250,8 @@ def test_the_compiled_gradient_holds_one_hidden_layer_at_a_time(tmp_path):
     used = [int(re.search(r"Total bytes used: (\d+)", report)[1]) for report in reports]
     assert max(used) > 4 * 2 * (500 * 784 + 2 * 784 * 200), "XLA has left something out"
     assert max(used) < 100e6, used
+
+
+def test_shapes_must_fit():
+    with pytest.raises(ValueError, match="Received: "):
+        ds.distributions.NADE(tf.zeros([4]), tf.zeros([2]), tf.zeros([3, 2]), tf.zeros([3, 2]))

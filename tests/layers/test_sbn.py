@@ -31,6 +31,30 @@ def test_initial_weights_differ_without_a_seed():
     assert np.all(first.kernel.numpy() != second.kernel.numpy())
 
 
+@pytest.mark.parametrize("layer_class", [ds.layers.SBN, ds.layers.DARN, ds.layers.NADE, ds.layers.MLPGaussian])
+def test_initializers_of_every_form(layer_class):
+    """A user's own seed counts beside the layer's; functions are initializers too; weights of one layer differ."""
+
+    def weights(initializer):
+        layer = layer_class(4, kernel_initializer=initializer, seed=5)
+        layer.build((None, 4))
+        return {v.name: v.numpy() for v in layer.trainable_variables}
+
+    first, same, second = (weights(keras.initializers.RandomNormal(seed=seed)) for seed in (1, 1, 2))
+    assert np.any(first["kernel"] != second["kernel"])
+    for name in first:
+        np.testing.assert_array_equal(first[name], same[name])
+    squares = [value.tobytes() for name, value in first.items() if "bias" not in name and name != "lateral"]
+    assert len(set(squares)) == len(squares)
+    assert np.all(weights(lambda shape, dtype=None: tf.ones(shape))["kernel"] == 1.0)
+
+
+def test_seeds_are_checked():
+    for seed in (-1, True, 0.5, "7"):
+        with pytest.raises(ValueError, match="Received: seed="):
+            ds.layers.SBN(3, seed=seed)
+
+
 def test_width_zero_parents_make_it_unconditional():
     layer = ds.layers.SBN(2)
     layer.build((None, 0))

@@ -160,9 +160,13 @@ def test_an_optimizer_belongs_to_one_model():
     model = tiny_model((2,), units=4)
     for _ in range(2):
         model.compile(**method, jit_compile=False)
-    with pytest.raises(ValueError, match="Received: 'adam.*', built for other variables"):
+    with pytest.raises(ValueError, match="Received: 'adam.*', built for others"):
         tiny_model((2,), units=4).compile(**method)
     used = keras.optimizers.Adam()
     used.build([keras.Variable(0.0)])
-    with pytest.raises(ValueError, match="built for other variables"):
+    with pytest.raises(ValueError, match="built for others"):
         model.compile(proposal=ds.proposals.Wake(used))
+    shared = keras.optimizers.Adam()
+    model.compile(proposal=ds.proposals.Wake(shared))
+    with pytest.raises(ValueError, match="built for others"):  # of its own network, but not of the baseline
+        model.compile(latents=ds.latents.NAIS(2, "uniform"), proposal=ds.proposals.NVIL(shared))

@@ -123,14 +123,67 @@ def test_chains_of_rows_go_on_from_where_they_stand(monkeypatch):
 
 
 def test_chains_start_anew_for_other_data_and_go_on_for_the_same():
-    model = compiled("persistent Gibbs")
-    fit(model, 1)
-    kept = [variable.numpy() for variable in model.chain.carried.chains]
-    model.chain.begin(90, patterns())
-    for a, b in zip(kept, model.chain.carried.chains):
+    """Also for as many other rows; and the compiled loop moves the chains of whatever data come."""
+    model, x = compiled("persistent Gibbs"), patterns()
+    model.chain.begin(90, x)
+    carried = model.chain.carried
+    kept = [variable.numpy() for variable in carried.chains]
+    model.chain.begin(90, x.copy())
+    for a, b in zip(kept, carried.chains):
         np.testing.assert_array_equal(a, b)
-    model.fit(patterns(60), epochs=1, verbose=0)
-    assert model.chain.carried.chains[0].shape == (60, 2)
+    model.chain.begin(90, 1 - x)
+    assert any(np.any(a != b.numpy()) for a, b in zip(kept, carried.chains))
+    for rows in (30, 45, 30):
+        model.chain.begin(rows, x[:rows])
+        before = [variable.numpy() for variable in carried.chains]
+        assert before[0].shape == (rows, 2)
+        for _ in range(3):
+            model.chain.advance(x[:rows], np.arange(20, dtype=np.int32)[np.newaxis], 1)
+        assert any(np.any(a != b.numpy()) for a, b in zip(before, carried.chains)), f"{rows} rows rest"
+
+
+def test_new_chains_have_their_burn_in():
+    x, starts = patterns(30), []
+    for burn_in in (0, 4):
+        model = tiny_model((2, 2), units=4, seed=3, scale=2.0)
+        model.compile(**ds.methods.dsgnht_gibbs(persistent=True, burn_in=burn_in), jit_compile=False)
+        model.chain.begin(30, x)
+        starts.append(model.chain.carried.chains[0].numpy())
+    assert np.any(starts[0] != starts[1])
+
+
+def test_a_file_that_does_not_fit_leaves_the_chains_alone(tmp_path):
+    model, other = compiled("persistent Gibbs"), tiny_model((2, 2), units=4, seed=3)
+    other.compile(kernel="sgld", latents=ds.latents.Gibbs(persistent=True), jit_compile=False)
+    model.chain.begin(30, patterns(30))
+    other.chain.begin(20, patterns(20))
+    model.save_weights(tmp_path / "model.weights.h5")
+    before = [variable.numpy() for variable in other.chain.state.values()]
+    with pytest.raises(ValueError, match="another kernel"):
+        other.load_weights(tmp_path / "model.weights.h5")
+    for a, b in zip(before, other.chain.state.values()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_second_chain_draws_anew():
+    """Nothing that begins with the second chain repeats the first: momentum, scales, chains over z."""
+    model = compiled("persistent Gibbs")
+    model.prior = ds.Prior(ds.priors.Horseshoe())
+    states = []
+    for _ in range(2):
+        model.compile(**CHOICES["persistent Gibbs"]()[1], jit_compile=False)
+        model.chain.begin(90, patterns())
+        states.append({key: variable.numpy() for key, variable in model.chain.state.items()})
+        model.chain.steps.assign_add(1)
+    for key in ("auxiliary_1", "carried_0", "kernel_results_1"):
+        assert np.any(states[0][key] != states[1][key]), f"{key} is drawn again"
+
+
+def test_draws_that_weigh_alike_do_not_suit_the_wake_phase():
+    model = tiny_model((2,), units=4)
+    for proposal in (ds.proposals.Wake(), ds.proposals.WakeSleep()):
+        with pytest.raises(ValueError, match="Received: latents NAIS with weights='uniform'"):
+            model.compile(latents=ds.latents.NAIS(5, "uniform"), proposal=proposal)
 
 
 def test_persistent_chains_need_an_array():

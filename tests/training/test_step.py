@@ -262,6 +262,42 @@ def test_jitted_and_eager_steps_agree():
     assert np.any(theta[0] != flat(theta_of(model)))
 
 
+class SpyPrior(ds.Prior):
+    """Notes where the scales are drawn."""
+
+    def __init__(self):
+        super().__init__(ds.priors.Horseshoe())
+        self.updates, self.given = [], []
+
+    def update_auxiliary(self, names, values, auxiliary, seed):
+        self.updates.append((flat(values), auxiliary, tuple(seed.numpy())))
+        return super().update_auxiliary(names, values, auxiliary, seed)
+
+    def log_prob(self, names, values, auxiliary=()):
+        self.given.append(auxiliary)
+        return super().log_prob(names, values, auxiliary)
+
+
+def test_scales_are_drawn_once_a_step_given_the_moved_weights():
+    """From a seed of their own, after all kernel steps, which see the scales of before."""
+    prior, kernel = SpyPrior(), SpyKernel()
+    model = tiny_model((2,), seed=6, prior=prior)
+    method = method_of(model, kernel, kernel_steps=2)
+    names = [name for name, _ in model.generative.named_weights]
+    start = StepState(theta_of(model), Results(tf.constant(1.0)), prior.initial_auxiliary(names, theta_of(model), 1))
+    state, _ = doubly_stochastic_step(method, start, X, 10.0, SEED)
+    ((theta, auxiliary, seed),) = prior.updates
+    np.testing.assert_array_equal(theta, flat(state.theta))
+    assert np.all(theta != flat(start.theta)) and auxiliary is start.auxiliary
+    assert len(prior.given) == 2 and all(given is start.auxiliary for given in prior.given)
+    split = {tuple(s) for n in range(1, 6) for s in ds.random.split(SEED, n).numpy()}
+    assert seed not in split and seed not in {call["seed"] for call in kernel.calls}
+    for new, same in zip(state.auxiliary, ds.Prior.update_auxiliary(prior, names, state.theta, auxiliary, list(seed))):
+        np.testing.assert_array_equal(new, same)
+    frozen, _ = doubly_stochastic_step(method._replace(kernel_steps=0), start, X, 10.0, SEED)
+    assert frozen.auxiliary is start.auxiliary
+
+
 def test_different_seeds_move_differently():
     model = tiny_model((2,))
     kernel = ds.mcmc.SGLD(learning_rate=0.01)

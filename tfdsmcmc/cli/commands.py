@@ -12,6 +12,8 @@ import numpy as np
 import tfdsmcmc as ds
 from tfdsmcmc import checks
 
+_REFIT_EPOCHS = 10
+
 
 def fit(args):
     path = pathlib.Path(args.model)
@@ -20,6 +22,8 @@ def fit(args):
     if path.exists() and not (args.resume or args.overwrite):
         raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
     epochs = checks.positive_integer("--epochs", args.epochs)
+    if args.posterior and args.method and not args.method.startswith("ds"):
+        raise ValueError(f"--posterior is for methods that sample; their names begin with ds. Received: {args.method}")
     data = ds.datasets.load(args.dataset, args.data_dir)
     model = _resumed(args) if args.resume else _new_model(args, data.train.shape[1])
     callbacks = []
@@ -42,6 +46,9 @@ def fit(args):
         )
     except KeyboardInterrupt:
         print("\ninterrupted")
+    if model.optimizer is None:
+        print("fitting the recognition network, which did not learn")
+        model.refit_recognition(data.train, _REFIT_EPOCHS, args.batch_size, latents=ds.latents.NAIS(5))
     model.save(path)
     print(f"wrote {path} after {int(model.chain.steps)} steps; --resume goes on")
     if args.posterior:
@@ -53,7 +60,7 @@ def _new_model(args, units):
     name = args.layers or "100"
     seed = args.seed or 0
     keras.utils.set_random_seed(seed)
-    model = ds.models.from_name(name if " " in name.strip() else f"SBN/SBN {name}", units, seed=seed)
+    model = ds.models.from_name(f"SBN/SBN {name}" if name[:1].isdigit() else name, units, seed=seed)
     method = args.method or "dsgnht_nais"
     given = {"learning_rate": args.learning_rate, "num_samples": args.num_samples}
     options = {key: value for key, value in given.items() if value is not None}

@@ -21,8 +21,9 @@ def download(name):
     """Verifies and packs a known dataset.
 
     Its original files are taken from the folder originals/NAME of the cache where somebody has put them, otherwise
-    downloaded from the first of its sources that answers. What a source that answers has must be right: a wrong file
-    is never passed over for the next source. Downloaded files do not stay.
+    downloaded from the first of its sources that answers. What a source that answers has must be right: wrong rows are
+    never passed over for the next source. (A file without its published digest counts as no answer.) Downloaded files
+    do not stay.
 
     Args:
       name: of a known dataset.

@@ -21,11 +21,12 @@ from tfdsmcmc import random
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
+from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 tfd = tfp.distributions
 
 
-class AutoregressiveBernoulli(tfd.Distribution):
+class AutoregressiveBernoulli(SequentialBernoulli):
     """Binary units, each with logits linear in those before it.
 
     Args:
@@ -36,7 +37,7 @@ class AutoregressiveBernoulli(tfd.Distribution):
       name: name of the distribution.
 
     Raises:
-      ValueError: if `ordering` is no permutation.
+      ValueError: if `ordering` is no permutation, or the shapes do not fit.
     """
 
     def __init__(
@@ -52,7 +53,13 @@ class AutoregressiveBernoulli(tfd.Distribution):
         with tf.name_scope(name):
             self._logits = tf.convert_to_tensor(logits, name="logits")
             self._lateral = tf.convert_to_tensor(lateral, self._logits.dtype, name="lateral")
-            self._ordering = check_ordering(ordering, int(self._lateral.shape[0]))
+            units = self._logits.shape[-1]
+            if self._lateral.shape != (units, units):
+                raise ValueError(
+                    f"lateral is of the shape ({units}, {units}), as logits have {units} units. "
+                    f"Received: lateral.shape={tuple(self._lateral.shape)}"
+                )
+            self._ordering = check_ordering(ordering, units)
             super().__init__(
                 dtype=self._logits.dtype,
                 reparameterization_type=tfd.NOT_REPARAMETERIZED,
@@ -74,33 +81,13 @@ class AutoregressiveBernoulli(tfd.Distribution):
         y, lateral = tf.cast(y, self.dtype), earlier_to_later(self._lateral, self._ordering)
         return self._logits + affine(y, lateral, tf.zeros_like(lateral[0]))
 
-    def _event_shape(self):
-        return self._logits.shape[-1:]
-
-    def _event_shape_tensor(self):
-        return tf.shape(self._logits)[-1:]
-
     def _log_prob(self, y):
         return bernoulli_log_prob(y, self.conditional_logits(y))
 
-    def _sample_n(self, n, seed=None):
-        return self._draw(n, seed)[0]
-
-    def _sample_and_log_prob(self, sample_shape, seed, **kwargs):
-        shape = tf.cast(sample_shape, tf.int32)
-        y, logits = self._draw(tf.reduce_prod(shape), seed)
-        y, logits = (tf.reshape(part, tf.concat([shape, tf.shape(part)[1:]], 0)) for part in (y, logits))
-        return y, bernoulli_log_prob(y, logits)
-
     def _draw(self, n, seed):
-        """n draws and their conditional logits, each (n, …, units)."""
-        seed = tfp.random.sanitize_seed(None) if seed is None else seed
         lateral = in_order(in_order(self._lateral, self._ordering, axis=0), self._ordering)
-        drawn = _sample(n, in_order(self._logits, self._ordering), earlier_to_later(lateral), seed)
-        return tuple(in_place(part, self._ordering) for part in drawn)
-
-    def _default_event_space_bijector(self):
-        return None
+        y, logits = _sample(n, in_order(self._logits, self._ordering), earlier_to_later(lateral), seed)
+        return in_place(y, self._ordering), bernoulli_log_prob(y, logits)
 
 
 def earlier_to_later(lateral, ordering=None):

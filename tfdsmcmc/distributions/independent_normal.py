@@ -36,7 +36,10 @@ class IndependentNormal(tfd.Distribution):
     def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="IndependentNormal"):
         parameters = dict(locals())
         with tf.name_scope(name):
-            self._loc = tf.convert_to_tensor(loc, name="loc")
+            hint = None if hasattr(loc, "dtype") else tf.float32  # for Python numbers
+            self._loc = tf.convert_to_tensor(loc, dtype_hint=hint, name="loc")
+            if not self._loc.dtype.is_floating:
+                raise ValueError(f"loc must be floating. Received: loc of dtype {self._loc.dtype.name}")
             self._scale = tf.convert_to_tensor(scale, self._loc.dtype, name="scale")
             super().__init__(
                 dtype=self._loc.dtype,
@@ -51,7 +54,9 @@ class IndependentNormal(tfd.Distribution):
     def _parameter_properties(cls, dtype, num_classes=None):
         return {
             "loc": tfp.util.ParameterProperties(event_ndims=1),
-            "scale": tfp.util.ParameterProperties(event_ndims=1),
+            "scale": tfp.util.ParameterProperties(
+                event_ndims=1, default_constraining_bijector_fn=lambda: tfp.bijectors.Softplus()
+            ),
         }
 
     @property
@@ -101,3 +106,11 @@ class IndependentNormal(tfd.Distribution):
 
     def _default_event_space_bijector(self):
         return tfp.bijectors.Identity()
+
+
+@tfd.RegisterKL(IndependentNormal, IndependentNormal)
+def _kl_divergence(a, b, name=None):
+    """Σᵢ log σ_b/σ_a + (σ_a² + (μ_a − μ_b)²)/2σ_b² − ½."""
+    with tf.name_scope(name or "kl_independent_normal"):
+        squares = (a.variance() + tf.square(a.mean() - b.mean())) / b.variance()
+        return 0.5 * tf.reduce_sum(squares - 1.0 + tf.math.log(b.variance()) - tf.math.log(a.variance()), -1)

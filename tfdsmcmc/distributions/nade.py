@@ -23,11 +23,12 @@ import tensorflow_probability as tfp
 from tfdsmcmc import random
 from tfdsmcmc.distributions.independent_bernoulli import sum_like
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
+from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 tfd = tfp.distributions
 
 
-class NADE(tfd.Distribution):
+class NADE(SequentialBernoulli):
     """Binary units, each given those before it through one shared hidden layer.
 
     Args:
@@ -39,7 +40,7 @@ class NADE(tfd.Distribution):
       name: name of the distribution.
 
     Raises:
-      ValueError: if `ordering` is no permutation.
+      ValueError: if `ordering` is no permutation, or the shapes do not fit.
     """
 
     def __init__(
@@ -60,7 +61,13 @@ class NADE(tfd.Distribution):
             self._hidden_bias = tf.convert_to_tensor(hidden_bias, dtype, name="hidden_bias")
             self._encoder = tf.convert_to_tensor(encoder, dtype, name="encoder")
             self._decoder = tf.convert_to_tensor(decoder, dtype, name="decoder")
-            self._ordering = check_ordering(ordering, int(self._encoder.shape[0]))
+            shapes = [tuple(part.shape) for part in (self._logits, self._hidden_bias, self._encoder, self._decoder)]
+            if shapes[2] != shapes[3] or shapes[2] != (shapes[0][-1], shapes[1][-1]):
+                raise ValueError(
+                    "encoder and decoder are of the shape (units of logits, units of hidden_bias). "
+                    f"Received: shapes {shapes} of logits, hidden_bias, encoder, decoder"
+                )
+            self._ordering = check_ordering(ordering, shapes[2][0])
             super().__init__(
                 dtype=dtype,
                 reparameterization_type=tfd.NOT_REPARAMETERIZED,
@@ -84,25 +91,10 @@ class NADE(tfd.Distribution):
         operands = self._in_order(tf.cast(x, self.dtype))
         return in_place(_forward(*operands, keep_logits=True), self._ordering)
 
-    def _event_shape(self):
-        return self._logits.shape[-1:]
-
-    def _event_shape_tensor(self):
-        return tf.shape(self._logits)[-1:]
-
     def _log_prob(self, x):
         return _log_prob(*self._in_order(tf.cast(x, self.dtype)))
 
-    def _sample_n(self, n, seed=None):
-        return self._draw(n, seed)[0]
-
-    def _sample_and_log_prob(self, sample_shape, seed, **kwargs):
-        shape = tf.cast(sample_shape, tf.int32)
-        x, log_prob = self._draw(tf.reduce_prod(shape), seed)
-        return tuple(tf.reshape(part, tf.concat([shape, tf.shape(part)[1:]], 0)) for part in (x, log_prob))
-
     def _draw(self, n, seed):
-        seed = tfp.random.sanitize_seed(None) if seed is None else seed
         _, b, c, w, v = self._in_order(self._logits)
         x, log_prob = _sample(n, b, c, w, v, seed)
         return in_place(x, self._ordering), log_prob
@@ -112,9 +104,6 @@ class NADE(tfd.Distribution):
         x, b = (in_order(part, self._ordering) for part in (x, self._logits))
         w, v = (in_order(part, self._ordering, axis=0) for part in (self._encoder, self._decoder))
         return x, b, self._hidden_bias, w, v
-
-    def _default_event_space_bijector(self):
-        return None
 
 
 @tf.custom_gradient
@@ -184,12 +173,14 @@ def _backward(x, b, c, w, v, upstream):
         in_v = in_v.write(i, tf.reduce_sum(hidden * tf.reshape(residual, [rows, 1]), 0))
         in_x = in_x.write(i, upstream * logit + tf.reshape(tf.linalg.matvec(later, w[i]), batch))
         later += tf.reshape(residual, [rows, 1]) * (v[i] * (hidden * (1.0 - hidden)))
+        later = tf.ensure_shape(later, nothing.shape)  # a loop keeps its static shapes
         return i - 1, a, later, in_x, in_b.write(i, residual), in_w, in_v
 
+    nothing = tf.zeros(tf.stack([rows, width]), x.dtype)
     start = (
         units - 1,
         _padded(_product(x, w), rank),
-        tf.zeros(tf.stack([rows, width]), x.dtype),
+        nothing,
         *(tf.TensorArray(x.dtype, units) for _ in range(4)),
     )
     _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)

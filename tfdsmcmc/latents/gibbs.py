@@ -33,8 +33,8 @@ class Gibbs:
       num_samples: K, the states kept, a sweep apart.
       burn_in: sweeps of a new chain before the first kept one.
       initial: where a new chain starts: at a draw of the "recognition" network given x, or of the "prior" p(z; θ).
-      persistent: whether each row of the data keeps its chain from one epoch to the next; a chain that goes on has no
-        burn-in. Learning needs the data as an array then.
+      persistent: whether each row of the data keeps its chain from one epoch to the next, so that the burn-in is once.
+        Learning needs the data as an array then.
 
     Raises:
       ValueError: for an argument out of range.
@@ -64,11 +64,21 @@ class Gibbs:
             raise ValueError(f"Gibbs sampling needs binary latent layers. Received: {', '.join(others)}")
 
     def start(self, generative, recognition, x, seed):
-        """A new chain for each row: list of tensors (B, H_l)."""
+        """A new chain for each row, after its burn-in: list of tensors (B, H_l).
+
+        Args:
+          generative: `GenerativeNetwork` of binary latent layers.
+          recognition: `RecognitionNetwork`.
+          x: (B, D).
+          seed: integer, or int32 tensor of shape (2,).
+        """
         self.check(generative)
+        start_seed, burn_seed = tf.unstack(random.split(seed))
         if self.initial == "recognition":
-            return [part[0] for part in recognition.sample(x, 1, seed)]
-        return generative.sample(tf.shape(x)[0], seed)[1]
+            z = [part[0] for part in recognition.sample(x, 1, start_seed)]
+        else:
+            z = generative.sample(tf.shape(x)[0], start_seed)[1]
+        return self._run(generative, x, z, burn_seed, self.burn_in, keep=False)[0]
 
     def sweep(self, generative, x, z, seed):
         """Draws each unit once given the rest.
@@ -113,10 +123,9 @@ class Gibbs:
         Raises:
           ValueError: if a latent layer is not binary.
         """
-        start_seed, burn_seed, keep_seed, estimate_seed = tf.unstack(random.split(seed, 4))
+        start_seed, keep_seed, estimate_seed = tf.unstack(random.split(seed, 3))
         if carry is None:
             carry = self.start(generative, recognition, x, start_seed)
-            carry, _ = self._run(generative, x, carry, burn_seed, self.burn_in, keep=False)
         carry, z = self._run(generative, x, list(carry), keep_seed, self.num_samples, keep=True)
         log_weights = tf.zeros(tf.shape(z[0])[:2])
         estimate = NAIS(self.num_samples).draw(generative, recognition, x, estimate_seed)[0].log_likelihood

@@ -13,9 +13,10 @@ later units of its own layer), λ the logits of those targets at z_j = 0, and t 
 
     l_j + t · A_j − Σ_d log (1 + exp(λ_d + A_jd)) / (1 + exp λ_d)
 
-where l_j is the unit's own logit. With e = exp(−|λ|) and exp A_jd made once a sweep, a term of the sum is the
-logarithm of (e + exp A)/(1 + e) for λ ≥ 0 and (1 + e exp A)/(1 + e) for λ < 0: one exponential does, and nothing
-overflows for weights below 80 in size (beyond, these terms take them as 80).
+where l_j is the unit's own logit. A term of the sum is max(A, 0), which goes to t · A, and a logarithm that needs one
+exponential and cannot overflow: with e = exp(−|λ|) and q = exp(−|A|), made once a sweep, it is log (1 + e q)/(1 + e)
+where λ and A have the same sign and log (e + q)/(1 + e) where they have not. Only where |λ| and |A| both pass 87, where
+e and q vanish in float32, it saturates.
 """
 
 from __future__ import annotations
@@ -25,8 +26,6 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.distributions.sum_log import sum_log
 from tfdsmcmc.layers import DARN, SBN
-
-_LARGEST = 80.0  # the logarithm of float32's largest number is 88
 
 
 def sweep_layer(layer, child, z, above, below, seed):
@@ -43,7 +42,7 @@ def sweep_layer(layer, child, z, above, below, seed):
     Returns:
       (n, H), the new values.
     """
-    logistic = isinstance(layer, SBN) and isinstance(child, SBN)
+    logistic = {type(layer), type(child)} <= {SBN, DARN}  # a subclass may have logits of its own
     return (sweep_logistic if logistic else sweep_any)(layer, child, z, above, below, seed)
 
 
@@ -78,13 +77,14 @@ def sweep_logistic(layer, child, z, above, below, seed):
         weights, logits = tf.concat([weights, lateral], 1), tf.concat([logits, own], 1)
         within = lateral + tf.transpose(lateral)
         linear += tf.matmul(z, within)
-    ratio = tf.exp(tf.clip_by_value(weights, -_LARGEST, _LARGEST))
+    linear -= tf.reduce_sum(tf.nn.relu(weights), 1)
+    positive, q = weights >= 0, tf.exp(-tf.abs(weights))
     old = tf.transpose(z)
 
     def draw_unit(j, logits, linear, draws):
         at_zero = logits - old[j][:, tf.newaxis] * weights[j]
         e = tf.exp(-tf.abs(at_zero))
-        factors = tf.where(at_zero >= 0, e + ratio[j], 1.0 + e * ratio[j]) / (1.0 + e)
+        factors = tf.where((at_zero >= 0) == positive[j], 1.0 + e * q[j], e + q[j]) / (1.0 + e)
         new = _draw(uniform[j], linear[:, j] - sum_log(factors))
         if within is not None:
             linear += (new - old[j])[:, tf.newaxis] * within[j]

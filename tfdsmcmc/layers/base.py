@@ -8,10 +8,11 @@ unconditional distribution, as a top layer needs.
 from __future__ import annotations
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.checks import positive_integer
+from tfdsmcmc.checks import nonnegative_integer, positive_integer
 
 
 class StochasticLayer(keras.layers.Layer):
@@ -26,7 +27,7 @@ class StochasticLayer(keras.layers.Layer):
       binary: whether y is in {0, 1}; data for such a layer are checked.
 
     Raises:
-      ValueError: if `units` is no positive integer.
+      ValueError: if `units` is no positive integer, or `seed` no non-negative one.
     """
 
     binary = False
@@ -36,8 +37,13 @@ class StochasticLayer(keras.layers.Layer):
         self.units = positive_integer("units", units)
         if self.dtype_policy.name != "float32":
             raise ValueError(f"Stochastic layers compute in float32. Received: dtype={self.dtype_policy.name}")
-        self.seed = seed
+        self.seed = None if seed is None else nonnegative_integer("seed", seed)
         self.seed_generator = keras.random.SeedGenerator(seed)
+
+    @property
+    def widest(self):
+        """The entries of the widest array that a row needs while its log-probability is computed."""
+        return max(self.units, *np.ravel(getattr(self, "hidden_units", 0)), 0)
 
     def distribution(self, parents):
         """Returns p(y given parents), a tfd.Distribution.

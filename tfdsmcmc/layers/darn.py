@@ -14,7 +14,7 @@ import keras
 from tfdsmcmc.distributions import AutoregressiveBernoulli
 from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
 from tfdsmcmc.distributions.ordering import check_ordering
-from tfdsmcmc.layers.initial import weight
+from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.layers.sbn import SBN
 
 
@@ -56,12 +56,12 @@ class DARN(SBN):
         **kwargs,
     ):
         super().__init__(units, kernel_initializer, bias_initializer, seed=seed, **kwargs)
-        self.lateral_initializer = keras.initializers.get(lateral_initializer)
+        self.lateral_initializer = initializer_of(lateral_initializer, seed)
         self.ordering = check_ordering(ordering, self.units)
 
     def build(self, input_shape):
         super().build(input_shape)
-        self.lateral = weight(self, "lateral", (self.units, self.units), self.lateral_initializer)
+        self.lateral = add_weight(self, "lateral", (self.units, self.units), self.lateral_initializer)
 
     def lateral_kernel(self):
         """U with zeros where a unit is not before the other, (units, units)."""

@@ -7,24 +7,29 @@ import zlib
 import keras
 
 
-def seeded(initializer, seed, weight):
-    """A copy of a Keras initializer whose draws belong to one weight of a layer.
-
-    A Keras initializer repeats its draws at each call: two weights of one shape would start equal.
+def initializer_of(identifier, seed):
+    """The Keras initializer of a layer's argument: one that is given by name takes the layer's seed.
 
     Args:
-      initializer: Keras initializer; one without a seed is returned as it is.
-      seed: integer seed of the layer, or None for the initializer's own.
-      weight: name of the weight.
+      identifier: as `keras.initializers.get` takes it.
+      seed: integer seed of the layer, or None.
     """
-    config = initializer.get_config()
-    if "seed" not in config:
-        return initializer
-    base = config["seed"] if seed is None else seed
-    return type(initializer)(**{**config, "seed": zlib.crc32(f"{base}/{weight}".encode())})
+    initializer = keras.initializers.get(identifier)
+    if seed is not None and isinstance(identifier, str) and hasattr(initializer, "seed"):
+        return _with_seed(initializer, seed)
+    return initializer
 
 
-def weight(layer, name, shape, initializer):
-    """Adds a weight to a layer, drawn by the layer's seed."""
-    initializer = seeded(keras.initializers.get(initializer), layer.seed, name)
+def add_weight(layer, name, shape, initializer):
+    """Adds one of several weights that share an initializer, with draws of its own.
+
+    A Keras initializer repeats its draws at each call: two weights of one shape would start equal.
+    """
+    initializer = keras.initializers.get(initializer)
+    if hasattr(initializer, "seed") and isinstance(initializer.seed, int):
+        initializer = _with_seed(initializer, zlib.crc32(f"{initializer.seed}/{name}".encode()))
     return layer.add_weight(name=name, shape=shape, initializer=initializer)
+
+
+def _with_seed(initializer, seed):
+    return type(initializer)(**{**initializer.get_config(), "seed": seed})

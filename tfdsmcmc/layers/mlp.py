@@ -20,7 +20,7 @@ from tfdsmcmc import checks
 from tfdsmcmc.distributions import IndependentBernoulli, IndependentNormal
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
-from tfdsmcmc.layers.initial import weight
+from tfdsmcmc.layers.initial import add_weight, initializer_of
 
 
 class _MLP(StochasticLayer):
@@ -41,8 +41,8 @@ class _MLP(StochasticLayer):
             raise ValueError(f"hidden_units must be a list of integers. Received: hidden_units={hidden_units!r}")
         self.hidden_units = [checks.positive_integer("hidden_units", width) for width in hidden_units]
         self.activation = keras.activations.get(activation)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_initializer = initializer_of(kernel_initializer, seed)
+        self.bias_initializer = initializer_of(bias_initializer, seed)
 
     def build(self, input_shape):
         self.parent_units = int(input_shape[-1])
@@ -58,8 +58,8 @@ class _MLP(StochasticLayer):
         raise NotImplementedError
 
     def _map(self, prefix, width, units, bias_initializer):
-        kernel = weight(self, f"{prefix}kernel", (width, units), self.kernel_initializer)
-        return kernel, weight(self, f"{prefix}bias", (units,), bias_initializer)
+        kernel = add_weight(self, f"{prefix}kernel", (width, units), self.kernel_initializer)
+        return kernel, add_weight(self, f"{prefix}bias", (units,), bias_initializer)
 
     def _hidden(self, parents):
         """The output of the inner network, (…, width)."""

@@ -15,7 +15,7 @@ from tfdsmcmc.distributions import NADE as NADEDistribution
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.distributions.ordering import check_ordering
 from tfdsmcmc.layers.base import StochasticLayer
-from tfdsmcmc.layers.initial import weight
+from tfdsmcmc.layers.initial import add_weight, initializer_of
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -59,20 +59,20 @@ class NADE(StochasticLayer):
     ):
         super().__init__(units, seed=seed, **kwargs)
         self.hidden_units = checks.positive_integer("hidden_units", hidden_units)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_initializer = initializer_of(kernel_initializer, seed)
+        self.bias_initializer = initializer_of(bias_initializer, seed)
         self.ordering = check_ordering(ordering, self.units)
 
     def build(self, input_shape):
         self.parent_units = int(input_shape[-1])
         units, hidden, parents = self.units, self.hidden_units, self.parent_units
-        self.encoder = weight(self, "encoder", (units, hidden), self.kernel_initializer)
-        self.decoder = weight(self, "decoder", (units, hidden), self.kernel_initializer)
-        self.bias = weight(self, "bias", (units,), self.bias_initializer)
-        self.hidden_bias = weight(self, "hidden_bias", (hidden,), "zeros")
-        self.kernel = weight(self, "kernel", (parents, units), self.kernel_initializer)
+        self.encoder = add_weight(self, "encoder", (units, hidden), self.kernel_initializer)
+        self.decoder = add_weight(self, "decoder", (units, hidden), self.kernel_initializer)
+        self.bias = add_weight(self, "bias", (units,), self.bias_initializer)
+        self.hidden_bias = add_weight(self, "hidden_bias", (hidden,), "zeros")
+        self.kernel = add_weight(self, "kernel", (parents, units), self.kernel_initializer)
         if parents:
-            self.hidden_kernel = weight(self, "hidden_kernel", (parents, hidden), self.kernel_initializer)
+            self.hidden_kernel = add_weight(self, "hidden_kernel", (parents, hidden), self.kernel_initializer)
         self.built = True
 
     def distribution(self, parents):

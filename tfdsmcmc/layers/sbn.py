@@ -12,6 +12,7 @@ import keras
 from tfdsmcmc.distributions import IndependentBernoulli
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
+from tfdsmcmc.layers.initial import initializer_of
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -42,8 +43,8 @@ class SBN(StochasticLayer):
 
     def __init__(self, units, kernel_initializer="glorot_uniform", bias_initializer="zeros", seed=None, **kwargs):
         super().__init__(units, seed=seed, **kwargs)
-        self.kernel_initializer = _initializer(kernel_initializer, seed)
-        self.bias_initializer = _initializer(bias_initializer, seed)
+        self.kernel_initializer = initializer_of(kernel_initializer, seed)
+        self.bias_initializer = initializer_of(bias_initializer, seed)
 
     def build(self, input_shape):
         self.parent_units = int(input_shape[-1])
@@ -67,11 +68,3 @@ class SBN(StochasticLayer):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "bias_initializer": keras.initializers.serialize(self.bias_initializer),
         }
-
-
-def _initializer(identifier, seed):
-    initializer = keras.initializers.get(identifier)
-    if seed is not None and isinstance(identifier, str) and hasattr(initializer, "seed"):
-        config = initializer.get_config()
-        return type(initializer)(**{**config, "seed": seed})
-    return initializer

@@ -43,7 +43,7 @@ def exact(model, x) -> LogLikelihood:
         return LogLikelihood(*(np.concatenate(part) for part in zip(*parts)))
 
     states = 2 ** sum(widths)
-    chunk = max(1, min(states, _CHUNK_ENTRIES // (len(x) * max(generative.units, *widths, 1))))
+    chunk = max(1, min(states, _CHUNK_ENTRIES // (len(x) * max(layer.widest for layer in generative.layers))))
     data = tf.cast(x, tf.float32)[tf.newaxis]
     total = np.full(len(x), -np.inf)
     for start in range(0, states, chunk):

@@ -123,7 +123,7 @@ def log_likelihood(generative, recognition, x, num_samples, seed, chunk):
 
 def chunk_size(generative, batch_size, num_samples):
     """Draws held at a time, so that a layer's values fit the cache."""
-    widest = max([generative.units, *generative.latent_units])
+    widest = max(layer.widest for layer in generative.layers)
     fitting = max(1, min(_LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * widest)))
     # powers of two, so that other numbers of rows and samples seldom need another program
     return min(_power_of_two(num_samples), _power_of_two(fitting // 2 + 1))

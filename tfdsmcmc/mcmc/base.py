@@ -13,7 +13,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
-from tfdsmcmc.checks import nonnegative_number, positive_number
+from tfdsmcmc.checks import learning_rate, nonnegative_number, positive_number
 
 
 class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
@@ -36,7 +36,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         if gradient_fn is not None and not callable(gradient_fn):
             raise ValueError(f"gradient_fn must be callable. Received: gradient_fn={gradient_fn!r}")
         if "learning_rate" in parameters:
-            parameters["learning_rate"] = _number_or_schedule(parameters["learning_rate"])
+            parameters["learning_rate"] = learning_rate(parameters["learning_rate"])
         nonnegative_number("temperature", temperature)
         self._parameters = {"gradient_fn": gradient_fn, "temperature": temperature, **parameters, "name": name}
 
@@ -201,14 +201,6 @@ def check_integrator(integrator, allowed=("splitting", "euler")):
         raise ValueError(f"integrator must be one of {list(allowed)}. Received: integrator={integrator!r}")
     return integrator
 
-
-def _number_or_schedule(learning_rate):
-    """The learning rate that a user or a configuration gives, or a ValueError."""
-    if isinstance(learning_rate, dict):
-        learning_rate = keras.saving.deserialize_keras_object(learning_rate)
-    if not isinstance(learning_rate, keras.optimizers.schedules.LearningRateSchedule):
-        positive_number("learning_rate", learning_rate)
-    return learning_rate
 
 
 def _like(gradients, parts):

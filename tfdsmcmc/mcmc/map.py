@@ -18,6 +18,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
+from tfdsmcmc import checks
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 
 
@@ -67,7 +68,7 @@ class MAP(StochasticGradientKernel):
     def __init__(self, gradient_fn=None, optimizer="adam", temperature=0.0, name="map"):
         # in a compiled loop the temperature may be 0/N, a tensor whose value is not known
         known = tf.get_static_value(temperature) if tf.is_tensor(temperature) else temperature
-        super().__init__(gradient_fn, temperature, name, optimizer=_optimizer(optimizer))
+        super().__init__(gradient_fn, temperature, name, optimizer=checks.optimizer(optimizer))
         if known is not None and float(known) != 0.0:
             raise ValueError(f"temperature must be 0, as nothing is drawn. Received: temperature={temperature!r}")
 
@@ -152,14 +153,3 @@ def _write(variables, values):
 
 def _read(variables):
     return [tf.identity(variable.value) for variable in variables]
-
-
-def _optimizer(optimizer):
-    """The Keras optimizer of a name or a configuration."""
-    try:
-        found = keras.optimizers.get(optimizer)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"optimizer must be a Keras optimizer. Received: optimizer={optimizer!r}") from error
-    if not isinstance(found, keras.optimizers.Optimizer):
-        raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={optimizer!r}")
-    return found

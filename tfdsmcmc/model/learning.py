@@ -7,13 +7,13 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.latents import NAIS, Gibbs
-from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT
+from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
 from tfdsmcmc.training.chain import Chain, EpochCounter
 from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
 from tfdsmcmc.training.step import Method
 
-_KERNELS = {"map": MAP, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
+_KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
 _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
@@ -27,6 +27,7 @@ class Learning(keras.Model):
         self.validates = False  # whether the present fit has validation data
         self._feed = None
         self._stream = "fit"  # of the seed
+        self._refits = 0
 
     def compile(
         self,
@@ -44,8 +45,8 @@ class Learning(keras.Model):
         The counts of steps and epochs go on from those of an earlier chain.
 
         Args:
-          kernel: transition kernel of θ, or "sgld", "sghmc", "sgnht", "map" for one with its defaults; its temperature
-            is that of the posterior, 1 unless it is to be tempered.
+          kernel: transition kernel of θ, or "sgld", "preconditioned_sgld", "sghmc", "sgnht", "map" for one with its
+            defaults; its temperature is that of the posterior, 1 unless it is to be tempered.
           latents: how z is drawn, or "nais", "gibbs".
           proposal: how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not learn.
           kernel_steps: θ-updates a minibatch; with 0 only φ learns.
@@ -71,7 +72,7 @@ class Learning(keras.Model):
             self.generative, self.recognition, self.prior, kernel, latents, proposal, kernel_steps, proposal_steps
         )
         _suits(latents, self.generative)
-        _suits(proposal, self.generative, self.recognition)
+        _suits(proposal, self.generative, self.recognition, latents)
         chain = Chain(method, self._seed_of("chain"), bool(jit_compile), follows=self.chain)
         optimizer = getattr(proposal, "optimizer", None)
         super().compile(optimizer=optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
@@ -133,9 +134,11 @@ class Learning(keras.Model):
           num_rows: N, the number of rows that the posterior is given; by default counted.
 
         Returns:
-          `keras.callbacks.History` of `log_likelihood` (the estimate of the training step, of K samples),
-          `effective_sample_size` (of its weights) and `kinetic_temperature` (1 is right), and for validation
-          `val_log_likelihood` and `val_effective_sample_size`.
+          `keras.callbacks.History` of `log_likelihood` (the estimate of the training step, of K samples; with uniform
+          weights the evidence lower bound), `effective_sample_size` (of the weights that the gradient gives its draws:
+          K where all weigh alike) and `kinetic_temperature` (1 is right), and for validation `val_log_likelihood` and
+          `val_effective_sample_size`. The log-likelihoods are estimated with the recognition network; where it does not
+          learn they are far too low until `refit_recognition`.
 
         Raises:
           ValueError: for data that do not fit the model; nothing is changed then. Of a dataset with `num_rows` only the
@@ -216,7 +219,8 @@ class Learning(keras.Model):
         if not isinstance(proposal, str):  # its optimizer belongs to the run: take a fresh one of the kind
             proposal = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
         twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
-        twin._stream = "refit"
+        twin._stream = f"refit {self._refits} after step {int(self.chain.steps)}"
+        self._refits += 1
         twin.compile(**{**settings, "proposal": proposal})
         return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
 
@@ -259,6 +263,6 @@ def _choice(name, value, named, method):
     return value
 
 
-def _suits(part, *networks):
+def _suits(part, *others):
     """Raises a ValueError if latents or a proposal are not made for the networks."""
-    getattr(part, "check", lambda *_: None)(*networks)
+    getattr(part, "check", lambda *_: None)(*others)

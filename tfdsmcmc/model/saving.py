@@ -8,6 +8,7 @@ import pathlib
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 _CHOICES = ("kernel", "latents", "proposal")
 
@@ -65,20 +66,19 @@ class Saving(keras.Model):
         state = self.chain.state if self.chain else {}
         if not set(state) & set(store.keys()):  # weights alone, or no chain to restore
             return
-        if self.chain.carried.kept:  # a chain over z for each row: how many there are is known from the file alone
-            names = [f"carried_{i}" for i in range(len(self.generative.latent_units))]
-            if all(name in store.keys() for name in names):
-                self.chain.carried.restore([np.asarray(store[name]) for name in names])
-            state = self.chain.state
         found = {name: np.asarray(store[name]) for name in state if name in store.keys()}
-        shapes = {name: tuple(array.shape) for name, array in found.items()}
-        if shapes != {name: tuple(variable.shape) for name, variable in state.items()}:
+        if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
             raise ValueError(
                 "The file holds the chain of another kernel; compile the model as it was when it was saved. "
-                f"Received: {shapes}"
+                f"Received: {({name: array.shape for name, array in found.items()})}"
             )
         for name, variable in state.items():
             variable.assign(found[name])
+
+
+def _fits(variable, array):
+    """Whether the shapes agree; some variables take any number of rows."""
+    return tf.TensorShape(variable.shape).is_compatible_with(array.shape)
 
 
 @contextlib.contextmanager

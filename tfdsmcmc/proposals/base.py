@@ -5,6 +5,8 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
+from tfdsmcmc import checks
+
 
 class Proposal:
     """Base class: a subclass returns from `surrogate` a scalar whose gradient in φ is the ascent direction.
@@ -22,12 +24,10 @@ class Proposal:
     redraw = False
 
     def __init__(self, optimizer="adam"):
-        self.optimizer = keras.optimizers.get(optimizer)
-        if self.optimizer is None:
-            raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={optimizer!r}")
+        self.optimizer = checks.optimizer(optimizer)
 
-    def check(self, generative, recognition):
-        """Raises a ValueError, before anything is compiled, if the objective does not suit the networks."""
+    def check(self, generative, recognition, latents=None):
+        """Raises a ValueError, before anything is compiled, if the objective does not suit the networks or latents."""
 
     def build(self, units):
         """Creates the variables of the objective itself; a second call of the same width changes nothing.

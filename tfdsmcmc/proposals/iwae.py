@@ -50,12 +50,13 @@ class IWAE(Proposal):
         super().__init__(optimizer)
         self.bound = bound
 
-    def check(self, generative, recognition):
+    def check(self, generative, recognition, latents=None):
         """Checks that all latent variables are continuous and reparametrised.
 
         Args:
           generative: `GenerativeNetwork`.
           recognition: `RecognitionNetwork`.
+          latents: any will do.
 
         Raises:
           ValueError: naming the layers that are not.

@@ -40,6 +40,14 @@ class Wake(Proposal):
         super().__init__(optimizer)
         self.redraw = redraw
 
+    def check(self, generative, recognition, latents=None):
+        """Refuses draws of q that are equally weighted: there E_q[∇ log q] = 0, and φ would walk at random."""
+        if getattr(latents, "weights", None) == "uniform":
+            raise ValueError(
+                f"{type(self).__name__} needs draws with importance weights, or of the posterior. "
+                f"Received: latents {type(latents).__name__} with weights='uniform'"
+            )
+
     def surrogate(self, generative, recognition, x, latents, seed):
         """mean_B Σ_k w̃_k log q(z_k given x; φ), a scalar to ascend; draws and weights are constants.
 

@@ -1,10 +1,14 @@
 """The Markov chains over the latent variables, one for each row of the data, that go on from epoch to epoch.
 
-They exist where the latents say that they are `persistent`. A row's units are kept as uint8.
+They exist where the latents say that they are `persistent`. A row's units are kept as uint8. Chains belong to data: for
+other rows, or the same in another order, they start anew.
 """
 
 from __future__ import annotations
 
+import zlib
+
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -17,54 +21,65 @@ class CarriedLatents(tf.Module):
 
     Args:
       method: `Method`; without persistent latents there is nothing to keep.
+      jit_compile: whether chains are started by a program that XLA compiles.
 
     Attributes:
-      chains: list of uint8 variables (N, H_l), nearest to the data first; empty before `begin`, and where nothing is
-        kept.
+      kept: whether there are such chains.
+      chains: list of uint8 variables (N, H_l), nearest to the data first; N is 0 before `begin`.
+      rows: int64 variable, a checksum of the data that the chains belong to.
     """
 
-    def __init__(self, method):
+    def __init__(self, method, jit_compile):
         super().__init__(name="carried")
         self.kept = bool(getattr(method.latents, "persistent", False))
-        self.chains = []
+        widths = method.generative.latent_units if self.kept else []
+        # of any number of rows: the compiled loop keeps these very variables, whatever data come
+        self.chains = [
+            tf.Variable(np.zeros((0, width), np.uint8), shape=[None, width], trainable=False) for width in widths
+        ]
+        self.rows = tf.Variable(np.int64(0), trainable=False)
         self._method = method
+        self._start = tf.function(self._started, jit_compile=jit_compile, autograph=False)
 
     @property
     def state(self):
         """Named variables for saving."""
-        return {f"carried_{i}": variable for i, variable in enumerate(self.chains)}
+        chains = {f"carried_{i}": variable for i, variable in enumerate(self.chains)}
+        return {**chains, "carried_rows": self.rows} if self.kept else {}
 
     @property
     def values(self):
-        """The variables as tensors."""
+        """The chains as tensors."""
         return [tf.convert_to_tensor(variable) for variable in self.chains]
 
-    def begin(self, rows, seed):
-        """Starts a chain for each row, unless there are chains for as many rows already."""
-        if not self.kept or (self.chains and self.chains[0].shape[0] == len(rows)):
+    def begin(self, x, seed):
+        """Starts a chain for each row of x, unless the chains are those of x already."""
+        if not self.kept:
             return
-        method, parts = self._method, []
-        for start in range(0, len(rows), _ROWS):
-            x = rows[start : start + _ROWS]
-            parts.append(method.latents.start(method.generative, method.recognition, x, random.fold(seed, start)))
-        self.restore([tf.concat(part, 0) for part in zip(*parts)])
-
-    def restore(self, values):
-        """Takes arrays (N, H_l) for the present state."""
-        values = [tf.cast(value, tf.uint8) for value in values]
-        if [v.shape for v in values] == [v.shape for v in self.chains]:
-            for variable, value in zip(self.chains, values):
-                variable.assign(value)
-        else:
-            self.chains = [tf.Variable(value, trainable=False) for value in values]
+        checksum = zlib.crc32(np.ascontiguousarray(x)) + (len(x) << 32)
+        if int(self.rows) == checksum:
+            return
+        count = min(_ROWS, len(x))
+        started = [np.zeros((len(x), variable.shape[1]), np.uint8) for variable in self.chains]
+        for begin in [*range(0, len(x) - count, count), len(x) - count]:  # the last ones may be started twice
+            values = self._start(x[begin : begin + count], random.fold(seed, begin))
+            for part, value in zip(started, values):
+                part[begin : begin + count] = value
+        for variable, part in zip(self.chains, started):
+            variable.assign(part)
+        self.rows.assign(checksum)
 
     def of_rows(self, values, index):
         """The carry of some rows, list of float32 (B, H_l), or None."""
-        return [tf.cast(tf.gather(value, index), tf.float32) for value in values] or None
+        return [tf.cast(tf.gather(value, index), tf.float32) for value in values] if self.kept else None
 
     def with_rows(self, values, index, carry):
         """The values with those of some rows replaced."""
-        if not values:
+        if not self.kept:
             return values
         index = index[:, tf.newaxis]
         return [tf.tensor_scatter_nd_update(v, index, tf.cast(c, v.dtype)) for v, c in zip(values, carry)]
+
+    def _started(self, x, seed):
+        method = self._method
+        return method.latents.start(method.generative, method.recognition, x, seed)

@@ -13,8 +13,7 @@ from tfdsmcmc import random
 from tfdsmcmc.training.carried import CarriedLatents
 from tfdsmcmc.training.step import Method, StepMetrics, StepState, doubly_stochastic_step
 
-
-_LEARNERS = weakref.WeakKeyDictionary()  # which recognition network an optimizer updates
+_SERVED = weakref.WeakKeyDictionary()  # the variables that an optimizer updates, as weak references
 
 
 class Chain(tf.Module):
@@ -46,19 +45,18 @@ class Chain(tf.Module):
         self.steps, self.epochs = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
-        if method.proposal is not None:
-            getattr(method.proposal, "build", lambda units: None)(method.generative.units)
-            _claim(method.proposal.optimizer, method.recognition)
-            method.proposal.optimizer.build(method.recognition_variables)
-        self._proposal_variables = list(getattr(method.proposal, "variables", []))
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
         self._structure = self._bootstrap(1.0)
         self._results = [tf.Variable(part, trainable=False) for part in tf.nest.flatten(self._structure)]
         self._auxiliary = [
             tf.Variable(part, trainable=False)
-            for part in method.prior.initial_auxiliary(self._names, self._theta(), random.stream(seed, "auxiliary"))
+            for part in method.prior.initial_auxiliary(self._names, self._theta(), self._initial_seed("auxiliary"))
         ]
-        self.carried = CarriedLatents(method)
+        self.carried = CarriedLatents(method, jit_compile)
+        if method.proposal is not None:
+            getattr(method.proposal, "build", lambda units: None)(method.generative.units)
+            _build(method.proposal.optimizer, method.recognition_variables)
+        self._proposal_variables = list(getattr(method.proposal, "variables", []))
         self._advance = tf.function(self._run, jit_compile=jit_compile, autograph=False)
 
     @property
@@ -83,7 +81,7 @@ class Chain(tf.Module):
           rows: the data, where they are an array.
         """
         self.num_rows.assign(float(num_rows))
-        self.carried.begin(rows, random.stream(self.seed, "carried latents"))
+        self.carried.begin(rows, self._initial_seed("carried latents"))
         if int(self.kernel_results.step) == 0:
             for variable, part in zip(self._results, tf.nest.flatten(self._bootstrap(float(num_rows)))):
                 variable.assign(part)
@@ -101,6 +99,10 @@ class Chain(tf.Module):
     @property
     def _names(self):
         return [name for name, _ in self.method.generative.named_weights]
+
+    def _initial_seed(self, purpose):
+        """The seed of what begins at the present step: a later beginning draws anew."""
+        return random.stream(random.fold(self.seed, self.steps), purpose)
 
     def _theta(self):
         return [tf.convert_to_tensor(v) for v in self.method.generative.trainable_variables]
@@ -142,16 +144,17 @@ class Chain(tf.Module):
             mean.update_state(total / weight, sample_weight=weight)
 
 
-def _claim(optimizer, recognition):
-    """Refuses an optimizer whose state belongs to other variables; Keras would fail in the middle of the first step."""
-    learner = _LEARNERS.get(optimizer)
-    if learner is None and not optimizer.built:
-        _LEARNERS[optimizer] = weakref.ref(recognition)
-    elif learner is None or learner() is not recognition:
+def _build(optimizer, variables):
+    """Builds an optimizer, or refuses one whose state belongs to others; Keras would fail in the middle of a step."""
+    served = [known() for known in _SERVED.get(optimizer, [])]
+    if optimizer.built and not all(any(variable is known for known in served) for variable in variables):
         raise ValueError(
-            "The optimizer of a proposal must be new, or have served this recognition network alone. "
-            f"Received: {optimizer.name!r}, built for other variables"
+            "The optimizer of a proposal must be new, or have served these variables before. "
+            f"Received: {optimizer.name!r}, built for others"
         )
+    if not optimizer.built:
+        optimizer.build(variables)
+        _SERVED[optimizer] = [weakref.ref(variable) for variable in variables]
 
 
 class EpochCounter(keras.callbacks.Callback):
