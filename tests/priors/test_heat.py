@@ -41,15 +41,17 @@ def quartiles_after(kernel):
 
 
 @pytest.mark.slow
-def test_momentum_is_heated():
-    hot = quartiles_after(ds.mcmc.SGHMC(learning_rate=0.1))
-    assert np.all(hot > 1.1) and np.all(hot < 1.4), hot
-    cooler = quartiles_after(ds.mcmc.SGHMC(learning_rate=0.01))
-    assert np.all(np.abs(cooler - 1) < 0.1), cooler
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", [ds.mcmc.SGNHT(learning_rate=0.1), ds.mcmc.SGLD(learning_rate=0.1)])
-def test_a_thermostat_or_no_momentum_keeps_it_cool(kernel):
-    ratio = quartiles_after(kernel)
-    assert np.all(np.abs(ratio - 1) < 0.12), ratio
+@pytest.mark.parametrize(
+    ("kernel", "least", "most"),
+    [
+        (ds.mcmc.SGHMC(learning_rate=0.1), 0.10, 0.35),
+        (ds.mcmc.SGHMC(learning_rate=0.01), -0.10, 0.15),
+        (ds.mcmc.SGLD(learning_rate=0.1), -0.05, 0.20),
+        (ds.mcmc.SGLD(learning_rate=0.01), -0.10, 0.10),
+        (ds.mcmc.SGNHT(learning_rate=0.1), -0.10, 0.10),
+    ],
+)
+def test_the_spread_is_what_the_documentation_says(kernel, least, most):
+    """A quartile of 16,384 entries has a standard error of up to 2 %, the ratio of two 3 %."""
+    excess = quartiles_after(kernel) - 1
+    assert np.all(excess > least) and np.all(excess < most), excess
