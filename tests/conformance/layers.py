@@ -71,7 +71,8 @@ class _LayerTest:
         for units in (0, -1, 2.5, True, "3", None):
             with pytest.raises(ValueError, match="Received: units="):
                 self.make(units=units)
-        assert self.make(units=np.int64(self.units)).units == self.units
+        layer = self.make(units=np.int64(self.units))
+        assert layer.units == self.units and type(layer.widest) is int and layer.widest >= self.units
 
     def config_round_trips(self):
         layer = self.make(name="its_name", trainable=False)

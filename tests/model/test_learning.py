@@ -62,7 +62,7 @@ def test_the_chain_samples_the_exact_posterior_of_a_weight():
     assert abs(draws.std(ddof=1) / deviation - 1) < 5 / np.sqrt(2 * len(draws))
 
 
-@pytest.mark.parametrize("integrator", ["splitting", "euler"])
+@pytest.mark.parametrize("integrator", ["splitting", pytest.param("euler", marks=pytest.mark.slow)])
 def test_steps_per_execution_does_not_change_the_run(integrator):
     """Blocks of 1, of 3 and of more than an epoch leave the same bits, compiled with XLA."""
     x = patterns()

@@ -43,7 +43,7 @@ class StochasticLayer(keras.layers.Layer):
     @property
     def widest(self):
         """The entries of the widest array that a row needs while its log-probability is computed."""
-        return max(self.units, *np.ravel(getattr(self, "hidden_units", 0)), 0)
+        return int(max([self.units, *np.ravel(getattr(self, "hidden_units", 0))]))
 
     def distribution(self, parents):
         """Returns p(y given parents), a tfd.Distribution.
