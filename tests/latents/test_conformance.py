@@ -18,6 +18,6 @@ def test_nais_of_continuous_latents():
     run_latents_test(lambda: ds.latents.NAIS(3), model, binary=False)
 
 
-@pytest.mark.parametrize("initial", ["recognition", "prior"])
+@pytest.mark.parametrize("initial", ["recognition", pytest.param("prior", marks=pytest.mark.slow)])
 def test_gibbs(initial):
     run_latents_test(lambda: ds.latents.Gibbs(3, burn_in=1, initial=initial), tiny_model((2, 1), seed=1))

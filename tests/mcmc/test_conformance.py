@@ -58,9 +58,9 @@ def test_map(optimizer, heavy_ball):
     "integrator, thermostat, mass",
     [
         ("splitting", "elementwise", "auto"),
-        ("splitting", "scalar", "auto"),
+        pytest.param("splitting", "scalar", "auto", marks=pytest.mark.slow),
         ("euler", "elementwise", "auto"),
-        ("euler", "scalar", "auto"),
+        pytest.param("euler", "scalar", "auto", marks=pytest.mark.slow),
         ("euler", "elementwise", 1.0),
     ],
 )
