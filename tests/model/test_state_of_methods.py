@@ -33,10 +33,10 @@ CHOICES = {
 }
 
 
-def compiled(name, seed=3):
+def compiled(name, seed=3, jit_compile=False):
     prior, method = CHOICES[name]()
     model = tiny_model((2, 2), units=4, seed=seed, scale=0.3, prior=prior)
-    model.compile(**method, jit_compile=False, steps_per_execution=2)
+    model.compile(**method, jit_compile=jit_compile, steps_per_execution=2)
     return model
 
 
@@ -122,9 +122,10 @@ def test_chains_of_rows_go_on_from_where_they_stand(monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-def test_chains_start_anew_for_other_data_and_go_on_for_the_same():
+@pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_chains_start_anew_for_other_data_and_go_on_for_the_same(jit_compile):
     """Also for as many other rows; and the compiled loop moves the chains of whatever data come."""
-    model, x = compiled("persistent Gibbs"), patterns()
+    model, x = compiled("persistent Gibbs", jit_compile=jit_compile), patterns()
     model.chain.begin(90, x)
     carried = model.chain.carried
     kept = [variable.numpy() for variable in carried.chains]
