@@ -73,3 +73,20 @@ def test_config_round_trip():
 def test_the_number_of_samples_is_checked(num_samples):
     with pytest.raises(ValueError, match="Received: num_samples="):
         ds.latents.NAIS(num_samples)
+
+
+def test_uniform_weights_show_the_evidence_lower_bound():
+    """Against log w by enumeration at the same draws: its mean; and the log-mean-exp for importance weights."""
+    model = tiny_model((2, 2), seed=4)
+    oracle = Oracle(model)
+    for weights in ("importance", "uniform"):
+        weighted, _ = ds.latents.NAIS(6, weights).draw(model.generative, model.recognition, X, 5)
+        exact = oracle.log_weights(X)[oracle.state(weighted.z), np.arange(3)]
+        if weights == "uniform":
+            np.testing.assert_array_equal(weighted.log_weights, np.zeros((6, 3)))
+            want = exact.mean(0)
+        else:
+            want = np.log(np.exp(exact).mean(0))
+        np.testing.assert_allclose(weighted.log_likelihood, want, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="Received: weights="):
+        ds.latents.NAIS(5, weights="equal")

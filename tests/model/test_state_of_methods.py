@@ -114,7 +114,7 @@ def test_chains_of_rows_go_on_from_where_they_stand(monkeypatch):
     tf.config.run_functions_eagerly(True)
     try:
         for _ in range(2):
-            model.chain.advance(x, np.array([[3, 41]], np.int32), 1)
+            model.chain.advance(x, np.array([[41, 3]], np.int32), 1)
     finally:
         tf.config.run_functions_eagerly(False)
     first, second = carries
