@@ -16,6 +16,7 @@ LOG := .pytest_half.log
 
 test: $(READY)  ## the default suite
 	@$(BIN)/python -m pytest -m "not slow" $(HALF) -p no:cacheprovider > $(LOG) 2>&1 & half=$$!; \
+	trap 'kill $$half; rm -f $(LOG); exit 130' INT TERM; \
 	$(BIN)/python -m pytest -m "not slow" $(addprefix --ignore=,$(HALF)); rest=$$?; \
 	wait $$half; status=$$?; cat $(LOG); rm -f $(LOG); exit $$((rest > status ? rest : status))
 

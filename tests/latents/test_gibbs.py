@@ -7,7 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import binary_states, flat, randomize, state_numbers, tiny_model
-from tests.training.test_step import theta_of
+from tests.training.support import theta_of
 from tfdsmcmc.latents import sweeps
 from tfdsmcmc.training.step import Method, theta_gradient
 
