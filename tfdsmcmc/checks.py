@@ -61,20 +61,23 @@ def optimizer(value):
     return found
 
 
-def rows(name: str, x, units: int, binary: bool) -> np.ndarray:
-    """Returns data as an array (n, units): uint8 where they are binary, else float32.
+def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.ndarray:
+    """Returns data as an array (n, units): uint8 where they are binary and complete, else float32.
 
     Args:
       name: what to call the data in an error.
       x: array-like of shape (n, units).
       units: the width of the data layer.
       binary: whether each entry must be 0 or 1.
+      missing: whether entries may be missing: NaN, or what pandas takes for it.
 
     Raises:
-      ValueError: no rows, another shape or width, NaN or infinite entries, or others than 0 and 1.
+      ValueError: no rows, another shape or width, infinite entries, NaN unless entries may be missing, or others than 0
+        and 1.
     """
     try:
-        array = np.asarray(x)
+        frame = hasattr(x, "to_numpy") and hasattr(x, "isna")  # pandas: its NA is no number
+        array = x.to_numpy(np.float64, na_value=np.nan) if frame else np.asarray(x)
         if array.dtype == object:
             array = array.astype(np.float64)
     except (TypeError, ValueError):
@@ -85,18 +88,39 @@ def rows(name: str, x, units: int, binary: bool) -> np.ndarray:
         raise ValueError(f"{name} must have the shape (rows, {units}). Received: shape={array.shape}")
     if array.shape[0] == 0:
         raise ValueError(f"{name} must have at least one row. Received: shape={array.shape}")
-    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
-        bad = int((~np.isfinite(array)).sum())
+    floating = np.issubdtype(array.dtype, np.floating)
+    known = ~np.isnan(array) if floating and missing else np.ones(array.shape, bool)
+    if floating and not np.isfinite(array[known]).all():
+        bad = int((~np.isfinite(array[known])).sum())
         raise ValueError(f"{name} must be finite. Received: {bad} entries that are NaN or infinite")
     if binary:
-        off = (array != 0) & (array != 1)
+        off = (array != 0) & (array != 1) & known
         if off.any():
             raise ValueError(
                 f"{name} must be binary, each entry 0 or 1, for a binary data layer. "
                 f"Received: {int(off.sum())} other entries, the first {array[off][0]!r}"
             )
-        return array.astype(np.uint8)
+        return array.astype(np.uint8) if known.all() else array.astype(np.float32)
     return array.astype(np.float32)
+
+
+def observed(name: str, mask, shape) -> np.ndarray:
+    """Returns a mask of observed entries as a boolean array.
+
+    Args:
+      name: what to call the mask in an error.
+      mask: array-like of the given shape, or one row for all, of booleans or of 0 and 1; True is observed.
+      shape: (n, units).
+
+    Raises:
+      ValueError: for another shape, or other entries.
+    """
+    array = np.asarray(mask)
+    if array.shape not in (tuple(shape), tuple(shape[1:])):
+        raise ValueError(f"{name} must have the shape {tuple(shape)} of the data. Received: shape={array.shape}")
+    if array.dtype != bool and not (np.issubdtype(array.dtype, np.number) and np.isin(array, (0, 1)).all()):
+        raise ValueError(f"{name} has True where an entry is observed, False elsewhere. Received: {array.dtype} entries")
+    return np.broadcast_to(array.astype(bool), shape)
 
 
 def no_targets(name: str, y):

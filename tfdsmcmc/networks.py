@@ -110,24 +110,29 @@ class GenerativeNetwork(_Chain):
         """Whether the data layer takes zeros and ones only."""
         return self.layers[-1].binary
 
-    def log_joint(self, x, z):
+    def log_joint(self, x, z, observed=None):
         """log p(x, z; θ).
 
         Args:
           x: (…, units).
           z: list of tensors (…, H_l), nearest to the data first; leading axes broadcast.
+          observed: (…, units), not 0 or True where an entry of x is observed: the others are summed out, and may have
+            any finite value; by default all are.
 
         Returns:
           Tensor of the broadcast batch shape, in nats.
 
         Raises:
-          ValueError: if the number of latent layers or a width does not fit.
+          ValueError: if the number of latent layers or a width does not fit, or for missing entries of a data layer
+            whose units depend on each other.
         """
         values = _of_widths("x and z", [x, *z], [self.units, *self.latent_units])
         parents = [*values[1:], tf.zeros([0])]
-        layers = reversed(self.layers)
-        terms = [layer.log_prob(value, above) for layer, value, above in zip(layers, values, parents)]
-        return sum(terms[1:], terms[0])
+        data, *latent = reversed(self.layers)
+        x, above = values[0], parents[0]
+        likelihood = data.log_prob(x, above) if observed is None else data.observed_log_prob(x, observed, above)
+        terms = [layer.log_prob(value, above) for layer, value, above in zip(latent, values[1:], parents[1:])]
+        return sum(terms, likelihood)
 
     def sample(self, num_samples, seed):
         """Ancestral samples.
@@ -187,7 +192,7 @@ class RecognitionNetwork(_Chain):
 
     def sample_and_log_prob(self, x, num_samples, seed):
         """Draws z from q(z given x); returns z, as `sample` does, and log q(z given x), (K, B)."""
-        x = self._data(x)
+        x = self.seen(x)
         seeds = tf.unstack(random.split(seed, len(self.layers)))
         # what the first layer computes from the data serves all samples
         parents, sample_shape, z = x, [num_samples], []
@@ -206,11 +211,12 @@ class RecognitionNetwork(_Chain):
           ValueError: if the number of latent layers or a width does not fit.
         """
         z = _of_widths("z", z, self.latent_units)
-        x = self._data(x)
+        x = self.seen(x)
         terms = [layer.log_prob(value, above) for layer, value, above in zip(self.layers, z, [x, *z[:-1]])]
         return sum(terms[1:], terms[0]) if terms else tf.zeros(tf.shape(x)[:1])
 
-    def _data(self, x):
+    def seen(self, x):
+        """What the network sees of rows of data: themselves."""
         x = tf.convert_to_tensor(x)
         if not self.built:
             self.build(tuple(x.shape))

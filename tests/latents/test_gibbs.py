@@ -8,7 +8,6 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import binary_states, flat, randomize, state_numbers, tiny_model
 from tests.training.support import theta_of
-from tfdsmcmc.latents import sweeps
 from tfdsmcmc.training.step import Method, theta_gradient
 
 SBN, DARN, NADE, MLP = ds.layers.SBN, ds.layers.DARN, ds.layers.NADE, ds.layers.MLPBernoulli
@@ -78,23 +77,6 @@ def test_a_chain_forgets_where_it_started(name):
         for seed in range(12):
             chain = ds.latents.Gibbs().sweep(generative, x, chain, seed)
         assert_frequencies(np.bincount(numbers(chain), minlength=len(p)), p)
-
-
-@pytest.mark.parametrize("name", ["SBN", "DARN", "SBN below DARN", "DARN below SBN"])
-@pytest.mark.parametrize("scale", [1.0, 24.0])
-def test_the_fast_sweep_is_the_plain_one(name, scale):
-    """The same uniform draws give the same units, weights of up to 87, which saturate the units, included."""
-    generative = network(name)
-    for variable in generative.trainable_variables:
-        variable.assign(scale * variable)
-    rng = np.random.default_rng(0)
-    x, middle, top = (tf.constant(rng.integers(0, 2, (200, la.units)), tf.float32) for la in generative.layers[::-1])
-    above, layer, below = generative.layers
-    for arguments in ((layer, below, middle, top, x), (above, layer, top, tf.zeros([0]), middle)):
-        seed = tf.constant([5, 6])
-        fast, plain = (sweep(*arguments, seed) for sweep in (sweeps.sweep_logistic, sweeps.sweep_any))
-        # a log-odds within rounding of the uniform draw's may fall on the other side
-        assert np.mean(np.any(fast != plain, 1)) <= 0.01
 
 
 def test_rows_have_their_own_posteriors():

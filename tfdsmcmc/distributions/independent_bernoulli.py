@@ -69,6 +69,18 @@ class IndependentBernoulli(tfd.Distribution):
     def _log_prob(self, x):
         return bernoulli_log_prob(x, self._logits)
 
+    def observed_log_prob(self, x, observed):
+        """The log-probability of the observed entries, the others summed out.
+
+        Args:
+          x: (…, units); what is not observed may have any finite value.
+          observed: (…, units), not 0 or True where an entry is observed.
+        """
+        observed = tf.cast(observed, tf.bool)
+        # at these logits a zero has log-probability 0, and no gradient
+        logits = tf.where(observed, self._logits, -200.0)
+        return bernoulli_log_prob(tf.where(observed, tf.cast(x, logits.dtype), 0.0), logits)
+
     def _sample_n(self, n, seed=None):
         seed = tfp.random.sanitize_seed(None) if seed is None else seed
         return tf.cast(random.bernoulli(self._logits, seed, [n]), self.dtype)

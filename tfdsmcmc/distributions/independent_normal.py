@@ -80,6 +80,17 @@ class IndependentNormal(tfd.Distribution):
         squares = tf.reduce_sum(tf.square((tf.cast(y, self.dtype) - self._loc) / self._scale), -1)
         return -0.5 * squares - self._log_scale() - 0.5 * math.log(2 * math.pi) * units
 
+    def observed_log_prob(self, y, observed):
+        """The log-density of the observed entries, the others integrated out.
+
+        Args:
+          y: (…, units); what is not observed may have any finite value.
+          observed: (…, units), not 0 or True where an entry is observed.
+        """
+        terms = tf.square((tf.cast(y, self.dtype) - self._loc) / self._scale) + math.log(2 * math.pi)
+        terms += 2 * tf.math.log(self._scale)
+        return -0.5 * tf.reduce_sum(tf.where(tf.cast(observed, tf.bool), terms, 0.0), -1)
+
     def _sample_n(self, n, seed=None):
         seed = tfp.random.sanitize_seed(None) if seed is None else seed
         shape = tf.broadcast_dynamic_shape(tf.shape(self._loc), tf.shape(self._scale))

@@ -17,9 +17,9 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, incomplete, random
 from tfdsmcmc.latents.nais import NAIS
-from tfdsmcmc.latents.sweeps import sweep_layer
+from tfdsmcmc.sweeps import generative_factors, sweep
 from tfdsmcmc.types import WeightedLatents
 
 _STARTS = ("recognition", "prior")
@@ -98,13 +98,14 @@ class Gibbs:
         flat = [tf.reshape(part, [-1, part.shape[-1]]) for part in z]
         x = tf.cast(x, flat[0].dtype)
         x = tf.broadcast_to(x, tf.concat([shapes[0][:-1], [generative.units]], 0))
-        below, child = tf.reshape(x, [-1, generative.units]), generative.layers[-1]
-        latent_layers = generative.layers[-2::-1]
-        for i, layer_seed in enumerate(tf.unstack(random.split(seed, len(flat)))):
-            above = flat[i + 1] if i + 1 < len(flat) else tf.zeros([0])
-            flat[i] = sweep_layer(latent_layers[i], child, flat[i], above, below, layer_seed)
-            below, child = flat[i], latent_layers[i]
-        return [tf.ensure_shape(tf.reshape(part, shape), s) for part, shape, s in zip(flat, shapes, static)]
+        x, observed = tf.reshape(x, [-1, generative.units]), None
+        if isinstance(generative, incomplete.Observed):
+            x, observed = incomplete.parted(x)
+        values = [x, *flat]
+        factors = generative_factors(generative, observed=observed)
+        for i, layer_seed in enumerate(tf.unstack(random.split(seed, len(flat))), 1):
+            values[i] = sweep(factors, values, i, layer_seed)
+        return [tf.ensure_shape(tf.reshape(part, shape), s) for part, shape, s in zip(values[1:], shapes, static)]
 
     def draw(self, generative, recognition, x, seed, carry=None):
         """Draws z by K sweeps, after the burn-in if the chain is new.

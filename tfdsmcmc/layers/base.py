@@ -25,12 +25,14 @@ class StochasticLayer(keras.layers.Layer):
 
     Attributes:
       binary: whether y is in {0, 1}; data for such a layer are checked.
+      factorised: whether the units are independent given the parents; missing entries of such a layer drop out.
 
     Raises:
       ValueError: if `units` is no positive integer, or `seed` no non-negative one.
     """
 
     binary = False
+    factorised = False
 
     def __init__(self, units, seed=None, **kwargs):
         super().__init__(**kwargs)
@@ -59,6 +61,24 @@ class StochasticLayer(keras.layers.Layer):
     def log_prob(self, value, parents):
         """log p(value given parents), of the broadcast batch shape."""
         return self.distribution(parents).log_prob(value)
+
+    def observed_log_prob(self, value, observed, parents):
+        """log p(the observed units given parents), the others summed out, of the broadcast batch shape.
+
+        Args:
+          value: (…, units); what is not observed may have any finite value.
+          observed: (…, units), not 0 or True where a unit is observed.
+          parents: (…, parent width).
+
+        Raises:
+          ValueError: for a layer whose units depend on each other.
+        """
+        if not self.factorised:
+            raise ValueError(
+                "Missing entries drop out where units are independent given the parents: layers SBN, MLPBernoulli and "
+                f"MLPGaussian. Received: {type(self).__name__}"
+            )
+        return self.distribution(parents).observed_log_prob(value, observed)
 
     def sample(self, parents, seed, sample_shape=()):
         """A sample of shape sample_shape + (…, units)."""

@@ -45,6 +45,8 @@ class DARN(SBN):
     TensorShape([2])
     """
 
+    factorised = False
+
     def __init__(
         self,
         units,

@@ -26,6 +26,8 @@ from tfdsmcmc.layers.initial import add_weight, initializer_of
 class _MLP(StochasticLayer):
     """What both layers share: the inner network."""
 
+    factorised = True
+
     def __init__(
         self,
         units,

@@ -40,6 +40,7 @@ class SBN(StochasticLayer):
     """
 
     binary = True
+    factorised = True
 
     def __init__(self, units, kernel_initializer="glorot_uniform", bias_initializer="zeros", seed=None, **kwargs):
         super().__init__(units, seed=seed, **kwargs)

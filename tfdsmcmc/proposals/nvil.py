@@ -114,7 +114,7 @@ class NVIL(Proposal):
             raise ValueError(f"Call build with the width of the data, not {self.units}. Received: shape={x.shape}")
         z = fixed(recognition.sample(x, number_of_samples(latents), seed))
         log_q = recognition.log_prob(z, x)
-        baseline = self.baseline(x)
+        baseline = self.baseline(tf.cast(recognition.seen(x), tf.float32))
         foreseen = tf.stop_gradient(generative.log_joint(x, z) - log_q - baseline)
         signal = (foreseen - self.mean) / tf.maximum(1.0, tf.sqrt(self.variance))
         self._take_in(foreseen)
