@@ -98,7 +98,7 @@ def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.nd
         if off.any():
             raise ValueError(
                 f"{name} must be binary, each entry 0 or 1, for a binary data layer. "
-                f"Received: {int(off.sum())} other entries, the first {array[off][0]!r}"
+                f"Received: {int(off.sum())} other entries, the first {array[off][0]}"
             )
         return array.astype(np.uint8) if known.all() else array.astype(np.float32)
     return array.astype(np.float32)
@@ -119,7 +119,7 @@ def observed(name: str, mask, shape) -> np.ndarray:
     if array.shape not in (tuple(shape), tuple(shape[1:])):
         raise ValueError(f"{name} must have the shape {tuple(shape)} of the data. Received: shape={array.shape}")
     if array.dtype != bool and not (np.issubdtype(array.dtype, np.number) and np.isin(array, (0, 1)).all()):
-        raise ValueError(f"{name} has True where an entry is observed, False elsewhere. Received: {array.dtype} entries")
+        raise ValueError(f"{name} has True where an entry is observed, else False. Received: {array.dtype} entries")
     return np.broadcast_to(array.astype(bool), shape)
 
 
