@@ -1,0 +1,67 @@
+"""The bootstrap of the estimator study against the exact law of estimates from few draws."""
+
+import importlib
+import json
+import runpy
+import sys
+
+import numpy as np
+import pytest
+
+from tests.chance import assert_near
+from tests.oracles import Oracle, flat, multisets, self_normalized, tiny_model
+
+
+@pytest.fixture
+def recipe(monkeypatch, request):
+    monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
+    return importlib.import_module("estimator_study")
+
+
+def test_bootstrap_finds_the_exact_bias_and_deviation(recipe):
+    """From a pool of 200,000 draws, whose own error is far below that of 20,000 replicates; K = 1 and 4, of which all
+    multisets are enumerated. Catches a sign, a missing 1/K, weights that are not normalised."""
+    model, row = tiny_model((2,), seed=2, scale=0.9), np.array([[1, 0, 1]], np.float32)
+    oracle = Oracle(model)
+    log_weights, replicates = oracle.log_weights(row)[:, 0], 20_000
+    log_q = oracle.log_q(row)[:, 0]
+    draws = np.random.default_rng(1).choice(4, 200_000, p=np.exp(log_q))
+    bias, deviation = recipe.bootstrap(log_weights[draws], (1, 4), replicates, np.random.default_rng(2))
+    for i, count in enumerate((1, 4)):
+        counts, p = multisets(log_q, count)
+        values = np.log(counts @ np.exp(log_weights) / count)
+        mean = p @ values
+        exact = np.sqrt(p @ (values - mean) ** 2)
+        assert mean - oracle.log_likelihood(row)[0] < -0.02
+        assert_near(bias[i], mean - oracle.log_likelihood(row)[0], 1.5 * exact / np.sqrt(replicates) + 1e-3)
+        np.testing.assert_allclose(deviation[i], exact, rtol=0.05)
+
+    gradients = flat(oracle.joint_gradient(row), 2)[:, 0]
+    target = flat(oracle.likelihood_gradient(row), 1)[0]
+    pool = draws[:4000]
+    bias, deviation = recipe.bootstrap(log_weights[pool], (1, 4), 4000, np.random.default_rng(3), gradients[pool])
+    for i, count in enumerate((1, 4)):
+        mean, sd = self_normalized(log_q, log_weights, gradients, count)
+        np.testing.assert_allclose(bias[i], np.linalg.norm(mean - target) / np.linalg.norm(target), rtol=0.15)
+        np.testing.assert_allclose(deviation[i], np.linalg.norm(sd) / np.linalg.norm(target), rtol=0.1)
+
+
+def test_the_pool_has_the_weights_and_gradients_of_its_draws(recipe):
+    """Each draw's log-weight and gradient belong to one and the same state."""
+    model, row = tiny_model((2, 1), seed=4), np.array([1, 0, 1], np.float32)
+    oracle = Oracle(model)
+    log_weights, gradients = recipe.pooled(model, row, 50, [1, 2])
+    exact = np.concatenate([oracle.log_weights(row[None]), flat(oracle.joint_gradient(row[None]), 2)[:, 0]], 1)
+    for found in np.concatenate([log_weights[:, None], gradients], 1):
+        assert np.abs(exact - found).max(1).min() < 1e-4
+
+
+@pytest.mark.slow
+def test_the_recipe_draws_its_figures(tmp_path, monkeypatch, request):
+    path = request.config.rootpath / "recipes" / "estimator_study.py"
+    options = "--updates 12 --posterior-samples 2 --rows 2 --pool 50 --test-rows 20 --architecture"
+    monkeypatch.setattr(sys, "argv", [str(path), *options.split(), "SBN/SBN 4", "--output", str(tmp_path)])
+    runpy.run_path(str(path), run_name="__main__")
+    pictures = {file.stem for file in tmp_path.glob("*.png")}
+    assert pictures == {"training_samples", "likelihood", "gradient", "posterior_samples"}
+    assert len(json.loads((tmp_path / "results.json").read_text())["test"]) == 5

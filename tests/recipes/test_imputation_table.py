@@ -1,0 +1,48 @@
+"""The scores of the imputation table, and the recipe cut short."""
+
+import importlib
+import json
+import runpy
+import sys
+
+import numpy as np
+import pytest
+import sklearn.metrics
+
+
+@pytest.fixture
+def recipe(monkeypatch, request):
+    monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
+    return importlib.import_module("imputation_table")
+
+
+def test_scores_are_those_of_scikit_learn(recipe):
+    rng = np.random.default_rng(1)
+    truth, missing, p = rng.integers(0, 2, (50, 8)), rng.random((50, 8)) < 0.4, rng.random((50, 8))
+    found = recipe.score(truth, missing, p)
+    assert found["log_loss"] == pytest.approx(sklearn.metrics.log_loss(truth[missing], p[missing]))
+    assert found["accuracy"] == pytest.approx(100 * sklearn.metrics.accuracy_score(truth[missing], p[missing] > 0.5))
+    assert recipe.score(truth, missing, np.where(truth, 0.0, 1.0))["log_loss"] == pytest.approx(-np.log(1e-3))
+    # the stated error against the spread of bootstrapped rows
+    index = rng.integers(0, 50, (2000, 50))
+    replicates = [recipe.score(truth[i], missing[i], p[i])["log_loss"] for i in index]
+    assert found["log_loss_error"] == pytest.approx(np.std(replicates), rel=0.15)
+
+
+def test_gaps_are_at_random_and_leave_the_rest_alone(recipe):
+    x = np.random.default_rng(2).integers(0, 2, (2000, 5)).astype(np.float32)
+    found = recipe.gaps(x, 0.3, np.random.default_rng(3))
+    missing = np.isnan(found)
+    np.testing.assert_array_equal(found[~missing], x[~missing])
+    assert missing.mean() == pytest.approx(0.3, abs=6 * np.sqrt(0.3 * 0.7 / x.size))
+
+
+@pytest.mark.slow
+def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
+    path = request.config.rootpath / "recipes" / "imputation_table.py"
+    options = "--dataset digits --updates 24 --posterior-samples 1 --rows 20 --few 50 --missing 0.3 --architecture"
+    monkeypatch.setattr(sys, "argv", [str(path), *options.split(), "SBN/SBN 5", "--output", str(tmp_path)])
+    runpy.run_path(str(path), run_name="__main__")
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+    assert [row["method"] for row in rows][-2:] == ["tfdsmcmc", "tfdsmcmc, learnt from gaps"] and len(rows) == 5
+    assert all(0 < row["log_loss"] < 2 and 40 < row["accuracy"] <= 100 for row in rows)
