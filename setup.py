@@ -9,8 +9,8 @@ ROOT = pathlib.Path(__file__).parent
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py").read_text()).group(1)
 
 SERVING = ["requests>=2.28"]
-DIAGNOSTICS = ["arviz>=0.18", "tensorboard"]
-TEST = ["pytest>=8", "ruff>=0.6"]
+DIAGNOSTICS = ["tensorboard"]
+TEST = ["pytest>=8", "ruff>=0.6", "tensorboard"]
 
 setup(
     name="tfdsmcmc",
@@ -32,6 +32,7 @@ setup(
         "scikit-learn",
         "scipy",
         "matplotlib",
+        "arviz>=0.18,<1",
     ],
     extras_require={
         "serving": SERVING,

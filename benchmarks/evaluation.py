@@ -30,7 +30,7 @@ def measure(samples, rows):
 
     import tfdsmcmc as ds
 
-    warnings.simplefilter("ignore", ds.likelihood.LowEffectiveSampleSize)
+    warnings.simplefilter("ignore", ds.likelihood.UnreliableImportanceWeights)
     model = ds.DeepGenerativeModel(
         generative=ds.GenerativeNetwork([ds.layers.SBN(200), ds.layers.SBN(200), ds.layers.SBN(784)]),
         recognition=ds.RecognitionNetwork([ds.layers.SBN(200), ds.layers.SBN(200)]),

@@ -101,7 +101,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=500)
     parser.add_argument("--posterior-samples", type=int, default=50)
     args = parser.parse_args()
-    warnings.simplefilter("once", ds.likelihood.LowEffectiveSampleSize)
+    warnings.simplefilter("once", ds.likelihood.UnreliableImportanceWeights)
     begun = time.monotonic()
 
     if not (OUTPUT / "backup").exists():

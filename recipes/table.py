@@ -208,7 +208,7 @@ def _lines(header, rows):
 
 def main(arguments=None):
     args = parse(arguments)
-    warnings.simplefilter("ignore", ds.likelihood.LowEffectiveSampleSize)  # the table says it
+    warnings.simplefilter("ignore", ds.likelihood.UnreliableImportanceWeights)  # the table says it
     wanted = rows_of(args.methods, args.architectures)
     data = ds.datasets.load(args.dataset, args.data_dir, binarization=args.binarization, seed=args.seed)
     for architecture in args.architectures:

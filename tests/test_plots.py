@@ -7,6 +7,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tfdsmcmc import plots
+from tfdsmcmc.posterior.curve import Curve
 
 
 def canvas(figure):
@@ -56,6 +57,48 @@ def test_what_does_not_fit_is_refused():
         lambda: ds.plots.samples(np.zeros((0, 4)), (2, 2)),
         lambda: ds.plots.features(np.zeros(4), (2, 2)),
         lambda: ds.plots.learning_curves({"loss": [1.0]}),
+    ):
+        with pytest.raises(ValueError, match="Received: "):
+            call()
+
+
+# ---- traces and curves
+
+
+def test_traces_have_a_line_and_a_histogram_for_each_chain():
+    others = {"w[1, 2]": np.ones((2, 3)), "b": np.ones((2, 3))}
+    trace = {"log_prior": np.array([[1.0, 2.0, 4.0], [3.0, 3.0, 2.0]]), **others}
+    figure = plots.traces(trace, limit=2, title="t")
+    assert len(figure.axes) == 4
+    lines = figure.axes[0].get_lines()
+    assert [list(line.get_ydata()) for line in lines] == trace["log_prior"].tolist()
+    assert [list(line.get_xdata()) for line in lines] == [[1, 2, 3]] * 2
+    assert [figure.axes[i].get_title(loc="left") for i in (0, 2)] == ["log prior", "w[1, 2]"]
+    assert len(figure.axes[1].patches) == 2
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["chain 0", "chain 1"]
+
+
+def test_a_predictive_curve_has_both_lines_and_their_errors():
+    def points(*values):
+        return tuple(ds.likelihood.LogLikelihood(np.full(4, v), np.full(4, 0.2), np.full(4, 9.0)) for v in values)
+
+    curve = Curve((1, 2, 5), points(-3.0, -2.5, -2.0), points(-3.0, -2.8, -2.7), (1, 1, 3))
+    axes = plots.predictive_curve(curve).axes[0]
+    drawn = [container.lines[0] for container in axes.containers]
+    assert [list(line.get_xdata()) for line in drawn] == [[1, 2, 5]] * 2
+    np.testing.assert_allclose([line.get_ydata() for line in drawn], [[-3, -2.5, -2], [-3, -2.8, -2.7]])
+    (bar,) = axes.containers[0].lines[2]
+    np.testing.assert_allclose(bar.get_segments()[0][:, 1], [-3.2, -2.8])  # two errors of 0.2/√4
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "5"]
+    assert "one chain" in axes.get_legend().get_texts()[1].get_text()
+
+
+def test_other_traces_and_curves_are_refused():
+    for call in (
+        lambda: plots.traces({}),
+        lambda: plots.traces([1.0]),
+        lambda: plots.traces({"a": np.ones(3)}),
+        lambda: plots.predictive_curve({"a": 1}),
     ):
         with pytest.raises(ValueError, match="Received: "):
             call()

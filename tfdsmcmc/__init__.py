@@ -2,7 +2,9 @@
 
 from tfdsmcmc import (
     datasets,
+    diagnostics,
     distributions,
+    imputation,
     latents,
     layers,
     likelihood,
@@ -28,7 +30,9 @@ __all__ = [
     "Prior",
     "RecognitionNetwork",
     "datasets",
+    "diagnostics",
     "distributions",
+    "imputation",
     "latents",
     "layers",
     "likelihood",

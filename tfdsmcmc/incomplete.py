@@ -13,6 +13,7 @@ or estimates with a pair of networks works with them as it is.
 
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -22,7 +23,17 @@ def of(generative, recognition):
     Raises:
       ValueError: for a data layer whose units depend on each other.
     """
-    return Observed(generative), Filled(recognition, 0.5 if generative.binary_data else 0.0)
+    return Observed(generative), Filled(recognition, fill_of(generative))
+
+
+def fill_of(generative):
+    """What a recognition network sees in place of a missing entry: ½ where data are binary, else 0."""
+    return 0.5 if generative.binary_data else 0.0
+
+
+def has_gaps(rows):
+    """Whether an array of rows has NaN in it."""
+    return bool(np.issubdtype(rows.dtype, np.floating) and np.isnan(rows).any())
 
 
 def parted(x, fill=0.0):

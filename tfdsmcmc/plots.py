@@ -87,6 +87,89 @@ def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), tit
     return figure
 
 
+def traces(trace, limit=12, title=None):
+    """Each quantity of a trace against the draw, one colour a chain, and beside it the chains' histograms.
+
+    Args:
+      trace: dict from name to array (chains, draws), as `diagnostics.trace` returns.
+      limit: the most quantities, the first ones.
+      title: of the figure.
+
+    Returns:
+      `matplotlib.figure.Figure`.
+
+    Raises:
+      ValueError: for no dict, an empty one, or arrays of other shapes.
+    """
+    arrays = {name: np.asarray(a, np.float64) for name, a in trace.items()} if isinstance(trace, dict) else {}
+    if not arrays or any(a.ndim != 2 or not a.size for a in arrays.values()):
+        raise ValueError(
+            "A trace is a dict from names to arrays (chains, draws). "
+            f"Received: {({name: a.shape for name, a in arrays.items()}) or type(trace).__name__}"
+        )
+    shown = list(arrays.items())[:limit]
+    figure = _new_figure((8.0, 0.6 + 1.5 * len(shown)))
+    grid = figure.subplots(len(shown), 2, squeeze=False, sharey="row", width_ratios=(5, 1))
+    for (name, array), (left, right) in zip(shown, grid):
+        bins = np.histogram_bin_edges(array[np.isfinite(array)], min(40, max(5, round(math.sqrt(array.size)))))
+        for number, chain in enumerate(array):
+            line = {"color": f"C{number % 10}", "linewidth": 0.8}
+            left.plot(np.arange(1, len(chain) + 1), chain, label=f"chain {number}", **line)
+            right.hist(chain, bins, histtype="step", orientation="horizontal", density=True, **line)
+        left.set_title(_spoken(name), loc="left", fontsize="medium")
+        left.margins(x=0.01)
+        left.grid(alpha=0.3)
+        left.ticklabel_format(axis="y", useOffset=False)
+        left.tick_params(labelbottom=left is grid[-1, 0])
+        right.set_axis_off()
+    grid[-1, 0].set_xlabel("draw")
+    chains = max(len(array) for _, array in shown)
+    if 1 < chains <= 10:
+        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=min(chains, 5))
+    if title:
+        figure.suptitle(title)
+    return figure
+
+
+def predictive_curve(curve, title=None):
+    """Mean log-likelihood of held-out rows against the number of posterior samples.
+
+    The bars are two Monte Carlo standard errors; that of the choice of rows moves both lines alike and is not drawn.
+
+    Args:
+      curve: `Curve`, as `Posterior.curve` returns.
+      title: of the figure.
+
+    Returns:
+      `matplotlib.figure.Figure`.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    if not hasattr(curve, "predictive") or not hasattr(curve, "mean_of_weights"):
+        raise ValueError(f"A predictive curve is what posterior.curve returns. Received: {type(curve).__name__}")
+    figure = _new_figure((6.0, 4.0))
+    axes = figure.add_subplot()
+    one_chain = tuple(curve.mean_counts) == tuple(curve.counts)
+    lines = (
+        (curve.predictive, "predictive average", "o-"),
+        (curve.mean_of_weights, "mean of weights" if one_chain else "mean of weights, of one chain's draws", "s--"),
+    )
+    for points, label, style in lines:
+        means = [point.mean() for point in points]
+        values, errors = np.array([[float(mean), 2.0 * mean.standard_error] for mean in means]).T
+        axes.errorbar(np.array(curve.counts), values, errors, label=label, fmt=style, capsize=3, markersize=4)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(curve.counts, [str(count) for count in curve.counts])
+    axes.minorticks_off()
+    axes.set_xlabel("posterior samples")
+    axes.set_ylabel("log-likelihood (nats a row)")
+    axes.set_title(title or "")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
 def save(figure, path):
     """Writes a figure to a file whose suffix names the format, atomically; returns the path as a string."""
     path = pathlib.Path(path)
@@ -134,3 +217,7 @@ def _new_figure(size):
     from matplotlib.figure import Figure  # no pyplot: no global state, no window
 
     return Figure(figsize=size, layout="constrained")
+
+
+def _spoken(name):
+    return {"log_likelihood": "log-likelihood (nats a row)", "log_prior": "log prior"}.get(name, name)

@@ -42,3 +42,19 @@ def test_copies_keep_the_errors(twin):
     estimate = twin(Estimate(-2.5, 0.1, 0.2, 30.0))
     assert (float(estimate), estimate.standard_error) == (-2.5, 0.1)
     assert (estimate.row_standard_error, estimate.effective_sample_size) == (0.2, 30.0)
+
+
+TWINS = [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_a_triple_with_attributes(twin):
+    k = np.array([0.1, 0.2, np.inf, np.nan])
+    estimate = twin(LogLikelihood(VALUE, ERROR, SIZE, np.array([10, 20, 30, 60]), k))
+    value, error, size = estimate
+    for a, b in zip((value, error, size, estimate.value, estimate.pareto_k), (VALUE, ERROR, SIZE, VALUE, k)):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(estimate.num_samples, [10, 20, 30, 60])
+    assert isinstance(estimate, LogLikelihood) and len(estimate) == 3
+    bare = twin(LogLikelihood(VALUE, ERROR, SIZE))
+    assert bare.num_samples is None and bare.pareto_k is None

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.checks import nonnegative_integer, positive_integer
+from tfdsmcmc.distributions import IndependentBernoulli
 
 
 class StochasticLayer(keras.layers.Layer):
@@ -88,6 +89,47 @@ class StochasticLayer(keras.layers.Layer):
         """A sample and its log-probability: of what is drawn unit by unit, both in one pass."""
         return self.distribution(parents).experimental_sample_and_log_prob(sample_shape, seed=random.as_seed(seed))
 
+    def complete(self, value, observed, parents, seed):
+        """Draws the units that are not observed, each given the parents and, where units depend on each other, all
+        units before it; the observed ones keep their values.
+
+        The draw has the density Π_{d missing} p(y_d given y_<d, parents). Where units are independent given the parents
+        it is p(y_missing given y_observed, parents) and the weight is p(y_observed given parents); elsewhere it becomes
+        so by the weight.
+
+        Args:
+          value: (…, units); what is not observed may have any value, NaN too.
+          observed: (…, units), not 0 or True where a unit is observed.
+          parents: (…, parent width).
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          (y, log w): (…, units) and (…) of the broadcast batch shape, log w = Σ_{d observed} log p(y_d given y_<d,
+          parents), so that E[w] = p(y_observed given parents).
+        """
+        parents = self._parents(parents)
+        value = tf.cast(value, parents.dtype)
+        observed = tf.cast(observed, tf.bool)
+        batch = tf.shape(value)[:-1]
+        for part in (observed, parents):
+            batch = tf.broadcast_dynamic_shape(batch, tf.shape(part)[:-1])
+        flat = [_as_rows(part, batch) for part in (value, observed, parents)]
+        y, log_weight = self._complete(*flat, random.as_seed(seed))
+        return tf.reshape(y, tf.concat([batch, [self.units]], 0)), tf.reshape(log_weight, batch)
+
+    def completion_log_weight(self, value, observed, parents):
+        """The log-weight that `complete` gives a value, Σ_{d observed} log p(y_d given y_<d, parents).
+
+        Args:
+          value: (…, units), all of it finite.
+          observed: (…, units), not 0 or True where a unit is observed.
+          parents: (…, parent width).
+        """
+        distribution = self.distribution(parents)
+        if not self.factorised:
+            distribution = IndependentBernoulli(distribution.conditional_logits(value))
+        return distribution.observed_log_prob(value, observed)
+
     def conditional_mean(self, value, parents):
         """The mean of each unit given the parents and, where units depend on each other, those before it in `value`."""
         distribution = self.distribution(parents)
@@ -104,6 +146,14 @@ class StochasticLayer(keras.layers.Layer):
     def get_config(self):
         return {**super().get_config(), "units": self.units, "seed": self.seed}
 
+    def _complete(self, value, observed, parents, seed):
+        """`complete` of rows (n, …); a layer whose units depend on each other has its own."""
+        if not self.factorised:
+            raise ValueError(f"This layer does not say how to complete its values. Received: {type(self).__name__}")
+        distribution = self.distribution(parents)
+        y = tf.where(observed, value, distribution.sample(seed=seed))
+        return y, distribution.observed_log_prob(y, observed)
+
     def _parents(self, parents):
         """The parents as a float tensor; builds the layer at its first use and checks the width."""
         parents = tf.cast(tf.convert_to_tensor(parents), self.compute_dtype)
@@ -115,3 +165,9 @@ class StochasticLayer(keras.layers.Layer):
                 f"Received: parents.shape={tuple(parents.shape)}"
             )
         return parents
+
+
+def _as_rows(part, batch):
+    """The part with its leading axes broadcast to `batch` and then made one."""
+    width = part.shape[-1]
+    return tf.reshape(tf.broadcast_to(part, tf.concat([batch, [width]], 0)), [tf.reduce_prod(batch), width])

@@ -10,10 +10,12 @@ estimators?", NIPS 1995.
 from __future__ import annotations
 
 import keras
+import tensorflow as tf
 
 from tfdsmcmc.distributions import AutoregressiveBernoulli
 from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
-from tfdsmcmc.distributions.ordering import check_ordering
+from tfdsmcmc.distributions.ordering import check_ordering, in_order
+from tfdsmcmc.layers.completing import complete_in_order
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.layers.sbn import SBN
 
@@ -71,6 +73,15 @@ class DARN(SBN):
 
     def distribution(self, parents):
         return AutoregressiveBernoulli(self.logits(parents), self.lateral.value, self.ordering)
+
+    def _complete(self, value, observed, parents, seed):
+        logits = in_order(self.logits(parents), self.ordering)
+        lateral = in_order(in_order(self.lateral_kernel(), self.ordering, axis=0), self.ordering)
+
+        def follow(j, y, logits):
+            return logits + y[:, tf.newaxis] * lateral[j]
+
+        return complete_in_order(value, observed, self.ordering, seed, logits, lambda j, logits: logits[:, j], follow)
 
     def get_config(self):
         return {

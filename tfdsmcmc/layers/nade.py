@@ -9,12 +9,14 @@ Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015.
 from __future__ import annotations
 
 import keras
+import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.distributions import NADE as NADEDistribution
 from tfdsmcmc.distributions.affine import affine
-from tfdsmcmc.distributions.ordering import check_ordering
+from tfdsmcmc.distributions.ordering import check_ordering, in_order
 from tfdsmcmc.layers.base import StochasticLayer
+from tfdsmcmc.layers.completing import complete_in_order
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 
 
@@ -76,12 +78,31 @@ class NADE(StochasticLayer):
         self.built = True
 
     def distribution(self, parents):
+        logits, hidden_bias = self._biases(parents)
+        return NADEDistribution(logits, hidden_bias, self.encoder.value, self.decoder.value, self.ordering)
+
+    def _biases(self, parents):
+        """(b + h B, c + h C); without parents the second is c, (hidden units,)."""
         parents = self._parents(parents)
         logits = affine(parents, self.kernel.value, self.bias.value)
         hidden_bias = self.hidden_bias.value
         if self.parent_units:
             hidden_bias = affine(parents, self.hidden_kernel.value, hidden_bias)
-        return NADEDistribution(logits, hidden_bias, self.encoder.value, self.decoder.value, self.ordering)
+        return logits, hidden_bias
+
+    def _complete(self, value, observed, parents, seed):
+        logits, hidden_bias = self._biases(parents)
+        logits = tf.transpose(in_order(logits, self.ordering))
+        w, v = (in_order(part.value, self.ordering, axis=0) for part in (self.encoder, self.decoder))
+
+        def logit(j, a):
+            return logits[j] + tf.linalg.matvec(tf.sigmoid(a), v[j])
+
+        def follow(j, y, a):
+            return a + y[:, tf.newaxis] * w[j]
+
+        start = hidden_bias + tf.zeros_like(logits[0])[:, tf.newaxis]
+        return complete_in_order(value, observed, self.ordering, seed, start, logit, follow)
 
     def get_config(self):
         return {

@@ -7,10 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 
-class LowEffectiveSampleSize(UserWarning):
-    """The importance weights are so uneven that the estimate and its standard error are too low."""
-
-
 class Estimate(float):
     """A number that knows its errors.
 
@@ -43,18 +39,32 @@ class Estimate(float):
         )
 
 
-class LogLikelihood(NamedTuple):
-    """Estimates of log p(x) for each row, in nats.
+class _Triple(NamedTuple):
+    value: np.ndarray
+    standard_error: np.ndarray
+    effective_sample_size: np.ndarray
+
+
+class LogLikelihood(_Triple):
+    """Estimates of log p(x) for each row, in nats: a triple (value, standard_error, effective_sample_size).
 
     Attributes:
       value: (n,).
       standard_error: (n,), Monte Carlo; 0 for an exact value, nan where one sample leaves it unknown.
       effective_sample_size: (n,); inf for an exact value.
+      num_samples: (n,), the draws spent on each row; None where there are none or they are not counted.
+      pareto_k: (n,), k̂ of the tail of the importance weights, see `likelihood.pareto`; nan where the tail cannot be
+        fitted; None where it was not asked for.
     """
 
-    value: np.ndarray
-    standard_error: np.ndarray
-    effective_sample_size: np.ndarray
+    num_samples = None
+    pareto_k = None
+
+    def __new__(cls, value, standard_error, effective_sample_size, num_samples=None, pareto_k=None):
+        self = super().__new__(cls, value, standard_error, effective_sample_size)
+        self.num_samples = num_samples
+        self.pareto_k = pareto_k
+        return self
 
     def mean(self) -> Estimate:
         """The mean over the rows: a float with its Monte Carlo and its row standard error."""

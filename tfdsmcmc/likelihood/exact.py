@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc import checks, incomplete
 from tfdsmcmc.likelihood.estimate import LogLikelihood
 
 _LARGEST = 20
@@ -21,16 +21,19 @@ def exact(model, x) -> LogLikelihood:
 
     Args:
       model: a `DeepGenerativeModel` with binary latent layers, at most 20 latent units in all.
-      x: (n, D).
+      x: (n, D). Entries that are NaN are missing: the value is log p(x_observed) then.
 
     Returns:
       `LogLikelihood` with standard error 0 and infinite effective sample size.
 
     Raises:
-      ValueError: for more than 20 latent units, layers that are not binary, or data that do not fit.
+      ValueError: for more than 20 latent units, layers that are not binary, data that do not fit, or missing
+        entries of a data layer whose units depend on each other.
     """
     generative = model.generative
-    x = checks.rows("x", x, generative.units, generative.binary_data)
+    x = checks.rows("x", x, generative.units, generative.binary_data, missing=True)
+    if incomplete.has_gaps(x):
+        generative = incomplete.Observed(generative)
     widths = generative.latent_units
     if not all(layer.binary for layer in generative.layers[:-1]):
         kinds = [type(layer).__name__ for layer in generative.layers]

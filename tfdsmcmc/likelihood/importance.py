@@ -4,10 +4,11 @@
     standard error (delta method)    √((K Σ w² / (Σ w)² − 1) / (K − 1))
     effective sample size            (Σ w)² / Σ w²
 
-The estimate is a lower bound in expectation. The sums are streamed over rows and samples with a running maximum, so
-memory depends on neither n nor K. With few effective samples the estimate is too low and its standard error, which is
-made of the same weights, cannot tell: a `LowEffectiveSampleSize` warning says so. A proposal that misses a mode
-altogether has even weights and gives no sign.
+The estimate is a lower bound in expectation, by about half its squared standard error. The sums are streamed over rows
+and samples with a running maximum, so memory depends on neither n nor K. With few effective samples the estimate is too
+low and its standard error, which is made of the same weights, cannot tell: a `LowEffectiveSampleSize` warning says so,
+and an `UnreliableImportanceWeights` warning where the tail of the weights is too heavy (see `pareto`). A proposal that
+misses a mode altogether has even weights and gives no sign.
 
 Source: Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016, equation 8 and theorem 1; Owen,
 "Monte Carlo theory, methods and examples" (2013), section 9.2 (delta method) and 9.3 (effective sample size).
@@ -15,62 +16,74 @@ Source: Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICL
 
 from __future__ import annotations
 
-import warnings
-import weakref
-
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.likelihood.estimate import LogLikelihood, LowEffectiveSampleSize
-from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc.likelihood import pareto, precision, sums
+from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
+from tfdsmcmc.likelihood.cautions import warn as caution
+from tfdsmcmc.likelihood.estimate import LogLikelihood
+from tfdsmcmc.likelihood.sampler import Sampler, batches, power_of_two
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**12  # a longer float32 sum over one axis, as XLA adds it up, loses digits
 _FEW_SAMPLES = 10.0
 
-_programs = weakref.WeakKeyDictionary()
-
 
 def importance_sampling(
-    model, x, num_samples=1000, seed=0, batch_size=100, weights=None, warn=True
+    model,
+    x,
+    num_samples=1000,
+    seed=0,
+    batch_size=100,
+    weights=None,
+    warn=True,
+    standard_error=None,
+    max_samples=1_000_000,
 ) -> LogLikelihood:
     """Estimates log p(x) of each row.
 
     Args:
       model: a `DeepGenerativeModel`.
-      x: (n, D).
-      num_samples: K, draws for each row.
+      x: (n, D). Entries that are NaN are missing: the estimate is of log p(x_observed) then.
+      num_samples: K, draws for each row; with `standard_error` the first ones.
       seed: integer, or int32 tensor of shape (2,). The draws of a row depend on its batch.
       batch_size: rows at a time.
       weights: pair (θ, φ) of lists of arrays to evaluate at; by default the model's own weights.
-      warn: whether to warn where the median effective sample size is below 10.
+      warn: whether to look at the tails of the weights, and to warn where the median effective sample size is below
+        10, a tail is too heavy or a precision was not reached.
+      standard_error: the standard error to reach in every row, in nats; rows that have it cost no more draws. What
+        that does to the bias, and why the draws are kept in two halves, is said in `likelihood.precision`.
+      max_samples: with `standard_error`, the most draws for a row.
 
     Returns:
-      `LogLikelihood`.
+      `LogLikelihood`; its `pareto_k` is None without `warn`, and from the longest run of a row's draws with
+      `standard_error`.
 
     Raises:
-      ValueError: for data that do not fit the model, or counts below 1.
+      ValueError: for data that do not fit the model, missing entries of a data layer whose units depend on each other,
+        counts below 1, or with `standard_error` below 4; an error that
+        is not above 0; or less `max_samples` than `num_samples`.
     """
     num_samples = checks.positive_integer("num_samples", num_samples)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
-    seed = random.stream(seed, "importance sampling")
-    groups = model.generative.trainable_variables, model.recognition.trainable_variables
-    theta, phi = (_values(*pair) for pair in zip(groups, groups if weights is None else weights, strict=True))
-
-    batch_size = min(batch_size, _power_of_two(len(x)))
-    program = _program(model, chunk_size(model.generative, batch_size, num_samples))
-    parts = []
-    for number, start in enumerate(range(0, len(x), batch_size)):
-        batch = x[start : start + batch_size]
-        missing = batch_size - len(batch)
-        padded = np.pad(batch, ((0, missing), (0, 0)), mode="edge") if missing else batch
-        result = program(theta, phi, padded, tf.constant(num_samples), random.fold(seed, number))
-        parts.append([part.numpy()[: len(batch)] for part in result])
-    estimate = LogLikelihood(*(np.concatenate(part) for part in zip(*parts)))
+    if standard_error is not None:
+        max_samples = precision.checked(num_samples, standard_error, max_samples)
+    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
+    sampler = make_sampler(model, weights, x, batch_size, num_samples)
+    if standard_error is None:
+        seed = random.stream(seed, "importance sampling")
+        estimate = _in_one_go(sampler, x, num_samples, seed, with_tails=warn)
+    else:
+        seed = random.stream(seed, "importance sampling to a precision")
+        arguments = num_samples, float(standard_error), max_samples, seed
+        estimate = precision.in_rounds(sampler, x, *arguments, with_tails=warn)
     if warn:
-        _warn_of_few(estimate.effective_sample_size, num_samples)
+        _warn_of_few(estimate)
+        _warn_of_tails(estimate)
+        if standard_error is not None:
+            precision.warn_of_missed(estimate, standard_error)
     return estimate
 
 
@@ -88,37 +101,18 @@ def log_likelihood(generative, recognition, x, num_samples, seed, chunk):
     Returns:
       (value, standard_error, effective_sample_size), each (B,).
     """
-    rows = tf.shape(x)[0]
-    start = tf.zeros([1, rows])
 
-    def add_chunk(number, maximum, total, squares):
-        z, log_q = recognition.sample_and_log_prob(x, chunk, random.fold(seed, number))
-        log_weights = generative.log_joint(x, z) - log_q
-        wanted = number * chunk + tf.range(chunk) < num_samples
-        log_weights = tf.where(wanted[:, tf.newaxis], log_weights, -np.inf)
-        highest = tf.maximum(maximum, tf.reduce_max(log_weights, 0, keepdims=True))
-        # where every weight so far is 0 the maximum is −∞: any finite reference will do
-        reference = tf.where(tf.math.is_finite(highest), highest, 0.0)
-        scale = tf.exp(maximum - reference)
-        ratio = tf.exp(log_weights - reference)
-        return (
-            number + 1,
-            highest,
-            total * scale + tf.reduce_sum(ratio, 0, keepdims=True),
-            squares * scale**2 + tf.reduce_sum(ratio**2, 0, keepdims=True),
-        )
+    def add(number, so_far):
+        return number + 1, sums.add_chunk(generative, recognition, x, num_samples, seed, chunk, number, so_far)[0]
 
-    _, maximum, total, squares = tf.while_loop(
-        lambda number, *_: number * chunk < num_samples,
-        add_chunk,
-        (tf.constant(0), start - np.inf, start, start),
-        shape_invariants=(tf.TensorShape([]), *[tf.TensorShape([1, x.shape[0]])] * 3),
+    shape = tf.TensorShape([1, x.shape[0]])
+    _, totals = tf.while_loop(
+        lambda number, _: number * chunk < num_samples,
+        add,
+        (tf.constant(0), sums.of_nothing(tf.shape(x)[0])),
+        shape_invariants=(tf.TensorShape([]), sums.Sums(shape, shape, shape)),
     )
-    maximum, total, squares = maximum[0], total[0], squares[0]
-    count = tf.cast(num_samples, total.dtype)
-    value = maximum + tf.math.log(total) - tf.math.log(count)
-    excess = tf.maximum(count * squares / total**2 - 1.0, 0.0)
-    return value, tf.sqrt(excess / (count - 1.0)), total**2 / squares
+    return sums.estimate(totals, num_samples)
 
 
 def chunk_size(generative, batch_size, num_samples):
@@ -126,45 +120,51 @@ def chunk_size(generative, batch_size, num_samples):
     widest = max(layer.widest for layer in generative.layers)
     fitting = max(1, min(_LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * widest)))
     # powers of two, so that other numbers of rows and samples seldom need another program
-    return min(_power_of_two(num_samples), _power_of_two(fitting // 2 + 1))
+    return min(power_of_two(num_samples), power_of_two(fitting // 2 + 1))
 
 
-def _power_of_two(number):
-    """The smallest power of two that is not below `number`."""
-    return 1 << (number - 1).bit_length()
+def make_sampler(model, weights, x, batch_size, num_samples) -> Sampler:
+    """The `Sampler` for some rows and a number of draws."""
+    batch_size = min(batch_size, power_of_two(len(x)))
+    chunk = chunk_size(model.generative, batch_size, num_samples)
+    return Sampler(model, weights, batch_size, chunk, incomplete.has_gaps(x))
 
 
-def _values(variables, weights):
-    """The weights as tensors of the variables' types."""
-    expected = [tuple(variable.shape) for variable in variables]
-    received = [tuple(np.shape(weight)) for weight in weights]
-    if received != expected:
-        raise ValueError(f"weights must be a pair of lists, one of arrays {expected}. Received: shapes {received}")
-    return [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, weights)]
+def _in_one_go(sampler, x, num_samples, seed, with_tails):
+    """The same number of draws for each row."""
+    parts, k = [], []
+    for rows, batch_seed in batches(len(x), sampler.batch_size, seed):
+        batch = x[rows]
+        tail = pareto.Tail(len(batch), num_samples) if with_tails else None
+        for block in sampler.blocks(batch, np.full(len(batch), num_samples), batch_seed):
+            if with_tails:
+                tail.add(block.log_weights)
+        parts.append(block.estimate)
+        if with_tails:
+            k.append(pareto.pareto_k(tail.largest, num_samples))
+    estimate = (np.concatenate(part) for part in zip(*parts))
+    return LogLikelihood(*estimate, np.full(len(x), num_samples), np.concatenate(k) if with_tails else None)
 
 
-def _program(model, chunk):
-    """The compiled estimate at explicit weights; one for each model, chunk and way to compile."""
-    programs = _programs.setdefault(model, {})
-    key = chunk, getattr(model, "uses_xla", True)
-    if key not in programs:
-        generative, recognition = model.generative, model.recognition
-
-        def evaluate(theta, phi, x, num_samples, seed):
-            variables = [*generative.trainable_variables, *recognition.trainable_variables]
-            with evaluated_at(variables, [*theta, *phi]):
-                return log_likelihood(generative, recognition, x, num_samples, seed, chunk)
-
-        programs[key] = tf.function(evaluate, jit_compile=key[1], autograph=False)
-    return programs[key]
-
-
-def _warn_of_few(effective_sample_size, num_samples):
-    median = float(np.median(effective_sample_size))
-    if median < min(_FEW_SAMPLES, num_samples / 2):
-        warnings.warn(
-            f"The median effective sample size is {median:.1f} of {num_samples}: the log-likelihood is "
+def _warn_of_few(estimate):
+    median, draws = (float(np.median(a)) for a in (estimate.effective_sample_size, estimate.num_samples))
+    if median < min(_FEW_SAMPLES, draws / 2):
+        caution(
+            f"The median effective sample size is {median:.1f} of {draws:.0f}: the log-likelihood is "
             "underestimated, by more than its standard error says.",
             LowEffectiveSampleSize,
-            stacklevel=3,
+        )
+
+
+def _warn_of_tails(estimate):
+    k = estimate.pareto_k
+    if k is None:
+        return
+    heavy = int(np.sum(k > pareto.threshold(estimate.num_samples)))
+    if heavy:
+        caution(
+            f"The importance weights of {heavy} of {len(k)} rows have tails too heavy for a reliable estimate: Pareto "
+            f"k up to {np.nanmax(k):.2f}. Their log-likelihood is likely underestimated, and its standard error is too "
+            "small.",
+            UnreliableImportanceWeights,
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, likelihood, random
+from tfdsmcmc import checks, imputation, likelihood, random
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.model.saving import Saving
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
@@ -110,9 +111,24 @@ class DeepGenerativeModel(Learning, Saving):
             print(" - ".join(f"{name}: {value:.4f}" for name, value in logs.items()))
         return logs if return_dict else list(logs.values())
 
-    def log_likelihood(self, x, num_samples=1000, seed=0, batch_size=100):
-        """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`."""
-        return likelihood.importance_sampling(self, in_memory(x), num_samples, seed, batch_size)
+    def log_likelihood(
+        self, x, num_samples=1000, seed=0, batch_size=100, standard_error=None, max_samples=1_000_000
+    ):
+        """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`.
+
+        Args:
+          x: array (n, D) or a dataset of batches.
+          num_samples: draws for each row; with `standard_error` the first ones.
+          seed: of the draws.
+          batch_size: rows at a time.
+          standard_error: to be reached in every row, in nats.
+          max_samples: with `standard_error`, the most draws for a row.
+
+        Returns:
+          `likelihood.LogLikelihood`.
+        """
+        precision = {"standard_error": standard_error, "max_samples": max_samples}
+        return likelihood.importance_sampling(self, in_memory(x), num_samples, seed, batch_size, **precision)
 
     def call(self, inputs):
         """A generative model is no function of its inputs: a ValueError names what there is instead."""
@@ -138,6 +154,39 @@ class DeepGenerativeModel(Learning, Saving):
         if probabilities:
             x = self.generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([num_samples, 0]))
         return x.numpy()
+
+    def impute(self, x, mask=None, num_imputations=1, seed=0, probabilities=False, majority=False, **options):
+        """Draws the missing entries of rows from p(x_missing given x_observed).
+
+        Args:
+          x: (n, D), missing entries NaN or, under a mask, anything.
+          mask: (n, D) or (D,), True where an entry is observed.
+          num_imputations: draws for each row.
+          seed: integer, or int32 tensor of shape (2,).
+          probabilities: True for the means of the missing entries instead of draws: the probabilities of a one, for
+            binary data.
+          majority: True for 1 where that probability is above ½, else 0, as the literature reports accuracies; binary
+            data alone.
+          **options: of `imputation.impute`, such as `method`, `burn_in` and `posterior`. It returns effective sample
+            sizes besides, which tell whether its chains are long enough.
+
+        Returns:
+          float32 array (num_imputations, n, D), or (n, D) of the probabilities or the majority; what is observed is
+          as it was.
+
+        Raises:
+          ValueError: for data, a mask or options that do not fit.
+        """
+        if majority and (probabilities or not self.generative.binary_data):
+            kind = type(self.generative.layers[-1]).__name__
+            raise ValueError(
+                "A majority is of binary data, in place of the probabilities. "
+                f"Received: majority=True, probabilities={probabilities!r}, data layer {kind}"
+            )
+        result = imputation.impute(self, x, mask, num_imputations, seed, **options)
+        if majority:
+            return (result.probabilities > 0.5).astype(np.float32)
+        return result.probabilities if probabilities else result.x
 
     def get_config(self):
         parts = {"generative": self.generative, "recognition": self.recognition, "prior": self.prior}

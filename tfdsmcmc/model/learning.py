@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.latents import NAIS, Gibbs
-from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD
-from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
+from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc.model import choices
 from tfdsmcmc.training.chain import Chain, EpochCounter
 from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
 from tfdsmcmc.training.step import Method
-
-_KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
-_LATENTS = {"gibbs": Gibbs, "nais": NAIS}
-_PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
 
 class Learning(keras.Model):
@@ -39,10 +34,19 @@ class Learning(keras.Model):
         steps_per_execution=1,
         jit_compile=True,
         evaluation_samples=100,
+        num_chains=1,
     ):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
         The counts of steps and epochs go on from those of an earlier chain.
+
+        With `num_chains` = C > 1, C chains over θ run in one program, in the time of C runs, compiled in that of one.
+        Each has minibatches (of a `tf.data.Dataset` they share them), latent draws and noise of its own. They share φ,
+        which learns from the mean of their gradients; metrics are means over them too. The layers' variables are those
+        of chain 0, which `evaluate`, `sample` and the validation of `fit` are of; `posterior.Collector` collects all.
+        Chain 0 starts at the present weights, the others at fresh draws from the layers' initializers, so that R̂ can
+        tell whether they meet: what an initializer sets to a constant starts equal. A chain that an earlier `compile`
+        began goes on from where it stands.
 
         Args:
           kernel: transition kernel of θ, or "sgld", "preconditioned_sgld", "sghmc", "sgnht", "map" for one with its
@@ -54,26 +58,28 @@ class Learning(keras.Model):
           steps_per_execution: minibatches in one compiled call.
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
+          num_chains: C, the Markov chains over θ.
 
         Raises:
           ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
         """
         if not self.generative.trainable_variables:
             raise ValueError("At least one generative layer must be trainable. Received: no trainable weights")
-        kernel = _choice("kernel", kernel, _KERNELS, "integrate")
-        latents = _choice("latents", latents, _LATENTS, "draw")
-        proposal = None if proposal is None else _choice("proposal", proposal, _PROPOSALS, "surrogate")
+        kernel = choices.kernel_of(kernel)
+        latents = choices.latents_of(latents)
+        proposal = None if proposal is None else choices.proposal_of(proposal)
         kernel_steps = checks.nonnegative_integer("kernel_steps", kernel_steps)
         proposal_steps = checks.nonnegative_integer("proposal_steps", proposal_steps)
         steps_per_execution = checks.positive_integer("steps_per_execution", steps_per_execution)
         evaluation_samples = checks.positive_integer("evaluation_samples", evaluation_samples)
+        num_chains = checks.positive_integer("num_chains", num_chains)
 
         method = Method(
             self.generative, self.recognition, self.prior, kernel, latents, proposal, kernel_steps, proposal_steps
         )
-        _suits(latents, self.generative)
-        _suits(proposal, self.generative, self.recognition, latents)
-        chain = Chain(method, self._seed_of("chain"), bool(jit_compile), follows=self.chain)
+        choices.check_suits(latents, self.generative)
+        choices.check_suits(proposal, self.generative, self.recognition, latents)
+        chain = Chain(method, self._seed_of("chain"), bool(jit_compile), self.chain, num_chains)
         optimizer = getattr(proposal, "optimizer", None)
         super().compile(optimizer=optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
         self.chain = chain
@@ -86,6 +92,7 @@ class Learning(keras.Model):
             "steps_per_execution": steps_per_execution,
             "jit_compile": bool(jit_compile),
             "evaluation_samples": evaluation_samples,
+            "num_chains": num_chains,
         }
 
     @property
@@ -114,8 +121,12 @@ class Learning(keras.Model):
         validation_batch_size=None,
         validation_freq=1,
         num_rows=None,
+        mask=None,
     ):
         """Runs the chain over the data; `keras.Model.fit` with data x alone.
+
+        Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
+        ½ where data are binary, else 0. The data layer's units must be independent given its parents then.
 
         Args:
           x: array (n, D), or a `tf.data.Dataset` of batches (B, D).
@@ -132,6 +143,7 @@ class Learning(keras.Model):
           validation_batch_size: rows at a time in validation.
           validation_freq: as in Keras.
           num_rows: N, the number of rows that the posterior is given; by default counted.
+          mask: (n, D), True where an entry of the array x is observed; by default all that are not NaN are.
 
         Returns:
           `keras.callbacks.History` of `log_likelihood` (the estimate of the training step, of K samples; with uniform
@@ -152,7 +164,7 @@ class Learning(keras.Model):
         if steps_per_epoch is not None:
             steps_per_epoch = checks.positive_integer("steps_per_epoch", steps_per_epoch)
         if not is_dataset(x):
-            x = self._rows("x", x)
+            x = self._rows("x", x, mask)
             if validation_split and validation_data is None:
                 x, validation_data = split_last(x, validation_split)
         if isinstance(validation_data, tuple) and len(validation_data) == 1:
@@ -160,22 +172,26 @@ class Learning(keras.Model):
         if validation_data is not None:
             validation_data = self._rows("validation_data", in_memory(validation_data))
         if is_dataset(x):
+            if mask is not None:
+                raise ValueError(f"In a dataset NaN is missing; mask is for arrays. Received: {type(mask).__name__}")
             if self.chain.carried.kept:
                 raise ValueError("Persistent chains over z need the data as an array. Received: x, a dataset")
             if validation_split:
                 raise ValueError(f"validation_split is for arrays. Received: validation_split={validation_split}")
             if steps_per_epoch is None and int(x.cardinality()) == tf.data.INFINITE_CARDINALITY:
                 raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
-            binary = self.generative.binary_data
-            feed = DatasetFeed(x, self.generative.units, binary, self.steps_per_execution, num_rows)
+            kind = self.generative.units, self.generative.binary_data
+            missing = self.generative.layers[-1].factorised
+            feed = DatasetFeed(x, *kind, self.steps_per_execution, num_rows, self.chain.num_chains, missing)
         else:
             order = self._seed_of("row order")
-            feed = ArrayFeed(x, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch)
+            block, chains = self.steps_per_execution, self.chain.num_chains
+            feed = ArrayFeed(x, batch_size, block, order, shuffle, steps_per_epoch, chains)
 
         self._feed = feed
         self.train_function = None
         self.validates = validation_data is not None
-        self.chain.begin(num_rows or feed.num_rows, None if is_dataset(x) else x)
+        self.chain.begin(num_rows or feed.num_rows, None if is_dataset(x) else x, feed.with_gaps)
         if isinstance(callbacks, keras.callbacks.CallbackList):
             callbacks.callbacks.insert(0, EpochCounter(self.chain))
         else:
@@ -197,8 +213,10 @@ class Learning(keras.Model):
         finally:
             self._feed = None
 
-    def refit_recognition(self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None):
-        """Fits φ at fixed θ with a fresh optimizer; the chain does not move.
+    def refit_recognition(
+        self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None, num_chains=None
+    ):
+        """Fits φ at fixed θ with a fresh optimizer; no chain moves.
 
         Args:
           x: array (n, D).
@@ -207,12 +225,20 @@ class Learning(keras.Model):
           verbose: as in Keras.
           latents: how z is drawn meanwhile; by default as compiled.
           proposal: how φ learns meanwhile; by default as compiled, or `proposals.Wake()` where it did not learn.
+          num_chains: at the weights of how many chains, the first of which are the layers'; by default of all.
 
         Returns:
           `keras.callbacks.History`, as of `fit`.
+
+        Raises:
+          ValueError: before `compile`, or for more chains than there are.
         """
         self._assert_compiled("refit_recognition")
-        settings = {**self._settings, "kernel_steps": 0}
+        there = self.chain.num_chains
+        num_chains = checks.positive_integer("num_chains", there if num_chains is None else num_chains)
+        if num_chains > there:
+            raise ValueError(f"There are {there} chains over θ. Received: num_chains={num_chains}")
+        settings = {**self._settings, "kernel_steps": 0, "num_chains": num_chains}
         settings["proposal_steps"] = max(1, settings["proposal_steps"])
         settings["latents"] = settings["latents"] if latents is None else latents
         proposal = proposal or settings["proposal"] or "wake"
@@ -222,6 +248,7 @@ class Learning(keras.Model):
         twin._stream = f"refit {self._refits} after step {int(self.chain.steps)}"
         self._refits += 1
         twin.compile(**{**settings, "proposal": proposal})
+        twin.chain.move_to(self.chain.weights[:num_chains])
         return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
 
     def make_train_function(self, force=False):
@@ -241,8 +268,14 @@ class Learning(keras.Model):
         self.train_function = train
         return train
 
-    def _rows(self, name, x):
-        return checks.rows(name, x, self.generative.units, self.generative.binary_data)
+    def _rows(self, name, x, mask=None):
+        """The rows as an array, with NaN where they or the mask say that an entry is missing."""
+        rows = checks.rows(name, x, self.generative.units, self.generative.binary_data, missing=True)
+        if mask is not None:
+            rows = np.where(checks.observed("mask", mask, rows.shape), rows, np.float32(np.nan))
+        if incomplete.has_gaps(rows):
+            incomplete.check(self.generative)
+        return rows
 
     def _seed_of(self, purpose):
         return random.stream(random.stream(self.seed, self._stream), purpose)
@@ -250,19 +283,3 @@ class Learning(keras.Model):
     def _assert_compiled(self, name):
         if self.chain is None:
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
-
-
-def _choice(name, value, named, method):
-    """The object itself, or that of a name, with its defaults."""
-    if isinstance(value, str) and value in named:
-        return named[value]()
-    if isinstance(value, type) or not callable(getattr(value, method, None)):
-        raise ValueError(
-            f"{name} must be an object with a method {method}, or one of {sorted(named)}. Received: {name}={value!r}"
-        )
-    return value
-
-
-def _suits(part, *others):
-    """Raises a ValueError if latents or a proposal are not made for the networks."""
-    getattr(part, "check", lambda *_: None)(*others)

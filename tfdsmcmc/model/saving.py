@@ -66,6 +66,12 @@ class Saving(keras.Model):
         state = self.chain.state if self.chain else {}
         if not set(state) & set(store.keys()):  # weights alone, or no chain to restore
             return
+        stored = len(store["weights_0"]) if "weights_0" in store.keys() else 1
+        if stored != self.chain.num_chains:
+            raise ValueError(
+                f"The file holds a run of num_chains={stored}; compile the model as it was when it was saved. "
+                f"Received: a model compiled with num_chains={self.chain.num_chains}"
+            )
         found = {name: np.asarray(store[name]) for name in state if name in store.keys()}
         if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
             raise ValueError(

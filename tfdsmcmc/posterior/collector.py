@@ -2,7 +2,8 @@
 
 Whether an epoch ends with a sample depends on the recorded validation values alone. They are kept beside the samples,
 by the number of steps, with the identity of the chain; a resumed run of that chain forgets what lies after its own step
-and decides as an uninterrupted one would.
+and decides as an uninterrupted one would. A run of several chains over θ draws a sample of each of them at a time, and
+has one identity; the validation values are those of chain 0.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Collector(keras.callbacks.Callback):
 
     Args:
       path: folder for the samples; made if missing.
-      num_samples: samples to collect.
+      num_samples: samples to collect, of each chain where the model has several.
       patience: collecting starts when the validation log-likelihood has not risen for this many epochs.
       burn_in: collecting starts after this many epochs of the chain instead, whatever the validation.
       every: epochs from one sample to the next.
@@ -63,7 +64,7 @@ class Collector(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):
         if self._records is None:  # only now is the state of a resumed run in place
             self._records = self._reconcile(int(self.model.chain.steps), int(self.model.chain.identity))
-            if self.stop and len(store.sample_paths(self.path)) >= self.num_samples:
+            if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
 
     def on_epoch_end(self, epoch, logs=None):
@@ -73,19 +74,22 @@ class Collector(keras.callbacks.Callback):
         value = (logs or {}).get("val_log_likelihood")
         self._records.append([step, int(self.model.chain.epochs), None if value is None else float(value)])
         self.path.mkdir(parents=True, exist_ok=True)
-        count = len(store.sample_paths(self.path))
+        count = self._draws()
         start = self._start()
         if start is not None and (len(self._records) - 1 - start) % self.every == 0 and count < self.num_samples:
-            networks = (self.model.generative, self.model.recognition)
-            weights = ([variable.numpy() for variable in network.trainable_variables] for network in networks)
-            sample = store.Sample(*weights, step)
-            store.write_sample(self.path, sample)
+            phi = [variable.numpy() for variable in self.model.recognition.trainable_variables]
+            draw = [store.Sample(theta, phi, step, chain) for chain, theta in enumerate(self.model.chain.weights)]
+            store.write_draw(self.path, draw)
+            store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
             count += 1
-            store.update_mean(self.path, sample, count)
         history = {"chain": int(self.model.chain.identity), "records": self._records}
         store.write_json(self.path / "history.json", history)
         if self.stop and count >= self.num_samples:
             self.model.stop_training = True
+
+    def _draws(self):
+        """The draws in the folder, each of one sample of every chain."""
+        return len({store.step_of(path) for path in store.sample_paths(self.path)})
 
     def _start(self):
         """The place in the records at which collecting began, or None."""
@@ -109,7 +113,7 @@ class Collector(keras.callbacks.Callback):
             owner, records = stored.get("chain"), stored.get("records", [])
         except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
             raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
-        paths = store.sample_paths(self.path)
+        paths, whole = store.written_paths(self.path), set(store.sample_paths(self.path))
         if owner != chain:
             if (records or paths) and not self.overwrite:
                 raise ValueError(
@@ -117,7 +121,5 @@ class Collector(keras.callbacks.Callback):
                     f"Received: path={str(self.path)!r}"
                 )
             records, step = [], -1
-        for path in paths:
-            if store.step_of(path) > step:
-                path.unlink()
+        store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
         return [record for record in records if record[0] <= step]

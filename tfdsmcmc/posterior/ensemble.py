@@ -4,19 +4,27 @@
     predictive average      log p(x given X) ≈ log (1/M) Σ_m p(x given θ_m)
 
 The second is the posterior predictive density. A mixture over hidden units that may swap roles has no useful mean, so
-the first is meant for samples of one mode of one chain.
+the first is meant for samples of one mode of one chain: a mean over several chains comes with a warning. Samples are
+read from disk one at a time, whatever is done with them.
 """
 
 from __future__ import annotations
 
-import collections.abc
 import pathlib
+import warnings
 
 import numpy as np
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.likelihood import LogLikelihood, importance_sampling
 from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
+from tfdsmcmc.posterior.curve import Curve, curve
+from tfdsmcmc.posterior.samples import Samples, chain_of
+
+
+class MeanOverChains(UserWarning):
+    """The mean of weights is taken over several chains, whose hidden units may play different roles."""
 
 
 def load(path) -> Posterior:
@@ -35,45 +43,86 @@ def load(path) -> Posterior:
     paths = store.sample_paths(folder) if folder.is_dir() else []
     if not paths:
         raise ValueError(f"A posterior is a folder with files sample_*.h5. Received: path={str(path)!r}")
-    shapes = None
+    shapes, chains = None, []
     for file in paths:
         sample = store.read_sample(file)
         found = [[w.shape for w in group] for group in (sample.theta, sample.phi)]
         shapes = shapes or found
         if found != shapes:
             raise ValueError(f"The samples of a posterior must have the same shapes. Received: {file}")
-    return Posterior(folder)
-
-
-class Samples(collections.abc.Sequence):
-    """The samples, each read from disk when it is asked for."""
-
-    def __init__(self, paths):
-        self._paths = paths
-
-    def __len__(self):
-        return len(self._paths)
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return Samples(self._paths[index])
-        return store.read_sample(self._paths[index])
+        chains.append(chain_of(sample))
+    return Posterior(folder, Samples(paths, chains))
 
 
 class Posterior:
     """Samples of the weights θ (and of φ beside them) from the posterior; made by `load`.
 
+    A slice cuts the draws of each chain: `posterior[-20:]` has the last 20 draws of every chain, `posterior[::2]` every
+    second one.
+
     Attributes:
-      samples: sequence of `Sample(theta, phi, step)`, read from disk one at a time.
+      samples: sequence of `Sample(theta, phi, step, chain)`, by step and then by chain, read from disk one at a time.
     """
 
-    def __init__(self, folder):
+    __iter__ = None  # its parts are the samples
+
+    def __init__(self, folder, samples):
         self._folder = folder
-        self.samples = Samples(store.sample_paths(folder))
+        self.samples = samples
+
+    def __getitem__(self, index):
+        if not isinstance(index, slice):
+            raise ValueError(f"A posterior is cut by slices; samples[i] is one sample. Received: index={index!r}")
+        numbers = self.chain_numbers
+        draws = [[i for i, number in enumerate(numbers) if number == chain] for chain in set(numbers)]
+        return self._subset(sorted(i for places in draws for i in places[index]), f"the slice {index}")
+
+    @property
+    def chain_numbers(self):
+        """The number of the chain of each sample, a list."""
+        if isinstance(self.samples, Samples):
+            return self.samples.chains
+        return [chain_of(sample) for sample in self.samples]
+
+    @property
+    def num_chains(self):
+        """The number of chains that the samples are of."""
+        return len(set(self.chain_numbers))
+
+    def chain(self, number) -> Posterior:
+        """The draws of one chain.
+
+        Args:
+          number: of the chain, counted from 0.
+
+        Raises:
+          ValueError: if there is no sample of it.
+        """
+        number = checks.nonnegative_integer("number", number)
+        places = [i for i, found in enumerate(self.chain_numbers) if found == number]
+        return self._subset(places, f"the number {number}, with samples of {sorted(set(self.chain_numbers))}")
+
+    def thin(self, every) -> Posterior:
+        """Every `every`-th draw of each chain, from the first on.
+
+        Args:
+          every: positive integer.
+
+        Raises:
+          ValueError: for another number.
+        """
+        return self[:: checks.positive_integer("every", every)]
 
     def mean(self):
-        """(θ̄, φ̄), lists of float32 arrays."""
-        theta, phi = store.read_mean(self._folder)
+        """(θ̄, φ̄), lists of float32 arrays; over several chains with a `MeanOverChains` warning."""
+        if self.num_chains > 1:
+            warnings.warn(
+                "Hidden units may play other roles in other chains, and then the mean over chains is no model's "
+                f"weights: posterior.chain(0).mean() is of one chain. The mean is over {self.num_chains} chains.",
+                MeanOverChains,
+                stacklevel=2,
+            )
+        theta, phi = self._stored_mean() or self._streamed_mean()
         return [w.astype(np.float32) for w in theta], [w.astype(np.float32) for w in phi]
 
     def apply_mean(self, model, x=None, refit_epochs=0, batch_size=100, verbose=0):
@@ -98,13 +147,14 @@ class Posterior:
         if refit_epochs and x is None:
             raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={refit_epochs}")
         theta, phi = self.mean()
-        variables = self._check(model)
+        variables = self.check(model)
         if refit_epochs:
             x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
         for variable, value in zip(variables, (*theta, *phi)):
             variable.assign(value)
         if refit_epochs:
-            model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose)
+            # at the averaged θ, which are the layers' weights, and not at those of the model's other chains
+            model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose, num_chains=1)
         return model
 
     def log_likelihood(self, model, x, num_samples=1000, seed=0, batch_size=100) -> LogLikelihood:
@@ -123,28 +173,60 @@ class Posterior:
         Raises:
           ValueError: for a model of another architecture, or data that do not fit it.
         """
-        self._check(model)
-        total = variance = squares = 0.0
-        reference = None
+        self.check(model)
+        average = PredictiveAverage()
         for m, sample in enumerate(self.samples):
-            estimate = importance_sampling(
-                model, x, num_samples, random.fold(seed, m), batch_size, (sample.theta, sample.phi), warn=m == 0
+            weights = sample.theta, sample.phi
+            average.add(
+                importance_sampling(model, x, num_samples, random.fold(seed, m), batch_size, weights, warn=m == 0)
             )
-            value = estimate.value.astype(np.float64)
-            if reference is None:
-                reference = value
-            # densities relative to a running maximum, so that none overflows
-            higher = np.maximum(reference, value)
-            shrink, density = np.exp(reference - higher), np.exp(value - higher)
-            total = total * shrink + density
-            variance = variance * shrink**2 + (density * estimate.standard_error) ** 2
-            squares = squares * shrink**2 + density**2 / estimate.effective_sample_size
-            reference = higher
-        return LogLikelihood(
-            reference + np.log(total) - np.log(len(self.samples)), np.sqrt(variance) / total, total**2 / squares
-        )
+        return average.log_likelihood()
 
-    def _check(self, model):
+    def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100) -> Curve:
+        """The log-likelihood of each row against the number of posterior samples, in one pass over them.
+
+        The first m samples are taken in the order of `samples`. With one seed the last point of the predictive average
+        is `log_likelihood` of the same arguments. The mean of weights is that of the draws of one chain, the first
+        sample's, with the mean φ as the proposal: where its effective sample size is low, it is underestimated.
+
+        Args:
+          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          x: (n, D), held-out rows.
+          num_samples: K, importance samples a row for each θ.
+          counts: the numbers m of samples; by default 1, 2, 4, … and all.
+          seed: integer, or int32 tensor of shape (2,).
+          batch_size: rows at a time.
+
+        Returns:
+          `Curve`, with the values of each row at each m.
+
+        Raises:
+          ValueError: for a model of another architecture, data that do not fit it, or counts out of range.
+        """
+        self.check(model)
+        return curve(self.samples, self.chain_numbers, model, x, num_samples, counts, seed, batch_size)
+
+    def _subset(self, indices, what):
+        if not indices:
+            raise ValueError(f"A posterior has at least one sample. Received: {what}, which leaves none")
+        samples = self.samples
+        chosen = samples.take(indices) if isinstance(samples, Samples) else [samples[i] for i in indices]
+        return Posterior(self._folder, chosen)
+
+    def _stored_mean(self):
+        """The mean kept in the folder, where the samples are all of the folder's."""
+        if isinstance(self.samples, Samples) and self.samples.paths == store.sample_paths(self._folder):
+            return store.read_mean(self._folder)
+        return None
+
+    def _streamed_mean(self):
+        mean = RunningMean()
+        for sample in self.samples:
+            mean.add([*sample.theta, *sample.phi])
+            split = len(sample.theta)
+        return mean.value[:split], mean.value[split:]
+
+    def check(self, model):
         """The model's variables, if their shapes are those of the samples."""
         first = self.samples[0]
         groups = (model.generative.trainable_variables, model.recognition.trainable_variables)

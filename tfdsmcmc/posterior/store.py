@@ -1,10 +1,13 @@
 """Samples of (θ, φ) on disk: one HDF5 file a sample, and their running mean.
 
-    PATH/sample_000012500.h5    the weights after 12,500 steps: groups theta and phi, datasets 0, 1, …
-    PATH/mean.h5                their mean in float64, and how many it is of
-    PATH/history.json           what the collector has seen, epoch by epoch
+    PATH/sample_000012500.h5            the weights after 12,500 steps: groups theta and phi, datasets 0, 1, …
+    PATH/sample_000012500_chain_2.h5    those of chain 2, where the run has several chains over θ
+    PATH/mean.h5                        their mean in float64, over all chains, and how many it is of
+    PATH/history.json                   what the collector has seen, epoch by epoch
 
-A file is written under a temporary name, flushed to the disk and renamed: a killed run leaves whole files only.
+A file is written under a temporary name, flushed to the disk and renamed: a killed run leaves whole files only. The
+samples of several chains after one step are one draw, whose chain 0 is written last: without it the others do not
+count. Chains share φ; each of their files has it, so that each can be read by itself.
 """
 
 from __future__ import annotations
@@ -19,48 +22,91 @@ import h5py
 import numpy as np
 
 _GROUPS = ("theta", "phi")
+_NAME = re.compile(r"sample_(\d+)(?:_chain_(\d+))?\.h5")
 
 
 class Sample(NamedTuple):
-    """Weights of the generative and the recognition network, lists of arrays, after `step` steps."""
+    """Weights of the generative and the recognition network, lists of arrays, after `step` steps of chain `chain`."""
 
     theta: list[np.ndarray]
     phi: list[np.ndarray]
     step: int
+    chain: int = 0
 
 
 def sample_paths(folder) -> list[pathlib.Path]:
-    """The samples' files, in the order of their steps."""
-    return sorted(p for p in pathlib.Path(folder).glob("sample_*.h5") if re.fullmatch(r"sample_\d+\.h5", p.name))
+    """The samples' files that count, in the order of their steps and, after one step, of their chains."""
+    paths = written_paths(folder)
+    whole = {step_of(path) for path in paths if chain_of(path) == 0}
+    return [path for path in paths if step_of(path) in whole]
+
+
+def written_paths(folder) -> list[pathlib.Path]:
+    """All samples' files in that order, those of half a draw included."""
+    paths = (path for path in pathlib.Path(folder).glob("sample_*.h5") if _NAME.fullmatch(path.name))
+    return sorted(paths, key=lambda path: (step_of(path), chain_of(path), path.name))
 
 
 def step_of(path) -> int:
     """The step that a sample's file name states."""
-    return int(pathlib.Path(path).stem.split("_")[1])
+    return int(_NAME.fullmatch(pathlib.Path(path).name)[1])
+
+
+def chain_of(path) -> int:
+    """The chain that a sample's file name states; 0 where it states none."""
+    return int(_NAME.fullmatch(pathlib.Path(path).name)[2] or 0)
 
 
 def write_sample(folder, sample: Sample):
-    """Writes a sample into the folder."""
-    write_weights(pathlib.Path(folder) / f"sample_{sample.step:09d}.h5", sample.theta, sample.phi, step=sample.step)
+    """Writes a sample of a run of one chain into the folder."""
+    write_draw(folder, [sample])
+
+
+def write_draw(folder, samples):
+    """Writes the samples of one step, one of each chain, into the folder; killed, it leaves none that count.
+
+    Args:
+      folder: the folder.
+      samples: list of `Sample`, chain 0 first.
+    """
+    for sample in reversed(samples):
+        of_chain = f"_chain_{sample.chain}" if len(samples) > 1 else ""
+        attributes = {"step": sample.step, "chain": sample.chain} if of_chain else {"step": sample.step}
+        path = pathlib.Path(folder) / f"sample_{sample.step:09d}{of_chain}.h5"
+        write_weights(path, sample.theta, sample.phi, **attributes)
+
+
+def delete(paths):
+    """Deletes samples' files, chain 0 first: killed, it leaves no half draw that counts."""
+    for path in sorted(paths, key=chain_of):
+        path.unlink()
 
 
 def read_sample(path) -> Sample:
     """Reads a sample; a ValueError says which file cannot be read."""
-    theta, phi, attributes = read_weights(path, "step")
-    return Sample(theta, phi, attributes["step"])
+    theta, phi, attributes = read_weights(path, "step", chain=0)
+    return Sample(theta, phi, attributes["step"], attributes["chain"])
 
 
-def update_mean(folder, sample: Sample, count: int):
-    """Makes `sample` the `count`-th that the stored mean is of; recomputes the mean where it is not of count − 1."""
-    folder = pathlib.Path(folder)
-    stored = _read_mean(folder)
-    if count == 1:
-        mean = [np.asarray(w, np.float64) for w in (*sample.theta, *sample.phi)]
-    elif stored is not None and stored[1] == count - 1:
-        mean = [m + (w - m) / count for m, w in zip(stored[0], (*sample.theta, *sample.phi))]
+def update_mean(folder, samples, count: int):
+    """Makes a sample, or those of one draw, the last of the `count` samples that the stored mean is of.
+
+    The mean is computed anew where the stored one is not of those before.
+
+    Args:
+      folder: the folder, with the samples in it.
+      samples: `Sample`, or a list of them.
+      count: the number of samples in the folder.
+    """
+    folder, samples = pathlib.Path(folder), [samples] if isinstance(samples, Sample) else list(samples)
+    stored, before = _read_mean(folder), count - len(samples)
+    if before == 0:
+        mean = _mean(samples)
+    elif stored is not None and stored[1] == before:
+        mean = _mean(samples, stored[0], before)
     else:
         mean = _streamed_mean(folder)
-    split = len(sample.theta)
+    split = len(samples[0].theta)
     write_weights(folder / "mean.h5", mean[:split], mean[split:], count=count)
 
 
@@ -91,12 +137,19 @@ def write_weights(path, theta, phi, **attributes):
         temporary.unlink(missing_ok=True)
 
 
-def read_weights(path, *attributes):
-    """(θ, φ, the named attributes) of a file; a ValueError where it is unreadable, truncated or of another kind."""
+def read_weights(path, *attributes, **optional):
+    """(θ, φ, the named attributes) of a file; a ValueError where it is unreadable, truncated or of another kind.
+
+    Args:
+      path: the file.
+      *attributes: names of attributes that it must have.
+      **optional: names of others, and what they are where it has none.
+    """
     try:
         with h5py.File(path, "r") as file:
             theta, phi = ([file[g][str(i)][()] for i in range(len(file[g]))] for g in _GROUPS)
             found = {name: int(file.attrs[name]) for name in attributes}
+            found.update({name: int(file.attrs.get(name, value)) for name, value in optional.items()})
     except (OSError, KeyError, RuntimeError, AttributeError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
@@ -125,12 +178,15 @@ def _read_mean(folder):
 
 
 def _streamed_mean(folder):
-    mean = None
-    for count, path in enumerate(sample_paths(folder), 1):
-        sample = read_sample(path)
-        weights = (*sample.theta, *sample.phi)
-        mean = mean or [np.zeros(w.shape) for w in weights]
-        mean = [m + (w - m) / count for m, w in zip(mean, weights)]
+    return _mean(read_sample(path) for path in sample_paths(folder))
+
+
+def _mean(samples, mean=None, count=0):
+    """The mean of samples, and of the `count` before them whose mean is given."""
+    for sample in samples:
+        count += 1
+        weights = [np.asarray(w, np.float64) for w in (*sample.theta, *sample.phi)]
+        mean = weights if mean is None else [m + (w - m) / count for m, w in zip(mean, weights)]
     return mean
 
 

@@ -1,4 +1,8 @@
-"""The state of a run besides the weights: kernel results, counts, and the compiled loop that advances it."""
+"""The state of a run besides the weights: kernel results, counts, and the compiled loop that advances it.
+
+A run has one Markov chain over θ or C of them, which share φ. What each chain has, its weights, kernel results and
+scales of shrinkage priors, has a leading axis C where C > 1, and no such axis where there is one.
+"""
 
 from __future__ import annotations
 
@@ -11,48 +15,56 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.training.carried import CarriedLatents
+from tfdsmcmc.training.chains import each_chain, of_chain
+from tfdsmcmc.training.starts import fresh_weights
 from tfdsmcmc.training.step import Method, StepMetrics, StepState, doubly_stochastic_step
 
 _SERVED = weakref.WeakKeyDictionary()  # the variables that an optimizer updates, as weak references
 
 
 class Chain(tf.Module):
-    """A Markov chain over θ, with φ learning beside it.
+    """Markov chains over θ, with φ learning beside them.
 
-    θ and φ live in the layers' variables; the kernel results and the counts live here. All of them change only in
-    `advance`, which runs many steps as one XLA program.
+    φ and the θ of chain 0 live in the layers' variables; the θ of further chains, the kernel results and the counts
+    live here. All of them change only in `advance`, which runs many steps as one XLA program.
+
+    Chain 0 starts at the layers' present weights. Another one goes on from where it stands in `follows`, and starts at
+    fresh draws of the layers' initializers where it is not there, see `starts`.
 
     Args:
       method: `Method`.
       seed: stateless seed of the run.
       jit_compile: whether `advance` is compiled with XLA.
       follows: an earlier chain on the same weights, whose counts go on, so that no draw is repeated; or None.
+      num_chains: C.
 
     Attributes:
+      num_chains: C.
       steps: int64 variable, the minibatches learnt from so far.
       epochs: int64 variable, the epochs completed.
       identity: int64 variable, a number that tells this chain, saved and resumed as it may be, from any other.
       num_rows: float variable, N; 0 before the first run.
       carried: `CarriedLatents`, the Markov chains over z of all rows, where the latents keep them.
-      means: Keras metrics, the means of `StepMetrics` over the steps since they were reset.
+      means: Keras metrics, the means of `StepMetrics` over the steps since they were reset and over the chains.
     """
 
-    def __init__(self, method: Method, seed, jit_compile, follows=None):
+    def __init__(self, method: Method, seed, jit_compile, follows=None, num_chains=1):
         super().__init__(name="chain")
         self.method = method
         self.seed = seed
+        self.num_chains = num_chains
+        self._with_gaps = False
         counts = (0, 0) if follows is None else (int(follows.steps), int(follows.epochs))
         self.steps, self.epochs = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
+        # of all chains, where there are several; what stands here for chain 0 is a copy of the layers' variables
+        self._weights = [tf.Variable(part, trainable=False) for part in self._initial_weights(follows)]
         self._structure = self._bootstrap(1.0)
         self._results = [tf.Variable(part, trainable=False) for part in tf.nest.flatten(self._structure)]
-        self._auxiliary = [
-            tf.Variable(part, trainable=False)
-            for part in method.prior.initial_auxiliary(self._names, self._theta(), self._initial_seed("auxiliary"))
-        ]
-        self.carried = CarriedLatents(method, jit_compile)
+        self._auxiliary = [tf.Variable(part, trainable=False) for part in self._initial_auxiliary()]
+        self.carried = CarriedLatents(method, jit_compile, num_chains)
         if method.proposal is not None:
             getattr(method.proposal, "build", lambda units: None)(method.generative.units)
             _build(method.proposal.optimizer, method.recognition_variables)
@@ -65,24 +77,42 @@ class Chain(tf.Module):
         return tf.nest.pack_sequence_as(self._structure, [tf.convert_to_tensor(v) for v in self._results])
 
     @property
+    def weights(self):
+        """The weights θ of each chain, a list of lists of arrays, in the order of the networks' variables."""
+        theta = [part.numpy() for part in self._theta()]
+        return [theta] if self.num_chains == 1 else [[part[c] for part in theta] for c in range(self.num_chains)]
+
+    @property
     def state(self):
         """Named variables that a saved run needs besides the networks' weights and the optimizer."""
+        weights = {f"weights_{i}": variable for i, variable in enumerate(self._weights)}
         results = {f"kernel_results_{i}": variable for i, variable in enumerate(self._results)}
         auxiliary = {f"auxiliary_{i}": variable for i, variable in enumerate(self._auxiliary)}
         proposal = {f"proposal_{i}": variable for i, variable in enumerate(self._proposal_variables)}
         counts = {"steps": self.steps, "epochs": self.epochs, "identity": self.identity, "num_rows": self.num_rows}
-        return {**counts, **results, **auxiliary, **proposal, **self.carried.state}
+        return {**counts, **weights, **results, **auxiliary, **proposal, **self.carried.state}
 
-    def begin(self, num_rows, rows=None):
+    def move_to(self, weights):
+        """Sets the weights of all chains but chain 0, whose weights are the layers'.
+
+        Args:
+          weights: those of each chain, as the property has them.
+        """
+        for variable, *parts in zip(self._weights, *weights):
+            variable.assign(np.stack(parts))
+
+    def begin(self, num_rows, rows=None, with_gaps=False):
         """Sets N; before its first step the kernel draws its momentum, and chains over z that are kept start.
 
         Args:
           num_rows: N.
           rows: the data, where they are an array.
+          with_gaps: whether NaN in the data is missing.
         """
         self.num_rows.assign(float(num_rows))
-        self.carried.begin(rows, self._initial_seed("carried latents"))
-        if int(self.kernel_results.step) == 0:
+        self._with_gaps = bool(with_gaps)
+        self.carried.begin(rows, self._theta(), self._initial_seed("carried latents"), self._with_gaps)
+        if int(tf.reduce_max(self.kernel_results.step)) == 0:
             for variable, part in zip(self._results, tf.nest.flatten(self._bootstrap(float(num_rows)))):
                 variable.assign(part)
 
@@ -91,10 +121,10 @@ class Chain(tf.Module):
 
         Args:
           data: (n, D).
-          index: int32 (S, B).
+          index: int32 (S, B); of several chains (S, C, B).
           count: at most S.
         """
-        self._advance(data, index, tf.constant(count))
+        self._advance(data, index, tf.constant(count), self._with_gaps)
 
     @property
     def _names(self):
@@ -105,14 +135,36 @@ class Chain(tf.Module):
         return random.stream(random.fold(self.seed, self.steps), purpose)
 
     def _theta(self):
-        return [tf.convert_to_tensor(v) for v in self.method.generative.trainable_variables]
+        """The weights, of several chains with a leading axis C."""
+        first = [tf.convert_to_tensor(v) for v in self.method.generative.trainable_variables]
+        if self.num_chains == 1:
+            return first
+        return [tf.concat([part[tf.newaxis], rest[1:]], 0) for part, rest in zip(first, self._weights)]
+
+    def _initial_weights(self, follows):
+        """The weights of all chains where there are several, else nothing."""
+        if self.num_chains == 1:
+            return []
+        weights = [] if follows is None else follows.weights[: self.num_chains]
+        weights = weights or [[v.numpy() for v in self.method.generative.trainable_variables]]
+        seed = self._initial_seed("initial weights")
+        for c in range(len(weights), self.num_chains):
+            weights.append(fresh_weights(self.method.generative, random.fold(seed, c)))
+        return [np.stack(parts) for parts in zip(*weights)]
+
+    def _initial_auxiliary(self):
+        def initial(theta, seed):
+            return self.method.prior.initial_auxiliary(self._names, theta, seed)
+
+        return each_chain(initial, self.num_chains, self._initial_seed("auxiliary"), self._theta())
 
     def _bootstrap(self, num_rows):
-        method = self.method
-        kernel = method.kernel.copy(temperature=method.kernel.temperature / num_rows)
-        return kernel.bootstrap_results(self._theta(), seed=random.fold(self.seed, self.steps))
+        kernel = self.method.kernel.copy(temperature=self.method.kernel.temperature / num_rows)
+        seed = random.fold(self.seed, self.steps)
+        return each_chain(kernel.bootstrap_results, self.num_chains, seed, self._theta())
 
-    def _run(self, data, index, count):
+    def _run(self, data, index, count, with_gaps):
+        method = self.method.for_rows(with_gaps)
         stream = random.stream(self.seed, "step")
         first = tf.convert_to_tensor(self.steps)
         num_rows = tf.convert_to_tensor(self.num_rows)
@@ -121,7 +173,7 @@ class Chain(tf.Module):
             seed = random.fold(stream, first + tf.cast(i, tf.int64))
             x = tf.gather(data, index[i])
             state = StepState(theta, results, auxiliary, self.carried.of_rows(carried, index[i]))
-            state, metrics = doubly_stochastic_step(self.method, state, x, num_rows, seed)
+            state, metrics = doubly_stochastic_step(method, state, x, num_rows, seed, self.num_chains)
             carried = self.carried.with_rows(carried, index[i], state.carry)
             totals = StepMetrics(*(a + b for a, b in zip(totals, metrics)))
             return i + 1, state.theta, state.kernel_results, state.auxiliary, carried, totals
@@ -135,8 +187,12 @@ class Chain(tf.Module):
             StepMetrics(*[tf.zeros([])] * len(StepMetrics._fields)),
         )
         *_, totals = end = tf.while_loop(lambda i, *_: i < count, body, start)
+        theta = end[1] if self.num_chains == 1 else of_chain(end[1], 0)
         variables = [self.method.generative.trainable_variables, self._results, self._auxiliary, self.carried.chains]
-        for variable, value in zip(tf.nest.flatten(variables), tf.nest.flatten(end[1:-1]), strict=True):
+        values = [theta, *end[2:-1]]
+        if self.num_chains > 1:
+            variables, values = [*variables, self._weights], [*values, end[1]]
+        for variable, value in zip(tf.nest.flatten(variables), tf.nest.flatten(values), strict=True):
             variable.assign(value)
         self.steps.assign_add(tf.cast(count, tf.int64))
         for mean, total in zip(self.means, totals):

@@ -7,6 +7,9 @@ that nothing is compiled twice.
 Rows of an array are read in an order that depends on the seed and on the number of steps taken before the epoch, and
 on nothing else: a resumed run reads what an uninterrupted one would. The last minibatch of an epoch is filled up with
 the first rows of the epoch's order, so each has B rows, as the scale of the gradient noise assumes.
+
+Of C > 1 chains over θ each reads an array in an order of its own: minibatch i of chain c is data[index[i, c]]. A
+`tf.data.Dataset` is read once, and the chains share its minibatches.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, incomplete, random
 
 
 class ArrayFeed:
@@ -27,10 +30,12 @@ class ArrayFeed:
       seed: stateless seed of the order.
       shuffle: whether each epoch has a new order.
       steps: minibatches an epoch; by default ⌈n/B⌉.
+      num_chains: C.
     """
 
-    def __init__(self, rows, batch_size, steps_per_execution, seed, shuffle=True, steps=None):
+    def __init__(self, rows, batch_size, steps_per_execution, seed, shuffle=True, steps=None, num_chains=1):
         self.num_rows = len(rows)
+        self.with_gaps = incomplete.has_gaps(rows)
         self.steps = steps or -(-len(rows) // batch_size)
         self.dataset = _numbers(self.steps)
         self._data = tf.convert_to_tensor(rows)
@@ -38,19 +43,27 @@ class ArrayFeed:
         self._block = steps_per_execution
         self._seed = seed
         self._shuffle = shuffle
+        self._num_chains = num_chains
         self._index = None
 
     def blocks(self, numbers, steps_taken):
         """Yields the one block (data, index, count) of minibatches `numbers`; number 0 begins a new epoch."""
         if numbers[0] == 0:
             self._index = self._epoch(steps_taken)
-        index = np.zeros((self._block, self._batch_size), np.int32)
+        index = np.zeros((self._block, *self._index.shape[1:]), np.int32)
         index[: len(numbers)] = self._index[numbers]
         yield self._data, index, len(numbers)
 
     def _epoch(self, steps_taken):
+        """The rows of the minibatches of an epoch, (steps, B) or (steps, C, B)."""
+        seed = random.fold(self._seed, steps_taken)
+        if self._num_chains == 1:
+            return self._order(seed)
+        return np.stack([self._order(random.fold(seed, c)) for c in range(self._num_chains)], 1)
+
+    def _order(self, seed):
         n = self.num_rows
-        order = random.permutation(n, random.fold(self._seed, steps_taken)).numpy() if self._shuffle else np.arange(n)
+        order = random.permutation(n, seed).numpy() if self._shuffle else np.arange(n)
         return np.resize(order.astype(np.int32), (self.steps, self._batch_size))
 
 
@@ -63,6 +76,9 @@ class DatasetFeed:
       binary: whether entries must be 0 or 1.
       steps_per_execution: S.
       num_rows: N; by default the rows are counted, and checked, in one pass.
+      num_chains: C.
+      missing: whether entries may be NaN; where the first batch, or the pass that counts, shows none, later ones may
+        not.
 
     Raises:
       ValueError: for elements of another kind, or an infinite dataset without `num_rows`.
@@ -70,7 +86,7 @@ class DatasetFeed:
 
     steps = None
 
-    def __init__(self, dataset, units, binary, steps_per_execution, num_rows=None):
+    def __init__(self, dataset, units, binary, steps_per_execution, num_rows=None, num_chains=1, missing=False):
         spec = dataset.element_spec
         if isinstance(spec, tuple) and len(spec) == 1:
             dataset, spec = dataset.map(lambda x: x), spec[0]
@@ -83,11 +99,15 @@ class DatasetFeed:
                 )
         self.dataset = dataset
         self._units, self._binary, self._block = units, binary, steps_per_execution
-        if num_rows is None:  # the pass that counts the rows checks them as well
-            num_rows = sum(len(self._rows(batch)) for batch in dataset)
-        else:
-            for first in dataset.take(1):
-                self._rows(first)
+        self._num_chains = num_chains
+        self._missing, self.with_gaps, counted = missing, False, 0
+        # the pass that counts the rows checks them as well
+        for batch in dataset if num_rows is None else dataset.take(1):
+            rows = self._rows(batch)
+            counted += len(rows)
+            self.with_gaps |= incomplete.has_gaps(rows)
+        num_rows = counted if num_rows is None else num_rows
+        self._missing = self.with_gaps
         self.num_rows = checks.positive_integer("num_rows", num_rows)
 
     def blocks(self, batches, steps_taken):
@@ -99,11 +119,15 @@ class DatasetFeed:
             count = next((i for i, batch in enumerate(batches) if len(batch) != size), len(batches))
             data = np.zeros((self._block * size, self._units), batches[0].dtype)
             data[: count * size] = np.concatenate(batches[:count])
-            yield data, np.arange(len(data), dtype=np.int32).reshape(self._block, size), count
+            index = np.arange(len(data), dtype=np.int32).reshape(self._block, size)
+            if self._num_chains > 1:
+                index = np.repeat(index[:, np.newaxis], self._num_chains, 1)
+            yield data, index, count
             batches = batches[count:]
 
     def _rows(self, batch):
-        return checks.rows("x", batch, self._units, self._binary)
+        rows = checks.rows("x", batch, self._units, self._binary, self._missing)
+        return rows.astype(np.float32) if self.with_gaps else rows
 
 
 def is_dataset(x):

@@ -5,6 +5,8 @@
     λ ← draw of the auxiliary scales of shrinkage priors given θ
     φ ← optimizer step along the gradient of the proposal's surrogate
 
+Several chains over θ share φ, which learns from the mean of their gradients; each has its own minibatch and draws.
+
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018).
 """
@@ -15,9 +17,11 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import incomplete, random
 from tfdsmcmc.latents.nais import log_mean_exp
 from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.training.chains import mean_over_chains, over_chains, seeds_of, specs_of
+from tfdsmcmc.types import WeightedLatents
 
 
 class Method(NamedTuple):
@@ -42,6 +46,13 @@ class Method(NamedTuple):
     proposal: object
     kernel_steps: int
     proposal_steps: int
+
+    def for_rows(self, with_gaps):
+        """The method for rows in which NaN is missing, or itself where there are no gaps."""
+        if not with_gaps:
+            return self
+        generative, recognition = incomplete.of(self.generative, self.recognition)
+        return self._replace(generative=generative, recognition=recognition)
 
     @property
     def recognition_variables(self):
@@ -74,23 +85,57 @@ class StepMetrics(NamedTuple):
     kinetic_temperature: tf.Tensor
 
 
-def doubly_stochastic_step(method: Method, state: StepState, x, num_rows, seed):
-    """One step on a minibatch. φ and its optimizer are updated in place.
+def doubly_stochastic_step(method: Method, state: StepState, x, num_rows, seed, num_chains=1):
+    """One step on a minibatch, of each chain on its own. φ and its optimizer are updated in place.
 
     Args:
       method: `Method`.
-      state: `StepState`.
-      x: (B, D).
+      state: `StepState`; of several chains each tensor has a leading axis C.
+      x: (B, D), or (C, B, D).
       num_rows: N, scalar.
-      seed: int32 of shape (2,).
+      seed: int32 of shape (2,). Chain c of several takes the step of the seed fold(seed, c).
+      num_chains: C.
 
     Returns:
-      (`StepState`, `StepMetrics`).
+      (`StepState`, `StepMetrics`); the metrics are means over the chains.
     """
+    seeds = seeds_of(seed, num_chains)
+    proposal_steps = 0 if method.proposal is None else method.proposal_steps
+
+    def move(state, x, seed):
+        state, latents, metrics = _move_theta(method, state, x, num_rows, seed)
+        return state, latents if proposal_steps else (), metrics
+
+    scalars = StepMetrics(*[tf.TensorSpec([])] * len(StepMetrics._fields))
+    drawn = _latents_like(method, x) if proposal_steps else ()
+    like = (specs_of(state, num_chains), drawn, scalars)
+    state, latents, metrics = over_chains(move, num_chains, (state, x, seeds), like)
+
+    phi = method.recognition_variables
+    for i in range(proposal_steps):
+
+        def descend(theta, x, latents, carry, seed, i=i):
+            proposal_seed = _seeds(method, seed)[method.kernel_steps + i]
+            return _recognition_gradient(method, theta, x, latents, carry, proposal_seed)
+
+        arguments = (state.theta, x, latents, state.carry, seeds)
+        like = [tf.TensorSpec(variable.shape, variable.dtype) for variable in phi]
+        gradients = over_chains(descend, num_chains, arguments, like)
+        method.proposal.optimizer.apply(mean_over_chains(gradients, num_chains), phi)
+    return state, mean_over_chains(metrics, num_chains)
+
+
+def _seeds(method, seed):
+    """Of one chain's step: the seed of each kernel step, then of each proposal step, then of draws for metrics."""
+    proposal_steps = 0 if method.proposal is None else method.proposal_steps
+    return tf.unstack(random.split(seed, method.kernel_steps + proposal_steps + 1))
+
+
+def _move_theta(method, state, x, num_rows, seed):
+    """The part of a step that moves one chain: (state, the last draws, metrics)."""
     theta, kernel_results, auxiliary, carry = state
     kernel = method.kernel.copy(temperature=method.kernel.temperature / num_rows)
-    proposal_steps = 0 if method.proposal is None else method.proposal_steps
-    seeds = tf.unstack(random.split(seed, method.kernel_steps + proposal_steps + 1))
+    seeds = _seeds(method, seed)
     latents, next_carry = None, carry
     for kernel_seed in seeds[: method.kernel_steps]:
         gradient_fn = theta_gradient(method, x, num_rows, auxiliary, next_carry)
@@ -98,15 +143,18 @@ def doubly_stochastic_step(method: Method, state: StepState, x, num_rows, seed):
         next_carry = None if carry is None else moved
     if method.kernel_steps:
         auxiliary = _update_auxiliary(method, theta, auxiliary, random.stream(seed, "auxiliary"))
-
-    with evaluated_at(method.generative.trainable_variables, theta):
-        if latents is None:
+    if latents is None:
+        with evaluated_at(method.generative.trainable_variables, theta):
             latents, moved = _draw(method, x, seeds[-1], carry)
             next_carry = None if carry is None else moved
-    metrics = _metrics(latents, kernel_results)
-    for proposal_seed in seeds[method.kernel_steps : -1]:
-        _update_recognition(method, theta, x, latents, next_carry, proposal_seed)
-    return StepState(theta, kernel_results, auxiliary, next_carry), metrics
+    return StepState(theta, kernel_results, auxiliary, next_carry), latents, _metrics(latents, kernel_results)
+
+
+def _latents_like(method, x):
+    """The kind of the draws for a minibatch of one chain; what they estimate for the metrics is not kept."""
+    shape = [method.latents.num_samples, x.shape[-2]]
+    z = [tf.TensorSpec([*shape, units]) for units in method.generative.latent_units]
+    return WeightedLatents(z, tf.TensorSpec(shape))
 
 
 def theta_gradient(method: Method, x, num_rows, auxiliary=(), carry=None):
@@ -137,7 +185,8 @@ def _update_auxiliary(method, theta, auxiliary, seed):
     return method.prior.update_auxiliary(names, theta, auxiliary, seed) if len(auxiliary) else auxiliary
 
 
-def _update_recognition(method, theta, x, latents, carry, seed):
+def _recognition_gradient(method, theta, x, latents, carry, seed):
+    """The gradient by which the optimizer descends in φ, at the weights of one chain."""
     draw_seed, surrogate_seed = tf.unstack(random.split(seed))
     phi = method.recognition_variables
     with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -147,8 +196,7 @@ def _update_recognition(method, theta, x, latents, carry, seed):
                 with tape.stop_recording():
                     latents, _ = _draw(method, x, draw_seed, carry)
             loss = -method.proposal.surrogate(method.generative, method.recognition, x, latents, surrogate_seed)
-    gradients = tape.gradient(loss, [variable.value for variable in phi], unconnected_gradients="zero")
-    method.proposal.optimizer.apply(gradients, phi)
+    return tape.gradient(loss, [variable.value for variable in phi], unconnected_gradients="zero")
 
 
 def _metrics(latents, kernel_results):

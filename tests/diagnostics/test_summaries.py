@@ -1,0 +1,93 @@
+"""The table: ArviZ's numbers of the right axes, and what is said below it."""
+
+import arviz
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.posterior.support import unfitted, written
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+def autoregressive(rng, chains, draws, rho):
+    """Chains z_t = ρ z_{t−1} + e_t, started in their law of mean 0 and variance 1."""
+    noise = rng.normal(size=(chains, draws)) * np.sqrt(1 - rho**2)
+    z = np.empty_like(noise)
+    z[:, 0] = rng.normal(size=chains)
+    for t in range(1, draws):
+        z[:, t] = rho * z[:, t - 1] + noise[:, t]
+    return z
+
+
+def test_the_effective_sample_size_of_an_autoregression(rng):
+    """n(1 − ρ)/(1 + ρ) = 8000/19 for the mean. Draws in another order, or chains taken for draws, give 8,000."""
+    trace = {"slow": autoregressive(rng, 4, 2000, 0.9), "white": autoregressive(rng, 4, 2000, 0.0)}
+    table = ds.diagnostics.summary(trace)
+    assert table.loc["slow", "ess_bulk"] == pytest.approx(8000 / 19, rel=0.3)
+    assert table.loc["white", "ess_bulk"] == pytest.approx(8000, rel=0.15)
+    assert table.loc["slow", "mcse_mean"] == pytest.approx(np.sqrt(19 / 8000), rel=0.25)
+    assert table.loc["slow", "sd"] == pytest.approx(1.0, rel=0.2)
+
+
+def test_chains_that_differ_are_seen_and_draws_that_differ_are_not(capsys, rng):
+    """Of a square array of chains with means of their own the transpose would look perfect."""
+    apart = rng.normal(size=(40, 40)) + 3 * rng.normal(size=(40, 1))
+    table = ds.diagnostics.summary({"apart": apart, "swapped": apart.T.copy()})
+    assert table.loc["apart", "r_hat"] > 2 and table.loc["swapped", "r_hat"] < 1.05
+    assert "R̂ above 1.01: apart" in capsys.readouterr().out
+
+
+def test_chains_on_disk_keep_their_draws(tmp_path, rng):
+    """From the files to the table: two chains in turn, one two deviations higher."""
+    chains = rng.permutation(np.repeat([0, 1], 12))
+
+    def change(i, sample):
+        sample.theta[-1][0] = rng.normal() + 4 * chains[i]
+
+    model = unfitted()
+    name = f"{model.generative.named_weights[-1][0]}[0]"
+    trace = ds.diagnostics.trace(written(tmp_path, chains, change=change), model, weights=name)
+    assert trace[name].shape == (2, 12)
+    assert ds.diagnostics.summary(trace).loc[name, "r_hat"] > 1.5
+    assert abs(np.diff(trace[name].mean(1))[0] - 4) < 5 * np.sqrt(2 / 12)
+
+
+def test_the_columns_are_those_of_arviz(rng):
+    trace = {"a": autoregressive(rng, 3, 100, 0.5), "b[1, 2]": autoregressive(rng, 3, 100, 0.0)}
+    expected = arviz.summary(trace, round_to="none")
+    table = ds.diagnostics.summary(trace)
+    assert list(table.columns) == ["mean", "sd", "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
+    np.testing.assert_allclose(table, expected.loc[list(trace), table.columns], rtol=1e-6)
+
+
+def test_one_chain_is_compared_with_itself(capsys, rng):
+    """R̂ of its halves sees a drift; it is said what R̂ is."""
+    drift = rng.normal(size=(1, 300)) + np.linspace(0, 3, 300)
+    table = ds.diagnostics.summary({"drift": drift, "still": rng.normal(size=(1, 300)), "constant": np.ones((1, 300))})
+    printed = capsys.readouterr().out
+    assert table.loc["drift", "r_hat"] > 1.2 > 1.02 > table.loc["still", "r_hat"]
+    assert np.isnan(table.loc["constant", "r_hat"]) and table.loc["constant", "sd"] == 0
+    for words in ("The halves of the chain differ.", "100 effective draws a chain: drift.", "Constant: constant."):
+        assert words in printed
+    assert "split R̂" in printed
+
+
+def test_what_is_fine_is_said_to_be(capsys):
+    ds.diagnostics.summary({"white": np.random.default_rng(0).normal(size=(2, 2000))})
+    printed = capsys.readouterr().out
+    assert "R̂ is at most 1.01" in printed and "split" not in printed and "Fewer" not in printed
+
+
+def test_long_lists_are_cut(capsys, rng):
+    ds.diagnostics.summary({f"w{i}": autoregressive(rng, 2, 20, 0.9) for i in range(11)})
+    assert "w7 and 3 more" in capsys.readouterr().out
+
+
+def test_other_arrays_are_refused():
+    for trace in ({}, [1.0], {"a": np.ones(9)}, {"a": np.ones((1, 3))}, {"a": np.ones((1, 9)), "b": np.ones((2, 9))}):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.diagnostics.summary(trace)

@@ -1,0 +1,230 @@
+"""Imputations against enumeration: many copies of one row are independent replicates."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.chance import assert_frequencies, assert_means
+from tests.imputation.support import MASKS, ROW, counts, missing, pair
+from tfdsmcmc.imputation.impute import method_for
+from tfdsmcmc.imputation.incoming import rows_and_mask
+
+impute = ds.imputation.impute
+SHORT = {"burn_in": 12, "thinning": 1, "num_samples": 1, "num_chains": 1}
+
+
+def replicates(networks, mask, rows, **arguments):
+    """The imputations of copies of one row, in one batch; what is missing is NaN."""
+    x = np.where(mask, ROW, np.nan)
+    return impute(networks, np.repeat(x[None], rows, 0), batch_size=rows, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "mask"),
+    [
+        ("SBN", "gibbs", "some"),
+        ("SBN", "metropolis", "some"),
+        ("DARN", "gibbs", "first in order"),
+        pytest.param("DARN", "metropolis", "some", marks=pytest.mark.slow),
+        ("MLPBernoulli", "gibbs", "some"),
+        pytest.param("NADE", "metropolis", "first in order", marks=pytest.mark.slow),
+        pytest.param("mixed", "metropolis", "first in order", marks=pytest.mark.slow),
+        ("no latent layers", "gibbs", "first in order"),
+    ],
+)
+def test_chains_reach_the_law(name, method, mask):
+    """4,096 chains from noise: chi-square over the completions, false failures at most 1e-6."""
+    networks, mask = pair(name), MASKS[mask]
+    _, p, _ = missing(networks.generative, ROW, mask)
+    assert np.abs(p - 1 / len(p)).max() > 0.06, "noise would do"
+    steps = {**SHORT, "burn_in": 40} if method == "metropolis" else SHORT
+    result = replicates(networks, mask, 2**12, method=method, seed=1, **steps)
+    assert result.x.shape == (1, 2**12, 4) and result.x.dtype == np.float32
+    assert_frequencies(counts(result.x, mask), p)
+    np.testing.assert_array_equal(result.x[0][:, mask], np.repeat(ROW[None, mask], 2**12, 0))
+    assert (result.acceptance_rate is None) == (method == "gibbs")
+
+
+def test_the_top_layer_counts():
+    """Two layers with large weights, so that z_2 decides on z_1: without moves of the top layer the law is another."""
+    networks, mask = pair("SBN", seed=8, scale=1.7), np.array([False, False, False, True])
+    _, p, _ = missing(networks.generative, ROW, mask)
+    result = replicates(networks, mask, 2**12, seed=2, **{**SHORT, "burn_in": 40})
+    assert_frequencies(counts(result.x, mask), p)
+
+
+@pytest.mark.parametrize("method", ["gibbs", "resampling"])
+@pytest.mark.parametrize("name", ["SBN", "DARN"])
+def test_rows_with_nothing_observed_are_draws_of_the_model(name, method):
+    """Exact without any burn-in."""
+    networks, mask = pair(name), MASKS["all missing"]
+    _, p, log_observed = missing(networks.generative, ROW, mask)
+    np.testing.assert_allclose(log_observed, 0.0, atol=1e-5)
+    short = {**SHORT, "burn_in": 0, "num_samples": 4 if method == "resampling" else 1}
+    result = replicates(networks, mask, 2**12, method=method, seed=4, **short)
+    assert_frequencies(counts(result.x, mask), p)
+    if method == "resampling":
+        np.testing.assert_allclose(result.effective_sample_size, np.full(2**12, 4.0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "lengths"),
+    [
+        ("SBN", "gibbs", 20),
+        pytest.param("DARN", "gibbs", 20, marks=pytest.mark.slow),
+        ("SBN", "resampling", 500),
+        pytest.param("DARN", "resampling", 3000, marks=pytest.mark.slow),
+    ],
+)
+def test_probabilities_are_the_exact_means(name, method, lengths):
+    """Over 256 rows, z-tests, false failures at most 1e-6; observed entries are themselves."""
+    networks, mask = pair(name), MASKS["some"]
+    rows, p, _ = missing(networks.generative, ROW, mask)
+    result = replicates(networks, mask, 256, method=method, num_samples=lengths, num_chains=1, burn_in=12, seed=5)
+    assert_means(result.probabilities[:, ~mask], p @ rows[:, ~mask])
+    assert result.probabilities[:, ~mask].std(0).max() < 0.25
+    np.testing.assert_array_equal(result.probabilities[:, mask], np.repeat(ROW[None, mask], 256, 0))
+
+
+@pytest.mark.slow
+def test_the_effective_size_is_that_of_the_probabilities():
+    """Plain draws of 0 and 1 for a DARN: their variance over rows is p(1 − p)/N_eff, to a quarter; Metropolis chains
+    have fewer effective states than Gibbs sampling, and both fewer than the sweeps."""
+    networks, mask = pair("DARN"), MASKS["some"]
+    rows, p, _ = missing(networks.generative, ROW, mask)
+    mean = p @ rows[:, ~mask]
+    found = {}
+    for method in ("gibbs", "metropolis"):
+        result = replicates(networks, mask, 512, method=method, num_samples=300, num_chains=2, burn_in=20, seed=6)
+        found[method] = result.effective_sample_size.mean()
+        assert np.all(result.effective_sample_size <= 600)
+        worth = (mean * (1 - mean) / result.probabilities[:, ~mask].var(0)).min()
+        assert 0.4 < found[method] / worth < 2.5, (method, found, worth)
+    assert found["metropolis"] < 0.8 * found["gibbs"]
+
+
+def test_what_stands_under_the_mask_has_no_influence():
+    """Bit for bit: NaN, the truth, or no number of the data at all; with NaN the mask may be left out."""
+    networks = pair("DARN")
+    x = np.random.default_rng(0).integers(0, 2, (5, 4)).astype(np.float64)
+    mask = np.random.default_rng(2).random((5, 4)) < 0.5
+    mask[0], mask[1] = True, False
+    for method in ("gibbs", "metropolis", "resampling"):
+        arguments = {"method": method, "num_imputations": 3, "burn_in": 1, "num_samples": 2, "thinning": 1, "seed": 3}
+        want = impute(networks, np.where(mask, x, np.nan), **arguments)
+        for hidden in (x, np.full_like(x, np.inf)):
+            found = impute(networks, np.where(mask, x, hidden), mask, **arguments)
+            for one, other in zip(found, want):
+                np.testing.assert_array_equal(one, other)
+        assert want.x.shape == (3, 5, 4) and set(np.unique(want.x)) == {0.0, 1.0}
+        np.testing.assert_array_equal(want.x[:, mask], np.repeat(x[mask][None], 3, 0))
+        np.testing.assert_array_equal(want.probabilities[mask], x[mask])
+        assert np.isinf(want.effective_sample_size[0]) and np.isfinite(want.effective_sample_size[1:]).all()
+        assert not np.array_equal(want.x, impute(networks, x, mask, **{**arguments, "seed": 4}).x)
+        again = impute(networks, x, mask, **{**arguments, "seed": ds.random.as_seed(3)})
+        np.testing.assert_array_equal(want.x, again.x)
+
+
+def test_nothing_missing():
+    networks, x = pair("SBN"), np.eye(4)
+    for method in ("gibbs", "metropolis", "resampling"):
+        result = impute(networks, x, num_imputations=2, method=method)
+        np.testing.assert_array_equal(result.x, np.stack([x, x]))
+        np.testing.assert_array_equal(result.probabilities, x)
+        assert np.isinf(result.effective_sample_size).all()
+        assert result.acceptance_rate is None or np.isnan(result.acceptance_rate).all()
+
+
+def test_batches_are_padded_and_rows_keep_their_places():
+    """Five rows in batches of three: each row meets its own law, by its means over 400 imputations."""
+    networks = pair("SBN")
+    x = np.array([[np.nan, *row] for row in np.random.default_rng(3).integers(0, 2, (5, 3))])
+    lengths = {"burn_in": 8, "thinning": 5, "num_samples": 1, "num_chains": 200}
+    result = impute(networks, x, num_imputations=400, batch_size=3, seed=2, **lengths)
+    exact = [missing(networks.generative, row, ~np.isnan(row))[1][1] for row in x]
+    assert np.ptp(exact) > 0.03
+    assert_means(result.x[:, :, 0], exact)
+    np.testing.assert_allclose(result.probabilities[:, 0], exact, atol=0.03)
+    np.testing.assert_array_equal(result.x[:, :, 1:], np.repeat(x[None, :, 1:], 400, 0))
+
+
+def test_imputations_of_several_chains_are_independent_and_come_in_turn():
+    """Four imputations of two chains: one from each chain, a pair agrees as often as independent draws do."""
+    networks, mask = pair("SBN"), MASKS["some"]
+    result = replicates(networks, mask, 2**11, num_imputations=4, seed=9, **{**SHORT, "num_chains": 2})
+    assert result.x.shape == (4, 2**11, 4)
+    _, p, _ = missing(networks.generative, ROW, mask)
+    for pair_of_chains in ((0, 1), (2, 3), (0, 3), (1, 2)):
+        a, b = (result.x[i][:, ~mask] for i in pair_of_chains)
+        assert_means((a == b).all(1), (p**2).sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("SBN", "gibbs"),
+        pytest.param("DARN", "gibbs", marks=pytest.mark.slow),
+        pytest.param("DARN", "metropolis", marks=pytest.mark.slow),
+        pytest.param("DARN", "resampling", marks=pytest.mark.slow),
+    ],
+)
+def test_xla_changes_nothing(name, method):
+    """The compiled program gives the same draws, with a sweep of the data layer or its sequential draws."""
+    networks = pair(name)
+    x = np.array([[1, np.nan, 0, np.nan], [np.nan, 1, 1, 0]])
+    arguments = {"method": method, "burn_in": 3, "num_samples": 4, "num_imputations": 5, "num_chains": 2, "seed": 1}
+    plain = impute(networks, x, **arguments)
+    tf.config.run_functions_eagerly(False)
+    networks.uses_xla = True
+    compiled = impute(networks, x, **arguments)
+    np.testing.assert_array_equal(plain.x, compiled.x)
+    np.testing.assert_allclose(plain.probabilities, compiled.probabilities, rtol=1e-5)
+    np.testing.assert_allclose(plain.effective_sample_size, compiled.effective_sample_size, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"num_imputations": 0},
+        {"burn_in": -1},
+        {"thinning": 0},
+        {"num_samples": 0},
+        {"num_chains": 0},
+        {"evidence_samples": 0},
+        {"batch_size": 0},
+        {"method": "mean"},
+        {"posterior_weights": "flat"},
+        {"mask": np.ones((2, 3))},
+        {"mask": np.full((2, 4), 0.5)},
+        {"x": [[0, 1, 0.5, np.nan]]},
+        {"x": [[0, 1, np.inf, np.nan]]},
+        {"x": np.zeros((2, 3))},
+        {"x": [["a", "b", "c", "d"]], "mask": np.ones(4)},
+        {"x": [[0, 1, np.nan, 0]], "mask": [[True, True, True, False]]},
+        {"seed": -1},
+    ],
+)
+def test_bad_arguments_are_refused(arguments):
+    with pytest.raises(ValueError, match="Received: "):
+        impute(pair("SBN"), **{"x": np.zeros((2, 4)), **arguments})
+
+
+def test_auto_follows_the_layers():
+    for name in ("SBN", "DARN", "MLPBernoulli", "no latent layers", "NADE", "mixed"):
+        want = "metropolis" if name in ("NADE", "mixed") else "gibbs"
+        assert method_for(pair(name).generative, "auto") == want
+    normal = ds.GenerativeNetwork([ds.layers.MLPGaussian(2), ds.layers.MLPBernoulli(4, hidden_units=[2])])
+    assert method_for(normal, "auto") == "metropolis"
+    with pytest.raises(ValueError, match="binary latent layers. Received: "):
+        method_for(normal, "gibbs")
+
+
+def test_pandas_frames_with_their_own_missing_values():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, None], "b": [0, 1], "c": [None, 1], "d": [1, 1]}).astype("Int64")
+    want = rows_and_mask([[1, 0, np.nan, 1], [np.nan, 1, 1, 1]], None, 4, True)
+    for found in (rows_and_mask(frame, None, 4, True), rows_and_mask(frame.fillna(0), frame.notna(), 4, True)):
+        for one, other in zip(found, want):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(want[0], [[1, 0, 0, 1], [0, 1, 1, 1]])

@@ -1,0 +1,176 @@
+"""Importance sampling to a precision: met, unbiased, repeatable, and at no more cost than it needs."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.chance import assert_means
+from tests.likelihood.support import quick_model
+from tests.oracles import Oracle, binary_states
+from tfdsmcmc.likelihood import PrecisionNotReached, importance_sampling, precision, sampler
+
+X = binary_states(3)
+
+
+def model_of_uneven_rows():
+    return quick_model((3,), seed=5, scale=1.0)
+
+
+def test_every_row_gets_the_precision_and_no_row_much_more_than_it_needs():
+    """The draws that a row needs are known from the exact deviation σ of its weights: σ²/s²."""
+    model, s = model_of_uneven_rows(), 0.05
+    deviation, _ = Oracle(model).relative_weights(X)
+    estimate = importance_sampling(model, X, 1000, seed=1, standard_error=s, warn=False)
+    assert (estimate.standard_error <= s).all()
+    ideal = np.maximum((deviation / s) ** 2, 1000)
+    assert ideal.max() > 5 * ideal.min()
+    assert (estimate.num_samples > 0.6 * ideal).all() and (estimate.num_samples < 2.5 * ideal).all()
+    assert np.abs(estimate.value - Oracle(model).log_likelihood(X)).max() < 6 * s
+
+
+def test_rows_that_have_it_cost_no_more():
+    estimate = importance_sampling(model_of_uneven_rows(), X, 501, seed=1, standard_error=10.0, warn=False)
+    np.testing.assert_array_equal(estimate.num_samples, np.full(8, 501))
+
+
+@pytest.mark.parametrize("row", [1, 5])
+def test_stopping_leaves_the_estimate_unbiased(row):
+    """Two rounds at most, and an error at which about half of the copies of a row stop after the first: E exp(value) is
+    p(x) exactly. 20,000 copies; false failures at most 1e-6. A half that decides for itself is seen."""
+    model, copies = model_of_uneven_rows(), 20_000
+    x = np.repeat(X[[row]], copies, 0)
+    deviation, _ = Oracle(model).relative_weights(X[[row]])
+    s = float(deviation[0] / np.sqrt(60))
+    arguments = {"standard_error": s, "max_samples": 120, "warn": False}
+    estimate = importance_sampling(model, x, 60, seed=row, batch_size=5000, **arguments)
+    stopped = np.mean(estimate.num_samples == 60)
+    assert 0.1 < stopped < 0.9 and set(estimate.num_samples) == {60, 90, 120}
+    assert_means(np.exp(estimate.value - Oracle(model).log_likelihood(x[:1])), 1.0)
+
+
+def test_many_rounds_leave_little_bias_and_no_draw_comes_twice():
+    """The standard deviation over 4,000 copies is what is stated, within 10 %: draws that came twice would raise it.
+    The value lies below log p(x) by about s²/2 = 0.005, here less than 0.02."""
+    model, copies, row = model_of_uneven_rows(), 4000, 4
+    x = np.repeat(X[[row]], copies, 0)
+    estimate = importance_sampling(model, x, 200, seed=2, batch_size=1000, standard_error=0.1, warn=False)
+    assert len(set(estimate.num_samples)) > 100
+    error = estimate.value - Oracle(model).log_likelihood(x[:1])
+    assert error.std() == pytest.approx(np.sqrt(np.mean(estimate.standard_error**2)), rel=0.1)
+    assert -0.02 < error.mean() < 0.003
+
+
+def test_seeds_repeat_the_estimate():
+    model = model_of_uneven_rows()
+    arguments = {"standard_error": 0.1, "batch_size": 3, "warn": False}
+    first, again, other = (importance_sampling(model, X, 100, seed=seed, **arguments) for seed in (5, 5, 6))
+    for a, b in zip((*first, first.num_samples), (*again, again.num_samples)):
+        np.testing.assert_array_equal(a, b)
+    assert (first.value != other.value).any() and (first.num_samples != other.num_samples).any()
+
+
+def test_no_batch_of_any_round_shares_its_seed(monkeypatch):
+    seeds, blocks = [], sampler.Sampler.blocks
+
+    def noted(self, x, num_samples, seed):
+        seeds.append(tuple(seed.numpy()))
+        return blocks(self, x, num_samples, seed)
+
+    monkeypatch.setattr(sampler.Sampler, "blocks", noted)
+    arguments = {"batch_size": 2, "warn": False}
+    importance_sampling(model_of_uneven_rows(), X, 100, standard_error=0.05, **arguments)
+    importance_sampling(model_of_uneven_rows(), X, 100, **arguments)
+    assert len(seeds) > 8 + 4 + 4 and len(set(seeds)) == len(seeds)
+
+
+def test_one_program_serves_all_rounds():
+    model = model_of_uneven_rows()
+    importance_sampling(model, X, 100, batch_size=8, warn=False)
+    importance_sampling(model, X, 100, batch_size=8, standard_error=0.05, warn=False)
+    importance_sampling(model, X[:5], 100, batch_size=8, standard_error=0.2, warn=False)
+    (program,) = sampler._programs[model].values()
+    assert program.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.filterwarnings("ignore::tfdsmcmc.likelihood.UnreliableImportanceWeights")
+def test_draws_that_are_spent_are_said():
+    model = model_of_uneven_rows()
+    with pytest.warns(PrecisionNotReached) as record:
+        estimate = model.log_likelihood(X, 100, seed=1, standard_error=0.05, max_samples=1501)
+    missed = int((estimate.standard_error > 0.05).sum())
+    assert 0 < missed < 8
+    (found,) = (w for w in record if w.category is PrecisionNotReached)
+    assert f" {missed} of 8 rows is above 0.05 after 1,500 draws" in str(found.message) and found.filename == __file__
+    assert estimate.num_samples.max() == 1500
+    np.testing.assert_array_equal(estimate.num_samples[estimate.standard_error > 0.05], 1500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        importance_sampling(model, X, 100, seed=1, standard_error=0.05, max_samples=1501, warn=False)
+
+
+@pytest.mark.filterwarnings("ignore::tfdsmcmc.likelihood.UnreliableImportanceWeights")
+def test_the_shape_of_the_tail_is_that_of_the_longest_run():
+    estimate = importance_sampling(quick_model((8,), seed=3, scale=0.7), X, 400, seed=1, standard_error=0.03)
+    assert estimate.pareto_k.shape == (8,) and np.isfinite(estimate.pareto_k).all()
+
+
+def test_halves_against_the_weights_themselves():
+    """The mean of the two means, each half's variation against the other's number, and (Σ u)²/Σ u² of the draws'
+    shares, from weights of two halves of 30 and 50 draws, the second in two runs."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(30, 3)), rng.normal(size=(50, 3)) * 1.5
+    halves = precision._Halves(3)
+    rows = np.arange(3)
+    for half, w in ((0, a), (1, b[:20]), (1, b[20:])):
+        logs = np.logaddexp.reduce(w, 0), np.logaddexp.reduce(2 * w, 0)
+        halves.add(np.full(3, half), rows, *logs, np.full(3, len(w)))
+    estimate = halves.estimate(with_tails=False)
+    wa, wb = np.exp(a), np.exp(b)
+    np.testing.assert_allclose(estimate.value, np.log((wa.mean(0) + wb.mean(0)) / 2))
+    ca, cb = (w.var(0, ddof=1) / w.mean(0) ** 2 for w in (wa, wb))
+    np.testing.assert_allclose(estimate.standard_error, np.sqrt(ca / 50 + cb / 30) / 2)
+    shares = np.concatenate([wa / 60, wb / 100])
+    np.testing.assert_allclose(estimate.effective_sample_size, shares.sum(0) ** 2 / (shares**2).sum(0))
+    np.testing.assert_array_equal(estimate.num_samples, [80, 80, 80])
+    # what the first needs, the second says
+    s = float(np.sqrt(cb[0] / 30 / 2) * 0.999)
+    missing = halves.missing(s, 10**6)
+    assert missing[0, 0] == 30 and (missing[1, 0] > 0) == (ca[0] / (2 * s**2) > 50)
+    assert halves.missing(s, 40)[0, 0] == 10 and not halves.missing(100.0, 10**6).any()
+
+
+def test_weights_of_zero_in_a_half_or_both():
+    halves = precision._Halves(2)
+    logs = np.array([-np.inf, 0.0, -np.inf, -np.inf])
+    halves.add(np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), logs, logs, np.full(4, 10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate, missing = halves.estimate(False), halves.missing(0.1, 25)
+    np.testing.assert_allclose(estimate.value, [np.log(0.05), -np.inf])
+    assert np.isinf(estimate.standard_error[0]) and np.isnan(estimate.standard_error[1])
+    np.testing.assert_array_equal(missing, np.full((2, 2), 15))
+
+
+@pytest.mark.parametrize("counts", [[7], [9, 5, 1], [100, 3, 3, 2, 1], [4] * 16, [1]])
+def test_places_of_a_batch_hold_just_what_is_missing(counts):
+    counts = np.array(counts)
+    place, share = precision._places(counts, 16)
+    assert len(place) <= 16 and (share > 0).all()
+    np.testing.assert_array_equal(np.bincount(place, share, len(counts)), counts)
+    assert np.ptp(share[place == 0]) <= 1 and share.max() == -(-counts[0] // (16 // len(counts)))
+
+
+@pytest.mark.parametrize("value", [0, -0.1, np.nan, np.inf, "a", True])
+def test_bad_standard_errors(value):
+    with pytest.raises(ValueError, match="^standard_error must .*Received: standard_error="):
+        importance_sampling(quick_model(), X, 10, standard_error=value)
+
+
+@pytest.mark.parametrize(
+    ("num_samples", "max_samples", "words"),
+    [(3, 100, "num_samples=3"), (100, 99, "max_samples=99"), (100, 0, "max_samples=0"), (9, 20.0, "max_samples=20.0")],
+)
+def test_bad_counts(num_samples, max_samples, words):
+    with pytest.raises(ValueError, match=f"Received: {words}"):
+        importance_sampling(quick_model(), X, num_samples, standard_error=0.1, max_samples=max_samples)

@@ -1,0 +1,225 @@
+"""Several chains over θ in one model: starts, runs, saving, fitting φ anew."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.model.support import RATE, assert_same_state, compiled, patterns, state
+from tests.oracles import flat, tiny_model
+from tfdsmcmc import random
+from tfdsmcmc.training.chain import Chain
+from tfdsmcmc.training.step import StepState, doubly_stochastic_step
+
+
+def theta_of(model):
+    return [variable.numpy() for variable in model.generative.trainable_variables]
+
+
+def fit(model, until, start=0, **arguments):
+    return model.fit(patterns(), batch_size=30, epochs=until, initial_epoch=start, verbose=0, **arguments)
+
+
+@pytest.mark.parametrize("num_chains", [1, 3])
+def test_a_chain_of_the_run_is_a_chain_of_single_steps(num_chains):
+    """The run's steps, one by one, from the seeds that belong to chain and step; φ at rest. One chain: bit for bit."""
+    model = compiled(num_chains=num_chains, proposal_steps=0)
+    chain, x = model.chain, patterns()
+    chain.begin(90)
+    start, results, first = chain.weights, chain.kernel_results, chain.steps.numpy()
+    index = np.random.default_rng(1).integers(0, 90, (3, num_chains, 20)).astype(np.int32)
+    chain.advance(x, index if num_chains > 1 else index[:, 0], 3)
+
+    step = tf.function(lambda *a: doubly_stochastic_step(chain.method, *a), autograph=False)
+    for c, theta in enumerate(start):
+        own = results if num_chains == 1 else tf.nest.map_structure(lambda part, c=c: part[c], results)
+        state = StepState([tf.constant(part) for part in theta], own, [])
+        for i in range(3):
+            seed = random.fold(random.stream(chain.seed, "step"), first + i)
+            seed = seed if num_chains == 1 else random.fold(seed, c)
+            state, _ = step(state, tf.gather(x, index[i, c]), tf.constant(90.0), seed)
+        if num_chains == 1:
+            np.testing.assert_array_equal(flat(chain.weights[c]), flat(state.theta))
+        np.testing.assert_allclose(flat(chain.weights[c]), flat(state.theta), rtol=1e-5, atol=1e-6)
+        assert np.all(flat(chain.weights[c]) != flat(theta))
+    np.testing.assert_array_equal(flat(theta_of(model)), flat(chain.weights[0]))
+
+
+def test_chains_start_apart_and_draw_for_themselves():
+    model = compiled(num_chains=3)
+    present = theta_of(model)
+    model.chain.begin(90)
+    first, second, third = model.chain.weights
+    np.testing.assert_array_equal(flat(first), flat(present))
+    for place, part in enumerate(present):
+        if part.ndim == 2 and part.size:
+            assert np.all(first[place] != second[place]) and np.all(second[place] != third[place])
+    for part in model.chain.kernel_results.momentum:
+        part = part.numpy()
+        assert len(np.unique(part)) == part.size
+
+
+def test_programs_of_xla_and_of_tensorflow_agree_and_blocks_do_not_matter():
+    x = patterns()
+    plain, jitted = (compiled(jit, steps_per_execution=3 + jit, num_chains=2) for jit in (False, True))
+    for model in (plain, jitted):
+        history = model.fit(x, batch_size=20, epochs=2, verbose=0).history
+        assert all(np.isfinite(values).all() for values in history.values())
+    for one, two in zip(state(plain), state(jitted), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("VAE 3", "vae"), *itertools.product(["NADE/NADE 3", "DARN/DARN 3"], ["rws", "nvil", "dsgnht_gibbs"])],
+)
+def test_every_method_runs_several_chains_under_xla(name, method):
+    model = ds.models.from_name(name, units=4, hidden_units=3)
+    arguments = {"persistent": True} if method == "dsgnht_gibbs" else {}
+    model.compile(**getattr(ds.methods, method)(**arguments), num_chains=3)
+    history = fit(model, 2).history
+    assert all(np.isfinite(values).all() for values in history.values())
+    assert len({flat(theta).tobytes() for theta in model.chain.weights}) == 3
+
+
+def test_weights_that_are_set_are_those_of_chain_0():
+    model = compiled(num_chains=2)
+    other = model.chain.weights[1]
+    for variable in model.generative.trainable_variables:
+        variable.assign(variable + 1.0)
+    np.testing.assert_array_equal(flat(model.chain.weights[0]), flat(theta_of(model)))
+    np.testing.assert_array_equal(flat(model.chain.weights[1]), flat(other))
+
+
+def test_compiling_anew_goes_on_with_the_chains_that_there_are():
+    model = compiled(num_chains=2)
+    model.chain.move_to([[part + 1 for part in theta] for theta in model.chain.weights])
+    before = model.chain.weights
+    model.compile(kernel=ds.mcmc.SGLD(learning_rate=RATE), jit_compile=False, num_chains=3)
+    for one, two in zip(before, model.chain.weights):
+        np.testing.assert_array_equal(flat(one), flat(two))
+    assert len(model.chain.weights) == 3
+    model.compile(kernel=ds.mcmc.SGLD(learning_rate=RATE), jit_compile=False)
+    np.testing.assert_array_equal(flat(model.chain.weights[0]), flat(before[0]))
+
+
+# ---- saving
+
+
+METHODS = {
+    "SGNHT": lambda: (None, {"kernel": ds.mcmc.SGNHT(learning_rate=RATE)}),
+    "scales and chains over z": lambda: (
+        {"kernel": ds.priors.Horseshoe(), "": None},
+        ds.methods.dsgnht_gibbs(RATE, num_samples=2, persistent=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["SGNHT", pytest.param("scales and chains over z", marks=pytest.mark.slow)])
+def test_a_saved_run_of_chains_goes_on_bit_for_bit(tmp_path, name):
+    prior, method = METHODS[name]()
+    model = tiny_model((2,), units=4, seed=3, scale=0.3, prior=prior)
+    model.compile(**method, jit_compile=False, num_chains=3)
+    fit(model, 1)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.get_compile_config()["num_chains"] == 3
+    assert_same_state(model, loaded)
+    for each in (model, loaded):
+        fit(each, 2, 1)
+    assert_same_state(model, loaded)
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_of_chains_goes_on_as_if_it_had_not_been(tmp_path):
+    class Die(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if int(self.model.chain.epochs) == 1 and batch == 1:
+                raise KeyboardInterrupt
+
+    def run(callbacks):
+        model = compiled(num_chains=2)
+        backup = keras.callbacks.BackupAndRestore(tmp_path / "backup", delete_checkpoint=False)
+        fit(model, 3, callbacks=[backup, *callbacks])
+        return model
+
+    with pytest.raises(KeyboardInterrupt):
+        run([Die()])
+    straight = compiled(num_chains=2)
+    fit(straight, 3)
+    assert_same_state(straight, run([]))
+
+
+@pytest.mark.parametrize(("saved", "compiled_with"), [(1, 3), (3, 1), (2, 3)])
+def test_a_run_of_another_number_of_chains_is_refused(tmp_path, saved, compiled_with):
+    model, other = compiled(num_chains=saved), compiled(num_chains=compiled_with)
+    model.save_weights(tmp_path / "run.weights.h5")
+    for variable in other.weights:
+        variable.assign(variable + 1.0)
+    before = state(other)
+    with pytest.raises(ValueError, match=f"num_chains={saved};.*Received: .*num_chains={compiled_with}"):
+        other.load_weights(tmp_path / "run.weights.h5")
+    for one, now in zip(before, state(other), strict=True):
+        np.testing.assert_array_equal(one, now)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2", None])
+def test_numbers_of_chains_that_are_none_are_refused(wrong):
+    model = tiny_model((2,), units=4)
+    with pytest.raises(ValueError, match="Received: num_chains="):
+        model.compile(num_chains=wrong)
+    assert model.chain is None
+
+
+# ---- φ anew, and chains over z
+
+
+def test_phi_is_fitted_anew_at_the_weights_of_all_chains(monkeypatch):
+    """No chain moves; with one chain it is fitted at the weights of the layers."""
+    model, begin, begun = compiled(num_chains=3), Chain.begin, []
+
+    def spy(chain, *arguments):
+        begun.append(chain.weights)
+        return begin(chain, *arguments)
+
+    monkeypatch.setattr(Chain, "begin", spy)
+    weights, before = model.chain.weights, state(model)
+    model.refit_recognition(patterns(), epochs=1)
+    model.refit_recognition(patterns(), epochs=0, num_chains=1)
+    assert [len(each) for each in begun] == [3, 1]
+    for one, two in zip(weights, begun[0]):
+        np.testing.assert_array_equal(flat(one), flat(two))
+    np.testing.assert_array_equal(flat(begun[1][0]), flat(theta_of(model)))
+    phi = {id(variable) for variable in model.recognition.trainable_variables}
+    moved = [id(variable) in phi for variable in model.weights] + [False] * (len(before) - len(model.weights))
+    for one, now, may in zip(before, state(model), moved, strict=True):
+        assert np.any(one != now) == may
+    with pytest.raises(ValueError, match="Received: num_chains=4"):
+        model.refit_recognition(patterns(), epochs=1, num_chains=4)
+
+
+def test_each_chain_keeps_chains_over_z_of_its_own():
+    """They start apart; a step moves those of a chain's own rows, from where they stand, and no others."""
+    model = tiny_model((2,), units=4, seed=3, scale=0.3)
+    method = ds.methods.dsgnht_gibbs(RATE, num_samples=2, persistent=True)
+    model.compile(**method, jit_compile=False, num_chains=2)
+    chain, x, index = model.chain, patterns(50), np.array([[[3, 41, 7, 20], [8, 3, 49, 0]]], np.int32)
+    chain.begin(50, x)
+    before = [variable.numpy() for variable in chain.carried.chains]
+    assert [part.shape for part in before] == [(2, 50, 2)]
+    assert np.any(before[0][0] != before[0][1])
+    values = chain.carried.of_rows(chain.carried.values, tf.constant(index[0]))
+    for part, value in zip(before, values):
+        np.testing.assert_array_equal(value, [part[c][index[0, c]] for c in range(2)])
+    for _ in range(8):
+        chain.advance(x, index, 1)
+    for c in range(2):
+        others = np.setdiff1d(np.arange(50), index[0, c])
+        after = [variable.numpy()[c] for variable in chain.carried.chains]
+        for a, b in zip(before, after):
+            np.testing.assert_array_equal(a[c][others], b[others])
+        assert any(np.any(a[c][index[0, c]] != b[index[0, c]]) for a, b in zip(before, after))

@@ -1,0 +1,51 @@
+"""Posterior samples written by hand: weights that state who they are, no training."""
+
+import numpy as np
+
+from tests.oracles import tiny_model
+from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior.ensemble import Posterior
+from tfdsmcmc.posterior.samples import Samples
+
+
+def unfitted(prior=None, seed=0, **arguments):
+    """A tiny model whose programs are left to TensorFlow: they are the same functions as under XLA."""
+    model = tiny_model((2,), units=4, seed=seed, prior=prior, **arguments)
+    model.compile(kernel="sgld", proposal=None, jit_compile=False)
+    return model
+
+
+def sample_of(model, step):
+    """The model's weights as a sample."""
+    networks = model.generative, model.recognition
+    return store.Sample(*([v.numpy() for v in network.trainable_variables] for network in networks), step)
+
+
+def written(folder, chains=(0, 0, 0), scale=1.2, change=None):
+    """A posterior of random samples, number i of them after 10(i + 1) steps and of chain chains[i].
+
+    Args:
+      folder: where to write it; the running mean of all samples is written too.
+      chains: the chain's number of each sample.
+      scale: standard deviation of the weights.
+      change: called as change(i, sample), changes the arrays of a sample before it is written; or None.
+    """
+    for i in range(len(chains)):
+        sample = sample_of(tiny_model((2,), units=4, seed=i + 1, scale=scale), 10 * (i + 1))
+        if change is not None:
+            change(i, sample)
+        store.write_sample(folder, sample)
+        store.update_mean(folder, sample, i + 1)
+    return Posterior(folder, Samples(store.sample_paths(folder), chains))
+
+
+def at(model, weights):
+    """The model with its weights set to (θ, φ)."""
+    for variable, value in zip(model.trainable_variables, [*weights[0], *weights[1]], strict=True):
+        variable.assign(value)
+    return model
+
+
+def means(samples):
+    """(θ̄, φ̄) of a list of samples."""
+    return [[np.mean(parts, 0) for parts in zip(*(s[i] for s in samples), strict=True)] for i in (0, 1)]

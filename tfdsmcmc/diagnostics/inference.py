@@ -1,0 +1,72 @@
+"""A posterior as data of ArviZ, for its plots and its comparisons of models."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
+from tfdsmcmc.diagnostics.selection import select
+from tfdsmcmc.likelihood import importance_sampling
+
+
+def inference_data(posterior, model, x=None, weights="", num_samples=100, seed=0, batch_size=100, separator="/"):
+    """The draws of the chosen weights as `arviz.InferenceData`.
+
+    Unlike everything else here it holds the chosen weights of all draws in memory, and p(x given θ) of all rows and
+    draws where x is given: choose a few weights of a large model.
+
+    Args:
+      posterior: `Posterior`. Its chains are cut to the draws of the shortest, from the first draw on.
+      model: `DeepGenerativeModel` of its architecture; it is not changed.
+      x: (n, D), or None.
+      weights: pattern or list of patterns of names, as in `diagnostics.trace`; by default all weights.
+      num_samples: importance samples a row.
+      seed: integer, or int32 tensor of shape (2,).
+      batch_size: rows at a time.
+      separator: what stands between layer and weight in the names; netCDF files take no "/", but ".".
+
+    Returns:
+      `arviz.InferenceData` with the groups posterior (weights under their names, (chain, draw, …)), sample_stats
+      (log_prior, see `diagnostics.trace`; step), and where x is given log_likelihood (x: (chain, draw, row),
+      importance-sampling estimates) and observed_data (x: (row, column)).
+
+    Raises:
+      ValueError: for a model of another architecture, patterns of no weight, or data that do not fit.
+    """
+    posterior.check(model)
+    chosen = select(model.generative.named_weights, weights)
+    if x is not None:
+        x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
+    places = arrangement(posterior)
+    draws = {part.label: np.empty((*places.shape, *part.shape), np.float32) for part in chosen}
+    stats = {"log_prior": np.empty(places.shape), "step": np.empty(places.shape, np.int64)}
+    values = None if x is None else np.empty((*places.shape, len(x)), np.float32)
+    log_prior = LogPrior(model)
+    for cell, place in np.ndenumerate(places):
+        sample, own_seed = posterior.samples[place], random.fold(seed, place)
+        for part in chosen:
+            draws[part.label][cell] = part.of(sample.theta)
+        stats["log_prior"][cell] = log_prior(sample.theta, own_seed)
+        stats["step"][cell] = sample.step
+        if x is not None:
+            pair, first = (sample.theta, sample.phi), place == places[0, 0]
+            estimate = importance_sampling(model, x, num_samples, own_seed, batch_size, pair, warn=bool(first))
+            values[cell] = estimate.value
+    return _in_groups({name.replace("/", separator): array for name, array in draws.items()}, stats, values, x)
+
+
+def _in_groups(draws, stats, values, x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # ArviZ announces its next version
+        import arviz
+
+    data = {} if x is None else {"log_likelihood": {"x": values}, "observed_data": {"x": x}}
+    # observations have the axes (row, column), their log-likelihoods (chain, draw, row)
+    groups = [arviz.from_dict(posterior=draws, sample_stats=stats)]
+    for name, group in data.items():
+        dims = ["row"] if name == "log_likelihood" else ["row", "column"]
+        groups.append(arviz.from_dict(**{name: group}, dims={"x": dims}))
+    return arviz.concat(*groups) if len(groups) > 1 else groups[0]

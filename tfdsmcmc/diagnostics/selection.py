@@ -1,0 +1,79 @@
+"""Which weights a diagnostic is about: "sbn_2/kernel[3, 4]" is a pattern of names and a place in the weight."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+_INDEX = re.compile(r"(?P<pattern>.*?)\[(?P<index>\s*-?\d+\s*(,\s*-?\d+\s*)*)\]")
+
+
+class Selection(NamedTuple):
+    """A weight, or the part of it at an index.
+
+    Attributes:
+      name: of the weight.
+      number: which of the trainable weights it is.
+      index: tuple of integers, its first axes; empty for the whole weight.
+      shape: of the part; empty for one entry.
+    """
+
+    name: str
+    number: int
+    index: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def label(self):
+        """The name, with the index where there is one."""
+        return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
+
+    def of(self, theta):
+        """The part of a list of weights."""
+        return np.asarray(theta[self.number])[self.index]
+
+    def entries(self):
+        """The `Selection` of each entry."""
+        for rest in np.ndindex(*self.shape):
+            yield Selection(self.name, self.number, self.index + rest, ())
+
+
+def select(named_weights, patterns) -> list[Selection]:
+    """The weights that patterns choose; none twice, those without entries left out.
+
+    Args:
+      named_weights: pairs (name, variable), as `GenerativeNetwork.named_weights`.
+      patterns: list of strings, or one: a regular expression that is searched in the names, as those of priors are;
+        integers in brackets behind it are an index into the weight.
+
+    Raises:
+      ValueError: for a pattern that is found in no name, an index out of range, or what is no pattern.
+    """
+    found = {}
+    for text in [patterns] if isinstance(patterns, str) else patterns:
+        for selection in _of_pattern(named_weights, text):
+            found[selection.label] = selection
+    return [selection for selection in found.values() if np.prod(selection.shape)]
+
+
+def _of_pattern(named_weights, text):
+    if not isinstance(text, str):
+        raise ValueError(f"A pattern of weight names is a string. Received: {text!r}")
+    match = _INDEX.fullmatch(text)
+    pattern = match["pattern"] if match else text
+    index = tuple(int(part) for part in match["index"].split(",")) if match else ()
+    try:
+        matching = [i for i, (name, _) in enumerate(named_weights) if re.search(pattern, name)]
+    except re.error as error:
+        raise ValueError(f"Patterns of weight names are regular expressions ({error}). Received: {text!r}") from None
+    if not matching:
+        names = [name for name, _ in named_weights]
+        raise ValueError(f"A pattern must be found in a weight's name; they are {names}. Received: {text!r}")
+    for i in matching:
+        name, shape = named_weights[i][0], tuple(named_weights[i][1].shape)
+        if len(index) > len(shape) or any(not -size <= place < size for place, size in zip(index, shape)):
+            raise ValueError(f"The index must be one into {name!r} of shape {shape}. Received: {text!r}")
+        place = tuple(part % size for part, size in zip(index, shape))
+        yield Selection(name, i, place, shape[len(index) :])

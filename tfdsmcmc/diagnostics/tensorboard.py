@@ -1,0 +1,67 @@
+"""TensorBoard: what the chain does, beside the metrics."""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+
+class TensorBoard(keras.callbacks.TensorBoard):
+    """Keras' TensorBoard callback, with the state of the chain at the end of each epoch.
+
+    Scalars "epoch_NAME" beside the metrics, among which is the kinetic temperature:
+
+        log_prior              log p(θ), given the chain's own scales λ where weights have shrinkage priors; of
+                               several chains log_prior_chain_0, log_prior_chain_1, …
+        kernel_learning_rate   ℓ of the kernel at the chain's step, by its schedule where it has one
+        learning_rate          of φ's optimizer, where φ learns
+
+    Of several chains the metrics are means and the histograms are chain 0's.
+
+    Args:
+      log_dir: folder of the event files; training and validation have one each in it.
+      histogram_freq: epochs from one histogram of every weight to the next; 0 for none.
+      **kwargs: of `keras.callbacks.TensorBoard`; write_graph is False by default, as the model is no function of its
+        inputs.
+
+    Raises:
+      ValueError: when training starts, for write_steps_per_second where φ does not learn: Keras counts its steps.
+
+    Example:
+
+    >>> import numpy as np, pathlib, tempfile, tfdsmcmc as ds
+    >>> model = ds.DeepGenerativeModel(
+    ...     generative=ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.SBN(4)]),
+    ...     recognition=ds.RecognitionNetwork([ds.layers.SBN(2)]),
+    ... )
+    >>> model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.01), jit_compile=False)
+    >>> board = ds.diagnostics.TensorBoard(tempfile.mkdtemp(), histogram_freq=5)
+    >>> history = model.fit(np.eye(4), batch_size=2, epochs=1, verbose=0, callbacks=[board])
+    >>> len(list(pathlib.Path(board.log_dir).glob("train/*tfevents*")))
+    1
+    """
+
+    def __init__(self, log_dir="logs", histogram_freq=0, **kwargs):
+        super().__init__(str(log_dir), histogram_freq, **{"write_graph": False, **kwargs})
+
+    def on_train_begin(self, logs=None):
+        if self.write_steps_per_second and self.model.optimizer is None:
+            raise ValueError("Keras counts the steps of φ, which does not learn. Received: write_steps_per_second=True")
+        super().on_train_begin(logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        # a new dict: the history and other callbacks see the metrics alone
+        super().on_epoch_end(epoch, {**(logs or {}), **_state_of(self.model)})
+
+
+def _state_of(model):
+    """The scalars of the chain."""
+    chain, names = model.chain, [name for name, _ in model.generative.named_weights]
+    auxiliary = [tf.convert_to_tensor(v) for name, v in chain.state.items() if name.startswith("auxiliary_")]
+    step = tf.reduce_max(chain.kernel_results.step)  # every chain's count
+    values = {"kernel_learning_rate": float(chain.method.kernel.learning_rate_at(step))}
+    for c, theta in enumerate(chain.weights):
+        own = auxiliary if chain.num_chains == 1 else [part[c] for part in auxiliary]
+        name = "log_prior" if chain.num_chains == 1 else f"log_prior_chain_{c}"
+        values[name] = float(model.prior.log_prob(names, [tf.convert_to_tensor(w) for w in theta], own))
+    return values

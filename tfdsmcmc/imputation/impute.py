@@ -1,0 +1,163 @@
+"""Imputation: x_missing from p(x_missing given x_observed), averaged over z and, given samples of them, over θ.
+
+    "gibbs"         Markov chains over (x_missing, z), unit by unit           binary latent layers
+    "metropolis"    Markov chains with the recognition network as proposal    any layers
+    "resampling"    importance sampling with the recognition network          any layers
+
+The first two are exact in the limit of long chains, the third in that of many samples; `effective_sample_size` tells
+when that is far. Their files have the equations and the sources.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.imputation.chains import plan_chains
+from tfdsmcmc.imputation.incoming import rows_and_mask
+from tfdsmcmc.imputation.mixture import Mixture
+from tfdsmcmc.imputation.programs import run
+from tfdsmcmc.imputation.resampling import plan_resampling
+from tfdsmcmc.imputation.result import Imputation
+from tfdsmcmc.layers import NADE
+
+_METHODS = ("auto", "gibbs", "metropolis", "resampling")
+_WEIGHTS = ("likelihood", "equal")
+_DRAWS = 1000
+_SWEEPS = 50
+
+
+def impute(
+    model,
+    x,
+    mask=None,
+    num_imputations=1,
+    seed=0,
+    method="auto",
+    burn_in=50,
+    thinning=10,
+    num_samples=None,
+    num_chains=2,
+    posterior=None,
+    posterior_weights="likelihood",
+    evidence_samples=_DRAWS,
+    batch_size=100,
+) -> Imputation:
+    """Draws the missing entries of rows given the observed ones.
+
+    Args:
+      model: a `DeepGenerativeModel`.
+      x: (n, D). Missing entries may be NaN or, under a mask, anything: what stands there has no influence.
+      mask: (n, D) or (D,), True where an entry is observed; by default where x is not NaN.
+      num_imputations: draws for each row.
+      seed: integer, or int32 tensor of shape (2,). The draws of a row depend on its batch.
+      method: "gibbs", "metropolis" or "resampling"; "auto" is "gibbs" where all latent layers are binary and no layer
+        is a NADE, else "metropolis". A sweep over the units of a NADE costs D times its log-probability.
+      burn_in: sweeps of each chain before the first that counts.
+      thinning: least number of sweeps between two imputations of one chain.
+      num_samples: for chains, the least number of sweeps after the burn-in, all of which count for the probabilities,
+        by default 50; for "resampling", the draws K, by default 1000.
+      num_chains: chains for each row. Imputations are spread over them: as many chains as imputations give independent
+        ones, fewer are cheaper. With one chain the effective sample size cannot see that it stays at one mode.
+      posterior: an object whose `samples` have lists of arrays `theta` and `phi`; the imputations are then of the
+        mixture over them. By default the model's own weights. Each sample costs as much as they.
+      posterior_weights: "likelihood" weighs θ_m by an estimate of p(x_observed given θ_m), as new rows ask for;
+        "equal" is for rows that the samples were learned from.
+      evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
+      batch_size: rows at a time.
+
+    Returns:
+      `Imputation`; the observed entries are those given, exactly.
+
+    Raises:
+      ValueError: for data or a mask that do not fit the model, NaN in an observed entry, an argument out of range, or a
+        method that does not suit the layers.
+
+    Example:
+
+    >>> import numpy as np, tfdsmcmc as ds
+    >>> model = ds.models.from_name("SBN 3", units=4)
+    >>> result = ds.imputation.impute(model, [[1, 0, np.nan, 1]], num_imputations=2, burn_in=5, num_samples=5)
+    >>> result.x.shape, result.probabilities.shape
+    ((2, 1, 4), (1, 4))
+    """
+    method = method_for(model.generative, method)
+    if posterior_weights not in _WEIGHTS:
+        raise ValueError(f"posterior_weights is one of {list(_WEIGHTS)}. Received: {posterior_weights!r}")
+    num_imputations = checks.positive_integer("num_imputations", num_imputations)
+    batch_size = checks.positive_integer("batch_size", batch_size)
+    num_samples = (_DRAWS if method == "resampling" else _SWEEPS) if num_samples is None else num_samples
+    num_samples = checks.positive_integer("num_samples", num_samples)
+    evidence_samples = checks.positive_integer("evidence_samples", evidence_samples)
+    lengths = checks.nonnegative_integer("burn_in", burn_in), checks.positive_integer("thinning", thinning)
+    num_chains = checks.positive_integer("num_chains", num_chains)
+    seed = random.stream(seed, "imputation")
+    x, observed = rows_and_mask(x, mask, model.generative.units, model.generative.binary_data)
+    if method == "resampling":
+        plan = plan_resampling(model.generative, num_imputations, num_samples, min(batch_size, len(x)))
+    else:
+        plan = plan_chains(method, num_imputations, *lengths, num_samples, num_chains)
+
+    gaps = np.flatnonzero(~observed.all(1))
+    if not len(gaps):
+        return _whole(x, observed, gaps, None, num_imputations, method == "metropolis")
+    rows = x[gaps], observed[gaps]
+    if posterior is None:
+        part = run(model, plan, *rows, None, seed, batch_size)
+    else:
+        evidence = None
+        if posterior_weights == "likelihood" and method != "resampling":
+            evidence = plan_resampling(model.generative, 1, evidence_samples, min(batch_size, len(x)))
+        part = _mixture(model, posterior, plan, evidence, posterior_weights, *rows, seed, batch_size)
+    return _whole(x, observed, gaps, part, num_imputations, method == "metropolis")
+
+
+def method_for(generative, method):
+    """The method that "auto" stands for, or the method itself.
+
+    Raises:
+      ValueError: for another name, or Gibbs sampling of layers that are not binary.
+    """
+    if method not in _METHODS:
+        raise ValueError(f"method is one of {list(_METHODS)}. Received: method={method!r}")
+    data_layer, latent = generative.layers[-1], generative.layers[:-1]
+    swept = all(layer.binary for layer in latent) and (data_layer.binary or data_layer.factorised)
+    if method == "auto":
+        return "gibbs" if swept and not any(isinstance(layer, NADE) for layer in generative.layers) else "metropolis"
+    if method == "gibbs" and not swept:
+        kinds = [type(layer).__name__ for layer in generative.layers]
+        raise ValueError(f"Gibbs sampling needs binary latent layers. Received: layers {kinds}")
+    return method
+
+
+def _mixture(model, posterior, plan, evidence, kind, x, observed, seed, batch_size):
+    """The imputations over all samples of a posterior."""
+    mixture, part = Mixture(), None
+    for m, sample in enumerate(posterior.samples):
+        weights = sample.theta, sample.phi
+        run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
+        part = run(model, plan, x, observed, weights, run_seed, batch_size)
+        log_weight = part.log_likelihood
+        if kind == "equal":
+            log_weight = np.zeros(len(x))
+        elif log_weight is None:
+            log_weight = run(model, evidence, x, observed, weights, evidence_seed, batch_size).log_likelihood
+        mixture.add(part, log_weight, choice_seed)
+    if part is None:
+        raise ValueError("A posterior has at least one sample. Received: none")
+    return mixture.result(part.acceptance_rate is not None)
+
+
+def _whole(x, observed, gaps, part, num_imputations, rates):
+    """The result for all rows, from that of the rows with gaps; observed entries stay as they are."""
+    drawn, probabilities = np.repeat(x[np.newaxis], num_imputations, 0), x.copy()
+    size = np.full(len(x), np.inf)
+    rate = np.full(len(x), np.nan) if rates else None
+    if part is not None:
+        known = observed[gaps]
+        drawn[:, gaps] = np.where(known, x[gaps], part.x.swapaxes(0, 1))
+        probabilities[gaps] = np.where(known, x[gaps], part.probabilities)
+        size[gaps] = part.effective_sample_size
+        if rates:
+            rate[gaps] = part.acceptance_rate
+    return Imputation(drawn, probabilities, size, rate)

@@ -1,0 +1,145 @@
+"""Sampling-importance-resampling.
+
+For k = 1, …, K: u_k ~ r fills the gaps of x with noise, z_k ~ q(z given u_k), x_k completes x given z_k with the weight
+W_k of `complete`, and
+
+    w_k = p(z_k; θ) W_k / q(z_k given u_k; φ)
+
+An imputation is one of the x_k, drawn with probabilities w_k / Σ w; the probabilities are Σ_k w_k E[x given z_k, x_k] /
+Σ w. Any filling is right, a random one too: with c(x given z) the density of `complete`, for any function f,
+
+    E[w f(x)] = Σ_u r(u) Σ_z q(z given u) (p(z)/q(z given u)) Σ_x c(x given z) W f(x) = Σ_z p(z) Σ_x p(x given z) f(x)
+
+over the x that agree with what is observed; u is summed out with weight 1. So E[w] = p(x_observed; θ), and the weighted
+draws follow p(x_missing given x_observed; θ) as K grows.
+
+The draws are streamed: each imputation keeps the draw with the largest log w_k + Gumbel noise so far, which at the end
+is draw k with probability w_k / Σ w.
+
+Source: Rubin, "The calculation of posterior distributions by data augmentation: comment", Journal of the American
+Statistical Association 82 (1987); Mattei and Frellsen, "MIWAE: deep generative modelling and imputation of incomplete
+data sets", ICML 2019.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.imputation.kernels import expected, noise, parents_of_data
+from tfdsmcmc.imputation.programs import Part
+
+_CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
+_LARGEST_CHUNK = 2**10
+
+
+def plan_resampling(generative, num_imputations, num_samples, batch_size):
+    """The plan with chunks of draws whose values fit the cache."""
+    widest = max(layer.widest for layer in generative.layers)
+    fitting = max(1, min(_LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * max(widest, num_imputations))))
+    return Resampling(num_imputations, num_samples, min(num_samples, fitting))
+
+
+class Resampling(NamedTuple):
+    """A plan: importance sampling, then resampling.
+
+    Attributes:
+      num_imputations: draws with replacement from the weighted draws.
+      num_samples: K.
+      chunk: draws held at a time.
+    """
+
+    num_imputations: int
+    num_samples: int
+    chunk: int
+
+    def __call__(self, generative, recognition, x, observed, seed):
+        """(imputations (num_imputations, n, D), Σ w E[x given z], Σ w, Σ w², log of the largest weight)."""
+        shape, slots = tf.shape(x), self.num_imputations
+
+        def add_chunk(number, kept, keys, mean, total, squares, maximum):
+            draw_seed, key_seed = tf.unstack(random.split(random.fold(seed, number)))
+            drawn, means, log_weights = weighted_draws(generative, recognition, x, observed, self.chunk, draw_seed)
+            wanted = number * self.chunk + tf.range(self.chunk) < self.num_samples
+            log_weights = tf.where(wanted[:, tf.newaxis], log_weights, float("-inf"))
+            uniform = random.open_uniform([slots, self.chunk, shape[0]], key_seed)
+            chosen, chosen_keys = _largest(drawn, log_weights - tf.math.log(-tf.math.log(uniform)))
+            kept = tf.where((chosen_keys > keys)[..., tf.newaxis], chosen, kept)
+            highest = tf.maximum(maximum, tf.reduce_max(log_weights, 0))
+            # where every weight so far is 0 the maximum is −∞: any finite reference will do
+            reference = tf.where(tf.math.is_finite(highest), highest, 0.0)
+            scale, ratio = tf.exp(maximum - reference), tf.exp(log_weights - reference)
+            return (
+                number + 1,
+                kept,
+                tf.maximum(keys, chosen_keys),
+                mean * scale[:, tf.newaxis] + tf.einsum("kn,knd->nd", ratio, means),
+                total * scale + tf.reduce_sum(ratio, 0),
+                squares * scale**2 + tf.reduce_sum(ratio**2, 0),
+                highest,
+            )
+
+        nothing, none = tf.zeros_like(x), tf.zeros_like(x[:, 0])
+        minus_infinity = none - float("inf")
+        kept = tf.tile(nothing[tf.newaxis], [slots, 1, 1])
+        keys = tf.tile(minus_infinity[tf.newaxis], [slots, 1])
+        chunks = -(-self.num_samples // self.chunk)
+        first = (0, kept, keys, nothing, none, none, minus_infinity)
+        loop = tf.while_loop(lambda number, *_: number < chunks, add_chunk, first, maximum_iterations=chunks)
+        _, kept, _, mean, total, squares, maximum = loop
+        return kept, mean, total, squares, maximum
+
+    def summary(self, results) -> Part:
+        """The results of a batch as a `Part`."""
+        kept, mean, total, squares, maximum = results
+        log_likelihood = maximum + np.log(total, dtype=np.float64) - np.log(self.num_samples)
+        return Part(kept.swapaxes(0, 1), mean / total[:, None], total**2 / squares, None, log_likelihood)
+
+
+def weighted_draws(generative, recognition, x, observed, count, seed):
+    """Draws of the missing entries and their log-weights.
+
+    Rows with nothing observed are drawn from the model itself, with weight 1.
+
+    Args:
+      generative: `GenerativeNetwork`.
+      recognition: `RecognitionNetwork`.
+      x: (n, D); what is not observed may have any finite value.
+      observed: (n, D), booleans.
+      count: K.
+      seed: int32 of shape (2,).
+
+    Returns:
+      (x_k, E[x given z_k, x_observed], log w_k): (K, n, D), (K, n, D) and (K, n); the second is the first for a data
+      layer whose units depend on each other.
+    """
+    noise_seed, latent_seed, model_seed, data_seed = tf.unstack(random.split(seed, 4))
+    shape = tf.shape(x)
+    observed, x = (tf.tile(part, [count, 1]) for part in (observed, x))
+    filled = tf.where(observed, x, noise(generative, tf.shape(x), noise_seed))
+    z, log_q = recognition.sample_and_log_prob(filled, 1, latent_seed)
+    _, model_z = generative.sample(tf.shape(x)[0], model_seed)
+    some = tf.reduce_any(observed, 1)
+    z = [tf.where(some[:, tf.newaxis], part[0], other) for part, other in zip(z, model_z)]
+    log_weights = tf.where(some, log_prior(generative, z) - log_q[0], 0.0)
+    completed, log_observed = generative.layers[-1].complete(x, observed, parents_of_data(x, z), data_seed)
+    means = expected(generative, completed, z, observed)
+    rows = tf.concat([[count], shape], 0)
+    log_weights = tf.reshape(log_weights + log_observed, rows[:2])
+    return tf.reshape(completed, rows), tf.reshape(means, rows), log_weights
+
+
+def log_prior(generative, z):
+    """log p(z; θ), (n,); 0 without latent layers."""
+    parents = [*z[1:], tf.zeros([0])]
+    return sum((la.log_prob(v, above) for la, v, above in zip(generative.layers[-2::-1], z, parents)), tf.constant(0.0))
+
+
+def _largest(values, keys):
+    """The value with the largest key, (slots, n, D), and that key; values (K, n, D), keys (slots, K, n)."""
+    places = tf.argmax(keys, 1, output_type=tf.int32)
+    chosen = tf.gather(tf.transpose(values, [1, 0, 2]), tf.transpose(places), batch_dims=1)
+    return tf.transpose(chosen, [1, 0, 2]), tf.reduce_max(keys, 1)

@@ -1,0 +1,47 @@
+"""Units drawn one by one around those that are observed.
+
+With the units in the layer's order, each that is not observed is drawn given all before it, and each that is observed
+keeps its value:
+
+    y ~ Π_{d missing} p(y_d given y_<d, parents),      log w = Σ_{d observed} log p(y_d given y_<d, parents)
+
+The product of that law and the weight is p(y given parents), so that E[w] = p(y_observed given parents), and weighted
+draws follow p(y_missing given y_observed, parents).
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.distributions.ordering import in_order, in_place
+
+
+def complete_in_order(value, observed, ordering, seed, state, logit, follow):
+    """Draws binary units that are not observed, in order.
+
+    Args:
+      value: (n, units); what is not observed counts for nothing, and may be NaN.
+      observed: (n, units), booleans.
+      ordering: of the units; None for 0, 1, ….
+      seed: int32 of shape (2,).
+      state: what the units so far leave to the next ones, a tensor (n, …).
+      logit: function of the place j in the order and the state, the log-odds of that unit, (n,).
+      follow: function of j, the unit's values (n,) and the state, the next state.
+
+    Returns:
+      (y, log w), (n, units) and (n,).
+    """
+    units = int(value.shape[-1])
+    values, known = (tf.transpose(in_order(part, ordering)) for part in (value, observed))
+    uniform = random.open_uniform(tf.shape(values), seed)
+
+    def take_unit(j, state, total, taken):
+        log_odds = logit(j, state)
+        y = tf.where(known[j], values[j], tf.cast(uniform[j] < tf.sigmoid(log_odds), values.dtype))
+        total += tf.where(known[j], y * log_odds - tf.nn.softplus(log_odds), 0.0)
+        return j + 1, follow(j, y, state), total, taken.write(j, y)
+
+    start = (0, state, tf.zeros_like(values[0]), tf.TensorArray(values.dtype, units))
+    _, _, total, taken = tf.while_loop(lambda j, *_: j < units, take_unit, start, maximum_iterations=units)
+    return in_place(tf.transpose(taken.stack()), ordering), total

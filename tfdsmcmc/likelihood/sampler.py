@@ -1,0 +1,143 @@
+"""Importance samples of many rows by a compiled program, batch by batch and block by block.
+
+A program draws a block, of a size that depends on neither n nor K, adds it to the sums and hands out its log-weights
+for whatever else is made of them: the tail, or their mean.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import incomplete, random
+from tfdsmcmc.likelihood import sums
+from tfdsmcmc.networks import evaluated_at
+
+_BLOCK_ENTRIES = 2**17  # log-weights handed out at a time: 512 KiB
+
+_programs = weakref.WeakKeyDictionary()
+
+
+class Block:
+    """What is known of a batch of b rows after some of the draws; arrays are fetched when they are asked for.
+
+    Attributes:
+      sums: (m, t, s) of `sums`, each (b,), over all draws so far.
+      estimate: (value, standard_error, effective_sample_size), each (b,); right after the last block.
+      log_weights: (draws, b), of the newest draws alone; −inf for those that a row has not asked for.
+    """
+
+    def __init__(self, so_far, estimate, log_weights, draws, rows):
+        self._so_far, self._estimate, self._log_weights = so_far, estimate, log_weights
+        self._draws, self._rows = draws, rows
+
+    @property
+    def sums(self):
+        return tuple(part.numpy()[0, : self._rows] for part in self._so_far)
+
+    @property
+    def estimate(self):
+        return tuple(part.numpy()[: self._rows] for part in self._estimate)
+
+    @property
+    def log_weights(self):
+        return self._log_weights.numpy()[: self._draws, : self._rows]
+
+
+class Sampler:
+    """Draws from the recognition network at given weights.
+
+    Args:
+      model: `DeepGenerativeModel`.
+      weights: pair (θ, φ) of lists of arrays, or None for the model's own.
+      batch_size: B, rows at a time.
+      chunk: draws at a time.
+      with_gaps: whether NaN in the rows is missing.
+
+    Raises:
+      ValueError: for weights of other shapes, or gaps in a data layer whose units depend on each other.
+    """
+
+    def __init__(self, model, weights, batch_size, chunk, with_gaps=False):
+        self._weights = values_of(model, weights)
+        self.batch_size, self._chunk = batch_size, chunk
+        self._chunks = max(1, power_of_two(_BLOCK_ENTRIES // (batch_size * chunk) // 2 + 1))
+        self._program = _program(model, chunk, self._chunks, with_gaps)
+
+    def blocks(self, x, num_samples, seed):
+        """Yields a `Block` after each block of draws.
+
+        Args:
+          x: (b, D), at most B rows.
+          num_samples: (b,) integers, the draws of each row.
+          seed: int32 of shape (2,).
+        """
+        missing = self.batch_size - len(x)
+        wanted = np.pad(np.asarray(num_samples, np.int32), (0, missing), mode="edge")
+        padded = np.pad(x, ((0, missing), (0, 0)), mode="edge") if missing else x
+        so_far, most = sums.of_nothing(self.batch_size), int(wanted.max())
+        for first in range(0, -(-most // self._chunk), self._chunks):
+            drawn = min(self._chunks * self._chunk, most - first * self._chunk)
+            arguments = padded, tf.constant(wanted), seed, tf.constant(first), so_far
+            so_far, estimate, log_weights = self._program(*self._weights, *arguments)
+            yield Block(so_far, estimate, log_weights, drawn, len(x))
+
+
+def batches(rows, batch_size, seed):
+    """Yields (slice, seed) of each batch of rows."""
+    for number, start in enumerate(range(0, rows, batch_size)):
+        yield slice(start, min(start + batch_size, rows)), random.fold(seed, number)
+
+
+def power_of_two(number):
+    """The smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
+
+
+def values_of(model, weights):
+    """The pair (θ, φ) of lists of tensors; by default the model's own.
+
+    Raises:
+      ValueError: for weights of other shapes.
+    """
+    groups = model.generative.trainable_variables, model.recognition.trainable_variables
+    return [_values(*pair) for pair in zip(groups, groups if weights is None else weights, strict=True)]
+
+
+def _values(variables, weights):
+    """The weights as tensors of the variables' types."""
+    expected = [tuple(variable.shape) for variable in variables]
+    received = [tuple(np.shape(weight)) for weight in weights]
+    if received != expected:
+        raise ValueError(f"weights must be a pair of lists, one of arrays {expected}. Received: shapes {received}")
+    return [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, weights)]
+
+
+def _program(model, chunk, chunks, with_gaps):
+    """The compiled block at explicit weights; one for each model, size and way to compile."""
+    programs = _programs.setdefault(model, {})
+    key = chunk, chunks, with_gaps, getattr(model, "uses_xla", True)
+    if with_gaps:
+        incomplete.check(model.generative)
+    if key not in programs:
+        networks = model.generative, model.recognition
+        generative, recognition = incomplete.of(*networks) if with_gaps else networks
+
+        def draw_block(theta, phi, x, num_samples, seed, first, so_far):
+            def add(number, so_far, kept):
+                arguments = x, num_samples, seed, chunk, number, so_far
+                so_far, log_weights = sums.add_chunk(generative, recognition, *arguments)
+                return number + 1, so_far, kept.write(number - first, log_weights)
+
+            variables = [*generative.trainable_variables, *recognition.trainable_variables]
+            with evaluated_at(variables, [*theta, *phi]):
+                end = tf.minimum(first + chunks, (tf.reduce_max(num_samples) + chunk - 1) // chunk)
+                kept = tf.TensorArray(tf.float32, chunks, element_shape=[chunk, x.shape[0]])
+                _, so_far, kept = tf.while_loop(lambda number, *_: number < end, add, (first, so_far, kept))
+            log_weights = tf.reshape(kept.stack(), [chunks * chunk, x.shape[0]])
+            return so_far, sums.estimate(so_far, num_samples), log_weights
+
+        programs[key] = tf.function(draw_block, jit_compile=key[-1], autograph=False)
+    return programs[key]

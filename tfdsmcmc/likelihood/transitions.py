@@ -1,0 +1,147 @@
+"""Transitions of z that leave a density f_β invariant.
+
+Binary layers: one Gibbs sweep each, from the data upwards. Real layers: one step of Hamiltonian Monte Carlo or of the
+Metropolis-adjusted Langevin algorithm on all of them together. Networks with both take the two in turn.
+
+A step size of "auto" is fitted in a pilot run, one for each β, and fixed before the run that counts: a kernel that
+learns from its own past leaves no density invariant. The pilot aims at an acceptance rate of 0.65 for HMC and 0.574
+for MALA. HMC's step size is multiplied by a uniform draw from [0.8, 1.2] at each transition, of all rows alike: else a
+trajectory whose length is a period of the density comes back to where it began.
+
+Sources: Neal, "MCMC using Hamiltonian dynamics", Handbook of Markov chain Monte Carlo (2011), section 5.4; Roberts and
+Rosenthal, "Optimal scaling of discrete approximations to Langevin diffusions", Journal of the Royal Statistical Society
+B 60 (1998).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.sweeps import sweep
+
+
+@dataclasses.dataclass(frozen=True)
+class HMC:
+    """Hamiltonian Monte Carlo for real latent layers.
+
+    Args:
+      step_size: of the leapfrog steps; "auto" for one that a pilot run fits for each β.
+      num_leapfrog_steps: of a transition.
+
+    Raises:
+      ValueError: if `step_size` is neither "auto" nor a positive number, or `num_leapfrog_steps` no positive integer.
+    """
+
+    step_size: Any = "auto"
+    num_leapfrog_steps: int = 10
+
+    target_acceptance = 0.65
+    _jitter = 0.2
+
+    def __post_init__(self):
+        object.__setattr__(self, "step_size", _checked_step_size(self.step_size))
+        checks.positive_integer("num_leapfrog_steps", self.num_leapfrog_steps)
+
+    def kernel(self, log_density, step_size, seed):
+        """The TFP kernel."""
+        jitter = 1.0 + self._jitter * (2.0 * random.uniform([], seed) - 1.0)
+        return tfp.mcmc.HamiltonianMonteCarlo(log_density, step_size * jitter, self.num_leapfrog_steps)
+
+
+@dataclasses.dataclass(frozen=True)
+class MALA:
+    """The Metropolis-adjusted Langevin algorithm for real latent layers.
+
+    Args:
+      step_size: ε of the proposal z + ½ ε ∇ log f + √ε · noise; "auto" for one that a pilot run fits for each β.
+
+    Raises:
+      ValueError: if `step_size` is neither "auto" nor a positive number.
+    """
+
+    step_size: Any = "auto"
+
+    target_acceptance = 0.574
+
+    def __post_init__(self):
+        object.__setattr__(self, "step_size", _checked_step_size(self.step_size))
+
+    def kernel(self, log_density, step_size, seed):
+        """The TFP kernel."""
+        return tfp.mcmc.MetropolisAdjustedLangevinAlgorithm(log_density, step_size)
+
+
+def of(generative, transition):
+    """The kernel for the real latent layers of a network; None if it has none.
+
+    Raises:
+      ValueError: for something else than a kernel, or a kernel that has nothing to move.
+    """
+    if not isinstance(transition, (HMC, MALA, type(None))):
+        raise ValueError(f"transition must be an HMC, a MALA or None. Received: transition={transition!r}")
+    real = not all(layer.binary for layer in generative.layers[:-1])
+    if transition is not None and not real:
+        kinds = [type(layer).__name__ for layer in generative.layers]
+        raise ValueError(f"transition moves real latent layers; binary ones are swept. Received: layers {kinds}")
+    return (transition or HMC()) if real else None
+
+
+def move(path, beta, z, kernel, step_size, seed):
+    """One transition that leaves f_β invariant.
+
+    Args:
+      path: `Path` of n rows.
+      beta: β, a scalar.
+      z: list of tensors (n, H_l), nearest to the data first.
+      kernel: of the real layers; None if all are binary.
+      step_size: of that kernel, a scalar.
+      seed: int32 of shape (2,).
+
+    Returns:
+      (the new z, the acceptance probability of the real layers' step (n,), 1 without one).
+    """
+    layers = path.generative.layers[-2::-1]
+    binary = [i for i, layer in enumerate(layers) if layer.binary]
+    real = [i for i, layer in enumerate(layers) if not layer.binary]
+    *seeds, last = tf.unstack(random.split(seed, len(binary) + 1))
+    values = [path.x, *z]
+    with path.at(beta):
+        factors = path.factors(beta)
+        for i, layer_seed in zip(binary, seeds):
+            values[i + 1] = sweep(factors, values, i + 1, layer_seed)
+        z = [tf.ensure_shape(value, part.shape) for value, part in zip(values[1:], z)]
+        if not real:
+            return z, tf.ones(tf.shape(path.x)[:1])
+
+        def log_density(*parts):
+            trial = list(z)
+            for i, part in zip(real, parts):
+                trial[i] = part
+            return path.log_density(beta, trial)
+
+        moved, acceptance = _step(kernel, log_density, [z[i] for i in real], step_size, last)
+    for i, part in zip(real, moved):
+        z[i] = tf.ensure_shape(part, z[i].shape)
+    return z, acceptance
+
+
+def _step(kernel, log_density, parts, step_size, seed):
+    kernel_seed, step_seed = tf.unstack(random.split(seed))
+    chain = kernel.kernel(log_density, step_size, kernel_seed)
+    parts, results = chain.one_step(parts, chain.bootstrap_results(parts), seed=step_seed)
+    acceptance = tf.exp(tf.minimum(results.log_accept_ratio, 0.0))
+    return parts, tf.where(tf.math.is_nan(acceptance), 0.0, acceptance)
+
+
+def _checked_step_size(step_size):
+    """ "auto" or a plain number, so that kernels alike share a program."""
+    if isinstance(step_size, str) and step_size == "auto":
+        return step_size
+    if tf.is_tensor(step_size) or isinstance(step_size, str):
+        raise ValueError(f"step_size must be 'auto' or a positive number. Received: step_size={step_size!r}")
+    return float(checks.positive_number("step_size", step_size))

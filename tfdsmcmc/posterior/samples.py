@@ -1,0 +1,41 @@
+"""The samples of a folder as a sequence, each read from disk when it is asked for."""
+
+from __future__ import annotations
+
+import collections.abc
+
+from tfdsmcmc.posterior import store
+
+
+class Samples(collections.abc.Sequence):
+    """Samples on disk.
+
+    Args:
+      paths: their files.
+      chains: the number of the chain of each.
+
+    Attributes:
+      paths: as given, a list.
+      chains: as given, a list.
+    """
+
+    def __init__(self, paths, chains):
+        self.paths = list(paths)
+        self.chains = list(chains)
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return Samples(self.paths[index], self.chains[index])
+        return store.read_sample(self.paths[index])
+
+    def take(self, indices):
+        """The samples at a list of places."""
+        return Samples([self.paths[i] for i in indices], [self.chains[i] for i in indices])
+
+
+def chain_of(sample):
+    """The number of a sample's chain; a sample that states none is of chain 0."""
+    return int(getattr(sample, "chain", 0))
