@@ -2,8 +2,9 @@
 
     make demo
 
-Three parts, each timed: learning with posterior samples, the test log-likelihood three ways, and what it leaves
-behind: runs/digits/*.png, the posterior samples in runs/digits/posterior, and a SavedModel in saved_models/digits/1.
+Three parts: learning with posterior samples; the test log-likelihood three ways, and from both sides on digits that the
+model has drawn; and what it leaves behind: runs/digits/*.png, among them test digits whose lower half the model has
+completed, the posterior samples in runs/digits/posterior, and a SavedModel in saved_models/digits/1.
 A second start goes on from a run that was interrupted, and begins anew after one that was finished.
 """
 
@@ -70,6 +71,11 @@ def report(model, data):
     line(f"predictive, {len(posterior.samples)} samples of θ", posterior.log_likelihood(model, data.test, 200))
     posterior.apply_mean(model, data.train, refit_epochs=20)
     line("mean of the weights", model.log_likelihood(data.test, num_samples=2000))
+    bounds = ds.likelihood.sandwich(model, num_rows=100, num_steps=200, num_runs=8, path="recognition")
+    print("100 digits that the model has drawn, by annealed importance sampling:")
+    line("from below", bounds.lower)
+    line("from above", bounds.upper)
+    print(f"  {'gap':<28}{bounds.gap:8.2f} ± {bounds.gap.row_standard_error:.2f}")
     return posterior
 
 
@@ -83,7 +89,17 @@ def draw(model, data, history):
         ),
         "learning_curve": ds.plots.learning_curves(history, title="digits, SBN 100-50"),
     }
+    shown["completions"] = completions(model, data)
     return [ds.plots.save(figure, OUTPUT / f"{name}.png") for name, figure in shown.items()]
+
+
+def completions(model, data):
+    """A figure of test digits without their lower half, and what may stand there."""
+    truth, mask = data.test[::30], np.arange(data.test.shape[1]) < data.test.shape[1] // 2
+    drawn = model.impute(np.where(mask, truth, np.nan), num_imputations=6)
+    columns = [truth, np.where(mask, truth, 0.25), *drawn]
+    grid = np.stack(columns, 1).reshape(-1, truth.shape[1])
+    return ds.plots.samples(grid, data.shape, columns=len(columns), title="test digits, what is seen, six completions")
 
 
 def export(model, x):

@@ -58,7 +58,7 @@ def test_it_needs_few_and_binary_latent_units():
 
 
 @pytest.mark.parametrize(
-    "x", [[[0, 1, np.nan]], [[0, 1, 0.5]], np.zeros((2, 4)), np.zeros(3), np.zeros((0, 3)), None, [["0", "1", "1"]]]
+    "x", [[[0, 1, np.inf]], [[0, 1, 0.5]], np.zeros((2, 4)), np.zeros(3), np.zeros((0, 3)), None, [["0", "1", "1"]]]
 )
 def test_bad_data(x):
     with pytest.raises(ValueError, match="^x must .*Received: "):

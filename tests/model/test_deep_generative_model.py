@@ -36,7 +36,6 @@ def test_sample_is_seeded_and_probabilities_are_those_of_the_drawn_parents():
 
 
 BAD_DATA = {
-    "NaN": np.array([[0.0, 1.0, np.nan, 0.0]]),
     "infinite": np.array([[0.0, 1.0, np.inf, 0.0]]),
     "not binary": np.array([[0.0, 1.0, 0.5, 0.0]]),
     "too wide": np.zeros((3, 5)),
