@@ -19,6 +19,7 @@ LEVELS = [
     {"training"},
     {"model", "methods", "posterior", "boltzmann", "augmentation"},
     {"serving", "diagnostics", "models", "plots"},
+    {"imputer"},
     {"__init__"},  # the public names of the package
     {"cli"},
     {"__main__"},

@@ -18,6 +18,7 @@ from tfdsmcmc import (
     random,
     serving,
 )
+from tfdsmcmc.imputer import Imputer
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DeepGenerativeModel",
     "GenerativeNetwork",
+    "Imputer",
     "Prior",
     "RecognitionNetwork",
     "datasets",

@@ -213,9 +213,7 @@ class Learning(keras.Model):
         finally:
             self._feed = None
 
-    def refit_recognition(
-        self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None, num_chains=None
-    ):
+    def refit_recognition(self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None, num_chains=None):
         """Fits φ at fixed θ with a fresh optimizer; no chain moves.
 
         Args:
