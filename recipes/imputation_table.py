@@ -3,10 +3,10 @@
     python recipes/imputation_table.py --dataset ocr_letters
     python recipes/imputation_table.py --dataset adult
 
-Entries of test rows are missing completely at random, 10, 30 and 50 in a hundred. Every method has seen the same
-complete training rows, but for two of scikit-learn's that are slow (k nearest neighbours and iterative imputation),
-which see --few random ones of them; "learnt from gaps" has seen training rows with the same share of gaps as the test
-rows.
+Entries of test rows are missing completely at random, 10, 30 and 50 in a hundred. Column means, nearest neighbours and
+"tfdsmcmc" have seen complete training rows; "learnt from gaps" and iterative imputation, which needs gaps to iterate
+over, training rows with the same share of gaps as the test rows. Nearest neighbours and iterative imputation are slow
+and see --few random training rows.
 
 Log-loss in nats a missing entry, of the probability that the method states for a one, kept within [0.001, 0.999];
 accuracy of the more probable value in percent. Standard errors are over the rows. In --output/results.json the same
@@ -72,8 +72,8 @@ def learn(args, train, folder):
     return ds.posterior.load(folder / "posterior").apply_mean(model)
 
 
-def of_scikit_learn(train, few, rng):
-    """Functions from rows with gaps to probabilities, by name."""
+def of_scikit_learn(train, few, share, rng):
+    """Functions from rows with a share of gaps to probabilities, by name."""
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
     from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
@@ -81,7 +81,7 @@ def of_scikit_learn(train, few, rng):
     imputers = {
         "column means": SimpleImputer().fit(train),
         "10 nearest neighbours": KNNImputer(n_neighbors=10).fit(some),
-        "iterative (ridge)": IterativeImputer(max_iter=3, n_nearest_features=30, random_state=0).fit(some),
+        "iterative (Bayesian ridge)": IterativeImputer(random_state=0).fit(gaps(some, share, rng)),
     }
     return {name: imputer.transform for name, imputer in imputers.items()}
 
@@ -108,14 +108,15 @@ def main():
     data = ds.datasets.load(args.dataset, args.data_dir)
     rng = np.random.default_rng(args.seed)
     truth = data.test[rng.permutation(len(data.test))[: args.rows]]
-    methods = of_scikit_learn(data.train, args.few, rng)
     complete = learn(args, data.train, output / "complete")
-    methods["tfdsmcmc"] = lambda x: complete.impute(x, seed=args.seed, probabilities=True)
 
     rows = []
     for share in args.missing:
-        x = gaps(truth, share, rng)
-        model = learn(args, gaps(data.train, share, rng), output / f"gaps_{share}")
+        rng = np.random.default_rng([args.seed, round(1000 * share)])
+        x, train = gaps(truth, share, rng), gaps(data.train, share, rng)
+        model = learn(args, train, output / f"gaps_{share}")
+        methods = of_scikit_learn(data.train, args.few, share, rng)
+        methods["tfdsmcmc"] = lambda x: complete.impute(x, seed=args.seed, probabilities=True)
         methods["tfdsmcmc, learnt from gaps"] = lambda x, m=model: m.impute(x, seed=args.seed, probabilities=True)
         for name, probabilities in methods.items():
             begun = time.monotonic()

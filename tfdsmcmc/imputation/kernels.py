@@ -5,7 +5,8 @@
                   min(1, p(x, z') q(z given x) / (p(x, z) q(z' given x)))
 
 and then, in both, x_missing given z and x_observed. Where the units of the data layer are independent given z that is
-an exact draw. Where they are not, `gibbs` draws each missing unit in turn given all other units, and `metropolis`
+an exact draw; `gibbs` then draws z given x_observed alone, with x_missing summed out, for a z that had to explain what
+stands in the gaps, noise at first, would be slow to leave it. Where they are not, `gibbs` draws each missing unit in turn given all other units, and `metropolis`
 proposes all of them at once by `complete`, with log w(x) = Σ_{d observed} log p(x_d given x_<d, z), and accepts them
 with probability min(1, w(x')/w(x)).
 
@@ -14,7 +15,8 @@ Without the test of acceptance, z' ~ q(z given x) leads to another law unless q 
 generative models", ICML 2014, which is biased.
 
 Source of the correction: Mattei and Frellsen, "Leveraging the exact likelihood of deep latent variable models", NeurIPS
-2018.
+2018. Of summing out: Liu, "The collapsed Gibbs sampler in Bayesian computations with applications to a gene regulation
+problem", Journal of the American Statistical Association 89 (1994).
 """
 
 from __future__ import annotations
@@ -65,10 +67,11 @@ def gibbs(generative, recognition, x, z, observed, seed):
       (x, z, None).
     """
     seeds = tf.unstack(random.split(seed, len(z) + 1))
-    factors, values = generative_factors(generative), [x, *z]
+    data_layer = generative.layers[-1]
+    summed_out = tf.cast(observed, x.dtype) if data_layer.factorised else None
+    factors, values = generative_factors(generative, observed=summed_out), [x, *z]
     for place in range(1, len(values)):
         values[place] = sweep(factors, values, place, seeds[place])
-    data_layer = generative.layers[-1]
     if data_layer.factorised:
         values[0] = data_layer.complete(x, observed, parents_of_data(x, values[1:]), seeds[0])[0]
     else:
