@@ -25,10 +25,10 @@ import warnings
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import keras
 import numpy as np
 import tensorflow as tf
 from matplotlib.figure import Figure
+from posterior_run import posterior_run
 
 import tfdsmcmc as ds
 
@@ -134,22 +134,9 @@ def summary(parts):
 
 
 def learn(args, data, output, samples):
-    """The model and the posterior samples learnt with K = samples, from the disk where they are already."""
-    keras.utils.set_random_seed(args.seed)
-    model = ds.models.from_name(args.architecture, data.train.shape[1], seed=args.seed)
-    model.compile(
-        **ds.methods.dsgnht_nais(
-            learning_rate=args.learning_rate, num_samples=samples, thermostat_mass="auto", integrator="splitting"
-        ),
-        steps_per_execution=20,
-    )
-    epochs = max(args.posterior_samples + 1, args.updates // -(-len(data.train) // 100))
-    folder, every = output / f"K{samples}", max(1, epochs // 2 // args.posterior_samples)
-    burn_in = epochs - every * args.posterior_samples
-    collector = ds.posterior.Collector(folder / "posterior", args.posterior_samples, burn_in=burn_in, every=every)
-    backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
-    model.fit(data.train, batch_size=100, epochs=epochs, callbacks=[collector, backup], verbose=2)
-    return model, ds.posterior.load(folder / "posterior")
+    """The model and the posterior samples learnt with K = samples."""
+    arguments = args.architecture, args.updates, args.learning_rate, samples, args.posterior_samples, args.seed
+    return posterior_run(output / f"K{samples}", data.train, *arguments)
 
 
 def main():

@@ -22,8 +22,8 @@ import warnings
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import keras
 import numpy as np
+from posterior_run import posterior_run
 
 import tfdsmcmc as ds
 
@@ -36,7 +36,7 @@ def parse():
     add("--updates", type=int, default=20000, help="minibatches to learn from (default 20000)")
     add("--learning-rate", type=float, default=0.1)
     add("--posterior-samples", type=int, default=10)
-    add("--missing", type=float, nargs="*", default=[0.1, 0.3, 0.5], help="shares of missing entries")
+    add("--missing", type=float, nargs="+", default=[0.1, 0.3, 0.5], help="shares of missing entries")
     add("--rows", type=int, default=500, help="random test rows (default 500)")
     add("--few", type=int, default=5000, help="training rows of the slow methods (default 5000)")
     add("--data-dir", default=None)
@@ -52,24 +52,9 @@ def gaps(x, share, rng):
 
 def learn(args, train, folder):
     """A model at the mean of its posterior samples."""
-    keras.utils.set_random_seed(args.seed)
-    model = ds.models.from_name(args.architecture, train.shape[1], seed=args.seed)
-    model.compile(
-        **ds.methods.dsgnht_nais(
-            learning_rate=args.learning_rate,
-            optimizer=keras.optimizers.Adam(1e-3),
-            thermostat_mass="auto",
-            integrator="splitting",
-        ),
-        steps_per_execution=20,
-    )
-    epochs = max(args.posterior_samples + 1, args.updates // -(-len(train) // 100))
-    every = max(1, epochs // 2 // args.posterior_samples)
-    burn_in = epochs - every * args.posterior_samples
-    collector = ds.posterior.Collector(folder / "posterior", args.posterior_samples, burn_in=burn_in, every=every)
-    backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
-    model.fit(train, batch_size=100, epochs=epochs, callbacks=[collector, backup], verbose=0)
-    return ds.posterior.load(folder / "posterior").apply_mean(model)
+    arguments = args.architecture, args.updates, args.learning_rate, 5, args.posterior_samples, args.seed
+    model, posterior = posterior_run(folder, train, *arguments)
+    return posterior.apply_mean(model)
 
 
 def of_scikit_learn(train, few, share, rng):

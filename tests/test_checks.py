@@ -86,3 +86,36 @@ def test_an_error_counts_the_bad_entries():
         checks.rows("x", [[0.5, 1.0], [0.0, 7.0]], 2, binary=True)
     with pytest.raises(ValueError, match=r"Received: 3 entries that are NaN"):
         checks.rows("x", [[np.nan, 1.0], [np.nan, np.inf]], 2, binary=False)
+
+
+def test_what_is_infinite_in_single_precision_is_refused():
+    """Under binary data it is refused for being neither 0 nor 1."""
+    for x in ([[1e300, 0.0]], [[10**400, 0]], np.array([[0.0, -1e39]])):
+        for missing in (False, True):
+            with pytest.raises(ValueError, match="Received: "):
+                checks.rows("x", x, 2, binary=False, missing=missing)
+    assert checks.rows("x", [[1e38, np.nan]], 2, binary=False, missing=True).dtype == np.float32
+    with pytest.raises(ValueError, match="binary.*Received: 1 other entries"):
+        checks.rows("x", [[1 + 1e-12, 0.0]], 2, binary=True)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool, np.float32, object])
+def test_masked_arrays_are_incomplete_rows(dtype):
+    x = np.ma.array(np.array([[1, 0], [1, 1]], dtype), mask=[[0, 0], [1, 0]])
+    np.testing.assert_array_equal(checks.rows("x", x, 2, True, missing=True), [[1, 0], [np.nan, 1]])
+    with pytest.raises(ValueError, match="Received: 1 entries that are NaN"):
+        checks.rows("x", x, 2, binary=True)
+    whole = checks.rows("x", np.ma.array(x.data), 2, binary=True)
+    assert whole.dtype == np.uint8 and type(whole) is np.ndarray
+    with pytest.raises(ValueError, match="real numbers. Received: dtype=complex"):
+        checks.rows("x", np.ma.array([[1j, 0]], mask=[[0, 1]]), 2, binary=True, missing=True)
+
+
+def test_masks_of_what_is_observed():
+    want = [[True, False], [True, True]]
+    for mask in (want, np.array(want, np.int8), np.array(want, object), np.array(want, np.float32)):
+        np.testing.assert_array_equal(checks.observed("mask", mask, (2, 2)), want)
+    hiding = np.ma.array(want, mask=want)
+    for mask in ([[1, 0], [1]], [[1, 2], [0, 1]], np.array([[None, True]] * 2), np.ones(3), hiding):
+        with pytest.raises(ValueError, match="^mask .*Received: "):
+            checks.observed("mask", mask, (2, 2))

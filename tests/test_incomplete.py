@@ -170,7 +170,7 @@ def test_masks():
 # ---- estimates
 
 
-@pytest.mark.parametrize("latent_units", [(2,), (2, 1)])
+@pytest.mark.parametrize("latent_units", [(2,), pytest.param((2, 1), marks=pytest.mark.slow)])
 def test_estimates_of_rows_with_gaps(latent_units):
     """Enumeration is the sum over completions; importance sampling, to a precision too, and annealing on every path lie
     within 6 standard errors of it."""
@@ -214,6 +214,14 @@ def test_estimates_refuse_gaps_where_units_depend_on_each_other():
 # ---- learning
 
 
+@pytest.fixture
+def step_by_step():
+    """A few steps of tiny programs run faster than they are traced."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
 def fitted(x, latents="nais", proposal="wake", jit_compile=False, num_chains=1, **arguments):
     model = tiny_model((2,), seed=7, scale=0.3)
     kernel = ds.mcmc.SGLD(learning_rate=0.05)
@@ -232,12 +240,13 @@ def assert_same(a, b):
 GAPPY = np.where(np.random.default_rng(3).random((12, 3)) < 0.4, NAN, np.random.default_rng(4).integers(0, 2, (12, 3)))
 
 
-def test_a_mask_is_the_same_as_nan():
+def test_a_mask_is_the_same_as_nan(step_by_step):
     """Bit for bit, whatever stands under the mask."""
     mask = ~np.isnan(GAPPY)
     learnt = fitted(GAPPY, validation_data=GAPPY[:4])
     assert_same(learnt, fitted(np.where(mask, GAPPY, 1), mask=mask, validation_data=GAPPY[:4]))
-    assert_same(learnt, fitted(np.where(mask, GAPPY, 0), mask=mask, validation_data=GAPPY[:4]))
+    for hidden in (-1, np.inf):
+        assert_same(learnt, fitted(np.where(mask, GAPPY, hidden), mask=mask, validation_data=GAPPY[:4]))
     with pytest.raises(AssertionError):
         assert_same(learnt, fitted(np.where(mask, GAPPY, 0)))
 
@@ -256,18 +265,21 @@ def test_every_method_learns_from_gaps(arguments):
     fitted(GAPPY, **arguments)
 
 
-def test_a_variational_autoencoder_learns_from_gaps():
+def test_a_variational_autoencoder_learns_from_gaps(step_by_step):
     model = ds.models.from_name("VAE 2", units=3, hidden_units=4)
     model.compile(**ds.methods.vae(learning_rate=0.01), jit_compile=False)
     losses = model.fit(GAPPY, epochs=2, verbose=0).history["log_likelihood"]
     assert np.isfinite(losses).all()
 
 
-def test_a_dataset_with_gaps():
+def test_a_dataset_with_gaps(step_by_step):
     """In one dataset a batch without gaps may stand among those with some; order and draws are those of the array."""
     x = np.concatenate([GAPPY[:4], np.ones((4, 3)), GAPPY[4:8]]).astype(np.float32)
     dataset = tf.data.Dataset.from_tensor_slices(x).batch(4)
     assert_same(fitted(dataset), fitted(x, shuffle=False))
+    late = np.concatenate([np.ones((4, 3)), GAPPY[:8]]).astype(np.float32)  # the first batch has no gaps
+    dataset = tf.data.Dataset.from_tensor_slices(late).batch(4)
+    assert_same(fitted(dataset, num_rows=12), fitted(late, shuffle=False))
     with pytest.raises(ValueError, match="mask is for arrays. Received: ndarray"):
         fitted(dataset, mask=x > 0)
 

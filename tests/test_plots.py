@@ -46,6 +46,13 @@ def test_saving_makes_folders_and_whole_files(tmp_path):
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["x.png"]
 
 
+@pytest.mark.parametrize("name", ["x", "x.no_such_format", ".png"])
+def test_files_without_a_format_are_refused_before_anything_is_made(name, tmp_path):
+    with pytest.raises(ValueError, match="suffix.*Received: path="):
+        plots.save(plots.samples(np.eye(4), (2, 2)), tmp_path / "new" / name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_global_state_is_used():
     plots.samples(np.eye(4), (2, 2))
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
@@ -57,6 +64,12 @@ def test_what_does_not_fit_is_refused():
         lambda: ds.plots.samples(np.zeros((0, 4)), (2, 2)),
         lambda: ds.plots.features(np.zeros(4), (2, 2)),
         lambda: ds.plots.learning_curves({"loss": [1.0]}),
+        lambda: ds.plots.learning_curves(None),
+        lambda: ds.plots.learning_curves({"log_likelihood": ["a"]}),
+        *(lambda c=c: ds.plots.samples(np.eye(4), (2, 2), columns=c) for c in (-1, 0, 2.5)),
+        *(lambda s=s: ds.plots.samples(np.eye(4), s) for s in (None, (4,), (2.0, 2.0), (-2, -2), "22")),
+        *(lambda n=n: ds.plots.features(np.eye(4), (2, 2), limit=n) for n in (0, -1, 1.5)),
+        lambda: ds.plots.samples([["a"] * 4], (2, 2)),
     ):
         with pytest.raises(ValueError, match="Received: "):
             call()
@@ -98,6 +111,9 @@ def test_other_traces_and_curves_are_refused():
         lambda: plots.traces({}),
         lambda: plots.traces([1.0]),
         lambda: plots.traces({"a": np.ones(3)}),
+        lambda: plots.traces({"a": np.ones((2, 3))}, limit=0),
+        lambda: plots.traces({"a": [["x", "y"]]}),
+        lambda: plots.traces({"a": [[1.0, 2.0], [1.0]]}),
         lambda: plots.predictive_curve({"a": 1}),
     ):
         with pytest.raises(ValueError, match="Received: "):

@@ -69,18 +69,17 @@ def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.nd
       x: array-like of shape (n, units).
       units: the width of the data layer.
       binary: whether each entry must be 0 or 1.
-      missing: whether entries may be missing: NaN, or what pandas takes for it.
+      missing: whether entries may be missing: NaN, what pandas takes for it, or what a masked array hides.
 
     Raises:
-      ValueError: no rows, another shape or width, infinite entries, NaN unless entries may be missing, or others than 0
-        and 1.
+      ValueError: no rows, another shape or width, entries that are infinite in float32, missing ones unless they may
+        be, or others than 0 and 1.
     """
     try:
-        frame = hasattr(x, "to_numpy") and hasattr(x, "isna")  # pandas: its NA is no number
-        array = x.to_numpy(np.float64, na_value=np.nan) if frame else np.asarray(x)
+        array = numbers(x)
         if array.dtype == object:
             array = array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers. Received: {type(x).__name__}") from None
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
         raise ValueError(f"{name} must be an array of real numbers. Received: dtype={array.dtype}")
@@ -90,9 +89,12 @@ def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.nd
         raise ValueError(f"{name} must have at least one row. Received: shape={array.shape}")
     floating = np.issubdtype(array.dtype, np.floating)
     known = ~np.isnan(array) if floating and missing else np.ones(array.shape, bool)
-    if floating and not np.isfinite(array[known]).all():
-        bad = int((~np.isfinite(array[known])).sum())
-        raise ValueError(f"{name} must be finite. Received: {bad} entries that are NaN or infinite")
+    if not binary:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32)  # in which large float64 numbers are infinite
+    bad = int((~np.isfinite(array[known])).sum()) if floating else 0
+    if bad:
+        raise ValueError(f"{name} must be finite in float32. Received: {bad} entries that are NaN or infinite")
     if binary:
         off = (array != 0) & (array != 1) & known
         if off.any():
@@ -100,8 +102,24 @@ def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.nd
                 f"{name} must be binary, each entry 0 or 1, for a binary data layer. "
                 f"Received: {int(off.sum())} other entries, the first {array[off][0]}"
             )
-        return array.astype(np.uint8) if known.all() else array.astype(np.float32)
-    return array.astype(np.float32)
+        return array.astype(np.uint8 if known.all() else np.float32)
+    return array
+
+
+def numbers(x) -> np.ndarray:
+    """Returns array-like data as an array, with NaN for what pandas or a masked array takes for missing.
+
+    Raises:
+      TypeError, ValueError: for what is no array.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        return x.astype(np.result_type(x.dtype, np.float64)).filled(np.nan) if np.ma.is_masked(x) else x.data
+    if not (hasattr(x, "to_numpy") and hasattr(x, "isna")):
+        return np.asarray(x)
+    try:
+        return x.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError):  # columns of objects: their NA is no number
+        return np.where(x.isna(), np.nan, x.to_numpy(object)).astype(np.float64)
 
 
 def observed(name: str, mask, shape) -> np.ndarray:
@@ -115,7 +133,14 @@ def observed(name: str, mask, shape) -> np.ndarray:
     Raises:
       ValueError: for another shape, or other entries.
     """
-    array = np.asarray(mask)
+    try:
+        array = np.asarray(mask)
+    except ValueError:
+        raise ValueError(f"{name} must be an array. Received: a {type(mask).__name__} of unequal rows") from None
+    if array.dtype == object and all(isinstance(entry, (bool, np.bool_)) for entry in array.flat):
+        array = array.astype(bool)  # pandas' own booleans arrive as objects
+    if np.ma.is_masked(mask):
+        raise ValueError(f"{name} hides none of its own entries. Received: a masked array")
     if array.shape not in (tuple(shape), tuple(shape[1:])):
         raise ValueError(f"{name} must have the shape {tuple(shape)} of the data. Received: shape={array.shape}")
     if array.dtype != bool and not (np.issubdtype(array.dtype, np.number) and np.isin(array, (0, 1)).all()):

@@ -35,6 +35,9 @@ class _Chain(keras.layers.Layer):
             )
         if len({id(layer) for layer in layers}) < len(layers):
             raise ValueError(f"Each layer may stand in a network once. Received: layers={layers!r}")
+        names = [layer.name for layer in layers]
+        if len(set(names)) < len(names):  # weights are told apart by "layer/weight"
+            raise ValueError(f"The layers of a network have different names; give them name=…. Received: {names}")
         super().__init__(name=name, **kwargs)
         self.layers = layers
         for i, layer in enumerate(layers):
@@ -79,7 +82,7 @@ class GenerativeNetwork(_Chain):
       latent_units: widths of the latent layers, nearest to the data first.
 
     Raises:
-      ValueError: if `layers` is no list of stochastic layers, or their sizes do not meet.
+      ValueError: if `layers` is no list of stochastic layers, two have one name, or their sizes do not meet.
 
     Example:
 
@@ -164,7 +167,7 @@ class RecognitionNetwork(_Chain):
       **kwargs: of `keras.layers.Layer`.
 
     Raises:
-      ValueError: if `layers` is no list of stochastic layers, or their sizes do not meet.
+      ValueError: if `layers` is no list of stochastic layers, two have one name, or their sizes do not meet.
     """
 
     _fewest = 0

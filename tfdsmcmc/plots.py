@@ -8,6 +8,8 @@ import pathlib
 
 import numpy as np
 
+from tfdsmcmc import checks
+
 
 def samples(x, shape, columns=None, title=None):
     """Rows of data as a grid of images.
@@ -22,7 +24,7 @@ def samples(x, shape, columns=None, title=None):
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: if x and shape do not fit.
+      ValueError: if x and shape do not fit, or columns is no positive integer.
     """
     return _figure(_grid(_images(x, shape), columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
 
@@ -41,8 +43,9 @@ def features(weights, shape, columns=None, title=None, limit=64):
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: if weights and shape do not fit.
+      ValueError: if weights and shape do not fit, or columns or limit is no positive integer.
     """
+    limit = checks.positive_integer("limit", limit)
     images = _images(weights, shape)
     norms = np.linalg.norm(images.reshape(len(images), -1), axis=1)
     images = images[np.argsort(-norms, kind="stable")[:limit]]
@@ -64,9 +67,11 @@ def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), tit
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: if none of the names is in the history.
+      ValueError: for no dict, or if none of the names is in the history.
     """
     history = getattr(history, "history", history)
+    if not isinstance(history, dict):
+        raise ValueError(f"A history is a dict from names to lists of values. Received: {type(history).__name__}")
     drawn = [name for name in names if name in history]
     if not drawn:
         raise ValueError(f"None of {list(names)} is in the history. Received: {sorted(history)}")
@@ -77,7 +82,7 @@ def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), tit
     figure = _new_figure((6.0, 4.0))
     axes = figure.add_subplot()
     for name in drawn:
-        values = np.asarray(history[name], np.float64)
+        values = _array(name, history[name])
         axes.plot(np.arange(1, len(values) + 1), values, label=labels.get(name, name))
     axes.set_xlabel("epoch")
     axes.set_ylabel("log-likelihood (nats a row)" if any("log_likelihood" in n for n in drawn) else "")
@@ -99,9 +104,10 @@ def traces(trace, limit=12, title=None):
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: for no dict, an empty one, or arrays of other shapes.
+      ValueError: for no dict, an empty one, arrays of other shapes or not of numbers, or a limit that is not positive.
     """
-    arrays = {name: np.asarray(a, np.float64) for name, a in trace.items()} if isinstance(trace, dict) else {}
+    limit = checks.positive_integer("limit", limit)
+    arrays = {name: _array(name, a) for name, a in trace.items()} if isinstance(trace, dict) else {}
     if not arrays or any(a.ndim != 2 or not a.size for a in arrays.values()):
         raise ValueError(
             "A trace is a dict from names to arrays (chains, draws). "
@@ -123,8 +129,7 @@ def traces(trace, limit=12, title=None):
         left.tick_params(labelbottom=left is grid[-1, 0])
         right.set_axis_off()
     grid[-1, 0].set_xlabel("draw")
-    chains = max(len(array) for _, array in shown)
-    if 1 < chains <= 10:
+    if 1 < (chains := max(len(array) for _, array in shown)) <= 10:
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=min(chains, 5))
     if title:
         figure.suptitle(title)
@@ -171,8 +176,19 @@ def predictive_curve(curve, title=None):
 
 
 def save(figure, path):
-    """Writes a figure to a file whose suffix names the format, atomically; returns the path as a string."""
+    """Writes a figure to a file, atomically.
+
+    Args:
+      figure: `matplotlib.figure.Figure`.
+      path: of the file; its suffix names the format. Folders are made. The path is returned, as a string.
+
+    Raises:
+      ValueError: for a suffix that is missing or names no format.
+    """
     path = pathlib.Path(path)
+    formats = sorted(figure.canvas.get_supported_filetypes())
+    if path.suffix.lower().removeprefix(".") not in formats:
+        raise ValueError(f"The suffix of a picture's file is one of {formats}. Received: path={str(path)!r}")
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{os.getpid()}-{path.name}")
     try:
@@ -183,9 +199,19 @@ def save(figure, path):
     return str(path)
 
 
+def _array(name, x):
+    try:
+        return np.asarray(x, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(x).__name__}") from None
+
+
 def _images(x, shape):
-    x = np.asarray(x, np.float32)
-    height, width = shape
+    try:
+        height, width = (checks.positive_integer("shape", length) for length in shape)
+    except (TypeError, ValueError):
+        raise ValueError(f"A shape is (height, width), two positive integers. Received: shape={shape!r}") from None
+    x = _array("images", x).astype(np.float32)
     if x.ndim != 2 or not len(x) or x.shape[1] != height * width:
         raise ValueError(f"Images of {height} × {width} need rows of {height * width}. Received: shape={x.shape}")
     return x.reshape(-1, height, width)
@@ -194,7 +220,8 @@ def _images(x, shape):
 def _grid(images, columns, background, border):
     """The images side by side with a border of one pixel, as one array."""
     count, height, width = images.shape
-    columns = min(count, columns or math.ceil(math.sqrt(count)))
+    columns = math.ceil(math.sqrt(count)) if columns is None else checks.positive_integer("columns", columns)
+    columns = min(count, columns)
     rows = -(-count // columns)
     canvas = np.full((rows * (height + 1) + 1, columns * (width + 1) + 1), border, np.float32)
     for i in range(rows * columns):
@@ -220,4 +247,4 @@ def _new_figure(size):
 
 
 def _spoken(name):
-    return {"log_likelihood": "log-likelihood (nats a row)", "log_prior": "log prior"}.get(name, name)
+    return {"log_likelihood": "log-likelihood (nats a row)", "log_prior": "log prior"}.get(name, str(name))

@@ -52,6 +52,19 @@ def test_weights_are_chosen_and_files_written(tmp_path):
 
 def test_what_does_not_fit_is_refused(tmp_path):
     model, posterior = unfitted(), written(tmp_path)
-    for arguments in ({"weights": "nothing"}, {"x": X[:, :2]}, {"x": X + 1}):
+    for arguments in ({"weights": "nothing"}, {"weights": 3}, {"x": X[:, :2]}, {"x": X + 1}, {"separator": 3}):
         with pytest.raises(ValueError, match="Received: "):
             ds.diagnostics.inference_data(posterior, model, **arguments)
+
+
+def test_incomplete_rows(tmp_path):
+    """log p(x_observed given θ), by enumeration of what is missing, within ten errors; NaN stays in the data."""
+    model, posterior = unfitted(), written(tmp_path)
+    x = np.array([[1, 0, np.nan, 1], [0, 1, 1, 0]], np.float32)
+    data = ds.diagnostics.inference_data(posterior, model, x, weights="bias", num_samples=4000)
+    np.testing.assert_array_equal(data.observed_data["x"], x)
+    sample = posterior.samples[1]
+    oracle = Oracle(at(unfitted(), sample[:2]))
+    exact = np.logaddexp(*oracle.log_likelihood(np.array([[1, 0, 0, 1], [1, 0, 1, 1]], np.float32)))
+    found = data.log_likelihood["x"].values[0, 1]
+    np.testing.assert_allclose(found, [exact, oracle.log_likelihood(x[1:])[0]], atol=0.3)

@@ -88,6 +88,24 @@ def test_long_lists_are_cut(capsys, rng):
 
 
 def test_other_arrays_are_refused():
-    for trace in ({}, [1.0], {"a": np.ones(9)}, {"a": np.ones((1, 3))}, {"a": np.ones((1, 9)), "b": np.ones((2, 9))}):
+    unequal = {"a": np.ones((1, 9)), "b": np.ones((2, 9))}
+    ragged, words = {"a": [[1.0] * 9, [1.0] * 8]}, {"a": [["x"] * 9]}
+    for trace in ({}, [1.0], {"a": np.ones(9)}, {"a": np.ones((1, 3))}, unequal, ragged, words):
         with pytest.raises(ValueError, match="Received: "):
             ds.diagnostics.summary(trace)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf])
+def test_traces_that_are_not_finite_have_a_line_of_their_own(value, capsys, rng):
+    trace = {"white": rng.normal(size=(2, 2000)), 7: rng.normal(size=(2, 2000))}
+    trace[7][1, 5] = value
+    table = ds.diagnostics.summary(trace)
+    printed = capsys.readouterr().out
+    assert "Not finite: 7." in printed and "Constant" not in printed and "at most" not in printed
+    assert table.loc[7].isna().all() and table.loc["white"].notna().all()
+
+
+def test_a_chain_that_is_stuck_is_no_good_news(capsys):
+    ds.diagnostics.summary({"a": np.ones((2, 500))})
+    printed = capsys.readouterr().out
+    assert "Constant: a." in printed and "at most" not in printed

@@ -93,3 +93,14 @@ def test_what_does_not_fit_is_refused(tmp_path):
             ds.diagnostics.trace(posterior, model, **arguments)
     with pytest.raises(ValueError, match="Received: "):
         ds.diagnostics.trace(posterior, tiny_model((3,), units=4))
+
+
+def test_traces_of_two_layers_never_share_a_name():
+    """Layers of one name are refused; the names that layers have by default differ, and copies keep theirs."""
+    layers = ds.layers.SBN(2, name="a"), ds.layers.SBN(3, name="a")
+    for network in (ds.GenerativeNetwork, ds.RecognitionNetwork):
+        with pytest.raises(ValueError, match=r"different names.*Received: \['a', 'a'\]"):
+            network(list(layers))
+    network = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.SBN(3), ds.layers.DARN(3), ds.layers.SBN(2)])
+    copy = ds.GenerativeNetwork.from_config(network.get_config())
+    assert len({name for name, _ in copy.named_weights}) == len(network.named_weights)

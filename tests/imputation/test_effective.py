@@ -33,5 +33,15 @@ def test_chains_that_disagree_are_worth_few_states():
 def test_values_that_never_change_count_once_for_each_chain():
     np.testing.assert_array_equal(effective_sample_size(np.full((50, 3, 2), -812.25)), [3.0, 3.0])
     np.testing.assert_array_equal(effective_sample_size(np.zeros((2, 3, 2))), [3.0, 3.0])
+    assert np.isnan(effective_sample_size(np.full((2, 3), np.inf)))
     stuck = np.repeat(np.array([[[1.0], [2.0], [5.0]]]), 100, 0)
     assert 1 <= effective_sample_size(stuck)[0] < 4
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, np.inf])
+def test_values_that_are_not_finite_tell_nothing(value):
+    """One is enough, in its own row alone."""
+    trace = autoregressive(0.5, 100, 2, 3)
+    want = effective_sample_size(trace)
+    trace[70, 1, 1] = value
+    np.testing.assert_allclose(effective_sample_size(trace), np.where([False, True, False], np.nan, want))

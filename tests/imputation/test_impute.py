@@ -203,6 +203,9 @@ def test_xla_changes_nothing(name, method):
         {"x": [["a", "b", "c", "d"]], "mask": np.ones(4)},
         {"x": [[0, 1, np.nan, 0]], "mask": [[True, True, True, False]]},
         {"seed": -1},
+        {"mask": [[1, 0], [1]]},
+        {"x": [["0", "1", "1", "0"]], "mask": np.ones(4)},
+        {"x": np.ma.array(np.zeros((2, 4)), mask=[[0, 0, 1, 0]] * 2), "mask": np.ones(4)},
     ],
 )
 def test_bad_arguments_are_refused(arguments):
@@ -228,3 +231,27 @@ def test_pandas_frames_with_their_own_missing_values():
         for one, other in zip(found, want):
             np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(want[0], [[1, 0, 0, 1], [0, 1, 1, 1]])
+
+
+def test_masked_arrays_hide_their_entries():
+    x = np.ma.array([[1, 0, 1, 1], [0, 1, 1, 1]], mask=[[0, 0, 1, 0], [1, 0, 0, 0]])
+    want = rows_and_mask([[1, 0, np.nan, 1], [np.nan, 1, 1, 1]], None, 4, True)
+    for found in (rows_and_mask(x, None, 4, True), rows_and_mask(x, ~x.mask, 4, True)):
+        for one, other in zip(found, want):
+            np.testing.assert_array_equal(one, other)
+    known, observed = rows_and_mask(x, [[True, True, False, False], [False, True, True, True]], 4, True)
+    np.testing.assert_array_equal(observed, [[True, True, False, False], [False, True, True, True]])
+
+
+def test_pandas_objects_and_booleans():
+    """Columns of objects with pandas' own NA, and masks of its nullable booleans."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, pandas.NA], "b": [0, 1], "c": [None, 1], "d": [1, 1]}, dtype=object)
+    want = rows_and_mask([[1, 0, np.nan, 1], [np.nan, 1, 1, 1]], None, 4, True)
+    mask = frame.notna().astype("boolean")
+    for found in (rows_and_mask(frame, None, 4, True), rows_and_mask(frame, mask, 4, True)):
+        for one, other in zip(found, want):
+            np.testing.assert_array_equal(one, other)
+    mask.iloc[0, 0] = pandas.NA
+    with pytest.raises(ValueError, match="Received: object entries"):
+        rows_and_mask(frame, mask, 4, True)

@@ -120,3 +120,33 @@ def test_rows_have_weights_of_their_own():
     exact = share @ (1 / (1 + np.exp([-4.0, 4.0, 0.0])))
     np.testing.assert_allclose(result.probabilities[:, 3], exact, atol=1e-3)
     assert_means(result.x[:, :, 3], exact, np.sqrt(exact * (1 - exact)))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_samples_without_weight_drop_out_in_any_order(order):
+    """Log-weights −∞, −3 and −2; what such a θ says of itself, nan, has no influence. With no weight at all nothing is
+    known but the draws."""
+    log_weights, sizes, rates = np.array([-np.inf, -3.0, -2.0]), np.array([np.nan, 6.0, 7.0]), np.array([0.0, 0.1, 0.2])
+    means = np.array([np.nan, 10.0, 20.0])
+    mixture, empty = Mixture(), Mixture()
+    for number, m in enumerate(order):
+        x = np.full((50, 2, 1), m, np.float32)
+        part = Part(x, np.full((50, 1), means[m]), np.full(50, sizes[m]), np.full(50, rates[m]), None)
+        mixture.add(part, np.full(50, log_weights[m]), [3, number])
+        empty.add(part, np.full(50, -np.inf), [4, number])
+    w = np.exp(log_weights[1:]) / np.exp(log_weights[1:]).sum()
+    result = mixture.result(True)
+    assert set(np.unique(result.x)) == {1.0, 2.0}
+    np.testing.assert_allclose(result.probabilities, np.full((50, 1), w @ means[1:]), rtol=1e-6)
+    np.testing.assert_allclose(result.acceptance_rate, np.full(50, w @ rates[1:]), rtol=1e-6)
+    np.testing.assert_allclose(result.effective_sample_size, np.full(50, 1 / (w**2 / sizes[1:]).sum()), rtol=1e-6)
+    assert np.isnan(empty.result(True).effective_sample_size).all()
+
+
+def test_a_posterior_is_looked_at_before_the_data():
+    """Complete rows and rows that do not fit do not hide one that is none, is empty or of other weights."""
+    networks, other = pair("SBN"), Samples([Sample([np.zeros(2)], [np.zeros(3)])])
+    for x in ([[1.0, 1, 0, 1]], "no data"):
+        for posterior in ("runs/x", Samples([]), Samples(["x"]), other):
+            with pytest.raises(ValueError, match="sample.*Received: "):
+                ds.imputation.impute(networks, x, posterior=posterior)

@@ -75,6 +75,6 @@ def test_the_stream_resamples_by_the_weights(chunk, offset, monkeypatch):
 
 def test_the_plan_fits_the_cache():
     generative = pair("SBN").generative
-    assert resampling.plan_resampling(generative, 3, 1000, 100).chunk == 1000
+    assert resampling.plan_resampling(generative, 3, 1000, 100).chunk == 1024
     assert resampling.plan_resampling(generative, 3, 10**6, 100).chunk == 2**10
     assert resampling.plan_resampling(generative, 2**19, 1000, 4).chunk == 1

@@ -208,6 +208,7 @@ def test_each_chain_keeps_chains_over_z_of_its_own():
     method = ds.methods.dsgnht_gibbs(RATE, num_samples=2, persistent=True)
     model.compile(**method, jit_compile=False, num_chains=2)
     chain, x, index = model.chain, patterns(50), np.array([[[3, 41, 7, 20], [8, 3, 49, 0]]], np.int32)
+    chain.move_to([chain.weights[0]] * 2)  # so that only their seeds tell the starts apart
     chain.begin(50, x)
     before = [variable.numpy() for variable in chain.carried.chains]
     assert [part.shape for part in before] == [(2, 50, 2)]

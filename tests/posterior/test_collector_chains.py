@@ -163,3 +163,28 @@ def test_half_a_draw_is_cleared_away(tmp_path):
     assert [path.name for path in store.written_paths(tmp_path)] == names(tmp_path)
     assert {store.step_of(path) for path in store.written_paths(tmp_path)} == {2}
     assert int(model.chain.steps) == 2
+
+
+def test_the_mean_of_a_chain_that_was_overwritten_is_gone(tmp_path, monkeypatch):
+    """A run killed after its first draw and before its mean must not leave the mean of the run before."""
+
+    def run(seed, **arguments):
+        model = tiny_model((2,), units=4, seed=seed)
+        model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.01), jit_compile=False, num_chains=2)
+        collector = ds.posterior.Collector(tmp_path, num_samples=1, burn_in=0, **arguments)
+        model.fit(X, batch_size=4, verbose=0, callbacks=[collector])
+
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    run(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "update_mean", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(2, overwrite=True)
+    posterior = ds.posterior.load(tmp_path).chain(0)
+    whole = store.read_mean(tmp_path)[0]
+    samples = [store.read_sample(path).theta for path in store.sample_paths(tmp_path)]
+    assert len(posterior.samples) == 1
+    for mean, *parts in zip(whole, *samples):
+        np.testing.assert_allclose(mean, np.mean(parts, 0), rtol=1e-6)

@@ -3,13 +3,16 @@
 import warnings
 import weakref
 
+import h5py
 import numpy as np
 import pytest
 
 from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, tiny_model
 from tests.posterior.support import at, means, sample_of, unfitted, written
+from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.posterior.ensemble import MeanOverChains, load
 
 pytestmark = pytest.mark.filterwarnings("ignore:The importance weights")  # of few samples, where few will do
@@ -89,6 +92,11 @@ def test_what_leaves_no_samples_is_refused(tmp_path, model):
     for call in (
         lambda: posterior[0],
         lambda: posterior[5:],
+        lambda: posterior[::0],
+        lambda: posterior["a":],
+        lambda: posterior[0.5:],
+        lambda: load(None),
+        lambda: load(3),
         lambda: posterior.thin(0),
         lambda: posterior.thin(1.5),
         lambda: posterior.chain(1),
@@ -188,3 +196,65 @@ def test_the_curve_reads_each_sample_once_and_holds_one(tmp_path, model, monkeyp
     read.clear()
     posterior.thin(3).mean()
     assert read == [10, 40, 70]
+
+
+# ---- what is refused leaves all as it was
+
+
+def test_a_mean_that_is_refused_leaves_the_weights(tmp_path):
+    posterior, bare = written(tmp_path), tiny_model((2,), units=4)
+    compiled = unfitted()
+    for model, arguments in (
+        (bare, {"x": X, "refit_epochs": 1}),
+        (compiled, {"refit_epochs": 1}),
+        (compiled, {"x": X, "refit_epochs": 1, "batch_size": 0}),
+        (compiled, {"x": X[:, :3], "refit_epochs": 1}),
+        (compiled, {"x": X + np.inf, "refit_epochs": 1}),
+        (bare, {"refit_epochs": -1}),
+    ):
+        before = model.get_weights()
+        with pytest.raises(ValueError, match="Received: "):
+            posterior.apply_mean(model, **arguments)
+        for one, other in zip(before, model.get_weights(), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_mean_is_refitted_to_incomplete_rows(tmp_path):
+    posterior, model = written(tmp_path), unfitted()
+    theta, phi = posterior.mean()
+    posterior.apply_mean(model, np.where(np.eye(16, 4) > 0, np.nan, X), refit_epochs=1)
+    for variable, value in zip(model.generative.trainable_variables, theta, strict=True):
+        np.testing.assert_array_equal(variable, value)
+    found = [v.numpy() for v in model.recognition.trainable_variables]
+    assert any(np.any(one != other) for one, other in zip(found, phi, strict=True))
+    assert all(np.isfinite(part).all() for part in found)
+
+
+@pytest.mark.parametrize("change", ["a step that is no number", "a dataset in the place of a group"])
+def test_files_of_another_kind_are_named(tmp_path, change):
+    posterior = written(tmp_path, (0,))
+    (path,) = posterior.samples.paths
+    with h5py.File(path, "r+") as file:
+        if change.startswith("a step"):
+            file.attrs["step"] = "x"
+        else:
+            del file["theta"]
+            file["theta"] = np.zeros(2)
+    with pytest.raises(ValueError, match=f"Received: .*{path.name}"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)])
+def test_densities_of_zero_count_in_any_order(order):
+    """log p̂ of −∞, −3 and −2 have the average log((e⁻³ + e⁻²)/3); one of 0 adds no error, though its own is nan."""
+    value, error, size = np.array([[-np.inf, -3, -2], [np.nan, 0.1, 0.2], [np.nan, 100, 30]])
+    average, empty = PredictiveAverage(), PredictiveAverage()
+    for i in order:
+        average.add(LogLikelihood(value[[i]], error[[i]], size[[i]]))
+        empty.add(LogLikelihood(value[[0]], error[[0]], size[[0]]))
+    p = np.exp(value[1:])
+    found = average.log_likelihood()
+    np.testing.assert_allclose(found.value, [np.log(p.sum() / 3)])
+    np.testing.assert_allclose(found.standard_error, [np.hypot(*(p * error[1:])) / p.sum()])
+    np.testing.assert_allclose(found.effective_sample_size, [p.sum() ** 2 / (p**2 / size[1:]).sum()])
+    assert empty.log_likelihood().value[0] == -np.inf and np.isnan(empty.log_likelihood().standard_error[0])

@@ -21,7 +21,7 @@ def inference_data(posterior, model, x=None, weights="", num_samples=100, seed=0
     Args:
       posterior: `Posterior`. Its chains are cut to the draws of the shortest, from the first draw on.
       model: `DeepGenerativeModel` of its architecture; it is not changed.
-      x: (n, D), or None.
+      x: (n, D), or None; NaN is missing, and log_likelihood is of what is observed then.
       weights: pattern or list of patterns of names, as in `diagnostics.trace`; by default all weights.
       num_samples: importance samples a row.
       seed: integer, or int32 tensor of shape (2,).
@@ -34,12 +34,15 @@ def inference_data(posterior, model, x=None, weights="", num_samples=100, seed=0
       importance-sampling estimates) and observed_data (x: (row, column)).
 
     Raises:
-      ValueError: for a model of another architecture, patterns of no weight, or data that do not fit.
+      ValueError: for a model of another architecture, patterns of no weight, data that do not fit, or a separator that
+        is no string.
     """
+    if not isinstance(separator, str):
+        raise ValueError(f"A separator is a string. Received: separator={separator!r}")
     posterior.check(model)
     chosen = select(model.generative.named_weights, weights)
     if x is not None:
-        x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
+        x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
     places = arrangement(posterior)
     draws = {part.label: np.empty((*places.shape, *part.shape), np.float32) for part in chosen}
     stats = {"log_prior": np.empty(places.shape), "step": np.empty(places.shape, np.int64)}

@@ -52,7 +52,11 @@ def select(named_weights, patterns) -> list[Selection]:
       ValueError: for a pattern that is found in no name, an index out of range, or what is no pattern.
     """
     found = {}
-    for text in [patterns] if isinstance(patterns, str) else patterns:
+    try:
+        patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+    except TypeError:
+        raise ValueError(f"Patterns of weight names are strings, in a list. Received: {patterns!r}") from None
+    for text in patterns:
         for selection in _of_pattern(named_weights, text):
             found[selection.label] = selection
     return [selection for selection in found.values() if np.prod(selection.shape)]

@@ -31,10 +31,11 @@ def summary(trace):
 
     Returns:
       `pandas.DataFrame`, a row for each name, with the columns mean, sd, mcse_mean (the Monte Carlo error of the mean),
-      ess_bulk, ess_tail and r_hat (that of the two halves, where there is one chain; nan for a constant).
+      ess_bulk, ess_tail and r_hat (that of the two halves, where there is one chain; nan for a constant). All are nan
+      where an entry of the trace is not finite.
 
     Raises:
-      ValueError: for arrays of other shapes than (chains, draws), or fewer than 8 draws a chain.
+      ValueError: for what is no array of numbers, other shapes than (chains, draws), or fewer than 8 draws a chain.
 
     Example:
 
@@ -56,7 +57,8 @@ def summary(trace):
         table = pandas.DataFrame.from_dict({name: _row(array) for name, array in arrays.items()}, orient="index")
     chains = len(next(iter(arrays.values())))
     print(table.to_string(formatters=_formats()))
-    for line in _words(table, chains):
+    broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
+    for line in _words(table, chains, broken):
         print(line)
     return table
 
@@ -64,6 +66,8 @@ def summary(trace):
 def _row(array):
     import arviz
 
+    if not np.isfinite(array).all():
+        return dict.fromkeys(_formats(), np.nan)
     if np.ptp(array) == 0:
         return dict(zip(_formats(), (array.flat[0], 0.0, 0.0, *[np.nan] * 3)))
     # ArviZ wants two chains; the halves of one are cut once more, like any others
@@ -88,19 +92,21 @@ def _formats():
     }
 
 
-def _words(table, chains):
-    """What is wrong, line by line."""
+def _words(table, chains, broken):
+    """What is wrong, line by line; `broken` are the names of traces that are not finite."""
     apart = table.index[table.r_hat > _R_HAT]
     few = table.index[table[["ess_bulk", "ess_tail"]].min(axis=1) < _DRAWS_A_CHAIN * chains]
-    constant = table.index[table.r_hat.isna()]
+    constant = [name for name in table.index[table.r_hat.isna()] if name not in broken]
     if len(apart):
         parts = "chains have not come to the same law" if chains > 1 else "halves of the chain differ"
         yield f"R̂ above {_R_HAT}: {_listed(apart)}. The {parts}."
     if len(few):
         yield f"Fewer than {_DRAWS_A_CHAIN} effective draws a chain: {_listed(few)}. Means and quantiles are uncertain."
-    if len(constant):
-        yield f"Constant: {_listed(constant)}."
-    if not len(apart) and not len(few):
+    if constant:
+        yield f"Constant: {_listed(constant)}. A chain that never moves has not been seen to converge."
+    if broken:
+        yield f"Not finite: {_listed(broken)}. Nothing can be said of what has entries that are NaN or infinite."
+    if not len(apart) and not len(few) and not constant and not broken:
         yield f"R̂ is at most {_R_HAT}, and each chain has {_DRAWS_A_CHAIN} effective draws or more."
     if chains == 1:
         yield "One chain: R̂ is the split R̂, of its two halves. It knows nothing of modes that the chain has not seen."
@@ -108,14 +114,17 @@ def _words(table, chains):
 
 def _listed(names):
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return ", ".join(map(str, names[:_NAMED])) + more
 
 
 def _checked(trace):
     """The arrays in float64; a ValueError unless all are (chains, draws)."""
     if not isinstance(trace, dict) or not trace:
         raise ValueError(f"A trace is a dict from names to arrays. Received: {type(trace).__name__}")
-    arrays = {name: np.asarray(array, np.float64) for name, array in trace.items()}
+    try:
+        arrays = {name: np.asarray(array, np.float64) for name, array in trace.items()}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Traces are arrays of numbers (chains, draws). Received: {error}") from None
     shapes = {array.shape for array in arrays.values()}
     shape = next(iter(shapes))
     if len(shapes) > 1 or len(shape) != 2 or shape[0] < 1 or shape[1] < _FEWEST_DRAWS:

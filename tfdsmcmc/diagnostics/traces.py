@@ -23,7 +23,7 @@ def trace(posterior, model, x=None, weights=(), num_samples=100, seed=0, batch_s
     Args:
       posterior: `Posterior`. Its chains are cut to the draws of the shortest, from the first draw on.
       model: `DeepGenerativeModel` of its architecture; it is not changed.
-      x: (n, D), or None.
+      x: (n, D), or None; NaN is missing, as in `likelihood.importance_sampling`.
       weights: list of patterns, such as "sbn_2/kernel[3, 4]": a regular expression searched in the weights' names, and
         an index; without one, every entry has its trace.
       num_samples: importance samples a row.

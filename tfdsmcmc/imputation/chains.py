@@ -58,8 +58,9 @@ class Chains(NamedTuple):
 
         def sweep(i, first, x, z, mean, accepted, trace):
             x, z, share = kernel(*networks, x, z, observed, random.fold(keep_seed, first + i))
-            mean += expected(generative, x, z, observed)
-            accepted += 0.0 if share is None else share
+            # in float32 what a sweep adds to a long sum would be lost
+            mean += tf.cast(expected(generative, x, z, observed), mean.dtype)
+            accepted += 0.0 if share is None else tf.cast(share, accepted.dtype)
             return i + 1, first, x, z, mean, accepted, trace.write(i, generative.log_joint(x, z))
 
         def keep(i, x, z, mean, accepted, kept, traces):
@@ -68,7 +69,7 @@ class Chains(NamedTuple):
             return i + 1, x, z, mean, accepted, kept.write(i, x), traces.write(i, trace.stack())
 
         arrays = [tf.TensorArray(x.dtype, self.states) for _ in range(2)]
-        sums = tf.zeros_like(x), tf.zeros_like(x[:, 0])
+        sums = tf.zeros_like(x, tf.float64), tf.zeros_like(x[:, 0], tf.float64)
         _, _, _, mean, accepted, kept, traces = _loop(keep, (0, x, z, *sums, *arrays), self.states)
         units, chains = generative.units, self.num_chains
         return (

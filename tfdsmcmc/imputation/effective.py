@@ -25,11 +25,14 @@ def effective_sample_size(trace):
 
     Returns:
       (…), at most M N. M where the values are all the same, or fewer than 4: each chain counts for its start alone.
+      nan where a value is not finite.
     """
     trace = np.asarray(trace, np.float64)
     length, chains = trace.shape[:2]
+    finite = np.isfinite(trace).all((0, 1))
     if length < _SHORTEST:
-        return np.full(trace.shape[2:], float(chains))
+        return np.where(finite, float(chains), np.nan)
+    trace = np.where(finite, trace, 0.0)
     covariances = _autocovariances(trace).mean(1)
     within = covariances[0] * length / (length - 1)
     between = trace.mean(0).var(0, ddof=1) if chains > 1 else 0.0
@@ -40,7 +43,8 @@ def effective_sample_size(trace):
     pairs = rho[: length // 2 * 2].reshape(length // 2, 2, *rho.shape[1:]).sum(1)
     pairs = np.minimum.accumulate(np.where(np.logical_and.accumulate(pairs > 0), pairs, 0.0))
     tau = 2.0 * pairs.sum(0) - 1.0
-    return np.where(still, float(chains), chains * length / np.maximum(tau, 1.0))
+    size = np.where(still, float(chains), chains * length / np.maximum(tau, 1.0))
+    return np.where(finite, size, np.nan)
 
 
 def _autocovariances(trace):

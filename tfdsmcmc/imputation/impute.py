@@ -16,7 +16,7 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.imputation.chains import plan_chains
 from tfdsmcmc.imputation.incoming import rows_and_mask
 from tfdsmcmc.imputation.mixture import Mixture
-from tfdsmcmc.imputation.programs import run
+from tfdsmcmc.imputation.programs import check_weights, rows_at_a_time, run
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.imputation.result import Imputation
 from tfdsmcmc.layers import NADE
@@ -67,11 +67,11 @@ def impute(
       batch_size: rows at a time.
 
     Returns:
-      `Imputation`; the observed entries are those given, exactly.
+      `Imputation`; the observed entries are those given, in float32.
 
     Raises:
-      ValueError: for data or a mask that do not fit the model, NaN in an observed entry, an argument out of range, or a
-        method that does not suit the layers.
+      ValueError: for data or a mask that do not fit the model, NaN in an observed entry, an argument out of range, a
+        method that does not suit the layers, or a posterior without samples or of another architecture.
 
     Example:
 
@@ -92,22 +92,23 @@ def impute(
     lengths = checks.nonnegative_integer("burn_in", burn_in), checks.positive_integer("thinning", thinning)
     num_chains = checks.positive_integer("num_chains", num_chains)
     seed = random.stream(seed, "imputation")
+    if posterior is not None:
+        _check_posterior(model, posterior)
     x, observed = rows_and_mask(x, mask, model.generative.units, model.generative.binary_data)
-    if method == "resampling":
-        plan = plan_resampling(model.generative, num_imputations, num_samples, min(batch_size, len(x)))
-    else:
-        plan = plan_chains(method, num_imputations, *lengths, num_samples, num_chains)
-
     gaps = np.flatnonzero(~observed.all(1))
     if not len(gaps):
         return _whole(x, observed, gaps, None, num_imputations, method == "metropolis")
-    rows = x[gaps], observed[gaps]
+    rows, batch_size = (x[gaps], observed[gaps]), rows_at_a_time(len(gaps), batch_size)
+    if method == "resampling":
+        plan = plan_resampling(model.generative, num_imputations, num_samples, batch_size)
+    else:
+        plan = plan_chains(method, num_imputations, *lengths, num_samples, num_chains)
     if posterior is None:
         part = run(model, plan, *rows, None, seed, batch_size)
     else:
         evidence = None
         if posterior_weights == "likelihood" and method != "resampling":
-            evidence = plan_resampling(model.generative, 1, evidence_samples, min(batch_size, len(x)))
+            evidence = plan_resampling(model.generative, 1, evidence_samples, batch_size)
         part = _mixture(model, posterior, plan, evidence, posterior_weights, *rows, seed, batch_size)
     return _whole(x, observed, gaps, part, num_imputations, method == "metropolis")
 
@@ -130,9 +131,21 @@ def method_for(generative, method):
     return method
 
 
+def _check_posterior(model, posterior):
+    samples = getattr(posterior, "samples", None)
+    if not hasattr(samples, "__len__") or not hasattr(samples, "__getitem__"):
+        raise ValueError(f"A posterior has a sequence of samples. Received: posterior={posterior!r}")
+    if not len(samples):
+        raise ValueError("A posterior has at least one sample. Received: none")
+    first = samples[0]
+    if not hasattr(first, "theta") or not hasattr(first, "phi"):
+        raise ValueError(f"A sample has lists of arrays theta and phi. Received: {type(first).__name__}")
+    check_weights(model, (first.theta, first.phi))
+
+
 def _mixture(model, posterior, plan, evidence, kind, x, observed, seed, batch_size):
     """The imputations over all samples of a posterior."""
-    mixture, part = Mixture(), None
+    mixture = Mixture()
     for m, sample in enumerate(posterior.samples):
         weights = sample.theta, sample.phi
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
@@ -143,8 +156,6 @@ def _mixture(model, posterior, plan, evidence, kind, x, observed, seed, batch_si
         elif log_weight is None:
             log_weight = run(model, evidence, x, observed, weights, evidence_seed, batch_size).log_likelihood
         mixture.add(part, log_weight, choice_seed)
-    if part is None:
-        raise ValueError("A posterior has at least one sample. Received: none")
     return mixture.result(part.acceptance_rate is not None)
 
 

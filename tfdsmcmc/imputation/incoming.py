@@ -13,7 +13,7 @@ def rows_and_mask(x, mask, units, binary):
     Whatever stands in x where the mask is False is gone from here on: NaN takes its place before anything is read.
 
     Args:
-      x: (n, units), array-like; NaN is missing where there is no mask.
+      x: (n, units), array-like; NaN is missing where there is no mask, and so is what a masked array hides.
       mask: (n, units) or (units,), True where an entry is observed; None for all that is not NaN.
       units: D.
       binary: whether observed entries must be 0 or 1.
@@ -34,9 +34,11 @@ def rows_and_mask(x, mask, units, binary):
 def _masked(x, mask, units):
     """x with NaN where the mask is False; as it is where it is no array of numbers, which the check of rows refuses."""
     try:
-        frame = hasattr(x, "to_numpy") and hasattr(x, "isna")
-        array = x.to_numpy(np.float64, na_value=np.nan) if frame else np.array(x, np.float64)
-    except (TypeError, ValueError):
+        array = checks.numbers(x)
+        if array.dtype.kind not in "biufO":
+            return x
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
         return x
     if array.ndim != 2 or array.shape[1] != units:
         return x

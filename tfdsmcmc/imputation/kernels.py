@@ -6,9 +6,9 @@
 
 and then, in both, x_missing given z and x_observed. Where the units of the data layer are independent given z that is
 an exact draw; `gibbs` then draws z given x_observed alone, with x_missing summed out, for a z that had to explain what
-stands in the gaps, noise at first, would be slow to leave it. Where they are not, `gibbs` draws each missing unit in turn given all other units, and `metropolis`
-proposes all of them at once by `complete`, with log w(x) = Σ_{d observed} log p(x_d given x_<d, z), and accepts them
-with probability min(1, w(x')/w(x)).
+stands in the gaps, noise at first, would be slow to leave it. Where they are not, `gibbs` draws each missing unit in
+turn given all other units, and `metropolis` proposes all of them at once by `complete`, with log w(x) =
+Σ_{d observed} log p(x_d given x_<d, z), and accepts them with probability min(1, w(x')/w(x)).
 
 Without the test of acceptance, z' ~ q(z given x) leads to another law unless q is the posterior: that is the
 "pseudo-Gibbs" sampler of Rezende, Mohamed and Wierstra, "Stochastic backpropagation and approximate inference in deep

@@ -49,20 +49,31 @@ class Mixture:
         better = keys > self._keys
         self._x, self._keys = np.where(better[..., None], part.x, self._x), np.maximum(keys, self._keys)
         reference = np.maximum(self._reference, log_weight)
-        shrink, weight = np.exp(self._reference - reference), np.exp(log_weight - reference)
+        # where every weight so far is 0 the maximum is −∞: any finite shift will do
+        shift = np.where(np.isfinite(reference), reference, 0.0)
+        shrink, weight = np.exp(self._reference - shift), np.exp(log_weight - shift)
         self._reference = reference
         self._total = self._total * shrink + weight
-        self._probabilities = self._probabilities * shrink[:, None] + weight[:, None] * part.probabilities
-        self._inverse_size = self._inverse_size * shrink**2 + weight**2 / part.effective_sample_size
+        self._probabilities = self._probabilities * shrink[:, None] + _product(weight[:, None], part.probabilities)
+        self._inverse_size = self._inverse_size * shrink**2 + _product(weight**2, 1.0 / part.effective_sample_size)
         if part.acceptance_rate is not None:
             self._rate = self._rate * shrink + weight * part.acceptance_rate
 
     def result(self, rates) -> Part:
-        """The mixture as one `Part`; `rates` says whether there are rates of acceptance."""
-        return Part(
-            self._x,
-            self._probabilities / self._total[:, None],
-            self._total**2 / self._inverse_size,
-            self._rate / self._total if rates else None,
-            None,
-        )
+        """The mixture as one `Part`; `rates` says whether there are rates of acceptance.
+
+        Where every weight is 0 nothing is known: there all but the draws is nan.
+        """
+        with np.errstate(invalid="ignore"):
+            return Part(
+                self._x,
+                self._probabilities / self._total[:, None],
+                self._total**2 / self._inverse_size,
+                self._rate / self._total if rates else None,
+                None,
+            )
+
+
+def _product(weight, values):
+    """weight · values, 0 where the weight is, whatever the value."""
+    return np.where(weight > 0, weight * values, weight)

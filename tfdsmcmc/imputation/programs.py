@@ -6,6 +6,7 @@ A plan is a named tuple that can be called with (generative, recognition, x, obs
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import NamedTuple
 
@@ -48,10 +49,11 @@ def run(model, plan, x, observed, weights, seed, batch_size) -> Part:
       seed: int32 of shape (2,).
       batch_size: rows at a time, at most.
     """
-    groups = model.generative.trainable_variables, model.recognition.trainable_variables
+    if weights is not None:
+        check_weights(model, weights)
+    groups = _groups(model)
     theta, phi = (_values(*pair) for pair in zip(groups, groups if weights is None else weights, strict=True))
-    # a power of two, so that other numbers of rows seldom need another program
-    batch_size = min(batch_size, 1 << (len(x) - 1).bit_length())
+    batch_size = rows_at_a_time(len(x), batch_size)
     program, parts = _program(model, plan), []
     for number, first in enumerate(range(0, len(x), batch_size)):
         chosen = np.minimum(np.arange(first, first + batch_size), len(x) - 1)
@@ -62,25 +64,48 @@ def run(model, plan, x, observed, weights, seed, batch_size) -> Part:
     return Part(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts)))
 
 
+def check_weights(model, weights):
+    """Raises a ValueError unless the pair (θ, φ) has the shapes of the model's weights."""
+    expected = [[tuple(v.shape) for v in group] for group in _groups(model)]
+    received = [[tuple(np.shape(part)) for part in group] for group in weights]
+    if received != expected:
+        raise ValueError(f"The samples must be of weights of the shapes {expected}. Received: shapes {received}")
+
+
+def power_of_two(number):
+    """The smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
+
+
+def rows_at_a_time(rows, batch_size):
+    """The size of the batches of some rows: a power of two, so that other numbers seldom need another program."""
+    return min(batch_size, power_of_two(rows))
+
+
 def _program(model, plan):
     """The compiled plan at explicit weights; one for each model, plan and way to compile."""
     programs = _programs.setdefault(model, {})
-    key = type(plan), plan, getattr(model, "uses_xla", True)
+    generative, recognition = model.generative, model.recognition
+    # a layer that is frozen meanwhile has no place in the weights
+    trained = tuple(id(v) for network in (generative, recognition) for v in network.trainable_variables)
+    key = type(plan), plan, trained, getattr(model, "uses_xla", True)
     if key not in programs:
-        generative, recognition = model.generative, model.recognition
-
-        def evaluate(theta, phi, x, observed, seed):
-            variables = [*generative.trainable_variables, *recognition.trainable_variables]
-            with evaluated_at(variables, [*theta, *phi]):
-                return plan(generative, recognition, x, observed, seed)
-
-        programs[key] = tf.function(evaluate, jit_compile=key[-1], autograph=False)
+        # TensorFlow warns of frequent tracing where one function's code is traced often; a partial is its own function
+        program = functools.partial(_evaluate, plan, generative, recognition)
+        programs[key] = tf.function(program, jit_compile=key[-1], autograph=False)
     return programs[key]
+
+
+def _evaluate(plan, generative, recognition, theta, phi, x, observed, seed):
+    variables = [*generative.trainable_variables, *recognition.trainable_variables]
+    with evaluated_at(variables, [*theta, *phi]):
+        return plan(generative, recognition, x, observed, seed)
+
+
+def _groups(model):
+    return model.generative.trainable_variables, model.recognition.trainable_variables
 
 
 def _values(variables, weights):
     """The weights as tensors of the variables' types."""
-    expected, received = ([tuple(np.shape(part)) for part in group] for group in (variables, weights))
-    if received != expected:
-        raise ValueError(f"The samples must be of weights of the shapes {expected}. Received: shapes {received}")
     return [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, weights)]

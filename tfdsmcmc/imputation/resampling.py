@@ -30,17 +30,18 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.imputation.kernels import expected, noise, parents_of_data
-from tfdsmcmc.imputation.programs import Part
+from tfdsmcmc.imputation.programs import Part, power_of_two
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**10
 
 
 def plan_resampling(generative, num_imputations, num_samples, batch_size):
-    """The plan with chunks of draws whose values fit the cache."""
+    """The plan with chunks of draws whose values fit the cache; `batch_size` is that of the rows with gaps."""
     widest = max(layer.widest for layer in generative.layers)
     fitting = max(1, min(_LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * max(widest, num_imputations))))
-    return Resampling(num_imputations, num_samples, min(num_samples, fitting))
+    # powers of two, so that other numbers of rows seldom need another program
+    return Resampling(num_imputations, num_samples, min(power_of_two(num_samples), power_of_two(fitting // 2 + 1)))
 
 
 class Resampling(NamedTuple):
@@ -67,24 +68,31 @@ class Resampling(NamedTuple):
             log_weights = tf.where(wanted[:, tf.newaxis], log_weights, float("-inf"))
             uniform = random.open_uniform([slots, self.chunk, shape[0]], key_seed)
             chosen, chosen_keys = _largest(drawn, log_weights - tf.math.log(-tf.math.log(uniform)))
+            # unknown sizes broadcast with a single row would stay unknown, and the loop's state must keep its shapes
+            log_weights = tf.ensure_shape(log_weights, [self.chunk, x.shape[0]])
+            chosen_keys = tf.ensure_shape(chosen_keys, keys.shape)
+            chosen, means = tf.ensure_shape(chosen, kept.shape), tf.ensure_shape(means, [self.chunk, *x.shape])
             kept = tf.where((chosen_keys > keys)[..., tf.newaxis], chosen, kept)
             highest = tf.maximum(maximum, tf.reduce_max(log_weights, 0))
             # where every weight so far is 0 the maximum is −∞: any finite reference will do
             reference = tf.where(tf.math.is_finite(highest), highest, 0.0)
-            scale, ratio = tf.exp(maximum - reference), tf.exp(log_weights - reference)
+            scale, ratio = tf.cast(tf.exp(maximum - reference), total.dtype), tf.exp(log_weights - reference)
+            added = tf.einsum("kn,knd->nd", ratio, means), tf.reduce_sum(ratio, 0), tf.reduce_sum(ratio**2, 0)
+            added = [tf.cast(part, total.dtype) for part in added]
             return (
                 number + 1,
                 kept,
                 tf.maximum(keys, chosen_keys),
-                mean * scale[:, tf.newaxis] + tf.einsum("kn,knd->nd", ratio, means),
-                total * scale + tf.reduce_sum(ratio, 0),
-                squares * scale**2 + tf.reduce_sum(ratio**2, 0),
+                mean * scale[:, tf.newaxis] + added[0],
+                total * scale + added[1],
+                squares * scale**2 + added[2],
                 highest,
             )
 
-        nothing, none = tf.zeros_like(x), tf.zeros_like(x[:, 0])
-        minus_infinity = none - float("inf")
-        kept = tf.tile(nothing[tf.newaxis], [slots, 1, 1])
+        # in float32 what a chunk adds to a long sum would be lost
+        nothing, none = tf.zeros_like(x, tf.float64), tf.zeros_like(x[:, 0], tf.float64)
+        minus_infinity = tf.zeros_like(x[:, 0]) - float("inf")
+        kept = tf.tile(tf.zeros_like(x)[tf.newaxis], [slots, 1, 1])
         keys = tf.tile(minus_infinity[tf.newaxis], [slots, 1])
         chunks = -(-self.num_samples // self.chunk)
         first = (0, kept, keys, nothing, none, none, minus_infinity)
@@ -95,8 +103,9 @@ class Resampling(NamedTuple):
     def summary(self, results) -> Part:
         """The results of a batch as a `Part`."""
         kept, mean, total, squares, maximum = results
-        log_likelihood = maximum + np.log(total, dtype=np.float64) - np.log(self.num_samples)
-        return Part(kept.swapaxes(0, 1), mean / total[:, None], total**2 / squares, None, log_likelihood)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where every weight is 0 nothing is known: nan
+            log_likelihood = maximum + np.log(total) - np.log(self.num_samples)
+            return Part(kept.swapaxes(0, 1), mean / total[:, None], total**2 / squares, None, log_likelihood)
 
 
 def weighted_draws(generative, recognition, x, observed, count, seed):

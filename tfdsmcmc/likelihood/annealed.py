@@ -35,7 +35,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, incomplete, random
-from tfdsmcmc.likelihood import paths, pilot, transitions
+from tfdsmcmc.likelihood import paths, pilot, schedules, transitions
 from tfdsmcmc.likelihood.estimate import LogLikelihood
 from tfdsmcmc.likelihood.exact import exact
 from tfdsmcmc.likelihood.programs import at_weights, compiled
@@ -88,29 +88,35 @@ def annealed_importance_sampling(
     num_runs = checks.positive_integer("num_runs", num_runs)
     batch_size = checks.positive_integer("batch_size", batch_size)
     separation = checks.positive_integer("separation", separation)
-    if direction not in _DIRECTIONS:
+    if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
     x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
     with_gaps = incomplete.has_gaps(x)
     if with_gaps:
         incomplete.check(model.generative)
     values = values_of(model, weights)
+    paths.check(path)
+    schedules.fixed(schedule, num_steps)
     if not model.generative.latent_units:
         with at_weights(model, values):
             return exact(model, x)
-    paths.check(model.generative, path)
     kernel = transitions.of(model.generative, transition)
     z = _checked_draws(model.generative, z, len(x), num_runs, direction)
-    pilot_seed, run_seed = tf.unstack(random.split(random.stream(seed, "annealed importance sampling")))
+    pilot_seed = random.stream(seed, "annealed importance sampling, pilot")
+    run_seed = random.stream(seed, f"annealed importance sampling, {direction}")
 
     batch_size = min(batch_size, power_of_two(len(x)))
     some = pilot.evenly_spaced(x, batch_size)
     betas, step_sizes = pilot.plan(model, values, some, schedule, num_steps, path, kernel, pilot_seed)
+    last = tf.constant(len(betas) - 1)
+    # of a length that other schedules share
+    room = (0, power_of_two(len(betas) - 1) + 1 - len(betas))
+    betas, step_sizes = (np.pad(part, room, mode="edge") for part in (betas, step_sizes))
     program = _program(model, path, kernel, direction, num_runs, separation, with_gaps)
     parts = []
     for rows, batch_seed in batches(len(x), batch_size, run_seed):
         batch, *draws = (_padded(part[..., rows, :], batch_size) for part in (x, *z))
-        log_w = program(*values, batch, draws, betas, step_sizes, batch_seed).numpy()
+        log_w = program(*values, batch, draws, betas, step_sizes, last, batch_seed).numpy()
         parts.append(log_w[:, : rows.stop - rows.start])
     return summary(np.concatenate(parts, 1), 1 if direction == "forward" else -1)
 
@@ -124,14 +130,15 @@ def summary(log_weights, sign=1):
     """
     runs = len(log_weights)
     highest = log_weights.max(0)
-    w = np.exp(log_weights - highest)
+    # where all weights are 0 any finite reference will do
+    w = np.exp(log_weights - np.where(np.isfinite(highest), highest, 0.0))
     total, squares = w.sum(0), np.square(w).sum(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(np.maximum(runs * squares / total**2 - 1.0, 0.0) / np.float64(runs - 1))
-    return LogLikelihood(sign * (highest + np.log(total / runs)), error, total**2 / squares)
+        return LogLikelihood(sign * (highest + np.log(total / runs)), error, total**2 / squares)
 
 
-def forward(path, kernel, betas, step_sizes, seed):
+def forward(path, kernel, betas, step_sizes, seed, last=None):
     """log w of one run for each row of a path, (n,) float64.
 
     Args:
@@ -140,10 +147,11 @@ def forward(path, kernel, betas, step_sizes, seed):
       betas: (T + 1,).
       step_sizes: (T + 1,), of the transitions at each β.
       seed: int32 of shape (2,).
+      last: T, where what follows in the arrays is to be left out.
     """
     start_seed, step_seed = tf.unstack(random.split(seed))
     z = path.start(start_seed)
-    last = betas.shape[0] - 1
+    last = betas.shape[0] - 1 if last is None else last
 
     def step(t, z, log_w):
         # weighed where it stands, then moved: the other way round E w is not p(x)
@@ -152,20 +160,20 @@ def forward(path, kernel, betas, step_sizes, seed):
         return t + 1, z, log_w
 
     state = (tf.constant(1), z, _double(path.log_start(z)))
-    return tf.while_loop(lambda t, *_: t <= last, step, state, maximum_iterations=last)[-1]
+    return tf.while_loop(lambda t, *_: t <= last, step, state)[-1]
 
 
-def reverse(path, kernel, z, betas, step_sizes, seed):
+def reverse(path, kernel, z, betas, step_sizes, seed, last=None):
     """log w' of one run for each row of a path, from exact posterior draws z, (n,) float64."""
-    last = betas.shape[0] - 1
+    last = betas.shape[0] - 1 if last is None else last
 
     def step(t, z, log_w):
         log_w -= _double(path.increment(betas[t - 1], betas[t], z))
         z, _ = transitions.move(path, betas[t - 1], z, kernel, step_sizes[t - 1], random.fold(seed, t))
         return t - 1, z, log_w
 
-    state = (tf.constant(last), z, tf.zeros(path.x.shape[:1], tf.float64))
-    _, z, log_w = tf.while_loop(lambda t, *_: t >= 1, step, state, maximum_iterations=last)
+    state = (tf.convert_to_tensor(last), z, tf.zeros(path.x.shape[:1], tf.float64))
+    _, z, log_w = tf.while_loop(lambda t, *_: t >= 1, step, state)
     return log_w - _double(path.log_start(z))
 
 
@@ -188,10 +196,10 @@ def posterior_chain(path, kernel, z, step_size, count, separation, seed):
 def _program(model, name, kernel, direction, num_runs, separation, with_gaps):
     """The compiled log-weights (R, B) at explicit weights."""
 
-    def evaluate(generative, recognition, x, z, betas, step_sizes, seed):
+    def evaluate(generative, recognition, x, z, betas, step_sizes, last, seed):
         path = paths.of(name, generative, recognition, x, num_runs, with_gaps)
         if direction == "forward":
-            log_w = forward(path, kernel, betas, step_sizes, seed)
+            log_w = forward(path, kernel, betas, step_sizes, seed, last)
         else:
             chain_seed, run_seed = tf.unstack(random.split(seed))
             z = [tf.cast(part, tf.float32) for part in z]
@@ -199,7 +207,7 @@ def _program(model, name, kernel, direction, num_runs, separation, with_gaps):
                 one_each = paths.of(name, generative, recognition, x, 1, with_gaps)
                 z = posterior_chain(one_each, kernel, z, step_sizes[-1], num_runs, separation, chain_seed)
             z = [tf.reshape(part, [num_runs * x.shape[0], part.shape[-1]]) for part in z]
-            log_w = reverse(path, kernel, z, betas, step_sizes, run_seed)
+            log_w = reverse(path, kernel, z, betas, step_sizes, run_seed, last)
         return tf.reshape(log_w, [num_runs, x.shape[0]])
 
     return compiled(model, ("annealed", name, kernel, direction, num_runs, separation, with_gaps), evaluate)
@@ -218,7 +226,10 @@ def _checked_draws(generative, z, rows, runs, direction):
             raise ValueError("z is where reverse runs begin; forward runs draw their own. Received: z with 'forward'")
         return []
     widths = generative.latent_units
-    z = [np.asarray(part) for part in z] if isinstance(z, (list, tuple)) else z
+    try:
+        z = [np.asarray(part) for part in z] if isinstance(z, (list, tuple)) else z
+    except ValueError:  # ragged
+        z = None
     shapes = [part.shape for part in z] if isinstance(z, list) else type(z).__name__
     expected = [[(*lead, rows, width) for width in widths] for lead in ((), (runs,))]
     if shapes not in expected:

@@ -22,7 +22,7 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.likelihood.estimate import LogLikelihood
 from tfdsmcmc.likelihood.importance import make_sampler
 from tfdsmcmc.likelihood.programs import compiled
-from tfdsmcmc.likelihood.sampler import batches, power_of_two, values_of
+from tfdsmcmc.likelihood.sampler import batches, checked_count, power_of_two, values_of
 
 
 def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, weights=None) -> LogLikelihood:
@@ -30,7 +30,7 @@ def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, wei
 
     Args:
       model: a `DeepGenerativeModel`.
-      x: (n, D).
+      x: (n, D). Of entries that are NaN, missing, the bound is that of log p(x_observed).
       num_samples: K, draws from the recognition network for each row.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
@@ -53,7 +53,7 @@ def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, wei
     >>> ds.likelihood.evidence_lower_bound(model, np.eye(4), num_samples=50).value.shape
     (4,)
     """
-    num_samples = checks.positive_integer("num_samples", num_samples)
+    num_samples = checked_count("num_samples", num_samples)
     batch_size = checks.positive_integer("batch_size", batch_size)
     x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
     seed = random.stream(seed, "evidence lower bound")

@@ -24,7 +24,7 @@ from tfdsmcmc.likelihood import pareto, precision, sums
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
 from tfdsmcmc.likelihood.cautions import warn as caution
 from tfdsmcmc.likelihood.estimate import LogLikelihood
-from tfdsmcmc.likelihood.sampler import Sampler, batches, power_of_two
+from tfdsmcmc.likelihood.sampler import Sampler, batches, checked_count, power_of_two
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**12  # a longer float32 sum over one axis, as XLA adds it up, loses digits
@@ -66,10 +66,11 @@ def importance_sampling(
         counts below 1, or with `standard_error` below 4; an error that
         is not above 0; or less `max_samples` than `num_samples`.
     """
-    num_samples = checks.positive_integer("num_samples", num_samples)
+    num_samples = checked_count("num_samples", num_samples)
     batch_size = checks.positive_integer("batch_size", batch_size)
     if standard_error is not None:
         max_samples = precision.checked(num_samples, standard_error, max_samples)
+        checked_count("max_samples", max_samples)
     x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
     sampler = make_sampler(model, weights, x, batch_size, num_samples)
     if standard_error is None:

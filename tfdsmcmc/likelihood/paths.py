@@ -166,9 +166,7 @@ def of(name, generative, recognition, x, copies=1, with_gaps=False):
     return PATHS[name](generative, recognition, x, observed)
 
 
-def check(generative, path):
-    """Raises a ValueError for an unknown path, or a network without latent layers."""
+def check(path):
+    """Raises a ValueError for an unknown path."""
     if not isinstance(path, str) or path not in PATHS:
         raise ValueError(f"path is one of {list(PATHS)}. Received: path={path!r}")
-    if not generative.latent_units:
-        raise ValueError("A path needs latent layers. Received: a network of its data layer alone")

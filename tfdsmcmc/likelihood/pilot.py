@@ -60,11 +60,13 @@ def annealing_schedule(
     """
     num_steps = checks.positive_integer("num_steps", num_steps)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    if not isinstance(fraction, (int, float)) or not 0 < fraction < 1:
+    if not 0 < float(checks.positive_number("fraction", fraction)) < 1:
         raise ValueError(f"fraction lies between 0 and 1. Received: fraction={fraction!r}")
+    paths.check(path)
+    if not model.generative.latent_units:
+        raise ValueError("Annealing needs latent layers. Received: a network of its data layer alone")
     x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
     kernel = transitions.of(model.generative, transition)
-    paths.check(model.generative, path)
     seed = random.stream(seed, "annealing schedule")
     rows = evenly_spaced(x, min(batch_size, power_of_two(len(x))))
     return adaptive(model, values_of(model, weights), rows, num_steps, fraction, path, kernel, seed)[0]
@@ -108,7 +110,9 @@ def adaptive(model, values, x, num_steps, fraction, path, kernel, seed):
         if 1 in betas:
             last = int(np.argmax(betas == 1))
             return betas[: last + 1], step_sizes[: last + 1]
-        # below the fraction of a single run of many the first step leads to the end
+        # below the fraction of a single run of many the first step leads to the end, unless it has no weight at all
+        if fraction < 1.0 / NUM_RUNS:
+            raise ValueError("An adaptive schedule needs finite densities. Received: rows where they are not")
         fraction, attempt = 2.0 * fraction - 1.0, attempt + 1
 
 

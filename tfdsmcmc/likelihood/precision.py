@@ -42,7 +42,9 @@ def checked(num_samples, standard_error, max_samples) -> int:
     Raises:
       ValueError: for a standard error that is not above 0, fewer than 4 first draws, or more than `max_samples`.
     """
-    checks.positive_number("standard_error", standard_error)
+    standard_error = float(checks.positive_number("standard_error", standard_error))
+    if not standard_error > 1e-6:  # beyond what float32 weights can tell
+        raise ValueError(f"standard_error must be above 1e-6. Received: standard_error={standard_error!r}")
     max_samples = checks.positive_integer("max_samples", max_samples)
     if num_samples < 4:
         raise ValueError(f"With standard_error num_samples must be at least 4. Received: num_samples={num_samples}")

@@ -18,6 +18,12 @@ def at_weights(model, values):
     return evaluated_at(variables, [*values[0], *values[1]])
 
 
+def trained(model):
+    """What tells programs apart that take weights: which variables are trained, and so stand in θ and φ."""
+    networks = model.generative, model.recognition
+    return tuple(id(variable) for network in networks for variable in network.trainable_variables)
+
+
 def compiled(model, key, evaluate):
     """The program (θ, φ, …) → evaluate(generative, recognition, …) at these weights.
 
@@ -27,11 +33,11 @@ def compiled(model, key, evaluate):
       evaluate: function of the two networks and tensors; it must not hold the model, which would then live for ever.
     """
     programs = _programs.setdefault(model, {})
-    key = key, getattr(model, "uses_xla", True)
+    key = key, trained(model), getattr(model, "uses_xla", True)
     if key not in programs:
         # TensorFlow warns of frequent tracing where one function's code is traced often; a partial is its own function
         program = functools.partial(_run, evaluate, model.generative, model.recognition)
-        programs[key] = tf.function(program, jit_compile=key[1], autograph=False)
+        programs[key] = tf.function(program, jit_compile=key[-1], autograph=False)
     return programs[key]
 
 

@@ -11,10 +11,12 @@ import weakref
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import incomplete, random
+from tfdsmcmc import checks, incomplete, random
 from tfdsmcmc.likelihood import sums
+from tfdsmcmc.likelihood.programs import trained
 from tfdsmcmc.networks import evaluated_at
 
+_MOST_DRAWS = 2**30  # the programs count in int32
 _BLOCK_ENTRIES = 2**17  # log-weights handed out at a time: 512 KiB
 
 _programs = weakref.WeakKeyDictionary()
@@ -85,6 +87,14 @@ class Sampler:
             yield Block(so_far, estimate, log_weights, drawn, len(x))
 
 
+def checked_count(name, value) -> int:
+    """Returns a number of draws; a ValueError for one that is not positive, or that a program cannot count."""
+    value = checks.positive_integer(name, value)
+    if value > _MOST_DRAWS:
+        raise ValueError(f"{name} must be at most {_MOST_DRAWS:,}. Received: {name}={value}")
+    return value
+
+
 def batches(rows, batch_size, seed):
     """Yields (slice, seed) of each batch of rows."""
     for number, start in enumerate(range(0, rows, batch_size)):
@@ -103,22 +113,24 @@ def values_of(model, weights):
       ValueError: for weights of other shapes.
     """
     groups = model.generative.trainable_variables, model.recognition.trainable_variables
-    return [_values(*pair) for pair in zip(groups, groups if weights is None else weights, strict=True)]
-
-
-def _values(variables, weights):
-    """The weights as tensors of the variables' types."""
-    expected = [tuple(variable.shape) for variable in variables]
-    received = [tuple(np.shape(weight)) for weight in weights]
+    weights = groups if weights is None else weights
+    expected = [[tuple(variable.shape) for variable in group] for group in groups]
+    try:
+        received = [[tuple(np.shape(weight)) for weight in group] for group in weights]
+    except (TypeError, ValueError):
+        received = type(weights).__name__
     if received != expected:
-        raise ValueError(f"weights must be a pair of lists, one of arrays {expected}. Received: shapes {received}")
-    return [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, weights)]
+        raise ValueError(f"weights must be a pair of lists of arrays of shapes {expected}. Received: shapes {received}")
+    return [
+        [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, values)]
+        for variables, values in zip(groups, weights)
+    ]
 
 
 def _program(model, chunk, chunks, with_gaps):
     """The compiled block at explicit weights; one for each model, size and way to compile."""
     programs = _programs.setdefault(model, {})
-    key = chunk, chunks, with_gaps, getattr(model, "uses_xla", True)
+    key = chunk, chunks, with_gaps, trained(model), getattr(model, "uses_xla", True)
     if with_gaps:
         incomplete.check(model.generative)
     if key not in programs:

@@ -23,6 +23,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
+from tfdsmcmc.likelihood import paths, schedules, transitions
 from tfdsmcmc.likelihood.annealed import annealed_importance_sampling
 from tfdsmcmc.likelihood.estimate import Estimate, LogLikelihood
 from tfdsmcmc.likelihood.pilot import annealing_schedule
@@ -86,6 +87,9 @@ def sandwich(
       ValueError: for arguments that `annealed_importance_sampling` refuses, or a count below 1.
     """
     num_rows = checks.positive_integer("num_rows", num_rows)
+    paths.check(path)
+    transitions.of(model.generative, transition)
+    schedules.fixed(schedule, checks.positive_integer("num_steps", num_steps))
     data_seed, *seeds = tf.unstack(random.split(random.stream(seed, "sandwich"), 4))
     with at_weights(model, values_of(model, weights)):
         x, z = model.generative.sample(num_rows, data_seed)

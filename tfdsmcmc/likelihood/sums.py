@@ -20,7 +20,7 @@ from tfdsmcmc import random
 
 
 class Sums(NamedTuple):
-    """The three sums of each row: m, t and s, each (1, B)."""
+    """The three sums of each row: m, float32, and t and s, float64, each (1, B)."""
 
     maximum: tf.Tensor
     total: tf.Tensor
@@ -30,7 +30,9 @@ class Sums(NamedTuple):
 def of_nothing(rows) -> Sums:
     """The sums over no draws."""
     start = tf.zeros([1, rows])
-    return Sums(start - np.inf, start, start)
+    # in float32 what a chunk adds to a long sum would be lost
+    zero = tf.cast(start, tf.float64)
+    return Sums(start - np.inf, zero, zero)
 
 
 def add_chunk(generative, recognition, x, num_samples, seed, chunk, number, sums):
@@ -57,10 +59,10 @@ def add_chunk(generative, recognition, x, num_samples, seed, chunk, number, sums
     highest = tf.maximum(maximum, tf.reduce_max(log_weights, 0, keepdims=True))
     # where every weight so far is 0 the maximum is −∞: any finite reference will do
     reference = tf.where(tf.math.is_finite(highest), highest, 0.0)
-    scale = tf.exp(maximum - reference)
+    scale = tf.cast(tf.exp(maximum - reference), total.dtype)
     ratio = tf.exp(log_weights - reference)
-    total = total * scale + tf.reduce_sum(ratio, 0, keepdims=True)
-    squares = squares * scale**2 + tf.reduce_sum(ratio**2, 0, keepdims=True)
+    total = total * scale + tf.cast(tf.reduce_sum(ratio, 0, keepdims=True), total.dtype)
+    squares = squares * scale**2 + tf.cast(tf.reduce_sum(ratio**2, 0, keepdims=True), total.dtype)
     return Sums(highest, total, squares), log_weights
 
 
@@ -68,6 +70,7 @@ def estimate(sums, num_samples):
     """(value, standard_error, effective_sample_size), each (B,), of the sums over K draws."""
     maximum, total, squares = (part[0] for part in sums)
     count = tf.cast(num_samples, total.dtype)
-    value = maximum + tf.math.log(total) - tf.math.log(count)
+    value = tf.cast(maximum, total.dtype) + tf.math.log(total / count)
     excess = tf.maximum(count * squares / total**2 - 1.0, 0.0)
-    return value, tf.sqrt(excess / (count - 1.0)), total**2 / squares
+    found = value, tf.sqrt(excess / (count - 1.0)), total**2 / squares
+    return tuple(tf.cast(part, maximum.dtype) for part in found)

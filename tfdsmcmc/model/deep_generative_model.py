@@ -99,11 +99,12 @@ class DeepGenerativeModel(Learning, Saving):
             raise ValueError(f"evaluate has no such arguments. Received: {sorted(keras_arguments)}")
         if num_samples is None:
             num_samples = getattr(self, "_settings", {}).get("evaluation_samples", 100)
+        batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
         if not isinstance(callbacks, keras.callbacks.CallbackList):
             callbacks = keras.callbacks.CallbackList(callbacks, model=self)
         callbacks.on_test_begin()
         mean = likelihood.importance_sampling(
-            self, in_memory(x), num_samples, seed, batch_size=batch_size or 100, warn=not inside_fit
+            self, in_memory(x), num_samples, seed, batch_size=batch_size, warn=not inside_fit
         ).mean()
         logs = {"log_likelihood": float(mean), "effective_sample_size": mean.effective_sample_size}
         callbacks.on_test_end(logs)

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc.imputation.incoming import rows_and_mask
 from tfdsmcmc.model import choices
 from tfdsmcmc.training.chain import Chain, EpochCounter
 from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
@@ -22,7 +23,6 @@ class Learning(keras.Model):
         self.validates = False  # whether the present fit has validation data
         self._feed = None
         self._stream = "fit"  # of the seed
-        self._refits = 0
 
     def compile(
         self,
@@ -46,7 +46,8 @@ class Learning(keras.Model):
         of chain 0, which `evaluate`, `sample` and the validation of `fit` are of; `posterior.Collector` collects all.
         Chain 0 starts at the present weights, the others at fresh draws from the layers' initializers, so that R̂ can
         tell whether they meet: what an initializer sets to a constant starts equal. A chain that an earlier `compile`
-        began goes on from where it stands.
+        began goes on from where it stands; a frozen layer has the weights of chain 0 in all. Callbacks that set
+        weights, such as `EarlyStopping(restore_best_weights=True)`, set those of chain 0.
 
         Args:
           kernel: transition kernel of θ, or "sgld", "preconditioned_sgld", "sghmc", "sgnht", "map" for one with its
@@ -143,7 +144,8 @@ class Learning(keras.Model):
           validation_batch_size: rows at a time in validation.
           validation_freq: as in Keras.
           num_rows: N, the number of rows that the posterior is given; by default counted.
-          mask: (n, D), True where an entry of the array x is observed; by default all that are not NaN are.
+          mask: (n, D) or (D,), True where an entry of the array x is observed, whatever stands in the others; by
+            default all that are not NaN are.
 
         Returns:
           `keras.callbacks.History` of `log_likelihood` (the estimate of the training step, of K samples; with uniform
@@ -153,21 +155,27 @@ class Learning(keras.Model):
           learn they are far too low until `refit_recognition`.
 
         Raises:
-          ValueError: for data that do not fit the model; nothing is changed then. Of a dataset with `num_rows` only the
-            first batch is seen beforehand.
+          ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
+            `compile`; nothing is changed then. Of a dataset with `num_rows` only the first batch is seen beforehand.
         """
         self._assert_compiled("fit")
         checks.no_targets("fit", y)
         if num_rows is not None:
             num_rows = checks.positive_integer("num_rows", num_rows)
         batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
+        epochs = checks.nonnegative_integer("epochs", epochs)
+        initial_epoch = checks.nonnegative_integer("initial_epoch", initial_epoch)
+        if validation_batch_size is not None:
+            validation_batch_size = checks.positive_integer("validation_batch_size", validation_batch_size)
+        if not isinstance(validation_freq, (list, tuple, set)):
+            validation_freq = checks.positive_integer("validation_freq", validation_freq)
         if steps_per_epoch is not None:
             steps_per_epoch = checks.positive_integer("steps_per_epoch", steps_per_epoch)
         if not is_dataset(x):
             x = self._rows("x", x, mask)
             if validation_split and validation_data is None:
                 x, validation_data = split_last(x, validation_split)
-        if isinstance(validation_data, tuple) and len(validation_data) == 1:
+        if isinstance(validation_data, tuple) and validation_data[1:] in ((), (None,)):
             validation_data = validation_data[0]
         if validation_data is not None:
             validation_data = self._rows("validation_data", in_memory(validation_data))
@@ -243,8 +251,8 @@ class Learning(keras.Model):
         if not isinstance(proposal, str):  # its optimizer belongs to the run: take a fresh one of the kind
             proposal = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
         twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
-        twin._stream = f"refit {self._refits} after step {int(self.chain.steps)}"
-        self._refits += 1
+        twin._stream = f"refit {int(self.chain.refits)} after step {int(self.chain.steps)}"
+        self.chain.refits.assign_add(1)
         twin.compile(**{**settings, "proposal": proposal})
         twin.chain.move_to(self.chain.weights[:num_chains])
         return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
@@ -268,9 +276,11 @@ class Learning(keras.Model):
 
     def _rows(self, name, x, mask=None):
         """The rows as an array, with NaN where they or the mask say that an entry is missing."""
-        rows = checks.rows(name, x, self.generative.units, self.generative.binary_data, missing=True)
+        kind = self.generative.units, self.generative.binary_data
         if mask is not None:
-            rows = np.where(checks.observed("mask", mask, rows.shape), rows, np.float32(np.nan))
+            values, observed = rows_and_mask(x, mask, *kind)
+            x = np.where(observed, values, np.float32(np.nan))
+        rows = checks.rows(name, x, *kind, missing=True)
         if incomplete.has_gaps(rows):
             incomplete.check(self.generative)
         return rows
@@ -281,3 +291,10 @@ class Learning(keras.Model):
     def _assert_compiled(self, name):
         if self.chain is None:
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
+        now = {variable.path for variable in self.generative.trainable_variables}
+        compiled = {variable.path for variable in self.chain.variables_of_theta}
+        if now != compiled:
+            raise ValueError(
+                f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
+                f"Received: other trainable weights {sorted(now ^ compiled)}"
+            )

@@ -19,6 +19,8 @@ class Saving(keras.Model):
     def save(self, filepath, overwrite=True, **kwargs):
         """Saves model, compile arguments and chain as a .keras file; an interrupted save leaves the old file whole."""
         path = pathlib.Path(filepath)
+        if self.chain is not None:
+            self._assert_compiled("save")
         if path.suffix != ".keras" or (path.exists() and not overwrite):
             return super().save(filepath, overwrite=overwrite, **kwargs)  # Keras asks, or says what is wrong
         with _replacing(path) as temporary:

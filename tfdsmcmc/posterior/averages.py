@@ -55,16 +55,24 @@ class PredictiveAverage:
         value = estimate.value.astype(np.float64)
         previous = value if self._reference is None else self._reference
         self._reference = np.maximum(previous, value)
-        shrink, density = np.exp(previous - self._reference), np.exp(value - self._reference)
+        # where every density so far is 0 the maximum is −∞: any finite shift will do
+        shift = np.where(np.isfinite(self._reference), self._reference, 0.0)
+        shrink, density = np.exp(previous - shift), np.exp(value - shift)
         self._total = self._total * shrink + density
-        self._variance = self._variance * shrink**2 + (density * estimate.standard_error) ** 2
-        self._squares = self._squares * shrink**2 + density**2 / estimate.effective_sample_size
+        self._variance = self._variance * shrink**2 + _product(density**2, estimate.standard_error**2)
+        self._squares = self._squares * shrink**2 + _product(density**2, 1.0 / estimate.effective_sample_size)
         self.count += 1
 
     def log_likelihood(self) -> LogLikelihood:
-        """log p̄ of each row, with its error."""
-        return LogLikelihood(
-            self._reference + np.log(self._total) - np.log(self.count),
-            np.sqrt(self._variance) / self._total,
-            self._total**2 / self._squares,
-        )
+        """log p̄ of each row, with its error; −∞ ± nan where all densities are 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return LogLikelihood(
+                self._reference + np.log(self._total) - np.log(self.count),
+                np.sqrt(self._variance) / self._total,
+                self._total**2 / self._squares,
+            )
+
+
+def _product(weight, values):
+    """weight · values, 0 where the weight is, whatever the value: an estimate of 0 states no error."""
+    return np.where(weight > 0, weight * values, weight)

@@ -21,6 +21,9 @@ from tfdsmcmc.posterior import store
 class Collector(keras.callbacks.Callback):
     """Writes samples of θ and φ to disk once the chain has settled. The live chain is only read.
 
+    It stands before callbacks that save the run, such as `BackupAndRestore`: a run that is killed between the two then
+    repeats the epoch; the other way round it would go on without the sample.
+
     Args:
       path: folder for the samples; made if missing.
       num_samples: samples to collect, of each chain where the model has several.
@@ -121,5 +124,6 @@ class Collector(keras.callbacks.Callback):
                     f"Received: path={str(self.path)!r}"
                 )
             records, step = [], -1
+            (self.path / "mean.h5").unlink(missing_ok=True)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
         return [record for record in records if record[0] <= step]

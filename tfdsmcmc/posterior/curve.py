@@ -4,7 +4,8 @@
     mean of weights       log p(x given θ̄_m),  θ̄_m = (1/m) Σ_{i ≤ m} θ_i
 
 Each p(x given θ_i) is estimated once and serves every later point, so the points of the predictive curve share their
-errors; the points of the mean of weights have draws of their own.
+errors; the points of the mean of weights have draws of their own. What warns of few samples or of heavy tails looks at
+the first θ_i and at the last mean alone.
 """
 
 from __future__ import annotations

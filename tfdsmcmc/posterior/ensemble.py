@@ -10,17 +10,18 @@ read from disk one at a time, whatever is done with them.
 
 from __future__ import annotations
 
+import os
 import pathlib
 import warnings
 
 import numpy as np
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, incomplete, random
 from tfdsmcmc.likelihood import LogLikelihood, importance_sampling
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.curve import Curve, curve
-from tfdsmcmc.posterior.samples import Samples, chain_of
+from tfdsmcmc.posterior.samples import Samples, chain_of, cut
 
 
 class MeanOverChains(UserWarning):
@@ -39,8 +40,8 @@ def load(path) -> Posterior:
     Raises:
       ValueError: where there are no samples, or a file is unreadable, truncated, or of another model than the first.
     """
-    folder = pathlib.Path(path)
-    paths = store.sample_paths(folder) if folder.is_dir() else []
+    folder = pathlib.Path(path) if isinstance(path, (str, os.PathLike)) else None
+    paths = store.sample_paths(folder) if folder is not None and folder.is_dir() else []
     if not paths:
         raise ValueError(f"A posterior is a folder with files sample_*.h5. Received: path={str(path)!r}")
     shapes, chains = None, []
@@ -73,9 +74,7 @@ class Posterior:
     def __getitem__(self, index):
         if not isinstance(index, slice):
             raise ValueError(f"A posterior is cut by slices; samples[i] is one sample. Received: index={index!r}")
-        numbers = self.chain_numbers
-        draws = [[i for i, number in enumerate(numbers) if number == chain] for chain in set(numbers)]
-        return self._subset(sorted(i for places in draws for i in places[index]), f"the slice {index}")
+        return self._subset(cut(self.chain_numbers, index), f"the slice {index}")
 
     @property
     def chain_numbers(self):
@@ -132,7 +131,7 @@ class Posterior:
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; its θ and φ are overwritten.
-          x: training data for the refit, (n, D).
+          x: training data for the refit, (n, D); NaN is missing.
           refit_epochs: epochs of φ alone.
           batch_size: of the refit.
           verbose: of the refit, as in Keras.
@@ -141,15 +140,15 @@ class Posterior:
           The model.
 
         Raises:
-          ValueError: for a model of another architecture, or a refit without data; the model is unchanged then.
+          ValueError: for a model of another architecture, or for a refit without data, with data that do not fit, or of
+            a model that is not compiled; the model is unchanged then.
         """
         refit_epochs = checks.nonnegative_integer("refit_epochs", refit_epochs)
-        if refit_epochs and x is None:
-            raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={refit_epochs}")
-        theta, phi = self.mean()
-        variables = self.check(model)
+        batch_size = checks.positive_integer("batch_size", batch_size)
         if refit_epochs:
-            x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
+            x = _rows_for_refit(model, x, refit_epochs)
+        variables = self.check(model)
+        theta, phi = self.mean()
         for variable, value in zip(variables, (*theta, *phi)):
             variable.assign(value)
         if refit_epochs:
@@ -161,7 +160,8 @@ class Posterior:
         """The posterior predictive log-likelihood of each row, log (1/M) Σ_m p(x given θ_m).
 
         Each p(x given θ_m) is an importance-sampling estimate with the m-th φ. Memory does not depend on M. The
-        standard error is that of the importance sampling; the spread over θ is not in it.
+        standard error is that of the importance sampling; the spread over θ is not in it. What warns of few samples or
+        of heavy tails looks at the first θ alone.
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
@@ -187,7 +187,8 @@ class Posterior:
 
         The first m samples are taken in the order of `samples`. With one seed the last point of the predictive average
         is `log_likelihood` of the same arguments. The mean of weights is that of the draws of one chain, the first
-        sample's, with the mean φ as the proposal: where its effective sample size is low, it is underestimated.
+        sample's, with the mean φ as the proposal: where its effective sample size is low, it is underestimated. What
+        warns of that looks at the first θ and at the last mean alone.
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
@@ -235,3 +236,15 @@ class Posterior:
         if expected != found:
             raise ValueError(f"The samples are of weights of the shapes {found}. Received: a model with {expected}")
         return [variable for group in groups for variable in group]
+
+
+def _rows_for_refit(model, x, epochs):
+    """The rows; a ValueError where a refit would be refused, for by then the weights would be others."""
+    if x is None:
+        raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
+    if model.chain is None:
+        raise ValueError(f"A refit needs a compiled model. Received: one that is not, refit_epochs={epochs}")
+    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
+    if incomplete.has_gaps(x):
+        incomplete.check(model.generative)
+    return x

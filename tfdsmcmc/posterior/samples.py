@@ -39,3 +39,21 @@ class Samples(collections.abc.Sequence):
 def chain_of(sample):
     """The number of a sample's chain; a sample that states none is of chain 0."""
     return int(getattr(sample, "chain", 0))
+
+
+def cut(chains, part):
+    """The places, in rising order, of the draws that a slice leaves of each chain.
+
+    Args:
+      chains: the number of the chain of each sample.
+      part: slice.
+
+    Raises:
+      ValueError: for a slice of anything but integers, or of the step 0.
+    """
+    try:
+        part.indices(0)
+    except (TypeError, ValueError):
+        raise ValueError(f"A slice is of integers, and its step is not 0. Received: {part}") from None
+    draws = [[i for i, number in enumerate(chains) if number == chain] for chain in set(chains)]
+    return sorted(i for places in draws for i in places[part])

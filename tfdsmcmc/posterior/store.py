@@ -91,7 +91,8 @@ def read_sample(path) -> Sample:
 def update_mean(folder, samples, count: int):
     """Makes a sample, or those of one draw, the last of the `count` samples that the stored mean is of.
 
-    The mean is computed anew where the stored one is not of those before.
+    The mean is computed anew where the stored one is not of those before, which its count alone tells: whoever replaces
+    samples by as many others deletes mean.h5.
 
     Args:
       folder: the folder, with the samples in it.
@@ -111,7 +112,11 @@ def update_mean(folder, samples, count: int):
 
 
 def read_mean(folder):
-    """(θ, φ), lists of float64 arrays: the mean of the samples in the folder."""
+    """(θ, φ), lists of float64 arrays: the mean of the samples in the folder.
+
+    The stored mean is taken where it is of as many samples as there are, else the mean is computed anew; that they are
+    the same samples is not looked into.
+    """
     folder = pathlib.Path(folder)
     paths = sample_paths(folder)
     stored = _read_mean(folder)
@@ -150,7 +155,7 @@ def read_weights(path, *attributes, **optional):
             theta, phi = ([file[g][str(i)][()] for i in range(len(file[g]))] for g in _GROUPS)
             found = {name: int(file.attrs[name]) for name in attributes}
             found.update({name: int(file.attrs.get(name, value)) for name, value in optional.items()})
-    except (OSError, KeyError, RuntimeError, AttributeError, TypeError) as error:
+    except (OSError, KeyError, RuntimeError, AttributeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
     return theta, phi, found

@@ -54,6 +54,11 @@ def export(model, path, version=1, posterior=None, overwrite=False):
     """
     if not hasattr(model, "generative") or not hasattr(posterior, "mean") and posterior is not None:
         raise ValueError(f"Export takes a model and a Posterior or None. Received: {model!r}, {posterior!r}")
+    if getattr(posterior, "num_chains", 1) > 1:
+        raise ValueError(
+            "The mean over several chains is no model: choose one, posterior.chain(0). "
+            f"Received: a posterior of {posterior.num_chains} chains"
+        )
     version = checks.positive_integer("version", version)
     target = pathlib.Path(path) / str(version)
     if target.exists() and not overwrite:

@@ -42,6 +42,7 @@ class Chain(tf.Module):
       num_chains: C.
       steps: int64 variable, the minibatches learnt from so far.
       epochs: int64 variable, the epochs completed.
+      refits: int64 variable, how often φ was fitted at fixed θ.
       identity: int64 variable, a number that tells this chain, saved and resumed as it may be, from any other.
       num_rows: float variable, N; 0 before the first run.
       carried: `CarriedLatents`, the Markov chains over z of all rows, where the latents keep them.
@@ -53,9 +54,11 @@ class Chain(tf.Module):
         self.method = method
         self.seed = seed
         self.num_chains = num_chains
+        # kept here, for a layer may be frozen later
+        self.variables_of_theta = list(method.generative.trainable_variables)
         self._with_gaps = False
-        counts = (0, 0) if follows is None else (int(follows.steps), int(follows.epochs))
-        self.steps, self.epochs = (tf.Variable(np.int64(n), trainable=False) for n in counts)
+        counts = (0, 0, 0) if follows is None else (int(follows.steps), int(follows.epochs), int(follows.refits))
+        self.steps, self.epochs, self.refits = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         self.means = [keras.metrics.Mean(name=name) for name in StepMetrics._fields]
@@ -89,7 +92,8 @@ class Chain(tf.Module):
         results = {f"kernel_results_{i}": variable for i, variable in enumerate(self._results)}
         auxiliary = {f"auxiliary_{i}": variable for i, variable in enumerate(self._auxiliary)}
         proposal = {f"proposal_{i}": variable for i, variable in enumerate(self._proposal_variables)}
-        counts = {"steps": self.steps, "epochs": self.epochs, "identity": self.identity, "num_rows": self.num_rows}
+        counts = {"steps": self.steps, "epochs": self.epochs, "refits": self.refits}
+        counts |= {"identity": self.identity, "num_rows": self.num_rows}
         return {**counts, **weights, **results, **auxiliary, **proposal, **self.carried.state}
 
     def move_to(self, weights):
@@ -98,7 +102,7 @@ class Chain(tf.Module):
         Args:
           weights: those of each chain, as the property has them.
         """
-        for variable, *parts in zip(self._weights, *weights):
+        for variable, *parts in zip(self._weights, *weights, strict=True) if self.num_chains > 1 else ():
             variable.assign(np.stack(parts))
 
     def begin(self, num_rows, rows=None, with_gaps=False):
@@ -136,21 +140,24 @@ class Chain(tf.Module):
 
     def _theta(self):
         """The weights, of several chains with a leading axis C."""
-        first = [tf.convert_to_tensor(v) for v in self.method.generative.trainable_variables]
+        first = [tf.convert_to_tensor(v) for v in self.variables_of_theta]
         if self.num_chains == 1:
             return first
-        return [tf.concat([part[tf.newaxis], rest[1:]], 0) for part, rest in zip(first, self._weights)]
+        return [tf.concat([part[tf.newaxis], rest[1:]], 0) for part, rest in zip(first, self._weights, strict=True)]
 
     def _initial_weights(self, follows):
         """The weights of all chains where there are several, else nothing."""
         if self.num_chains == 1:
             return []
-        weights = [] if follows is None else follows.weights[: self.num_chains]
-        weights = weights or [[v.numpy() for v in self.method.generative.trainable_variables]]
+        weights = [[variable.numpy() for variable in self.variables_of_theta]]
         seed = self._initial_seed("initial weights")
-        for c in range(len(weights), self.num_chains):
-            weights.append(fresh_weights(self.method.generative, random.fold(seed, c)))
-        return [np.stack(parts) for parts in zip(*weights)]
+        known = [] if follows is None else follows.weights
+        for c in range(1, self.num_chains):
+            fresh = fresh_weights(self.method.generative, random.fold(seed, c))
+            # by variable: other layers may have been frozen meanwhile
+            own = {id(v): part for v, part in zip(follows.variables_of_theta, known[c])} if c < len(known) else {}
+            weights.append([own.get(id(v), part) for v, part in zip(self.variables_of_theta, fresh, strict=True)])
+        return [np.stack(parts) for parts in zip(*weights, strict=True)]
 
     def _initial_auxiliary(self):
         def initial(theta, seed):
@@ -188,7 +195,7 @@ class Chain(tf.Module):
         )
         *_, totals = end = tf.while_loop(lambda i, *_: i < count, body, start)
         theta = end[1] if self.num_chains == 1 else of_chain(end[1], 0)
-        variables = [self.method.generative.trainable_variables, self._results, self._auxiliary, self.carried.chains]
+        variables = [self.variables_of_theta, self._results, self._auxiliary, self.carried.chains]
         values = [theta, *end[2:-1]]
         if self.num_chains > 1:
             variables, values = [*variables, self._weights], [*values, end[1]]

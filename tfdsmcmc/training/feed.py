@@ -77,8 +77,7 @@ class DatasetFeed:
       steps_per_execution: S.
       num_rows: N; by default the rows are counted, and checked, in one pass.
       num_chains: C.
-      missing: whether entries may be NaN; where the first batch, or the pass that counts, shows none, later ones may
-        not.
+      missing: whether entries may be NaN.
 
     Raises:
       ValueError: for elements of another kind, or an infinite dataset without `num_rows`.
@@ -100,7 +99,9 @@ class DatasetFeed:
         self.dataset = dataset
         self._units, self._binary, self._block = units, binary, steps_per_execution
         self._num_chains = num_chains
-        self._missing, self.with_gaps, counted = missing, False, 0
+        # where not all batches are seen beforehand, later ones may have gaps
+        unseen = missing and num_rows is not None and spec.dtype.is_floating
+        self._missing, self.with_gaps, counted = missing, unseen, 0
         # the pass that counts the rows checks them as well
         for batch in dataset if num_rows is None else dataset.take(1):
             rows = self._rows(batch)

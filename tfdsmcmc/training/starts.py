@@ -25,7 +25,13 @@ def fresh_weights(network, seed):
     number = int(random.integers([], 2**31 - 1, seed))
     values = []
     for place, layer in enumerate(network.layers):
-        twin = type(layer).from_config(_reseeded(layer.get_config(), f"{number}/{place}"))
+        try:
+            twin = type(layer).from_config(_reseeded(layer.get_config(), f"{number}/{place}"))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "Several chains start at draws of the layers' initializers, which must be made from their "
+                f"configurations. Received: layer {layer.name!r} ({error})"
+            ) from error
         twin.build((None, layer.parent_units))
         values += [variable.numpy() for variable in twin.trainable_variables]
     return values

@@ -1,0 +1,55 @@
+"""A resumable run of DSGNHT-NAIS that ends with posterior samples: what several recipes learn with."""
+
+import json
+
+import keras
+
+import tfdsmcmc as ds
+
+
+def posterior_run(folder, train, architecture, updates, learning_rate, num_samples, posterior_samples, seed):
+    """Learns, or goes on learning, and returns the model at the end with its posterior samples.
+
+    Args:
+      folder: of this run; a run with other arguments in it is refused.
+      train: (n, D), NaN where an entry is missing.
+      architecture: as in `models.from_name`.
+      updates: minibatches of 100 rows; whole epochs are run.
+      learning_rate: of the kernel.
+      num_samples: importance samples a row.
+      posterior_samples: collected evenly over the second half of the run.
+      seed: of weights and chain.
+
+    Returns:
+      (`DeepGenerativeModel`, `Posterior`).
+    """
+    arguments = {key: value for key, value in locals().items() if key not in ("folder", "train")}
+    _claim(folder, {**arguments, "rows": len(train)})
+    keras.utils.set_random_seed(seed)
+    model = ds.models.from_name(architecture, train.shape[1], seed=seed)
+    model.compile(
+        **ds.methods.dsgnht_nais(
+            learning_rate=learning_rate,
+            num_samples=num_samples,
+            optimizer=keras.optimizers.Adam(1e-3),
+            thermostat_mass="auto",
+            integrator="splitting",
+        ),
+        steps_per_execution=20,
+    )
+    epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
+    every = max(1, epochs // 2 // posterior_samples)
+    burn_in = epochs - every * posterior_samples
+    collector = ds.posterior.Collector(folder / "posterior", posterior_samples, burn_in=burn_in, every=every)
+    backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
+    model.fit(train, batch_size=100, epochs=epochs, callbacks=[collector, backup], verbose=0)
+    return model, ds.posterior.load(folder / "posterior")
+
+
+def _claim(folder, arguments):
+    """Notes the arguments of the run in its folder; those of another run must be the same."""
+    file = folder / "arguments.json"
+    if file.exists() and json.loads(file.read_text()) != arguments:
+        raise ValueError(f"The folder has a run with other arguments, {file.read_text()}. Received: {arguments}")
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(arguments))

@@ -1,0 +1,60 @@
+"""What the columns of a table hold, and its entries in the units of the data layer.
+
+Real columns are learnt as (x − m)/s, with m and s the mean and the standard deviation of the column's observed entries;
+s = 1 for a column that is constant. Binary ones are learnt as they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Columns(NamedTuple):
+    """The columns of the rows that were learnt from.
+
+    Attributes:
+      kept: (D,), whether any entry of a column was observed.
+      binary: whether all observed entries are 0 or 1.
+      mean: (K,) float64, m of the kept columns; 0 where they are binary.
+      scale: (K,) float64, s of the kept columns; 1 where they are binary.
+    """
+
+    kept: np.ndarray
+    binary: bool
+    mean: np.ndarray
+    scale: np.ndarray
+
+    def standardised(self, x):
+        """The kept columns (n, K) of x in the units of the data layer, float32."""
+        return ((x - self.mean) / self.scale).astype(np.float32)
+
+    def restored(self, values):
+        """Values (n, K) of the data layer in the units of the columns, float64."""
+        return self.mean + self.scale * values
+
+
+def columns_of(x) -> Columns:
+    """The columns of rows.
+
+    Args:
+      x: (n, D), with NaN where an entry is missing.
+
+    Raises:
+      ValueError: if nothing is observed, or the numbers are too large for their squares.
+    """
+    observed = ~np.isnan(x)
+    kept = observed.any(0)
+    if not kept.any():
+        raise ValueError(f"At least one entry must be observed. Received: X with {x.size} missing entries of {x.size}")
+    if np.isin(x[observed], (0, 1)).all():
+        return Columns(kept, True, np.zeros(kept.sum()), np.ones(kept.sum()))
+    values = x[:, kept].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, scale = np.nanmean(values, 0), np.nanstd(values, 0)
+    if not np.isfinite(scale).all():
+        raise ValueError(f"X must have standard deviations. Received: entries up to {np.nanmax(np.abs(values)):.3g}")
+    # by comparison: rounding makes the standard deviation of equal numbers a little more than 0
+    constant = np.nanmax(values, 0) == np.nanmin(values, 0)
+    return Columns(kept, False, mean, np.where(constant | (scale == 0), 1.0, scale))

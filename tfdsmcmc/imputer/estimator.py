@@ -1,0 +1,225 @@
+"""An imputer with the interface of scikit-learn.
+
+It learns p(x, z; θ) from rows with gaps by what they do show, and fills the gaps of these or of new rows from
+
+    p(x_missing given x_observed) = ∫ p(x_missing given x_observed, θ) p(θ given x_observed, X) dθ
+
+of which `imputation.impute` tells how. Source: Rubin, "Multiple imputation for nonresponse in surveys" (1987), chapter
+3; the interface is that of Buitinck et al., "API design for machine learning software", ECML PKDD workshop (2013).
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
+
+from tfdsmcmc import checks, imputation
+from tfdsmcmc.imputer import learning
+from tfdsmcmc.imputer.columns import columns_of
+
+_STRATEGIES = ("probabilities", "mode", "draw")
+_OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
+_OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if name not in _OWN]
+_SAMPLER = {"learning_rate": 0.1, "optimizer": {"class_name": "Adam", "config": {"learning_rate": 1e-3}}}
+_SAMPLER = {**_SAMPLER, "integrator": "splitting", "thermostat_mass": "auto"}
+_BINARY, _REAL = "SBN/SBN 50", "VAE 10"  # the architectures where none is given
+
+
+class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Fills missing entries, NaN, with what a deep generative model expects there given the rest of the row.
+
+    Where all observed entries of X are 0 or 1 the data layer is binary, and `transform` takes no others. Otherwise all
+    columns are taken for real ones, those of zeros and ones among them: they are standardised, and the data layer is
+    an `MLPGaussian`. Entries must be missing at random: what is missing may depend on what is observed alone.
+
+    Columns of which nothing was observed in `fit` are left out by `transform`, with a warning, unless
+    `keep_empty_features`: as in scikit-learn's imputers.
+
+    Arguments are checked in `fit`; `strategy`, `imputation_options` and `random_state` may be changed after it, with
+    `set_params`. So several imputations are those of `set_params(strategy="draw", random_state=i).transform(X)` with
+    i = 0, 1, …
+
+    Args:
+      architecture: as in `models.from_name`, where real columns replace its data layer; by default "SBN/SBN 50" for
+        binary columns and "VAE 10" for real ones. X with gaps needs SBN or VAE next to the data.
+      hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
+      method: name of a function in `methods`; by default "iwae" for a VAE and "dsgnht_nais" for all else.
+      method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes
+        "dsgnht_nais" for a learning rate of 0.1, Adam(1e-3), the splitting scheme and the thermostat's mass "auto".
+      updates: minibatches to learn from.
+      batch_size: rows in each.
+      posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;
+        0 for the last weights alone. Where the method climbs to one θ they are points of its path.
+      strategy: "probabilities" for the conditional means, of binary columns the probabilities of a one; "mode" for 1
+        where that is above ½, else 0, of real columns the conditional means; "draw" for one draw from the conditional
+        law.
+      imputation_options: arguments of `imputation.impute`, such as `burn_in` and `num_chains`, a dict. By default the
+        weights of the samples suit new rows; `{"posterior_weights": "equal"}` suits those of `fit`.
+      keep_empty_features: whether columns of which nothing was observed stay, filled with 0.
+      random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row
+        depend on its place among the rows with gaps.
+      verbose: as in Keras.
+      jit_compile: whether to compile with XLA: some seconds more to begin with, and then much faster.
+
+    Attributes:
+      model_: `DeepGenerativeModel` of the columns that were observed, at its last weights.
+      posterior_: `Posterior` of M samples in memory, or None.
+      columns_: which columns were observed, whether all are binary, and their means and standard deviations.
+      seed_: integer, drawn from `random_state` in `fit`.
+      n_features_in_: number of columns in `fit`.
+      feature_names_in_: their names, where they have names.
+
+    Raises:
+      ValueError: in `fit` and `transform`, for arguments out of range or data that do not fit.
+
+    Example:
+
+    >>> import numpy as np, tfdsmcmc as ds
+    >>> x = np.array([[1, 0, np.nan], [0, 1, 1], [1, np.nan, 0], [0, 1, 1]])
+    >>> imputer = ds.Imputer("SBN 2", updates=2, posterior_samples=0, strategy="mode", jit_compile=False)
+    >>> filled = imputer.fit_transform(x)
+    >>> filled.shape, bool(np.isnan(filled).any())
+    ((4, 3), False)
+    """
+
+    def __init__(
+        self,
+        architecture=None,
+        *,
+        hidden_units=100,
+        method=None,
+        method_options=None,
+        updates=5000,
+        batch_size=100,
+        posterior_samples=10,
+        strategy="probabilities",
+        imputation_options=None,
+        keep_empty_features=False,
+        random_state=None,
+        verbose=0,
+        jit_compile=True,
+    ):
+        self.architecture = architecture
+        self.hidden_units = hidden_units
+        self.method = method
+        self.method_options = method_options
+        self.updates = updates
+        self.batch_size = batch_size
+        self.posterior_samples = posterior_samples
+        self.strategy = strategy
+        self.imputation_options = imputation_options
+        self.keep_empty_features = keep_empty_features
+        self.random_state = random_state
+        self.verbose = verbose
+        self.jit_compile = jit_compile
+
+    def fit(self, X, y=None):
+        """Learns the model.
+
+        Args:
+          X: (n, D), numbers, with NaN where an entry is missing.
+          y: ignored.
+
+        Returns:
+          The imputer.
+
+        Raises:
+          ValueError: for arguments out of range, X with nothing observed, or a data layer that takes no gaps.
+        """
+        self._check_imputation()
+        length = learning.epoch_length(self.updates, self.posterior_samples)
+        batch_size = checks.positive_integer("batch_size", self.batch_size)
+        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
+        columns = columns_of(X)
+        architecture, method, options = self._choices(columns.binary)
+        arguments = learning.compile_arguments(method, options)
+        if not (columns.kept.all() or self.keep_empty_features):
+            empty = np.flatnonzero(~columns.kept).tolist()
+            warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
+        self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self.columns_ = columns
+        rows = columns.standardised(X[:, columns.kept])
+        model = learning.build(rows, columns.binary, architecture, self.hidden_units, self.seed_)
+        model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
+        self.posterior_ = learning.learn(model, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
+        self.model_ = model
+        return self
+
+    def transform(self, X):
+        """Fills the gaps of rows.
+
+        Args:
+          X: (n, D), numbers, with NaN where an entry is missing.
+
+        Returns:
+          Array (n, K) of the type of X, floating; what is observed is as it was. K = D where every column was observed
+          in `fit`.
+
+        Raises:
+          ValueError: for arguments out of range, or other entries than 0 and 1 where the data layer is binary.
+        """
+        check_is_fitted(self)
+        self._check_imputation()
+        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
+        kept = self.columns_.kept
+        filled = X[:, kept].copy()
+        rows = checks.rows("X", self.columns_.standardised(filled), kept.sum(), self.columns_.binary, missing=True)
+        gaps = np.isnan(filled)
+        if gaps.any():
+            filled[gaps] = self.columns_.restored(self._imputed(rows))[gaps]
+        if kept.all() or not self.keep_empty_features:
+            return filled
+        whole = np.where(np.isnan(X), 0, X).astype(X.dtype)
+        whole[:, kept] = filled
+        return whole
+
+    def get_feature_names_out(self, input_features=None):
+        """The names of the columns of the result.
+
+        Args:
+          input_features: names of the columns of X; by default those seen in `fit`, or x0, x1, …
+
+        Returns:
+          Array of strings.
+        """
+        names = super().get_feature_names_out(input_features)
+        return names if self.keep_empty_features else names[self.columns_.kept]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _imputed(self, rows):
+        """The rows (n, K), in the units of the data layer, with their gaps filled."""
+        options = {} if self.imputation_options is None else self.imputation_options
+        # an integer may have been set since the fit, for other draws of the same model
+        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_
+        result = imputation.impute(self.model_, rows, seed=int(seed), posterior=self.posterior_, **options)
+        if self.strategy == "draw":
+            return result.x[0]
+        if self.strategy == "mode" and self.columns_.binary:
+            return result.probabilities > 0.5
+        return result.probabilities
+
+    def _check_imputation(self):
+        """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""
+        if self.strategy not in _STRATEGIES:
+            raise ValueError(f"strategy is one of {list(_STRATEGIES)}. Received: strategy={self.strategy!r}")
+        if self.imputation_options is not None:
+            learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
+
+    def _choices(self, binary):
+        """(architecture, method, its options), with defaults where they are not given."""
+        architecture = (_BINARY if binary else _REAL) if self.architecture is None else self.architecture
+        continuous = "VAE" in str(architecture)
+        method, options = ("iwae", {}) if continuous else ("dsgnht_nais", _SAMPLER)
+        if self.method is not None:
+            method, options = self.method, {}
+        return architecture, method, options if self.method_options is None else self.method_options

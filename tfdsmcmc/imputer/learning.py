@@ -1,0 +1,146 @@
+"""The model behind an imputer, and samples of its weights along the way.
+
+A run of `updates` minibatches is cut into epochs of equal length, whatever the number of rows. The M samples of the
+weights are those at the ends of M epochs, spread evenly over the second half of the run.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+
+import keras
+import numpy as np
+
+from tfdsmcmc import checks, methods, models, random
+from tfdsmcmc.layers import MLPGaussian
+from tfdsmcmc.model import DeepGenerativeModel
+from tfdsmcmc.networks import GenerativeNetwork
+from tfdsmcmc.posterior import Posterior
+from tfdsmcmc.posterior.store import Sample
+from tfdsmcmc.training.starts import fresh_weights
+
+_BLOCK = 100  # minibatches in one compiled call, at most
+
+
+def build(rows, binary, architecture, hidden_units, seed) -> DeepGenerativeModel:
+    """A model for rows, with initial weights that follow the seed.
+
+    Args:
+      rows: (n, D), NaN where an entry is missing.
+      binary: whether they are of zeros and ones; otherwise the data layer is an `MLPGaussian`.
+      architecture: as in `models.from_name`.
+      hidden_units: of each layer that has an inner network.
+      seed: integer.
+    """
+    logits = _log_odds(rows) if binary else None
+    model = models.from_name(architecture, rows.shape[1], hidden_units, logits, seed=seed)
+    if not binary:
+        data_layer = MLPGaussian(rows.shape[1], hidden_units=[hidden_units])
+        generative = GenerativeNetwork([*model.generative.layers[:-1], data_layer])
+        model = DeepGenerativeModel(generative, model.recognition, seed=seed)
+    for place, network in enumerate((model.generative, model.recognition)):
+        start = fresh_weights(network, random.fold(random.stream(seed, "first weights of an imputer"), place))
+        for variable, value in zip(network.trainable_variables, start, strict=True):
+            variable.assign(value)
+    return model
+
+
+def compile_arguments(method, options):
+    """The arguments of `DeepGenerativeModel.compile` for a method of the literature.
+
+    Args:
+      method: name of a function in `methods`.
+      options: its arguments, a dict; copied, for an optimizer serves one model only.
+
+    Raises:
+      ValueError: for another name, or options that the method does not have.
+    """
+    if method not in methods.__all__:
+        raise ValueError(f"method is one of {sorted(methods.__all__)}. Received: method={method!r}")
+    function = getattr(methods, method)
+    check_options("method_options", options, inspect.signature(function).parameters)
+    return function(**copy.deepcopy(dict(options)))
+
+
+def check_options(name, options, allowed):
+    """Raises a ValueError unless `options` is a dict with keys among the allowed ones."""
+    if not isinstance(options, dict):
+        raise ValueError(f"{name} must be a dict or None. Received: {name}={options!r}")
+    unknown = sorted(set(map(str, options)) - set(allowed))
+    if unknown:
+        raise ValueError(f"{name} are among {sorted(allowed)}. Received: {unknown}")
+
+
+def learn(model, rows, updates, batch_size, posterior_samples, verbose):
+    """Learns a compiled model from rows.
+
+    Args:
+      model: `DeepGenerativeModel`, compiled with `steps_per_execution` of `epoch_length`.
+      rows: (n, D), NaN where an entry is missing.
+      updates: minibatches.
+      batch_size: rows in each.
+      posterior_samples: M; 0 for the last weights alone.
+      verbose: as in Keras.
+
+    Returns:
+      `Posterior` of M samples in memory, or None where M = 0.
+    """
+    length = epoch_length(updates, posterior_samples)
+    epochs = -(-updates // length)
+    snapshots = Snapshots(_spread(epochs, posterior_samples))
+    model.fit(
+        rows,
+        batch_size=batch_size,
+        epochs=epochs,
+        steps_per_epoch=length,
+        callbacks=[snapshots],
+        verbose=int(verbose),
+    )
+    return Posterior(None, snapshots.samples) if posterior_samples else None
+
+
+def epoch_length(updates, posterior_samples):
+    """Minibatches an epoch: few enough for M epochs in the second half of the run.
+
+    Raises:
+      ValueError: for counts out of range, or too few updates for the samples.
+    """
+    updates = checks.positive_integer("updates", updates)
+    posterior_samples = checks.nonnegative_integer("posterior_samples", posterior_samples)
+    length = min(_BLOCK, updates // (2 * posterior_samples) if posterior_samples else updates)
+    if length == 0:
+        raise ValueError(f"posterior_samples must be at most half of updates={updates}. Received: {posterior_samples}")
+    return length
+
+
+class Snapshots(keras.callbacks.Callback):
+    """Keeps the weights at the ends of chosen epochs in memory.
+
+    Args:
+      epochs: their numbers, counted from 0.
+
+    Attributes:
+      samples: list of `posterior.store.Sample`.
+    """
+
+    def __init__(self, epochs):
+        super().__init__()
+        self.samples = []
+        self._epochs = set(epochs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch in self._epochs:
+            phi = [variable.numpy() for variable in self.model.recognition.trainable_variables]
+            self.samples.append(Sample(self.model.chain.weights[0], phi, int(self.model.chain.steps)))
+
+
+def _spread(epochs, count):
+    """The numbers of `count` epochs among the last half, the last of all among them."""
+    return [epochs - 1 - (m * (epochs - epochs // 2)) // count for m in range(count)]
+
+
+def _log_odds(rows):
+    """The log-odds of the columns' means, one half added to the ones and to the zeros observed."""
+    ones, known = np.nansum(rows, 0), (~np.isnan(rows)).sum(0)
+    return np.log((ones + 0.5) / (known - ones + 0.5)).astype(np.float32)
