@@ -329,6 +329,7 @@ class KnownModel:
         return -np.log(np.where(self.truth[gaps] == 1, p, 1 - p)).mean()
 
 
+@pytest.mark.slow
 def test_a_learnt_model_beats_the_column_means():
     """Learnt from rows with 30 % missing, on other rows: the exact imputer gains 0.20 nats a missing entry on the
     column means, and this one at least 0.14 of them; its probabilities are within 0.1 of the exact ones on average,

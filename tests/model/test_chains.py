@@ -62,6 +62,7 @@ def test_chains_start_apart_and_draw_for_themselves():
         assert len(np.unique(part)) == part.size
 
 
+@pytest.mark.slow
 def test_programs_of_xla_and_of_tensorflow_agree_and_blocks_do_not_matter():
     x = patterns()
     plain, jitted = (compiled(jit, steps_per_execution=3 + jit, num_chains=2) for jit in (False, True))

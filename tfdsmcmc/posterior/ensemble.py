@@ -140,8 +140,8 @@ class Posterior:
           The model.
 
         Raises:
-          ValueError: for a model of another architecture, or for a refit without data, with data that do not fit, or of
-            a model that is not compiled; the model is unchanged then.
+          ValueError: for another architecture, or a refit of what is not compiled or has no data that fit; the model is
+            unchanged then.
         """
         refit_epochs = checks.nonnegative_integer("refit_epochs", refit_epochs)
         batch_size = checks.positive_integer("batch_size", batch_size)
