@@ -67,6 +67,7 @@ def test_what_the_chain_does_is_written(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_shrinkage_priors_kernels_without_a_rate_and_a_fixed_recognition_network(tmp_path):
     """log p(θ given λ) with the chain's own λ; the rate of an optimizer; no rate of φ where it does not learn."""
     model = tiny_model((2,), units=4, prior={"kernel": ds.priors.Horseshoe(), "": None})
@@ -84,6 +85,7 @@ def test_shrinkage_priors_kernels_without_a_rate_and_a_fixed_recognition_network
     assert scalars["epoch_log_prior"] == {0: pytest.approx(expected, rel=1e-4)}
 
 
+@pytest.mark.slow
 def test_each_of_several_chains_has_its_log_prior(tmp_path):
     """By SciPy, with the chain's own weights and scales."""
     model = tiny_model((2,), units=4, prior={"kernel": ds.priors.Horseshoe(), "": None})

@@ -163,7 +163,7 @@ def test_imputations_of_several_chains_are_independent_and_come_in_turn():
 @pytest.mark.parametrize(
     ("name", "method"),
     [
-        ("SBN", "gibbs"),
+        pytest.param("SBN", "gibbs", marks=pytest.mark.slow),
         pytest.param("DARN", "gibbs", marks=pytest.mark.slow),
         pytest.param("DARN", "metropolis", marks=pytest.mark.slow),
         pytest.param("DARN", "resampling", marks=pytest.mark.slow),

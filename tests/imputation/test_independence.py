@@ -22,6 +22,7 @@ def test_copies_of_a_row_in_two_batches_draw_differently(method):
     assert np.any(drawn[:, 0] != drawn[:, 1])
 
 
+@pytest.mark.slow
 def test_states_of_one_chain_far_apart_are_independent():
     """The two states of a chain, 12 sweeps apart, of 2,048 chains agree as often as independent draws do: a z-test,
     false failures at most 1e-6. Sweeps with the seeds of those before the first state pull the second to it."""

@@ -17,6 +17,7 @@ def networks_of(generative, recognition):
     return found
 
 
+@pytest.mark.slow
 def test_normal_latent_units():
     """A tiny variational autoencoder: p(x_missing, x_observed) by quadrature over its one latent unit; chi-square,
     false failures at most 1e-6. Without the Metropolis correction the law is that of q."""

@@ -120,6 +120,7 @@ def test_states_are_counted_from_the_end_of_the_burn_in():
     np.testing.assert_array_equal(estimate.num_samples, np.full(8, 6))
 
 
+@pytest.mark.slow
 def test_seeds_batches_and_weights_of_the_harmonic_mean():
     model, other = quick_model(seed=1), quick_model(seed=2)
     latents = ds.latents.Gibbs(num_samples=10, burn_in=5)
