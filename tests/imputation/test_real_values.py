@@ -1,6 +1,7 @@
 """Normal layers: latent ones below binary data by quadrature, data by the exact mixture of normal laws."""
 
 import numpy as np
+import pytest
 
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
