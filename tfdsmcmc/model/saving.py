@@ -66,6 +66,8 @@ class Saving(keras.Model):
 
     def load_own_variables(self, store):
         state = self.chain.state if self.chain else {}
+        if "refits" not in store.keys():  # written before there was such a count
+            state = {name: variable for name, variable in state.items() if name != "refits"}
         if not set(state) & set(store.keys()):  # weights alone, or no chain to restore
             return
         stored = len(store["weights_0"]) if "weights_0" in store.keys() else 1
