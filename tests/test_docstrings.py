@@ -18,10 +18,10 @@ MODULES = sorted(
 README = pathlib.Path(__file__).parents[1] / "README.md"
 
 
-def readme_blocks(text):
-    """The blocks ```python of a text, but for those that follow a line <!-- not run -->."""
-    pattern = re.compile(r"(<!-- not run -->[^\S\n]*\n)?^```python[^\S\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    return [code for skipped, code in pattern.findall(text) if not skipped]
+def readme_blocks(text, slow=True):
+    """The blocks ```python of a text, but those after a line <!-- not run -->, or <!-- slow --> unless `slow`."""
+    pattern = re.compile(r"(?:<!-- ([a-z ]+) -->[^\S\n]*\n)?^```python[^\S\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [code for mark, code in pattern.findall(text) if mark != "not run" and (slow or mark != "slow")]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -37,13 +37,14 @@ def test_there_are_examples():
     assert len(found) >= 8
 
 
-def test_the_readme_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_readme_runs(tmp_path, monkeypatch, slow):
     """Its blocks in one namespace, one after the other, in an empty folder."""
     if not README.exists():
         pytest.skip("there is no README")
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "readme"}
-    for number, code in enumerate(readme_blocks(README.read_text(encoding="utf-8"))):
+    for number, code in enumerate(readme_blocks(README.read_text(encoding="utf-8"), slow)):
         exec(compile(code, f"README.md, block {number}", "exec"), namespace)
 
 
@@ -51,3 +52,4 @@ def test_blocks_are_found_and_skipped():
     text = "a\n```python\nx = 1\n```\n<!-- not run -->\n```python\n1 / 0\n```\n"
     text += "```bash\nls\n```\n\n```python\ny = 2\n```\n"
     assert readme_blocks(text) == ["x = 1\n", "y = 2\n"]
+    assert readme_blocks("<!-- slow -->\n" + text[2:], slow=False) == ["y = 2\n"]
