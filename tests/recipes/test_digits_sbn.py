@@ -14,6 +14,6 @@ def test_the_demo_leaves_pictures_samples_and_a_saved_model(tmp_path, monkeypatc
     printed = capsys.readouterr().out
     assert "Test log-likelihood" in printed and "predictive, 2 samples" in printed
     pictures = {path.name for path in (tmp_path / "runs" / "digits").glob("*.png")}
-    assert pictures == {"samples.png", "data.png", "features.png", "learning_curve.png"}
+    assert pictures == {"samples.png", "data.png", "features.png", "learning_curve.png", "completions.png"}
     served = tf.saved_model.load(str(tmp_path / "saved_models" / "digits" / "1"))
     assert served.signatures["sample"](num_samples=tf.constant(2), seed=tf.constant([0, 0]))["x"].shape == (2, 64)
