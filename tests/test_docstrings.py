@@ -46,6 +46,8 @@ def test_the_readme_runs(tmp_path, monkeypatch, slow):
     namespace = {"__name__": "readme"}
     for number, code in enumerate(readme_blocks(README.read_text(encoding="utf-8"), slow)):
         exec(compile(code, f"README.md, block {number}", "exec"), namespace)
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"runs/readme/model.keras", "runs/readme/samples.png", "runs/readme/served/1/saved_model.pb"} <= left
 
 
 def test_blocks_are_found_and_skipped():

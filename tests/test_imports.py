@@ -14,7 +14,7 @@ LEVELS = [
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors"},
     {"networks", "sweeps"},
-    {"incomplete"},
+    {"incomplete", "programs"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
     {"model", "methods", "posterior", "boltzmann", "augmentation"},

@@ -10,7 +10,7 @@ import tfdsmcmc as ds
 from tests.imputation.support import SBN, Pair
 from tests.imputation.test_posterior import Sample, Samples
 from tests.oracles import randomize
-from tfdsmcmc.imputation import programs, resampling
+from tfdsmcmc.imputation import plans, resampling
 
 METHODS = ("gibbs", "metropolis", "resampling")
 
@@ -81,7 +81,7 @@ class Nothing(NamedTuple):
         return (x,)
 
     def summary(self, results):
-        return programs.Part(results[0][:, None], results[0], np.ones(len(results[0])), None, None)
+        return plans.Part(results[0][:, None], results[0], np.ones(len(results[0])), None, None)
 
 
 def test_models_may_be_many():
@@ -93,7 +93,7 @@ def test_models_may_be_many():
     try:
         for _ in range(8):
             x = np.zeros((1, 2), np.float32)
-            programs.run(bernoulli([0.4, 0.6]), Nothing(), x, x > 0, None, ds.random.as_seed(0), 1)
+            plans.run(bernoulli([0.4, 0.6]), Nothing(), x, x > 0, None, ds.random.as_seed(0), 1)
     finally:
         logger.removeHandler(handler)
     assert not [message for message in messages if "retracing" in message]

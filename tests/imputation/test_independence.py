@@ -6,7 +6,7 @@ import pytest
 import tfdsmcmc as ds
 from tests.chance import assert_means
 from tests.imputation.support import MASKS, ROW, SBN, Pair, missing, pair
-from tfdsmcmc.imputation import programs, resampling
+from tfdsmcmc.imputation import plans, resampling
 
 METHODS = ("gibbs", "metropolis", "resampling")
 
@@ -53,4 +53,4 @@ def test_other_numbers_of_rows_seldom_need_another_program():
     generative = pair("SBN").generative
     chunks = {resampling.plan_resampling(generative, 1, 10**6, rows).chunk for rows in range(600, 1000, 7)}
     assert len(chunks) <= 2 and all(chunk & (chunk - 1) == 0 for chunk in chunks)
-    assert [programs.rows_at_a_time(rows, 100) for rows in (1, 5, 8, 90)] == [1, 8, 8, 100]
+    assert [plans.rows_at_a_time(rows, 100) for rows in (1, 5, 8, 90)] == [1, 8, 8, 100]

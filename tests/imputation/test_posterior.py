@@ -10,7 +10,7 @@ from tests.chance import assert_frequencies, assert_means
 from tests.imputation.support import MASKS, ROW, counts, missing, pair
 from tests.oracles import randomize
 from tfdsmcmc.imputation.mixture import Mixture
-from tfdsmcmc.imputation.programs import Part
+from tfdsmcmc.imputation.plans import Part
 
 MASK = MASKS["some"]
 

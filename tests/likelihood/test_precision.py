@@ -8,6 +8,7 @@ import pytest
 from tests.chance import assert_means
 from tests.likelihood.support import quick_model
 from tests.oracles import Oracle, binary_states
+from tfdsmcmc import programs
 from tfdsmcmc.likelihood import PrecisionNotReached, importance_sampling, precision, sampler
 
 X = binary_states(3)
@@ -89,7 +90,7 @@ def test_one_program_serves_all_rounds():
     importance_sampling(model, X, 100, batch_size=8, warn=False)
     importance_sampling(model, X, 100, batch_size=8, standard_error=0.05, warn=False)
     importance_sampling(model, X[:5], 100, batch_size=8, standard_error=0.2, warn=False)
-    (program,) = sampler._programs[model].values()
+    (program,) = programs._programs[model].values()
     assert program.experimental_get_tracing_count() == 1
 
 

@@ -7,6 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.oracles import Oracle, binary_states, tiny_model
 from tfdsmcmc.likelihood import importance
+from tfdsmcmc.programs import _programs
 
 X = binary_states(3)
 
@@ -59,8 +60,6 @@ def test_the_two_directions_share_no_draws():
 def test_adaptive_schedules_of_one_size_share_a_program():
     model = tiny_model((2,), seed=5)
     model.compile(jit_compile=False)
-    from tfdsmcmc.likelihood.programs import _programs
-
     for steps in (5, 6, 8):
         ds.likelihood.annealed_importance_sampling(model, X, num_steps=steps, num_runs=2)
     (program,) = _programs[model].values()

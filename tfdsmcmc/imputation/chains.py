@@ -15,7 +15,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.imputation.effective import effective_sample_size
 from tfdsmcmc.imputation.kernels import KERNELS, expected, start
-from tfdsmcmc.imputation.programs import Part
+from tfdsmcmc.imputation.plans import Part
 
 
 def plan_chains(kernel, num_imputations, burn_in, thinning, num_sweeps, num_chains):

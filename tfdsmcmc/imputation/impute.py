@@ -16,10 +16,11 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.imputation.chains import plan_chains
 from tfdsmcmc.imputation.incoming import rows_and_mask
 from tfdsmcmc.imputation.mixture import Mixture
-from tfdsmcmc.imputation.programs import check_weights, rows_at_a_time, run
+from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.imputation.result import Imputation
 from tfdsmcmc.layers import NADE
+from tfdsmcmc.programs import values_of
 
 _METHODS = ("auto", "gibbs", "metropolis", "resampling")
 _WEIGHTS = ("likelihood", "equal")
@@ -140,7 +141,7 @@ def _check_posterior(model, posterior):
     first = samples[0]
     if not hasattr(first, "theta") or not hasattr(first, "phi"):
         raise ValueError(f"A sample has lists of arrays theta and phi. Received: {type(first).__name__}")
-    check_weights(model, (first.theta, first.phi))
+    values_of(model, (first.theta, first.phi), "theta and phi of a sample")
 
 
 def _mixture(model, posterior, plan, evidence, kind, x, observed, seed, batch_size):

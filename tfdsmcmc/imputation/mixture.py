@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import random
-from tfdsmcmc.imputation.programs import Part
+from tfdsmcmc.imputation.plans import Part
 
 
 class Mixture:

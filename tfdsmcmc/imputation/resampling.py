@@ -30,7 +30,8 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.imputation.kernels import expected, noise, parents_of_data
-from tfdsmcmc.imputation.programs import Part, power_of_two
+from tfdsmcmc.imputation.plans import Part
+from tfdsmcmc.programs import power_of_two
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**10

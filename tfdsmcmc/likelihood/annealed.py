@@ -38,8 +38,7 @@ from tfdsmcmc import checks, incomplete, random
 from tfdsmcmc.likelihood import paths, pilot, schedules, transitions
 from tfdsmcmc.likelihood.estimate import LogLikelihood
 from tfdsmcmc.likelihood.exact import exact
-from tfdsmcmc.likelihood.programs import at_weights, compiled
-from tfdsmcmc.likelihood.sampler import batches, power_of_two, values_of
+from tfdsmcmc.programs import at_weights, batches, compiled, power_of_two, values_of
 
 _DIRECTIONS = ("forward", "reverse")
 

@@ -21,8 +21,8 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.likelihood.estimate import LogLikelihood
 from tfdsmcmc.likelihood.importance import make_sampler
-from tfdsmcmc.likelihood.programs import compiled
-from tfdsmcmc.likelihood.sampler import batches, checked_count, power_of_two, values_of
+from tfdsmcmc.likelihood.sampler import checked_count
+from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
 
 
 def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, weights=None) -> LogLikelihood:

@@ -24,7 +24,8 @@ from tfdsmcmc.likelihood import pareto, precision, sums
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
 from tfdsmcmc.likelihood.cautions import warn as caution
 from tfdsmcmc.likelihood.estimate import LogLikelihood
-from tfdsmcmc.likelihood.sampler import Sampler, batches, checked_count, power_of_two
+from tfdsmcmc.likelihood.sampler import Sampler, checked_count
+from tfdsmcmc.programs import batches, power_of_two
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**12  # a longer float32 sum over one axis, as XLA adds it up, loses digits

@@ -25,8 +25,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, incomplete, random
 from tfdsmcmc.likelihood import paths, schedules, transitions
-from tfdsmcmc.likelihood.programs import compiled
-from tfdsmcmc.likelihood.sampler import power_of_two, values_of
+from tfdsmcmc.programs import compiled, power_of_two, values_of
 
 NUM_RUNS = 16  # of each row; the spacing needs more than one
 _BISECTIONS = 24  # the digits of float32

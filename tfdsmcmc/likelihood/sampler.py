@@ -6,20 +6,15 @@ for whatever else is made of them: the tail, or their mean.
 
 from __future__ import annotations
 
-import weakref
-
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc import checks, incomplete
 from tfdsmcmc.likelihood import sums
-from tfdsmcmc.likelihood.programs import trained
-from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.programs import compiled, power_of_two, values_of
 
 _MOST_DRAWS = 2**30  # the programs count in int32
 _BLOCK_ENTRIES = 2**17  # log-weights handed out at a time: 512 KiB
-
-_programs = weakref.WeakKeyDictionary()
 
 
 class Block:
@@ -95,61 +90,24 @@ def checked_count(name, value) -> int:
     return value
 
 
-def batches(rows, batch_size, seed):
-    """Yields (slice, seed) of each batch of rows."""
-    for number, start in enumerate(range(0, rows, batch_size)):
-        yield slice(start, min(start + batch_size, rows)), random.fold(seed, number)
-
-
-def power_of_two(number):
-    """The smallest power of two that is not below `number`."""
-    return 1 << (number - 1).bit_length()
-
-
-def values_of(model, weights):
-    """The pair (θ, φ) of lists of tensors; by default the model's own.
-
-    Raises:
-      ValueError: for weights of other shapes.
-    """
-    groups = model.generative.trainable_variables, model.recognition.trainable_variables
-    weights = groups if weights is None else weights
-    expected = [[tuple(variable.shape) for variable in group] for group in groups]
-    try:
-        received = [[tuple(np.shape(weight)) for weight in group] for group in weights]
-    except (TypeError, ValueError):
-        received = type(weights).__name__
-    if received != expected:
-        raise ValueError(f"weights must be a pair of lists of arrays of shapes {expected}. Received: shapes {received}")
-    return [
-        [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, values)]
-        for variables, values in zip(groups, weights)
-    ]
-
-
 def _program(model, chunk, chunks, with_gaps):
-    """The compiled block at explicit weights; one for each model, size and way to compile."""
-    programs = _programs.setdefault(model, {})
-    key = chunk, chunks, with_gaps, trained(model), getattr(model, "uses_xla", True)
+    """The compiled block; one for each size."""
     if with_gaps:
         incomplete.check(model.generative)
-    if key not in programs:
-        networks = model.generative, model.recognition
-        generative, recognition = incomplete.of(*networks) if with_gaps else networks
 
-        def draw_block(theta, phi, x, num_samples, seed, first, so_far):
-            def add(number, so_far, kept):
-                arguments = x, num_samples, seed, chunk, number, so_far
-                so_far, log_weights = sums.add_chunk(generative, recognition, *arguments)
-                return number + 1, so_far, kept.write(number - first, log_weights)
+    def draw_block(generative, recognition, x, num_samples, seed, first, so_far):
+        if with_gaps:
+            generative, recognition = incomplete.of(generative, recognition)
 
-            variables = [*generative.trainable_variables, *recognition.trainable_variables]
-            with evaluated_at(variables, [*theta, *phi]):
-                end = tf.minimum(first + chunks, (tf.reduce_max(num_samples) + chunk - 1) // chunk)
-                kept = tf.TensorArray(tf.float32, chunks, element_shape=[chunk, x.shape[0]])
-                _, so_far, kept = tf.while_loop(lambda number, *_: number < end, add, (first, so_far, kept))
-            log_weights = tf.reshape(kept.stack(), [chunks * chunk, x.shape[0]])
-            return so_far, sums.estimate(so_far, num_samples), log_weights
+        def add(number, so_far, kept):
+            arguments = x, num_samples, seed, chunk, number, so_far
+            so_far, log_weights = sums.add_chunk(generative, recognition, *arguments)
+            return number + 1, so_far, kept.write(number - first, log_weights)
 
-        programs[key] = tf.function(draw_block, jit_compile=key[-1], autograph=False)
-    return programs[key]
+        end = tf.minimum(first + chunks, (tf.reduce_max(num_samples) + chunk - 1) // chunk)
+        kept = tf.TensorArray(tf.float32, chunks, element_shape=[chunk, x.shape[0]])
+        _, so_far, kept = tf.while_loop(lambda number, *_: number < end, add, (first, so_far, kept))
+        log_weights = tf.reshape(kept.stack(), [chunks * chunk, x.shape[0]])
+        return so_far, sums.estimate(so_far, num_samples), log_weights
+
+    return compiled(model, ("block of draws", chunk, chunks, with_gaps), draw_block)

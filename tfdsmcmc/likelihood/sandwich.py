@@ -27,8 +27,7 @@ from tfdsmcmc.likelihood import paths, schedules, transitions
 from tfdsmcmc.likelihood.annealed import annealed_importance_sampling
 from tfdsmcmc.likelihood.estimate import Estimate, LogLikelihood
 from tfdsmcmc.likelihood.pilot import annealing_schedule
-from tfdsmcmc.likelihood.programs import at_weights
-from tfdsmcmc.likelihood.sampler import values_of
+from tfdsmcmc.programs import at_weights, values_of
 
 
 class Sandwich(NamedTuple):

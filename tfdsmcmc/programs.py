@@ -1,0 +1,85 @@
+"""Programs at explicit weights, compiled once for each model, and the batches of rows that they run over.
+
+What is estimated or drawn with the networks is a program of (θ, φ, …): other weights, such as posterior samples, need
+no other program, and no variable is touched.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.networks import evaluated_at
+
+_programs = weakref.WeakKeyDictionary()
+
+
+def values_of(model, weights, name="weights"):
+    """The pair (θ, φ) of lists of tensors; by default the model's own. The name is for the error.
+
+    Raises:
+      ValueError: for weights of other shapes.
+    """
+    groups = _groups(model)
+    weights = groups if weights is None else weights
+    expected = [[tuple(variable.shape) for variable in group] for group in groups]
+    try:
+        received = [[tuple(np.shape(weight)) for weight in group] for group in weights]
+    except (TypeError, ValueError):
+        received = type(weights).__name__
+    if received != expected:
+        raise ValueError(f"{name} must be a pair of lists of arrays of shapes {expected}. Received: shapes {received}")
+    return [
+        [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, values)]
+        for variables, values in zip(groups, weights)
+    ]
+
+
+def at_weights(model, values):
+    """A context in which both networks have the given weights (θ, φ)."""
+    return evaluated_at([variable for group in _groups(model) for variable in group], [*values[0], *values[1]])
+
+
+def compiled(model, key, evaluate):
+    """The program (θ, φ, …) → evaluate(generative, recognition, …) at these weights.
+
+    Args:
+      model: a `DeepGenerativeModel`.
+      key: hashable; all that `evaluate` depends on besides its arguments.
+      evaluate: function of the two networks and tensors; it must not hold the model, which would then live for ever.
+    """
+    programs = _programs.setdefault(model, {})
+    # a layer that is frozen meanwhile has no place in θ and φ
+    trained = tuple(id(variable) for group in _groups(model) for variable in group)
+    key = key, trained, getattr(model, "uses_xla", True)
+    if key not in programs:
+        # TensorFlow warns of frequent tracing where one function's code is traced often; a partial is its own function
+        program = functools.partial(_run, evaluate, model.generative, model.recognition)
+        programs[key] = tf.function(program, jit_compile=key[-1], autograph=False)
+    return programs[key]
+
+
+def batches(rows, batch_size, seed):
+    """Yields (slice, seed) of each batch of rows."""
+    for number, start in enumerate(range(0, rows, batch_size)):
+        yield slice(start, min(start + batch_size, rows)), random.fold(seed, number)
+
+
+def power_of_two(number):
+    """The smallest power of two that is not below `number`."""
+    return 1 << (number - 1).bit_length()
+
+
+def _run(evaluate, generative, recognition, theta, phi, *arguments):
+    variables = [*generative.trainable_variables, *recognition.trainable_variables]
+    with evaluated_at(variables, [*theta, *phi]):
+        return evaluate(generative, recognition, *arguments)
+
+
+def _groups(model):
+    """The variables that θ and φ stand for."""
+    return model.generative.trainable_variables, model.recognition.trainable_variables
