@@ -13,6 +13,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_bounded_means, assert_means
 from tests.oracles import Oracle, binary_states, multisets, tiny_model
 from tfdsmcmc.likelihood import LowEffectiveSampleSize, importance, importance_sampling
+from tfdsmcmc.likelihood.expectations import expectations
 
 X = binary_states(3)
 
@@ -51,7 +52,7 @@ def test_the_value_has_its_exact_mean_at_any_chunk(chunk):
     mean = p @ values
     assert mean < oracle.log_likelihood(x)[0] - 0.01
     rows = tf.constant(np.repeat(x, copies, 0), tf.float32)
-    value, _, size = importance.log_likelihood(
+    (value, _, size), _ = expectations(
         model.generative, model.recognition, rows, tf.constant(num_samples), ds.random.as_seed(3), chunk
     )
     value = value.numpy().astype(np.float64)
@@ -94,7 +95,7 @@ def streamed(log_weight, num_samples, chunk, rows=4):
     """(the estimate, the log-weights behind it)."""
     weights = _Weights(log_weight)
     arguments = tf.zeros([rows, 1]), tf.constant(num_samples), tf.constant([1, 2])
-    estimate = importance.log_likelihood(weights, weights, *arguments, chunk)
+    estimate, _ = expectations(weights, weights, *arguments, chunk)
     drawn = np.concatenate(weights.drawn)
     assert len(np.unique(drawn, axis=0)) == len(drawn), "draws are repeated"
     return [part.numpy() for part in estimate], np.asarray(log_weight(drawn[:num_samples]), np.float64)
@@ -147,7 +148,7 @@ def test_compiled_streams_are_the_same():
     @tf.function(jit_compile=True)
     def jitted(num_samples):
         weights = _Weights(log_weight)
-        return importance.log_likelihood(weights, weights, tf.zeros([4, 1]), num_samples, tf.constant([1, 2]), 7)
+        return expectations(weights, weights, tf.zeros([4, 1]), num_samples, tf.constant([1, 2]), 7)[0]
 
     for num_samples in (10, 30):
         for a, b in zip(jitted(tf.constant(num_samples)), streamed(log_weight, num_samples, 7)[0]):

@@ -17,10 +17,9 @@ Source: Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICL
 from __future__ import annotations
 
 import numpy as np
-import tensorflow as tf
 
 from tfdsmcmc import checks, incomplete, random
-from tfdsmcmc.likelihood import pareto, precision, sums
+from tfdsmcmc.likelihood import pareto, precision
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
 from tfdsmcmc.likelihood.cautions import warn as caution
 from tfdsmcmc.likelihood.estimate import LogLikelihood
@@ -87,34 +86,6 @@ def importance_sampling(
         if standard_error is not None:
             precision.warn_of_missed(estimate, standard_error)
     return estimate
-
-
-def log_likelihood(generative, recognition, x, num_samples, seed, chunk):
-    """The estimate as tensors, in graph or eager mode, with the networks' present weights.
-
-    Args:
-      generative: `GenerativeNetwork`.
-      recognition: `RecognitionNetwork`.
-      x: (B, D).
-      num_samples: K, int32 scalar.
-      seed: int32 of shape (2,).
-      chunk: draws held at a time, an integer.
-
-    Returns:
-      (value, standard_error, effective_sample_size), each (B,).
-    """
-
-    def add(number, so_far):
-        return number + 1, sums.add_chunk(generative, recognition, x, num_samples, seed, chunk, number, so_far)[0]
-
-    shape = tf.TensorShape([1, x.shape[0]])
-    _, totals = tf.while_loop(
-        lambda number, _: number * chunk < num_samples,
-        add,
-        (tf.constant(0), sums.of_nothing(tf.shape(x)[0])),
-        shape_invariants=(tf.TensorShape([]), sums.Sums(shape, shape, shape)),
-    )
-    return sums.estimate(totals, num_samples)
 
 
 def chunk_size(generative, batch_size, num_samples):

@@ -100,8 +100,9 @@ def _program(model, chunk, chunks, with_gaps):
             generative, recognition = incomplete.of(generative, recognition)
 
         def add(number, so_far, kept):
-            arguments = x, num_samples, seed, chunk, number, so_far
-            so_far, log_weights = sums.add_chunk(generative, recognition, *arguments)
+            arguments = x, num_samples, seed, chunk, number
+            _, log_weights = sums.draw_chunk(generative, recognition, *arguments)
+            so_far, _, _ = sums.add(log_weights, so_far)
             return number + 1, so_far, kept.write(number - first, log_weights)
 
         end = tf.minimum(first + chunks, (tf.reduce_max(num_samples) + chunk - 1) // chunk)

@@ -35,27 +35,39 @@ def of_nothing(rows) -> Sums:
     return Sums(start - np.inf, zero, zero)
 
 
-def add_chunk(generative, recognition, x, num_samples, seed, chunk, number, sums):
-    """Draws one chunk and adds its weights.
+def draw_chunk(generative, recognition, x, num_samples, seed, chunk, number):
+    """Draws one chunk.
 
     Args:
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
       x: (B, D).
       num_samples: K, int32 scalar or (B,): draws from the K-th on, counted over all chunks, have the weight 0.
-      seed: int32 of shape (2,).
+      seed: int32 of shape (2,), of all chunks.
       chunk: draws at a time, an integer.
       number: of the chunk, from 0.
-      sums: `Sums` over the chunks before.
 
     Returns:
-      (`Sums`, log-weights (chunk, B)).
+      (z, log-weights): a list of (chunk, B, H_l), and (chunk, B).
     """
-    maximum, total, squares = sums
     z, log_q = recognition.sample_and_log_prob(x, chunk, random.fold(seed, number))
     log_weights = generative.log_joint(x, z) - log_q
     wanted = (number * chunk + tf.range(chunk))[:, tf.newaxis] < num_samples
-    log_weights = tf.where(wanted, log_weights, -np.inf)
+    return z, tf.where(wanted, log_weights, -np.inf)
+
+
+def add(log_weights, sums):
+    """Adds a chunk's weights.
+
+    Args:
+      log_weights: (chunk, B).
+      sums: `Sums` over the chunks before.
+
+    Returns:
+      (`Sums`, scale, ratio): what was summed before counts by the scale, (1, B), and a draw of the chunk by its ratio,
+      (chunk, B), both relative to the new maximum.
+    """
+    maximum, total, squares = sums
     highest = tf.maximum(maximum, tf.reduce_max(log_weights, 0, keepdims=True))
     # where every weight so far is 0 the maximum is −∞: any finite reference will do
     reference = tf.where(tf.math.is_finite(highest), highest, 0.0)
@@ -63,7 +75,7 @@ def add_chunk(generative, recognition, x, num_samples, seed, chunk, number, sums
     ratio = tf.exp(log_weights - reference)
     total = total * scale + tf.cast(tf.reduce_sum(ratio, 0, keepdims=True), total.dtype)
     squares = squares * scale**2 + tf.cast(tf.reduce_sum(ratio**2, 0, keepdims=True), total.dtype)
-    return Sums(highest, total, squares), log_weights
+    return Sums(highest, total, squares), scale, ratio
 
 
 def estimate(sums, num_samples):

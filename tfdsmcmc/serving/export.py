@@ -1,11 +1,11 @@
 """Export to SavedModel.
 
-    log_likelihood (also serving_default)   x (n, D), num_samples, seed (2,) → value, standard_error,
-                                            effective_sample_size, each (n,)
-    sample                                  num_samples, seed (2,) → x (num_samples, D)
+The signatures are said in `serving.signatures`. Seeds are inputs: a server that reloads does not repeat its draws
+unless it is asked to. Nothing is compiled with XLA unless asked for: a stock TensorFlow Serving refuses such functions
+("XLA compilation disabled") unless it is started with --xla_cpu_compilation_enabled=true.
 
-Every input but x is int32. Seeds are inputs: a server that reloads does not repeat its draws unless it is asked to.
-The functions are not compiled with XLA, which a stock model server refuses.
+An export is made in a temporary folder, its graph audited, loaded again and compared with the live functions, and only
+then renamed to PATH/VERSION, where a server that watches PATH finds it whole.
 """
 
 from __future__ import annotations
@@ -18,28 +18,60 @@ import tempfile
 import tensorflow as tf
 
 from tfdsmcmc import checks
-from tfdsmcmc.likelihood.importance import log_likelihood
-from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.serving import audit, manifest
+from tfdsmcmc.serving.examples import example
+from tfdsmcmc.serving.round_trip import megabytes, round_trip
+from tfdsmcmc.serving.signatures import names, signatures
+from tfdsmcmc.serving.weights import Weights
 
-_CHUNK = 32  # importance samples held at a time; a batch may have any size
+DEFAULT = "log_likelihood"
 
 
-def export(model, path, version=1, posterior=None, overwrite=False):
+def export(
+    model,
+    path,
+    version=1,
+    posterior=None,
+    overwrite=False,
+    ensemble=False,
+    data_shape=None,
+    figures=None,
+    only=None,
+    sweeps=50,
+    max_draws=10_000_000,
+    jit=False,
+    serving_config=False,
+    verbose=True,
+):
     """Writes PATH/VERSION/saved_model.pb and its variables, ready for `tf.saved_model.load` and model servers.
 
     Args:
       model: `DeepGenerativeModel`.
-      path: the served model's folder; its versions lie beside each other.
+      path: the served model's folder; its name is the model's, and its versions lie beside each other.
       version: positive integer.
-      posterior: `Posterior` whose mean of weights to export; by default the model's present weights.
-      overwrite: whether to replace an existing version.
+      posterior: `Posterior` to export; by default the model's present weights.
+      overwrite: whether to replace an existing version, and other serving files.
+      ensemble: whether to export all samples of the posterior, stacked, instead of their mean: likelihoods are averages
+        over θ then, samples and imputations draw θ, and a request costs up to as many times as much as there are
+        samples.
+      data_shape: of a row, such as (28, 28), for those who draw it; by default (D,).
+      figures: dictionary of numbers and words for the manifest, such as the test log-likelihood.
+      only: names of the signatures to export; by default all that the model can have (see `serving.signatures`).
+      sweeps: of the Markov chain behind each imputation.
+      max_draws: draws of the latents that a request may ask for; others are refused.
+      jit: whether to compile the parts with XLA; a server must be started with --xla_cpu_compilation_enabled=true.
+      serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
+        the versions (see `serving.configuration`); needs the package tensorflow-serving-api.
+      verbose: whether to print the size and the time of a call of each signature.
 
     Returns:
       The version's path, a string.
 
     Raises:
-      ValueError: for an existing version without `overwrite`, or a posterior of another architecture; nothing is
-        written then.
+      ValueError: for an existing version without `overwrite`, a posterior of another architecture, or an argument out
+        of range; nothing is written then.
+      RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
+        one; the version is not put in place then.
 
     Example:
 
@@ -48,78 +80,118 @@ def export(model, path, version=1, posterior=None, overwrite=False):
     ...     generative=ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.SBN(4)]),
     ...     recognition=ds.RecognitionNetwork([ds.layers.SBN(2)]),
     ... )
-    >>> served = tf.saved_model.load(ds.serving.export(model, tempfile.mkdtemp() + "/tiny"))
+    >>> path = ds.serving.export(model, tempfile.mkdtemp() + "/tiny", only=["sample"], verbose=False)
+    >>> served = tf.saved_model.load(path)
     >>> served.signatures["sample"](num_samples=tf.constant(3), seed=tf.constant([0, 1]))["x"].shape
     TensorShape([3, 4])
     """
-    if not hasattr(model, "generative") or not hasattr(posterior, "mean") and posterior is not None:
-        raise ValueError(f"Export takes a model and a Posterior or None. Received: {model!r}, {posterior!r}")
-    if getattr(posterior, "num_chains", 1) > 1:
-        raise ValueError(
-            "The mean over several chains is no model: choose one, posterior.chain(0). "
-            f"Received: a posterior of {posterior.num_chains} chains"
-        )
+    _check_sources(model, posterior, ensemble)
     version = checks.positive_integer("version", version)
+    chosen = _chosen(only, names(model.generative))
+    sweeps, max_draws = checks.positive_integer("sweeps", sweeps), checks.positive_integer("max_draws", max_draws)
+    data_shape = manifest.checked_shape(data_shape, model.generative.units)
+    figures = manifest.checked_figures(figures)
     target = pathlib.Path(path) / str(version)
     if target.exists() and not overwrite:
         raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
-    module = _Servable(model, None if posterior is None else posterior.mean())
+    name = pathlib.Path(path).resolve().name
+    if serving_config:
+        from tfdsmcmc.serving import configuration, warm_up
+
+        configuration.check(target.parent, name, overwrite)
+    module, source = _weights(model, posterior, ensemble)
+    functions, live = signatures(model, module, chosen, sweeps, max_draws, jit)
+    specs = {key: function.structured_input_signature[1] for key, function in functions.items()}
+    described = {key: (specs[key], function.structured_outputs) for key, function in functions.items()}
+    settings = {"sweeps": sweeps, "max_draws": max_draws, "jit": bool(jit)}
+    contents = manifest.manifest(model, name, source, data_shape, described, settings, figures)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = pathlib.Path(tempfile.mkdtemp(dir=target.parent, prefix=".export-"))
     try:
-        tf.saved_model.save(module, str(temporary / "new"), signatures=module.signatures())
-        if target.exists():
-            os.replace(target, temporary / "old")
-        try:
-            os.replace(temporary / "new", target)
-        except OSError:
-            if (temporary / "old").exists():
-                os.replace(temporary / "old", target)
-            raise
+        new = temporary / "new"
+        tf.saved_model.save(module, str(new), signatures=_with_default(functions))
+        manifest.write(new, contents)
+        if serving_config:
+            warm_up.write(new, [(key, example(specs[key], model.generative.units)) for key in functions], name)
+        if faults := audit.faults(new, jit):
+            raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
+        seconds = round_trip(new, live, specs, model.generative.units)
+        _put_in_place(new, target, temporary / "old")
+        if serving_config:
+            configuration.write(target.parent, name, overwrite=overwrite)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+    if verbose:
+        _report(target, seconds)
     return str(target)
 
 
-class _Servable(tf.Module):
-    """The served functions at fixed weights. Only the copied weights are attributes, so only they are saved."""
-
-    def __init__(self, model, weights):
-        super().__init__()
-        generative, recognition = model.generative, model.recognition
-        variables = [*generative.weights, *recognition.weights]
-        self.weights = [tf.Variable(value, trainable=False) for value in _values(variables, model, weights)]
-
-        def evaluate(x, num_samples, seed):
-            with evaluated_at(variables, self.weights):
-                estimate = log_likelihood(generative, recognition, x, num_samples, seed, _CHUNK)
-            return dict(zip(("value", "standard_error", "effective_sample_size"), estimate))
-
-        def sample(num_samples, seed):
-            with evaluated_at(variables, self.weights):
-                x, _ = generative.sample(num_samples, seed)
-            return {"x": tf.ensure_shape(x, [None, generative.units])}
-
-        scalar, seed = tf.TensorSpec([], tf.int32, "num_samples"), tf.TensorSpec([2], tf.int32, "seed")
-        data = tf.TensorSpec([None, generative.units], tf.float32, "x")
-        self._evaluate = tf.function(evaluate, input_signature=[data, scalar, seed], autograph=False)
-        self._sample = tf.function(sample, input_signature=[scalar, seed], autograph=False)
-
-    def signatures(self):
-        evaluate = self._evaluate.get_concrete_function()
-        return {
-            "serving_default": evaluate,
-            "log_likelihood": evaluate,
-            "sample": self._sample.get_concrete_function(),
-        }
+def _check_sources(model, posterior, ensemble):
+    if not hasattr(model, "generative") or not hasattr(posterior, "mean") and posterior is not None:
+        raise ValueError(f"Export takes a model and a Posterior or None. Received: {model!r}, {posterior!r}")
+    if ensemble and posterior is None:
+        raise ValueError("An ensemble is made of a posterior's samples. Received: ensemble=True, posterior=None")
+    if not ensemble and getattr(posterior, "num_chains", 1) > 1:
+        raise ValueError(
+            "The mean over several chains is no model: choose one, posterior.chain(0), or ensemble=True. "
+            f"Received: a posterior of {posterior.num_chains} chains"
+        )
 
 
-def _values(variables, model, means):
-    """The variables' values, those that were learnt replaced by their posterior means."""
-    learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
-    replacements = learnt if means is None else [*means[0], *means[1]]
-    shapes, expected = [tuple(v.shape) for v in replacements], [tuple(v.shape) for v in learnt]
-    if shapes != expected:
-        raise ValueError(f"The posterior's weights must have the shapes {expected}. Received: {shapes}")
-    replaced = {id(variable): value for variable, value in zip(learnt, replacements)}
-    return [tf.convert_to_tensor(replaced.get(id(variable), variable)) for variable in variables]
+def _chosen(only, possible):
+    """The names of the signatures to write, in their own order."""
+    if only is None:
+        return possible
+    wanted = list(only) if not isinstance(only, str) else [only]
+    unknown = [name for name in wanted if name not in possible]
+    if unknown or not wanted:
+        raise ValueError(f"only has names among {possible}. Received: {only!r}")
+    return [name for name in possible if name in wanted]
+
+
+def _weights(model, posterior, ensemble):
+    """(the weights to save, what the manifest says of them)."""
+    if posterior is None:
+        return Weights(model), {"kind": "weights of the model", "samples": 1}
+    steps = [int(step) for step in (posterior.samples[0].step, posterior.samples[-1].step)]
+    source = {"samples": len(posterior.samples), "first_step": steps[0], "last_step": steps[1]}
+    if ensemble:
+        return Weights(model, _Pairs(posterior.samples)), {"kind": "samples of the posterior", **source}
+    return Weights(model, [posterior.mean()]), {"kind": "mean of the posterior's samples", **source}
+
+
+class _Pairs:
+    """The samples of a posterior as pairs (θ, φ), each read when it is asked for."""
+
+    def __init__(self, samples):
+        self._samples = samples
+
+    def __len__(self):
+        return len(self._samples)
+
+    def __getitem__(self, m):
+        sample = self._samples[m]
+        return sample.theta, sample.phi
+
+
+def _with_default(functions):
+    default = DEFAULT if DEFAULT in functions else next(iter(functions))
+    return {"serving_default": functions[default], **functions}
+
+
+def _put_in_place(new, target, old):
+    """Renames the new folder to the target; what stood there comes back if that fails."""
+    if target.exists():
+        os.replace(target, old)
+    try:
+        os.replace(new, target)
+    except OSError:
+        if old.exists():
+            os.replace(old, target)
+        raise
+
+
+def _report(target, seconds):
+    print(f"{target}: {megabytes(target):.2f} MB")
+    for name, duration in seconds.items():
+        print(f"  {name:30} {1e3 * duration:9.1f} ms for two rows")

@@ -1,0 +1,224 @@
+"""What a SavedModel computes, at one set of weights or over M posterior samples θ_1, …, θ_M.
+
+    log_likelihood    log p(x given X) ≈ log (1/M) Σ_m p̂_m,      p̂_m the importance sampling estimate of p(x given θ_m)
+    encode            E[z given x] ≈ Σ_m p̂_m Σ_k w_mk z_mk / Σ_k w_mk / Σ_m p̂_m
+    reconstruct       E[x' given x], x' ~ p(x' given z) and z ~ p(z given x): the same sums with E[x' given z_mk]
+    sample            m uniform, then x ~ p(x given θ_m)
+    impute            m with probability p̂_m(x_observed) / Σ p̂, then x_missing ~ p(x_missing given x_observed, θ_m)
+
+A new row x says itself which θ_m fit it: hence the weights p̂_m in all but `sample`. The standard error of log_likelihood
+is √(Σ_m (p̂_m s_m)²) / Σ_m p̂_m with s_m that of log p̂_m, its effective sample size (Σ_m p̂_m)² / Σ_m p̂_m²/n_m.
+Hidden units may play different roles in different samples, of different chains above all: `encode` means most at M = 1.
+
+Rows are worked off in blocks, so that memory does not grow with them, and each imputation is the last state of its own
+Markov chain (see `imputation.kernels`).
+
+Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 and 9.3.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.imputation.impute import method_for
+from tfdsmcmc.imputation.kernels import KERNELS, start
+from tfdsmcmc.imputation.resampling import weighted_draws
+from tfdsmcmc.likelihood.expectations import expectations
+
+_CHUNK = 32  # importance samples held at a time
+_BLOCK = 128  # rows at a time
+_EVIDENCE_CHUNKS = 8  # of importance samples behind the weights of an imputation
+
+
+class Functions:
+    """The functions, all in tensors. x is (n, D) float32 and seeds are int32 of shape (2,).
+
+    Args:
+      model: `DeepGenerativeModel`.
+      weights: `Weights`.
+      sweeps: of each chain of an imputation.
+      jit: whether the parts of fixed shape are compiled by XLA.
+    """
+
+    def __init__(self, model, weights, sweeps, jit):
+        self._generative, self._recognition = model.generative, model.recognition
+        self._weights, self._sweeps = weights, sweeps
+        self._kernel = KERNELS[method_for(model.generative, "auto")]
+        self._compile = (lambda f: tf.function(f, jit_compile=True, autograph=False)) if jit else (lambda f: f)
+
+    def log_likelihood(self, x, num_samples, seed):
+        """value, standard_error and effective_sample_size, each (n,)."""
+
+        def block(x, seed):
+            estimates, _ = self._estimates(x, num_samples, seed)
+            return dict(zip(("value", "standard_error", "effective_sample_size"), _averaged(*estimates)))
+
+        names = ("value", "standard_error", "effective_sample_size")
+        return _in_blocks(block, [x], seed, {name: [] for name in names})
+
+    def encode(self, x, num_samples, seed):
+        """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
+        widths = self._generative.latent_units
+
+        def block(x, seed):
+            estimates, means = self._estimates(x, num_samples, seed, lambda z, _: z, widths)
+            named = {f"z_{i + 1}": _mixed(estimates[0], mean) for i, mean in enumerate(means)}
+            return {**named, "effective_sample_size": _averaged(*estimates)[2]}
+
+        shapes = {f"z_{i + 1}": [width] for i, width in enumerate(widths)}
+        return _in_blocks(block, [x], seed, {**shapes, "effective_sample_size": []})
+
+    def reconstruct(self, x, num_samples, seed):
+        """x, (n, D)."""
+        layer, units = self._generative.layers[-1], self._generative.units
+
+        def block(x, seed):
+            def means(z, seed):
+                parents = z[0] if z else tf.zeros([_CHUNK, tf.shape(x)[0], 0])
+                # where the units depend on each other a draw stands for the mean
+                return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
+
+            estimates, (mean,) = self._estimates(x, num_samples, seed, means, [units])
+            return {"x": _mixed(estimates[0], mean)}
+
+        return _in_blocks(block, [x], seed, {"x": [units]})
+
+    def sample(self, num_samples, seed):
+        """x, (num_samples, D)."""
+        units = self._generative.units
+
+        def draw(places, seed):
+            return self._generative.sample(tf.size(places), seed)[0]
+
+        choice_seed, draw_seed = self._choice_and_draw(seed)
+        chosen = random.integers([num_samples], self._weights.count, choice_seed)
+        return {"x": tf.ensure_shape(self._weights.draw(draw, chosen, draw_seed, units), [None, units])}
+
+    def impute(self, x, mask, num_imputations, seed):
+        """x, (num_imputations, n, D)."""
+        units = self._generative.units
+
+        def block(x, mask, seed):
+            rows = tf.shape(x)[0]
+            choice_seed, draw_seed = self._choice_and_draw(seed)
+            chosen = tf.reshape(self._chosen(x, mask, num_imputations, choice_seed), [-1])
+            row_of = tf.tile(tf.range(rows), [num_imputations])
+
+            def draw(places, seed):
+                here = tf.gather(row_of, places)
+                return self._chains(tf.gather(x, here), tf.gather(mask, here), seed)
+
+            drawn = self._weights.draw(draw, chosen, draw_seed, units)
+            # rows lead, so that the blocks can be joined
+            return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, rows, units]), [1, 0, 2])}
+
+        x = tf.where(mask, x, 0.0)  # whatever stands in the gaps, NaN too, is gone from here on
+        drawn = _in_blocks(block, [x, mask], seed, {"x": [None, units]})["x"]
+        return {"x": tf.transpose(drawn, [1, 0, 2])}
+
+    def _estimates(self, x, num_samples, seed, function=None, widths=()):
+        """((value, standard_error, effective_sample_size), means) at each θ_m: (M, n), and a list of (M, n, width)."""
+
+        @self._compile
+        def at_one(x, num_samples, seed):
+            return expectations(
+                self._generative, self._recognition, x, num_samples, seed, _CHUNK, function, widths
+            )
+
+        signature = (tf.float32,) * 3, [tf.float32] * len(widths)
+        return self._weights.over(lambda seed: at_one(x, num_samples, seed), seed, signature)
+
+    def _choice_and_draw(self, seed):
+        """Two seeds; where there is nothing to choose the second is the seed itself, as the live model has it."""
+        return (seed, seed) if self._weights.count == 1 else tf.unstack(random.split(seed))
+
+    def _chosen(self, x, mask, num_imputations, seed):
+        """The sample m behind each imputation, (num_imputations, n)."""
+        rows, count = tf.shape(x)[0], self._weights.count
+        if count == 1:
+            return tf.zeros([num_imputations, rows], tf.int32)
+        evidence_seed, gumbel_seed = tf.unstack(random.split(seed))
+
+        @self._compile
+        def at_one(x, mask, seed):
+            def of_chunk(number):
+                drawn = weighted_draws(
+                    self._generative, self._recognition, x, mask, _CHUNK, random.fold(seed, number)
+                )
+                return tf.reduce_logsumexp(drawn[2], 0)
+
+            found = tf.map_fn(of_chunk, tf.range(_EVIDENCE_CHUNKS), fn_output_signature=tf.float32)
+            return tf.reduce_logsumexp(found, 0)
+
+        log_evidence = self._weights.over(lambda seed: at_one(x, mask, seed), evidence_seed, tf.float32)
+        uniform = random.open_uniform([num_imputations, count, rows], gumbel_seed)
+        return tf.argmax(log_evidence - tf.math.log(-tf.math.log(uniform)), 1, output_type=tf.int32)
+
+    def _chains(self, x, mask, seed):
+        """The last state of a chain for each row, (n, D)."""
+        networks = self._generative, self._recognition
+
+        @self._compile
+        def run(x, mask, seed):
+            start_seed, sweep_seed = tf.unstack(random.split(seed))
+            first, z = start(*networks, x, mask, start_seed)
+
+            def sweep(i, x, z):
+                return i + 1, *self._kernel(*networks, x, z, mask, random.fold(sweep_seed, i))[:2]
+
+            shapes = tf.TensorShape([]), first.shape, [part.shape for part in z]
+            _, x, _ = tf.while_loop(lambda i, *_: i < self._sweeps, sweep, (0, first, z), shapes)
+            return x
+
+        return run(x, mask, seed)
+
+
+def _averaged(value, standard_error, effective_sample_size):
+    """The average over θ_m of densities, as logarithms: three times (M, n) to three times (n,)."""
+    reference = tf.reduce_max(value, 0)
+    # where every density is 0 the maximum is −∞: any finite shift will do
+    reference = tf.where(tf.math.is_finite(reference), reference, 0.0)
+    density = tf.exp(value - reference)
+    total = tf.reduce_sum(density, 0)
+    count = tf.cast(tf.shape(value)[0], value.dtype)
+    # an estimate of 0 states no error
+    deviation = tf.where(density > 0, density * standard_error, 0.0)
+    squares = tf.where(density > 0, density**2 / effective_sample_size, 0.0)
+    return (
+        reference + tf.math.log(total / count),
+        tf.norm(deviation, axis=0) / total,
+        total**2 / tf.reduce_sum(squares, 0),
+    )
+
+
+def _mixed(value, means):
+    """Σ_m p̂_m mean_m / Σ_m p̂_m: (M, n) and (M, n, width) to (n, width)."""
+    weight = tf.nn.softmax(value, 0)
+    # where p̂_m is 0 its means are not known
+    return tf.einsum("mn,mnw->nw", weight, tf.where(weight[..., tf.newaxis] > 0, means, 0.0))
+
+
+def _in_blocks(function, inputs, seed, shapes):
+    """function(*inputs, seed) over blocks of rows, joined.
+
+    Args:
+      function: of inputs with the rows leading, and a seed; returns a dictionary of tensors with the rows leading.
+      inputs: list of tensors, the rows leading.
+      seed: int32 of shape (2,); every block has its own.
+      shapes: dictionary, the shape of a row of each result.
+    """
+    rows = tf.shape(inputs[0])[0]
+    blocks = tf.maximum((rows + _BLOCK - 1) // _BLOCK, 1)
+    arrays = {
+        name: tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=[None, *shape])
+        for name, shape in shapes.items()
+    }
+
+    def one_block(i, arrays):
+        part = [value[i * _BLOCK : (i + 1) * _BLOCK] for value in inputs]
+        results = function(*part, random.fold(seed, i))
+        return i + 1, {name: array.write(i, results[name]) for name, array in arrays.items()}
+
+    _, arrays = tf.while_loop(lambda i, _: i < blocks, one_block, (0, arrays), parallel_iterations=1)
+    return {name: tf.ensure_shape(array.concat(), [None, *shapes[name]]) for name, array in arrays.items()}

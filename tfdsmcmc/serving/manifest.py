@@ -1,0 +1,119 @@
+"""`assets/manifest.json`: what a SavedModel holds, for people and for programs that show it."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from tfdsmcmc import checks
+
+FORMAT = 1
+
+
+def manifest(model, name, weights, data_shape, signatures, settings, figures):
+    """The manifest as a dictionary.
+
+    Args:
+      model: `DeepGenerativeModel`.
+      name: of the served model.
+      weights: dictionary that says where the weights come from.
+      data_shape: of a row, a list of integers.
+      signatures: (inputs, outputs) by name, dictionaries of `tf.TensorSpec` and of tensors.
+      settings: dictionary.
+      figures: dictionary, such as test log-likelihoods.
+    """
+    return {
+        "format": FORMAT,
+        "name": name,
+        "model": {
+            "generative": _layers(model.generative),
+            "recognition": _layers(model.recognition),
+            "latent_units": list(model.generative.latent_units),
+        },
+        "data_shape": data_shape,
+        "units": model.generative.units,
+        "binary": model.generative.binary_data,
+        "posterior": weights,
+        "settings": settings,
+        "figures": figures,
+        "signatures": {
+            key: {"inputs": _described(inputs), "outputs": _described(outputs)}
+            for key, (inputs, outputs) in signatures.items()
+        },
+        "versions": {
+            "keras": keras.__version__,
+            "tensorflow": tf.__version__,
+            "tensorflow_probability": tfp.__version__,
+            "tfdsmcmc": sys.modules["tfdsmcmc"].__version__,
+        },
+    }
+
+
+def write(path, contents):
+    """Writes the manifest into the folder of a SavedModel that is not in place yet."""
+    folder = pathlib.Path(path) / "assets"
+    folder.mkdir(exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(contents, indent=2) + "\n")
+
+
+def read(path):
+    """The manifest of a version's folder, a dictionary.
+
+    Raises:
+      ValueError: where there is none.
+    """
+    file = pathlib.Path(path) / "assets" / "manifest.json"
+    if not file.is_file():
+        raise ValueError(f"No manifest in this folder. Received: {path}")
+    return json.loads(file.read_text())
+
+
+def checked_shape(data_shape, units):
+    """The shape of a row as a list; [units] for None.
+
+    Raises:
+      ValueError: unless it has that many entries.
+    """
+    if data_shape is None:
+        return [units]
+    try:
+        shape = [checks.positive_integer("data_shape", size) for size in data_shape]
+    except TypeError:
+        raise ValueError(f"data_shape is a sequence of integers. Received: {data_shape!r}") from None
+    if math.prod(shape) != units:
+        raise ValueError(f"data_shape must have {units} entries in all. Received: {data_shape!r}")
+    return shape
+
+
+def checked_figures(figures):
+    """The figures as plain numbers and words.
+
+    Raises:
+      ValueError: for what JSON cannot hold.
+    """
+    try:
+        return json.loads(json.dumps(dict(figures or {}), default=_plain, allow_nan=False))
+    except (TypeError, ValueError):
+        raise ValueError(f"figures is a dictionary of numbers and words. Received: {figures!r}") from None
+
+
+def _plain(value):
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    raise TypeError(type(value).__name__)
+
+
+def _layers(network):
+    return [{"class": type(layer).__name__, "name": layer.name, "units": layer.units} for layer in network.layers]
+
+
+def _described(tensors):
+    return {name: {"type": t.dtype.name, "shape": t.shape.as_list()} for name, t in tensors.items()}
+
