@@ -18,7 +18,7 @@ import tempfile
 import tensorflow as tf
 
 from tfdsmcmc import checks
-from tfdsmcmc.serving import audit, manifest
+from tfdsmcmc.serving import audit, configuration, manifest, warm_up
 from tfdsmcmc.serving.examples import example
 from tfdsmcmc.serving.round_trip import megabytes, round_trip
 from tfdsmcmc.serving.signatures import names, signatures
@@ -61,7 +61,8 @@ def export(
       max_draws: draws of the latents that a request may ask for; others are refused.
       jit: whether to compile the parts with XLA; a server must be started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
-        the versions (see `serving.configuration`); needs the package tensorflow-serving-api.
+        the versions (see `serving.configuration`); needs the package tensorflow-serving-api. A server with batching
+        takes row-wise signatures alone: export `only` those for it.
       verbose: whether to print the size and the time of a call of each signature.
 
     Returns:
@@ -96,8 +97,6 @@ def export(
         raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
     name = pathlib.Path(path).resolve().name
     if serving_config:
-        from tfdsmcmc.serving import configuration, warm_up
-
         configuration.check(target.parent, name, overwrite)
     module, source = _weights(model, posterior, ensemble)
     functions, live = signatures(model, module, chosen, sweeps, max_draws, jit)

@@ -28,7 +28,7 @@ from tfdsmcmc.likelihood.expectations import expectations
 
 _CHUNK = 32  # importance samples held at a time
 _BLOCK = 128  # rows at a time
-_EVIDENCE_CHUNKS = 8  # of importance samples behind the weights of an imputation
+_EVIDENCE_CHUNKS = 32  # of importance samples behind the weights of an imputation
 
 
 class Functions:
