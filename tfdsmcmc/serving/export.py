@@ -141,9 +141,8 @@ def _chosen(only, possible):
     """The names of the signatures to write, in their own order."""
     if only is None:
         return possible
-    wanted = list(only) if not isinstance(only, str) else [only]
-    unknown = [name for name in wanted if name not in possible]
-    if unknown or not wanted:
+    wanted = [only] if isinstance(only, str) else list(only) if isinstance(only, (list, tuple, set)) else []
+    if not wanted or any(name not in possible for name in wanted):
         raise ValueError(f"only has names among {possible}. Received: {only!r}")
     return [name for name in possible if name in wanted]
 
