@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means, assert_near
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
 from tfdsmcmc.likelihood import LogLikelihood
@@ -114,8 +113,8 @@ def test_draws_of_different_weights_are_in_random_order(case):
 
 @pytest.mark.parametrize("mask", [[True, False, False, True], [False] * 4], ids=["two", "nothing"])
 def test_impute(case, mask):
-    """The exact conditional, over all θ with weights p(x_observed given θ), of two imputations of 1,000 copies of a row;
-    with the three weighed equally the law is another one."""
+    """The exact conditional, over all θ with weights p(x_observed given θ), of two imputations of 1,000 copies of a
+    row; with the three weighed equally the law is another one."""
     mask, row = np.array(mask), np.array([1.0, 0, 1, 0])
     evidence, laws = [], []
     for oracle in case.oracles:

@@ -22,7 +22,12 @@ def signatures(tmp_path_factory):
     folder = tmp_path_factory.mktemp("posterior")
     model = folder_of(folder)
     path = ds.serving.export(
-        model, folder / "served", posterior=ds.posterior.load(folder), ensemble=True, sweeps=4, max_draws=4000,
+        model,
+        folder / "served",
+        posterior=ds.posterior.load(folder),
+        ensemble=True,
+        sweeps=4,
+        max_draws=4000,
         verbose=False,
     )
     return tf.saved_model.load(path).signatures
@@ -47,7 +52,8 @@ def test_names_inputs_and_outputs(signatures):
         "sample": ({"num_samples": number, "seed": one}, {"x": [None, 4]}),
         "impute": ({"x": data, "mask": mask, "num_imputations": number, "seed": one}, {"x": [None, None, 4]}),
         "impute_packed": ({"x": bits, "mask": bits, "num_imputations": number, "seed": one}, {"x": [None, None, 4]}),
-        "encode": ({"x": data, "num_samples": number, "seed": one}, {"z_1": [None, 2], "effective_sample_size": [None]}),
+        "encode": ({"x": data, "num_samples": number, "seed": one},
+                   {"z_1": [None, 2], "effective_sample_size": [None]}),
         "reconstruct": ({"x": data, "num_samples": number, "seed": one}, {"x": [None, 4]}),
         "sample_rows": ({"seed": (tf.int32, [None, 2])}, {"x": [None, 4]}),
         "impute_rows": ({"x": data, "mask": mask, "seed": (tf.int32, [None, 2])}, {"x": [None, 4]}),
@@ -139,7 +145,8 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
         ("sample", {"num_samples": 4001}, r"num_samples must be between 1 and 4000 .* Received: 4001"),
         ("sample", {"seed": [[1, 2]]}, r"tensor seed \[1,2\]"),
         ("log_likelihood_rows", {"seed": SEEDS[:4]}, r"seed must have as many rows as x, 16. Received: 4"),
-        ("log_likelihood_rows", {"num_samples": COUNTS[:1]}, r"num_samples must have as many rows as x, 16. Received: 1"),
+        ("log_likelihood_rows", {"num_samples": COUNTS[:1]},
+         "num_samples must have as many rows as x, 16. Received: 1"),
         ("log_likelihood_rows", {"num_samples": COUNTS - 3}, r"num_samples must be between 1 and .* Received: 0"),
         ("sample_rows", {"seed": np.zeros([4001, 2], np.int32)}, r"seed must have at most 4000 rows. Received: 4001"),
         ("impute_rows", {"mask": MASK[:1]}, r"mask must have as many rows as x, 16. Received: 1"),

@@ -15,7 +15,9 @@ A first session:
   python -m tfdsmcmc fit digits model.keras --layers 100-50 --epochs 200
   python -m tfdsmcmc evaluate model.keras digits
   python -m tfdsmcmc sample model.keras samples.png
+  python -m tfdsmcmc impute model.keras rows.csv filled.csv
   python -m tfdsmcmc export model.keras saved_models/digits
+  python -m tfdsmcmc serve saved_models/digits
 """
 
 
@@ -32,7 +34,7 @@ def parser():
         prog="python -m tfdsmcmc", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = commands_parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_fit, _add_evaluate, _add_sample, _add_export, _add_datasets):
+    for add in (_add_fit, _add_evaluate, _add_sample, _add_impute, _add_export, _add_serve, _add_datasets):
         add(commands)
     return commands_parser
 
@@ -67,9 +69,7 @@ def _add_fit(commands):
         "NADE or VAE layers, such as 'SBN/NADE 200-100' or 'VAE 50' (default: 100)",
     )
     names = ", ".join(methods.__all__)
-    command.add_argument(
-        "--method", choices=methods.__all__, metavar="METHOD", help=f"{names} (default: dsgnht_nais)"
-    )
+    command.add_argument("--method", choices=methods.__all__, metavar="METHOD", help=f"{names} (default: dsgnht_nais)")
     command.add_argument("--epochs", type=int, default=100, help="passes over the training data")
     command.add_argument("--batch-size", type=int, default=100, help="rows a step")
     command.add_argument(
@@ -117,19 +117,66 @@ def _add_sample(commands):
     command.add_argument("--seed", type=int, default=0, help="of the draws")
 
 
+def _add_impute(commands):
+    command = _command(
+        commands,
+        "impute",
+        commands_of.impute,
+        "draw the missing entries of rows given the observed ones",
+        "Reads a .csv, with or without column names, where empty cells, NA and nan are missing; or an .npz "
+        "with an array x and perhaps mask, True where an entry is observed. Writes a .csv of the rows with their gaps "
+        "filled (all imputations below one another), or an .npz with x (imputation, row, column), probabilities and "
+        "effective_sample_size.",
+    )
+    command.add_argument("model", help="file that fit wrote")
+    command.add_argument("input", help="rows with missing entries, .csv or .npz")
+    command.add_argument("output", help="file to write, .csv or .npz")
+    command.add_argument("--num-imputations", type=int, default=1, help="draws for each row")
+    command.add_argument(
+        "--probabilities", action="store_true", help="write the means of the missing entries to the .csv, not draws"
+    )
+    command.add_argument(
+        "--majority", action="store_true", help="write the more probable value of each entry to the .csv, not draws"
+    )
+    command.add_argument("--posterior", help="folder of posterior samples: averages over them")
+    command.add_argument("--overwrite", action="store_true", help="replace the output file")
+    command.add_argument("--seed", type=int, default=0, help="of the draws")
+
+
 def _add_export(commands):
     command = _command(
         commands,
         "export",
         commands_of.export,
         "write a SavedModel for model servers",
-        "Signatures log_likelihood (the default) and sample, with seeds as inputs.",
+        "Signatures log_likelihood (the default), sample, impute, encode and reconstruct, their row-wise twins "
+        "NAME_rows and, for binary data, packed ones, NAME_packed; all with seeds as inputs.",
     )
     command.add_argument("model", help="file that fit wrote")
     command.add_argument("path", help="folder of the served model; its versions lie in it")
     command.add_argument("--version", type=int, default=1, help="version to write")
     command.add_argument("--posterior", help="folder of posterior samples whose mean to export")
+    command.add_argument("--ensemble", action="store_true", help="export all posterior samples instead of their mean")
+    command.add_argument("--shape", help="height x width of a picture, such as 8x8, for those who draw it")
+    command.add_argument("--only", nargs="+", metavar="NAME", help="the signatures to export (default: all)")
+    command.add_argument(
+        "--serving-config", action="store_true", help="write warm-up records, models.config and batching.config too"
+    )
     command.add_argument("--overwrite", action="store_true", help="replace the version")
+
+
+def _add_serve(commands):
+    command = _command(
+        commands,
+        "serve",
+        commands_of.serve,
+        "serve an exported model on this machine",
+        "A development server: the REST API of TensorFlow Serving and a page on which missing parts of a picture are "
+        "completed. It is for trying a model out, not for the open network.",
+    )
+    command.add_argument("path", help="folder that export wrote")
+    command.add_argument("--host", default="127.0.0.1", help="address to listen at")
+    command.add_argument("--port", type=int, default=8501, help="port; 0 for any that is free")
 
 
 def _add_datasets(commands):

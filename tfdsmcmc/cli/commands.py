@@ -11,6 +11,7 @@ import numpy as np
 
 import tfdsmcmc as ds
 from tfdsmcmc import checks
+from tfdsmcmc.cli import tables
 
 _REFIT_EPOCHS = 10
 
@@ -112,10 +113,57 @@ def sample(args):
     print(f"wrote {output}")
 
 
+def impute(args):
+    output = tables.check_name(args.output)
+    if args.probabilities and args.majority:
+        raise ValueError("Choose one of the two. Received: --probabilities --majority")
+    if (args.probabilities or args.majority) and output.suffix != ".csv":
+        raise ValueError(f"An .npz has the probabilities besides; the option is for a .csv. Received: {args.output}")
+    if output.exists() and not args.overwrite:
+        raise ValueError(f"The file exists; say --overwrite. Received: {args.output}")
+    table = tables.read(args.input)
+    model = _load(args.model)
+    posterior = ds.posterior.load(args.posterior) if args.posterior else None
+    binary = model.generative.binary_data
+    if args.majority and not binary:
+        raise ValueError("A majority is of binary data. Received: --majority")
+    result = ds.imputation.impute(model, table.x, table.mask, args.num_imputations, args.seed, posterior=posterior)
+    if output.suffix == ".npz":
+        tables.write_npz(
+            output,
+            x=result.x,
+            probabilities=result.probabilities,
+            effective_sample_size=result.effective_sample_size,
+        )
+    elif args.probabilities or args.majority:
+        x = result.probabilities > 0.5 if args.majority else result.probabilities
+        tables.write_csv(output, x, table.header, integers=args.majority)
+    else:
+        tables.write_csv(output, result.x.reshape(-1, result.x.shape[-1]), table.header, integers=binary)
+    sizes = result.effective_sample_size[np.isfinite(result.effective_sample_size)]
+    worth = f", effective samples {np.median(sizes):.1f} (median)" if len(sizes) else ""
+    print(f"wrote {output}: {len(sizes)} rows with gaps of {len(table.x)}{worth}")
+
+
 def export(args):
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
-    path = ds.serving.export(_load(args.model), args.path, args.version, posterior, args.overwrite)
+    model = _load(args.model)
+    path = ds.serving.export(
+        model,
+        args.path,
+        args.version,
+        posterior,
+        args.overwrite,
+        args.ensemble,
+        _shape(args.shape, model.generative.units) if args.shape else None,
+        only=args.only,
+        serving_config=args.serving_config,
+    )
     print(f"wrote {path}")
+
+
+def serve(args):
+    ds.serving.serve(args.path, args.host, args.port)
 
 
 def datasets(args):

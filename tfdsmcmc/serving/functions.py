@@ -6,8 +6,9 @@
     sample            m uniform, then x ~ p(x given θ_m)
     impute            m with probability p̂_m(x_observed) / Σ p̂, then x_missing ~ p(x_missing given x_observed, θ_m)
 
-A new row x says itself which θ_m fit it: hence the weights p̂_m in all but `sample`. The standard error of log_likelihood
-is √(Σ_m (p̂_m s_m)²) / Σ_m p̂_m with s_m that of log p̂_m, its effective sample size (Σ_m p̂_m)² / Σ_m p̂_m²/n_m.
+A new row x says itself which θ_m fit it: hence the weights p̂_m in all but `sample`. The standard error of
+log_likelihood is √(Σ_m (p̂_m s_m)²) / Σ_m p̂_m with s_m that of log p̂_m, its effective sample size
+(Σ_m p̂_m)² / Σ_m p̂_m²/n_m.
 Hidden units may play different roles in different samples, of different chains above all: `encode` means most at M = 1.
 
 Rows are worked off in blocks, so that memory does not grow with them, and each imputation is the last state of its own
@@ -122,9 +123,7 @@ class Functions:
 
         @self._compile
         def at_one(x, num_samples, seed):
-            return expectations(
-                self._generative, self._recognition, x, num_samples, seed, _CHUNK, function, widths
-            )
+            return expectations(self._generative, self._recognition, x, num_samples, seed, _CHUNK, function, widths)
 
         signature = (tf.float32,) * 3, [tf.float32] * len(widths)
         return self._weights.over(lambda seed: at_one(x, num_samples, seed), seed, signature)
@@ -143,9 +142,7 @@ class Functions:
         @self._compile
         def at_one(x, mask, seed):
             def of_chunk(number):
-                drawn = weighted_draws(
-                    self._generative, self._recognition, x, mask, _CHUNK, random.fold(seed, number)
-                )
+                drawn = weighted_draws(self._generative, self._recognition, x, mask, _CHUNK, random.fold(seed, number))
                 return tf.reduce_logsumexp(drawn[2], 0)
 
             found = tf.map_fn(of_chunk, tf.range(_EVIDENCE_CHUNKS), fn_output_signature=tf.float32)

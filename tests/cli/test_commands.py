@@ -3,11 +3,13 @@
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tfdsmcmc.cli import main
+from tfdsmcmc.cli import main, tables
+from tfdsmcmc.serving import manifest
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def refused(arguments, capsys):
 
 
 def test_help_of_every_command_explains_itself(capsys):
-    for command in ([], ["fit"], ["evaluate"], ["sample"], ["export"], ["datasets"]):
+    for command in ([], ["fit"], ["evaluate"], ["sample"], ["impute"], ["export"], ["serve"], ["datasets"]):
         with pytest.raises(SystemExit) as stopped:
             main([*command, "--help"])
         assert stopped.value.code == 0
@@ -47,8 +49,6 @@ def test_evaluate_prints_both_estimates(fitted, capsys):
     model = str(fitted / "model.keras")
     assert main(["evaluate", model, "digits", "--num-samples", "20", "--split", "valid"]) == 0
     (line,) = capsys.readouterr().out.strip().splitlines()
-    import keras
-
     expected = keras.saving.load_model(model).log_likelihood(ds.datasets.load("digits").valid, 20).mean()
     assert f"{expected:.3f} nats a row" in line
     assert main(["evaluate", model, "digits", "--num-samples", "5", "--posterior", str(fitted / "posterior")]) == 0
@@ -66,16 +66,19 @@ def test_sample_writes_what_the_name_says(fitted, tmp_path):
 
 def test_export_writes_a_version(fitted, tmp_path, capsys):
     model, served = str(fitted / "model.keras"), str(tmp_path / "served")
-    assert main(["export", model, served, "--version", "2", "--posterior", str(fitted / "posterior")]) == 0
-    assert (tmp_path / "served" / "2" / "saved_model.pb").is_file()
-    refused(["export", model, served, "--version", "2"], capsys)
-    assert main(["export", model, served, "--version", "2", "--overwrite"]) == 0
+    arguments = ["export", model, served, "--version", "2", "--only", "sample", "log_likelihood"]
+    assert main([*arguments, "--posterior", str(fitted / "posterior"), "--shape", "8x8"]) == 0
+    assert f"wrote {served}/2" in capsys.readouterr().out
+    found = manifest.read(tmp_path / "served" / "2")
+    assert found["data_shape"] == [8, 8] and found["posterior"]["samples"] == 2
+    assert set(found["signatures"]) == {"sample", "log_likelihood"}
+    refused(arguments, capsys)
+    refused([*arguments[:-2], "dream", "--overwrite"], capsys)
+    refused([*arguments, "--overwrite", "--ensemble"], capsys)
 
 
 def test_resume_goes_on_with_the_chain(fitted, tmp_path):
     import shutil
-
-    import keras
 
     path = shutil.copy(fitted / "model.keras", tmp_path / "model.keras")
     before = keras.saving.load_model(path)
@@ -107,8 +110,6 @@ def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
 
 
 def test_fit_takes_methods_and_architectures(tmp_path, capsys):
-    import keras
-
     path = tmp_path / "vae.keras"
     arguments = ["--layers", "VAE 2", "--method", "vae", "--epochs", "1", "--num-samples", "2"]
     assert main(["fit", "digits", str(path), *arguments]) == 0
@@ -132,3 +133,67 @@ def test_fit_by_gibbs_sampling_teaches_the_recognition_network(tmp_path, monkeyp
     ((rows, options),) = taught
     assert rows == 1197 and isinstance(options["latents"], ds.latents.NAIS)
     assert main([*arguments, "--overwrite", "--method", "dsghmc_nais"]) == 0 and len(taught) == 1
+
+
+def rows_with_gaps(tmp_path):
+    """Three test digits of which two lack their lower halves; and the .csv, with names, that holds them."""
+    x = ds.datasets.load("digits").test[:3].astype(np.float32)
+    x[:2, 32:] = np.nan
+    names = [f"p{i}" for i in range(64)]
+    lines = [",".join("" if np.isnan(v) else str(int(v)) for v in row) for row in x]
+    (tmp_path / "rows.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    return x, names
+
+
+def test_impute_fills_the_gaps(fitted, tmp_path, capsys):
+    """What is observed stays, and the draws are those of the package."""
+    x, names = rows_with_gaps(tmp_path)
+    model, filled = str(fitted / "model.keras"), tmp_path / "a" / "filled.csv"
+    arguments = ["impute", model, str(tmp_path / "rows.csv"), str(filled), "--seed", "5", "--num-imputations", "2"]
+    assert main(arguments) == 0
+    assert "2 rows with gaps of 3, effective samples" in capsys.readouterr().out
+    found = tables.read(filled)
+    assert found.header == names and set("".join(filled.read_text().splitlines()[1:])) == set("01,")
+    expected = ds.imputation.impute(keras.saving.load_model(model), x, num_imputations=2, seed=5).x
+    np.testing.assert_array_equal(found.x, expected.reshape(6, 64))
+    assert "exists" in refused(arguments, capsys)
+
+
+def test_impute_hands_on_what_is_asked_for(fitted, tmp_path, capsys, monkeypatch):
+    """Files of both kinds, the mask, the posterior and what to write, with the work itself replaced."""
+    x, _ = rows_with_gaps(tmp_path)
+    calls = []
+
+    def fake(model, x, mask, num_imputations, seed, posterior):
+        calls.append((x, mask, num_imputations, seed, posterior))
+        probabilities = np.where(np.isnan(x), 0.25 + 0.5 * (np.arange(64) % 2), x).astype(np.float32)
+        return ds.imputation.Imputation(np.zeros((num_imputations, *x.shape), np.float32), probabilities,
+                                        np.array([3.0, 5.0, np.inf]), None)  # fmt: skip
+
+    monkeypatch.setattr(ds.imputation, "impute", fake)
+    model, posterior = str(fitted / "model.keras"), str(fitted / "posterior")
+    rows, csv, npz = str(tmp_path / "rows.csv"), str(tmp_path / "out.csv"), str(tmp_path / "out.npz")
+    assert main(["impute", model, rows, csv, "--probabilities"]) == 0
+    np.testing.assert_array_equal(tables.read(csv).x[0, 32:34], [0.25, 0.75])
+    assert main(["impute", model, rows, csv, "--majority", "--overwrite"]) == 0
+    np.testing.assert_array_equal(tables.read(csv).x[0, 32:34], [0, 1])
+    np.savez(tmp_path / "in.npz", x=x, mask=~np.isnan(x))
+    assert main(["impute", model, str(tmp_path / "in.npz"), npz, "--posterior", posterior, "--seed", "7"]) == 0
+    assert "effective samples 4.0" in capsys.readouterr().out
+    found = np.load(npz)
+    assert found["x"].shape == (1, 3, 64) and found["probabilities"].shape == (3, 64)
+    assert found["effective_sample_size"].shape == (3,)
+    given, mask, count, seed, samples = calls[-1]
+    np.testing.assert_array_equal(mask, ~np.isnan(x))
+    assert (count, seed, len(samples.samples)) == (1, 7, 2)
+    for paths, *options in (
+        ([rows, "x.txt"],), (["none.csv", "x.csv"],), ([rows, "x.npz"], "--majority"),
+        ([rows, "x.csv"], "--majority", "--probabilities"),
+    ):  # fmt: skip
+        refused(["impute", model, paths[0], str(tmp_path / paths[1]), *options], capsys)
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_serve_refuses_what_is_no_model(tmp_path, capsys):
+    refused(["serve", str(tmp_path / "none")], capsys)
+    refused(["serve", str(tmp_path)], capsys)

@@ -1,0 +1,89 @@
+"""Tables in files: what is read is what was written, and what is no table is refused by place."""
+
+import numpy as np
+import pytest
+
+from tfdsmcmc.cli import tables
+
+
+def table_of(tmp_path, text):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return tables.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("1,,0\n,NA,nan\n", None),
+        ("a,b,c\n1,,0\n,NaN, na \n", ["a", "b", "c"]),
+        ("\ufeffa,b,c\r\n1,,0\r\n,,\r\n\r\n", ["a", "b", "c"]),
+        ('"a, with a comma",2,3\n1,"",0\n,,\n', ["a, with a comma", "2", "3"]),
+    ],
+)
+def test_csv(text, header, tmp_path):
+    """Empty cells, NA and nan are missing; a first line with a word in it names the columns."""
+    found = table_of(tmp_path, text)
+    np.testing.assert_array_equal(found.x, [[1, np.nan, 0], [np.nan] * 3])
+    assert found.header == header and found.mask is None
+
+
+def test_one_row_of_gaps_is_a_row_not_a_header(tmp_path):
+    assert table_of(tmp_path, ",,\n").x.shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no rows. Received: "),
+        ("a,b\n", "no rows. Received: "),
+        ("1,2\n3\n", "must have 2 cells. Received: 1 in line 2"),
+        ("a,b\n1,2\n3,4,5\n", "must have 2 cells. Received: 3 in line 3"),
+        ("1,2\n3,x\n", "a number or empty. Received: 'x' in line 2"),
+        (b"\xff\xfe\x00", "Not a .csv file .*Received: "),
+        (b"PK\x00\x01", "Received: "),
+    ],
+)
+def test_what_is_no_csv(text, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        table_of(tmp_path, text)
+
+
+def test_written_numbers_are_read_back_exactly(tmp_path):
+    x = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32) * [1e-20, 1, 1e20]
+    tables.write_csv(tmp_path / "a" / "x.csv", x, ["a", "b", "c"], integers=False)
+    np.testing.assert_array_equal(tables.read(tmp_path / "a" / "x.csv").x.astype(np.float32), x.astype(np.float32))
+    tables.write_csv(tmp_path / "n.csv", np.eye(2), None, integers=True)
+    assert (tmp_path / "n.csv").read_text() == "1,0\n0,1\n"
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["x.csv"]
+
+
+def test_npz(tmp_path):
+    x, mask = np.eye(3, dtype=np.uint8), np.eye(3) > 0
+    tables.write_npz(tmp_path / "m.npz", x=x, mask=mask)
+    found = tables.read(tmp_path / "m.npz")
+    np.testing.assert_array_equal(found.x, x)
+    np.testing.assert_array_equal(found.mask, mask)
+    np.savez(tmp_path / "one.npz", rows=x)
+    np.testing.assert_array_equal(tables.read(tmp_path / "one.npz").x, x)
+
+
+def test_what_is_no_npz(tmp_path):
+    np.savez(tmp_path / "two.npz", a=np.eye(2), b=np.eye(2))
+    np.savez(tmp_path / "line.npz", x=np.ones(3))
+    np.savez(tmp_path / "objects.npz", x=np.array([{}], object))
+    np.savez(tmp_path / "words.npz", x=np.array([["a"]]))
+    (tmp_path / "bad.npz").write_bytes(b"no zip")
+    for name in ("two", "line", "objects", "words", "bad", "none"):
+        with pytest.raises(ValueError, match="Received: "):
+            tables.read(tmp_path / f"{name}.npz")
+    with pytest.raises(ValueError, match="must end in .csv or .npz. Received: "):
+        tables.read(tmp_path / "x.txt")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("old")
+    with pytest.raises(ValueError):
+        tables.write_csv(path, [["no number"]], None, integers=True)
+    assert path.read_text() == "old" and len(list(tmp_path.iterdir())) == 1
