@@ -8,9 +8,9 @@ from setuptools import find_packages, setup
 ROOT = pathlib.Path(__file__).parent
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py").read_text()).group(1)
 
-SERVING = ["requests>=2.28"]
+SERVING = ["requests>=2.28", "grpcio", "tensorflow-serving-api>=2.18"]
 DIAGNOSTICS = ["tensorboard"]
-TEST = ["pytest>=8", "ruff>=0.6", "tensorboard"]
+TEST = ["pytest>=8", "ruff>=0.6", *SERVING, *DIAGNOSTICS]
 
 setup(
     name="tfdsmcmc",
@@ -21,7 +21,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10,<3.14",
     packages=find_packages(include=["tfdsmcmc", "tfdsmcmc.*"]),
-    package_data={"tfdsmcmc": ["py.typed"]},
+    package_data={"tfdsmcmc": ["py.typed"], "tfdsmcmc.serving": ["page/index.html"]},
     install_requires=[
         "tensorflow>=2.18",
         "tf-keras>=2.18",  # TensorFlow Probability imports it; its release follows TensorFlow's

@@ -1,4 +1,4 @@
-"""python -m benchmarks [training] [gibbs] [evaluation] [--reference FOLDER]
+"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [--reference FOLDER]
 
 Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
 turn with ours where it and JAX are there; --reference-python the interpreter that has JAX.
@@ -10,9 +10,15 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from benchmarks import evaluation, gibbs, training
+from benchmarks import evaluation, gibbs, load, serving, training
 
-PARTS = {"training": training.main, "gibbs": gibbs.main, "evaluation": evaluation.main}
+PARTS = {
+    "training": training.main,
+    "gibbs": gibbs.main,
+    "evaluation": evaluation.main,
+    "serving": serving.main,
+    "load": load.main,
+}
 
 
 def main():

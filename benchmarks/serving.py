@@ -1,0 +1,97 @@
+"""SavedModels of SBN 200-200 on 784 pixels with M = 1 and 50 samples of the weights: size, cold load, latencies.
+
+The weights are random, so that nothing need be learnt. Each line of the tables is a process of its own that has
+TensorFlow alone, as a server does: it loads the SavedModel and calls each signature, the first time (TensorFlow then
+plans its graph) and again; the median of the later calls is shown. Nothing is compiled by XLA.
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+from benchmarks.processes import run
+
+SAMPLES = (1, 50)
+CALLS = {
+    "log_likelihood, 1 row, K = 1,000": ("log_likelihood", 1, {"num_samples": 1000}),
+    "log_likelihood, 100 rows, K = 100": ("log_likelihood", 100, {"num_samples": 100}),
+    "log_likelihood_rows, 8 rows, K = 100": ("log_likelihood_rows", 8, {"num_samples": [100] * 8}),
+    "sample, 100 draws": ("sample", 0, {"num_samples": 100}),
+    "reconstruct, 1 row, K = 100": ("reconstruct", 1, {"num_samples": 100}),
+    "encode, 1 row, K = 100": ("encode", 1, {"num_samples": 100}),
+    "impute, 1 row, half of it, 12 draws": ("impute", 1, {"num_imputations": 12}),
+}
+
+
+def main(args):
+    print("\nSavedModels, SBN 200-200, 784 pixels\n")
+    with tempfile.TemporaryDirectory() as folder:
+        found = {}
+        for samples in SAMPLES:
+            path = run([sys.executable, "-m", "benchmarks.serving", "export", folder, str(samples)])["path"]
+            found[samples] = run([sys.executable, "-m", "benchmarks.serving", "call", path])
+    print("| | " + " | ".join(f"M = {samples}" for samples in SAMPLES) + " |\n| --- |" + " --- |" * len(SAMPLES))
+    rows = {"size, MB": "megabytes", "cold load, s": "load"}
+    for title, key in rows.items():
+        print(f"| {title} | " + " | ".join(f"{found[samples][key]:.1f}" for samples in SAMPLES) + " |")
+    for title in CALLS:
+        cells = [f"{later:.1f} (first {first:.0f})" for first, later in (found[m]["calls"][title] for m in SAMPLES)]
+        print(f"| {title}, ms | " + " | ".join(cells) + " |", flush=True)
+
+
+def export(folder, samples):
+    """Exports an ensemble of random weights."""
+    from types import SimpleNamespace
+
+    import numpy as np
+
+    import tfdsmcmc as ds
+
+    model = ds.models.from_name("SBN/SBN 200-200", 784)
+    rng = np.random.default_rng(0)
+
+    def draw(network):
+        return [rng.normal(0, 0.05, v.shape).astype(np.float32) for v in network.trainable_variables]
+
+    drawn = [
+        SimpleNamespace(theta=draw(model.generative), phi=draw(model.recognition), step=m) for m in range(samples)
+    ]
+    posterior = SimpleNamespace(samples=drawn, mean=lambda: (drawn[0].theta, drawn[0].phi), num_chains=1)
+    only = sorted({name for name, _, _ in CALLS.values()})
+    path = ds.serving.export(
+        model, pathlib.Path(folder) / f"m{samples}", posterior=posterior, ensemble=True, only=only, verbose=False
+    )
+    print(json.dumps({"path": path}))
+
+
+def call(path):
+    """Loads and calls, with TensorFlow alone."""
+    import time
+
+    import numpy as np
+    import tensorflow as tf
+
+    size = sum(file.stat().st_size for file in pathlib.Path(path).rglob("*") if file.is_file()) / 1e6
+    begun = time.perf_counter()
+    signatures = tf.saved_model.load(path).signatures
+    found = {"megabytes": size, "load": time.perf_counter() - begun, "calls": {}}
+    for title, (name, rows, counts) in CALLS.items():
+        inputs = {key: tf.constant(value) for key, value in counts.items()}
+        if rows:
+            inputs["x"] = tf.constant(np.random.default_rng(0).random((rows, 784)) < 0.2, tf.float32)
+        if name == "impute":
+            inputs["mask"] = tf.constant(np.tile(np.arange(784) < 392, [rows, 1]))
+        seeds = np.arange(12 * max(rows, 1) * 2, dtype=np.int32).reshape(12, -1, 2)
+        seconds, repeats = [], 3 if name == "impute" else 11
+        for i in range(repeats + 1):
+            seed = tf.constant(seeds[i] if name.endswith("_rows") else seeds[i, 0])
+            begun = time.perf_counter()
+            next(iter(signatures[name](seed=seed, **inputs).values())).numpy()
+            seconds.append(1e3 * (time.perf_counter() - begun))
+        found["calls"][title] = seconds[0], float(np.median(seconds[1:]))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    export(*sys.argv[2:3], int(sys.argv[3])) if sys.argv[1] == "export" else call(sys.argv[2])

@@ -1,0 +1,596 @@
+"""The client over REST and over gRPC: the same answers as the SavedModel called directly, and every fault in words.
+
+The tests of answers also run against a real server if the environment variable TFS_URL names one which serves the tiny
+model. To start TensorFlow Serving with it:
+
+    python -m tests.serving.stand_in /tmp/models
+    docker run --rm -p 8500:8500 -p 8501:8501 -v /tmp/models/tiny:/models/tiny -e MODEL_NAME=tiny tensorflow/serving
+    TFS_URL=http://127.0.0.1:8501 python -m pytest tests/serving/test_client.py
+    TFS_URL=grpc://127.0.0.1:8500 python -m pytest tests/serving/test_client.py
+
+There floating-point answers may differ in the last digits, which come from another build of TensorFlow; the stand-ins
+answer bit for bit.
+"""
+
+import contextlib
+import functools
+import http.server
+import importlib
+import itertools
+import os
+import pickle
+import socket
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.oracles import binary_states
+from tfdsmcmc import random
+from tfdsmcmc.likelihood import LogLikelihood
+from tfdsmcmc.serving import transport_grpc, transports, wire
+from tfdsmcmc.serving.client import Client
+from tfdsmcmc.serving.transports import ServerError
+
+stand_in = pytest.importorskip("tests.serving.stand_in", reason="needs pip install tfdsmcmc[serving]")
+
+X = binary_states(stand_in.UNITS)[[5, 700, 2047, 1290, 1023]].astype(np.float32)
+MASK = np.arange(X.size).reshape(X.shape) % 3 > 0
+GAPS = np.where(MASK, X, np.nan)
+SEEDS = [0, 7, 2**32 + 5, 2**64 - 1, 2**31]
+BOTH = ["rest", "grpc"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def exported(tmp_path_factory):
+    """The path of the tiny model. It is loaded once for all servers here, and not before that by the export itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        patch.setenv("no_proxy", "127.0.0.1")
+        # the name serving.export is that of the function
+        patch.setattr(importlib.import_module("tfdsmcmc.serving.export"), "round_trip", lambda *_: {})
+        path = stand_in.export_tiny(tmp_path_factory.mktemp("models").resolve())
+        patch.setattr(tf.saved_model, "load", functools.cache(tf.saved_model.load))
+        yield path
+
+
+@pytest.fixture(scope="module")
+def direct(exported):
+    """The SavedModel called directly."""
+    loaded = tf.saved_model.load(exported)
+
+    def call(signature, **inputs):
+        specs = loaded.signatures[signature].structured_input_signature[1]
+        tensors = {name: tf.constant(value, specs[name].dtype) for name, value in inputs.items()}
+        return {name: value.numpy() for name, value in loaded.signatures[signature](**tensors).items()}
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def stand_ins(exported):
+    found = {"rest": stand_in.RestStandIn(exported), "grpc": stand_in.GrpcStandIn(exported)}
+    yield found
+    for one in found.values():
+        one.close()
+
+
+@pytest.fixture(params=[*BOTH, "TFS_URL"])
+def url(request, stand_ins):
+    if request.param in stand_ins:
+        return stand_ins[request.param].url
+    if "TFS_URL" not in os.environ:
+        pytest.skip("TFS_URL names no TensorFlow Serving")
+    return os.environ["TFS_URL"]
+
+
+@pytest.fixture
+def client(url):
+    with Client(url, model=stand_in.NAME) as client:
+        yield client
+
+
+@pytest.fixture(params=BOTH)
+def server(request, stand_ins):
+    """A stand-in that fails as it is told."""
+    server = stand_ins[request.param]
+    server.reset()
+    yield server
+    server.reset()
+
+
+def assert_same(client, found, expected):
+    real = client._transport.url.split("/v1")[0].rstrip("/") in os.environ.get("TFS_URL", "")
+    compare = np.testing.assert_allclose if real else np.testing.assert_array_equal
+    tolerance = {"rtol": 1e-4, "atol": 1e-5} if real else {}
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    compare(found, expected, **tolerance)
+
+
+def assert_same_triple(client, found, expected):
+    assert isinstance(found, LogLikelihood)
+    for name in LogLikelihood._fields:
+        assert_same(client, getattr(found, name), expected[name])
+
+
+# ---- answers
+
+
+def test_plain_calls(client, direct):
+    found = client.log_likelihood(X, 50, seed=3)
+    assert_same_triple(client, found, direct("log_likelihood", x=X, num_samples=50, seed=[3, 0]))
+    assert float(found.mean()) == pytest.approx(found.value.mean())
+    assert_same(client, client.sample(4, seed=9), direct("sample", num_samples=4, seed=[9, 0])["x"])
+    expected = direct("encode", x=X, num_samples=50, seed=[1, 0])
+    found = client.encode(X, 50, seed=1)
+    assert set(found) == {"z_1", "z_2", "effective_sample_size"}
+    for name, value in expected.items():
+        assert_same(client, found[name], value)
+    expected = direct("reconstruct", x=X, num_samples=50, seed=[1, 0])["x"]
+    assert_same(client, client.reconstruct(X, 50, seed=1), expected)
+
+
+def test_imputation_by_nan_and_by_mask(client, direct):
+    expected = direct("impute", x=X, mask=MASK, num_imputations=3, seed=[2, 0])["x"]
+    for x, mask in ((GAPS, None), (X, MASK), (np.where(MASK, X, 7), MASK.astype(int)), (GAPS.tolist(), None)):
+        found = client.impute(x, mask, num_imputations=3, seed=2)
+        assert_same(client, found, expected)
+        assert (found == X)[:, MASK].all()
+    assert not np.array_equal(expected[0], expected[1])
+    one_row = np.arange(stand_in.UNITS) < 4
+    found = client.impute(X, one_row, seed=2)
+    mask = np.tile(one_row, (len(X), 1))
+    assert_same(client, found, direct("impute", x=X, mask=mask, num_imputations=1, seed=[2, 0])["x"])
+
+
+def test_rows_do_not_depend_on_the_batch(client, direct):
+    pairs = np.stack([random.as_seed(seed) for seed in SEEDS])
+    counts = [50, 2, 70, 50, 33]
+    found = client.log_likelihood_rows(X, counts, SEEDS)
+    assert_same_triple(client, found, direct("log_likelihood_rows", x=X, num_samples=counts, seed=pairs))
+    drawn = client.sample_rows(SEEDS)
+    assert_same(client, drawn, direct("sample_rows", seed=pairs)["x"])
+    imputed = client.impute_rows(GAPS, None, SEEDS)
+    assert_same(client, imputed, direct("impute_rows", x=X, mask=MASK, seed=pairs)["x"])
+    for part in (slice(0, 1), slice(1, 3), slice(3, 5)):
+        again = client.log_likelihood_rows(X[part], counts[part], SEEDS[part])
+        np.testing.assert_allclose(again, [a[part] for a in found], rtol=1e-5)
+        np.testing.assert_array_equal(client.sample_rows(pairs[part]), drawn[part])
+        np.testing.assert_array_equal(client.impute_rows(X[part], MASK[part], pairs[part]), imputed[part])
+    plain = client.log_likelihood(X[1:2], 2, seed=SEEDS[1])
+    np.testing.assert_allclose(plain, [a[1:2] for a in found], rtol=1e-5)
+
+
+def test_packed_calls_answer_the_same(url, client):
+    with Client(url, model=stand_in.NAME, packed=True) as packed:
+        for name, arguments in {
+            "log_likelihood": (X, 50, 5),
+            "impute": (GAPS, None, 2, 5),
+            "impute_rows": (X, MASK, SEEDS),
+            "sample": (3, 5),
+        }.items():
+            one, other = (getattr(c, name)(*arguments) for c in (client, packed))
+            np.testing.assert_array_equal(one, other, err_msg=name)
+        with pytest.raises(ValueError, match="x must be binary.*Received: "):
+            packed.log_likelihood(X / 2)
+        with pytest.raises(ValueError, match="signature must be one of.*Received: 'encode_packed'"):
+            packed.encode(X)
+
+
+def test_seeds_of_every_form(client):
+    for seed, pair in ((7, (7, 0)), (2**33 + 1, (1, 2)), (2**64 - 1, (-1, -1)), (2**31, (-(2**31), 0))):
+        np.testing.assert_array_equal(wire.seed_words(seed), pair)
+        np.testing.assert_array_equal(wire.seed_words(seed), random.as_seed(seed))
+        expected = client.sample(5, seed)
+        for form in (np.uint64(seed), list(pair), pair, np.array(pair, np.int32), np.array(pair), random.as_seed(seed)):
+            np.testing.assert_array_equal(client.sample(5, form), expected)
+    forms = (SEEDS, tuple(SEEDS), np.array(SEEDS, np.uint64), [random.as_seed(s) for s in SEEDS], map(int, SEEDS))
+    drawn = [client.sample_rows(form) for form in forms]
+    for other in drawn[1:]:
+        np.testing.assert_array_equal(other, drawn[0])
+
+
+def test_both_ways_agree(stand_ins):
+    with Client(stand_ins["rest"].url, "tiny") as rest, Client(stand_ins["grpc"].url, "tiny") as remote:
+        np.testing.assert_array_equal(rest.log_likelihood(X, 9, 4), remote.log_likelihood(X, 9, 4))
+        np.testing.assert_array_equal(rest.impute(GAPS, seed=4), remote.impute(GAPS, seed=4))
+        assert rest.signatures == remote.signatures and "sample" in rest.signatures
+        # one draw leaves the standard error unknown: NaN comes back
+        assert np.isnan(rest.log_likelihood(X, 1).standard_error).all()
+        assert np.isnan(remote.log_likelihood(X, 1).standard_error).all()
+
+
+def test_any_signature_and_array_likes(client, direct):
+    inputs = {"x": X, "num_samples": 30, "seed": [5, -6]}
+    expected = direct("serving_default", **inputs)
+    for x in (X, X.astype(bool), X.astype(np.int64), X.tolist(), X.astype(object), np.asfortranarray(X)):
+        found = client.predict("serving_default", **{**inputs, "x": x})
+        assert set(found) == set(expected)
+        for name, value in expected.items():
+            assert_same(client, found[name], value)
+
+
+def test_data_frames(client):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(GAPS).convert_dtypes()
+    np.testing.assert_array_equal(client.impute(frame, seed=1), client.impute(GAPS, seed=1))
+    frame = pandas.DataFrame(X.astype(int))
+    np.testing.assert_array_equal(client.log_likelihood(frame, 9), client.log_likelihood(X, 9))
+
+
+def test_the_url_may_name_the_model_and_the_version(stand_ins):
+    for one in stand_ins.values():
+        for path, arguments in (
+            ("/v1/models/tiny", {}),
+            ("/v1/models/tiny/", {"model": "tiny"}),
+            ("/v1/models/tiny/versions/3", {}),
+            ("/", {"model": "tiny", "version": 3}),
+        ):
+            with Client(one.url + path, **arguments) as client:
+                assert client.sample(2).shape == (2, stand_in.UNITS)
+
+
+def test_every_float_comes_back(monkeypatch):
+    """Random bits as float32, the least and the largest among them, there and back as JSON."""
+    bits = np.random.default_rng(0).integers(0, 2**32, 10_000, np.uint32)
+    values = np.concatenate([bits.view(np.float32), np.finfo(np.float32).max * np.array([1, -1], np.float32)])
+    values = np.concatenate([values[np.isfinite(values)], np.array([1, 2**22], np.uint32).view(np.float32)])[:, None]
+
+    def echo(handler):
+        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        answer(handler, 200, b'{"outputs":' + body.partition(b'"x":')[2].rstrip(b"}") + b"}")
+
+    tensor = {"x": wire.Tensor(np.dtype(np.float32), (None, 1))}
+    monkeypatch.setattr(Client, "signatures", {"echo": wire.Signature(tensor, tensor)})
+    with answering(echo) as url, Client(url, "any") as client:
+        found = client.predict("echo", x=values)["x"]
+    np.testing.assert_array_equal(found.view(np.uint32), values.view(np.uint32))
+
+
+def test_grpc_messages_may_be_large(stand_ins):
+    """gRPC's own limit is 4 MiB."""
+    with Client(stand_ins["grpc"].url, "tiny") as client:
+        assert client.sample(100_000).nbytes > 2**22
+        try:
+            client.log_likelihood(np.tile(X, (20_000, 1)), 1)
+        except ServerError as error:  # the model may find them too many, but it has seen them
+            assert error.status == "INVALID_ARGUMENT" and error.message.startswith("x must have at most")
+
+
+def test_descriptions():
+    """As a server sends them: JSON has long integers as strings; what initialises a model has no type."""
+
+    def tensor(kind, *sizes):
+        return {"dtype": kind, "tensor_shape": {"dim": [{"size": str(size), "name": ""} for size in sizes]}}
+
+    description = {
+        "packed": {"inputs": {"x": tensor("DT_UINT8", -1, 2)}, "outputs": {"value": tensor("DT_FLOAT", -1)}},
+        "sample": {"inputs": {"seed": {"dtype": "DT_INT32"}}, "outputs": {"x": tensor("DT_FLOAT", -1, 11)}},
+        "__saved_model_init_op": {"outputs": {"op": tensor("DT_INVALID")}},
+    }
+    found = wire.signatures(description)
+    assert set(found) == {"packed", "sample"} and wire.units(found) == 11
+    assert found["sample"].inputs == {"seed": (np.int32, ())} and found["packed"].inputs["x"] == (np.uint8, (None, 2))
+    with pytest.raises(ValueError, match="Received: "):
+        wire.units({"packed": found["packed"]})
+
+
+# ---- refusals, before anything is asked
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_bad_input_is_refused_before_it_is_sent(server, packed):
+    good = {"x": X, "num_samples": 5, "seed": [0, 1]}
+    # the tiny model has no packed twin of this one
+    rows, counts = ("signature must be",) * 2 if packed else ("as many rows", "num_samples must have int32 entries")
+    with Client(server.url, "tiny", packed=packed) as client:
+        for call, why in (
+            (lambda: client.log_likelihood(X[:, 1:]), r"x must have the shape \(rows, 11\)"),
+            (lambda: client.log_likelihood(X[0]), "x must have the shape"),
+            (lambda: client.log_likelihood(X[:0]), "at least one row"),
+            (lambda: client.log_likelihood(GAPS), "x must be finite"),
+            (lambda: client.log_likelihood([["a"] * 11]), "x must be an array"),
+            (lambda: client.log_likelihood(X, 0), "num_samples must be a positive integer"),
+            (lambda: client.log_likelihood(X, 2.0), "num_samples must be a positive integer"),
+            (lambda: client.log_likelihood(X, 2**31), "num_samples must fit int32"),
+            (lambda: client.sample(True), "num_samples must be a positive integer"),
+            (lambda: client.sample(1, -1), "A seed is an integer"),
+            (lambda: client.sample(1, 2**64), "A seed is an integer"),
+            (lambda: client.sample(1, 1.0), "A seed is an integer"),
+            (lambda: client.sample(1, True), "A seed is an integer"),
+            (lambda: client.sample(1, None), "A seed is an integer"),
+            (lambda: client.sample(1, [0, 2**31]), "A seed is an integer"),
+            (lambda: client.sample(1, [0, 1, 2]), "A seed is an integer"),
+            (lambda: client.sample_rows([]), "seeds must have a seed for each row"),
+            (lambda: client.sample_rows(3), "seeds must have a seed for each row"),
+            (lambda: client.sample_rows([1, "2"]), "A seed is an integer"),
+            (lambda: client.impute(X, MASK[:2]), "mask must have the shape"),
+            (lambda: client.impute(GAPS, np.ones_like(MASK)), "x must be known where mask is True"),
+            (lambda: client.impute(X, num_imputations=0), "num_imputations must be a positive integer"),
+            (lambda: client.log_likelihood_rows(X, 5, SEEDS[:4]), rows),
+            (lambda: client.log_likelihood_rows(X, [5, 5], SEEDS), rows),
+            (lambda: client.log_likelihood_rows(X, 0.5, SEEDS), counts),
+            (lambda: client.impute_rows(X[:2], None, SEEDS), "as many rows"),
+            (lambda: client.predict("no_such"), "signature must be one of .*'sample'"),
+            (lambda: client.predict("log_likelihood", x=X), "takes the inputs"),
+            (lambda: client.predict("log_likelihood", **good, y=X), "takes the inputs"),
+            (lambda: client.predict("log_likelihood", **{**good, "x": X[:, 1:]}), r"shape \(any, 11\)"),
+            (lambda: client.predict("log_likelihood", **{**good, "x": GAPS}), "x must be finite in float32"),
+            (lambda: client.predict("log_likelihood", **{**good, "x": X + np.float64(1e39)}), "x must be finite"),
+            (lambda: client.predict("log_likelihood", **{**good, "x": X * 1j}), "x must have float32 entries"),
+            (lambda: client.predict("log_likelihood", **{**good, "x": [[0], [1, 2]]}), "x must be an array"),
+            (lambda: client.predict("log_likelihood", **{**good, "num_samples": 5.0}), "must have int32 entries"),
+            (lambda: client.predict("log_likelihood", **{**good, "num_samples": [5]}), r"must have the shape \(\)"),
+            (lambda: client.predict("log_likelihood", **{**good, "seed": [0, 2**31]}), "seed must fit int32"),
+            (lambda: client.predict("impute_rows", x=X, mask=X, seed=[[0, 1]] * 5), "mask must have bool entries"),
+        ):
+            with pytest.raises(ValueError, match=rf"({why}).*Received: "):
+                call()
+        assert server.calls == 0
+        client.sample()
+        assert server.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "arguments"),
+    [
+        (None, {"model": "m"}),
+        ("127.0.0.1:8501", {"model": "m"}),
+        ("ftp://127.0.0.1", {"model": "m"}),
+        ("http://", {"model": "m"}),
+        ("http://[::1", {"model": "m"}),
+        ("http://127.0.0.1:port", {"model": "m"}),
+        ("http://127.0.0.1:99999", {"model": "m"}),
+        ("grpc://127.0.0.1", {"model": "m"}),
+        ("grpc://127.0.0.1:8500/other", {"model": "m"}),
+        ("http://127.0.0.1/?a=b", {"model": "m"}),
+        ("http://127.0.0.1", {}),
+        ("http://127.0.0.1", {"model": ""}),
+        ("http://127.0.0.1", {"model": 3}),
+        ("http://127.0.0.1/v1/models/a", {"model": "b"}),
+        ("http://127.0.0.1/v1/models/a/versions/1", {"version": 2}),
+        ("http://127.0.0.1", {"model": "m", "version": -1}),
+        ("http://127.0.0.1", {"model": "m", "version": "1"}),
+        ("http://127.0.0.1", {"model": "m", "timeout": 0}),
+        ("http://127.0.0.1", {"model": "m", "timeout": None}),
+        ("http://127.0.0.1", {"model": "m", "retries": -1}),
+        ("http://127.0.0.1", {"model": "m", "retries": 1.5}),
+        ("http://127.0.0.1", {"model": "m", "packed": 1}),
+    ],
+)
+def test_bad_arguments(url, arguments):
+    with pytest.raises(ValueError, match="Received: "):
+        Client(url, **arguments)
+
+
+def test_addresses():
+    assert transports.address("https://h/gate/v1/models/a%20b/versions/7") == ("https", "h", "/gate", "a b", 7)
+    assert transports.address("grpcs://h:1", "m", 2) == ("grpcs", "h:1", "", "m", 2)
+    assert transports.address("http://[::1]:8501/", "m") == ("http", "[::1]:8501", "", "m", None)
+    with pytest.raises(ValueError) as error:
+        transports.address("http://someone:secret@h", "m")
+    assert "Received: " in str(error.value) and "secret" not in str(error.value)
+    Client("grpcs://localhost:1", "m").close()
+
+
+# ---- faults of the server
+
+
+def test_the_servers_words_are_passed_on(server):
+    with Client(server.url, "tiny") as client:
+        for call, words in (
+            (lambda: client.log_likelihood(X / 2), "x must be 0 or 1"),
+            (lambda: client.log_likelihood(X, 2**31 - 1), "num_samples must be between 1 and"),
+            (lambda: client.predict("sample", num_samples=0, seed=[0, 1]), "num_samples must be between 1 and"),
+        ):
+            with pytest.raises(ServerError) as error:
+                call()
+            assert error.value.status in (400, "INVALID_ARGUMENT")
+            assert words in error.value.message and error.value.url.startswith(server.url)
+            assert error.value.message in str(error.value) and str(error.value.status) in str(error.value)
+        assert server.calls == 3  # none was made again
+        assert client.sample(2).shape == (2, stand_in.UNITS)
+
+
+def test_a_wrong_model_or_version(server):
+    for arguments in ({"model": "other"}, {"model": "tiny", "version": 8}):
+        with Client(server.url, **arguments) as client, pytest.raises(ServerError) as error:
+            client.sample()
+        assert error.value.status in (404, "NOT_FOUND") and error.value.message
+
+
+def test_a_signature_that_is_gone(server):
+    """As when the server has changed the model since it described it."""
+    with Client(server.url, "tiny") as client:
+        client._signatures = {**client.signatures, "gone": client.signatures["sample"]}
+        with pytest.raises(ServerError, match="gone") as error:
+            client.predict("gone", num_samples=1, seed=[0, 1])
+    assert error.value.status in (400, 404, "FAILED_PRECONDITION", "INVALID_ARGUMENT")
+
+
+def test_what_fails_in_passing_is_asked_again(server):
+    server.faults = iter(["unavailable", "unavailable"])
+    with Client(server.url, "tiny", retries=2) as client:
+        np.testing.assert_array_equal(client.sample(3, 8), client.sample(3, 8))
+    assert server.calls == 4
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_what_always_fails_is_asked_so_often(server, retries):
+    server.faults = itertools.repeat("unavailable")
+    with Client(server.url, "tiny", retries=retries) as client, pytest.raises(ServerError) as error:
+        client.sample()
+    assert error.value.status in (503, "UNAVAILABLE") and server.calls == 1 + retries
+
+
+def test_waits_double_up_to_a_bound(monkeypatch):
+    waits = []
+    monkeypatch.setattr(transports.time, "sleep", waits.append)
+
+    def fails(status):
+        def call():
+            raise ServerError(status, "words", "http://h")
+
+        return call
+
+    for status in transports.PASSING:
+        waits.clear()
+        with pytest.raises(ServerError):
+            transports.repeated(fails(status), 8)
+        np.testing.assert_allclose(waits, [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0])
+    for status in (400, 404, 413, 500, "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"):
+        waits.clear()
+        with pytest.raises(ServerError):
+            transports.repeated(fails(status), 8)
+        assert waits == []
+
+
+def test_no_answer_in_time(server):
+    server.faults = iter(["hang"])
+    with Client(server.url, "tiny", timeout=0.3) as client:
+        assert client.signatures
+        start = time.monotonic()
+        with pytest.raises(ServerError, match="no answer within 0.3 seconds") as error:
+            client.sample()
+        assert error.value.status == "DEADLINE_EXCEEDED" and time.monotonic() - start < 5
+        assert server.calls == 1
+    with Client(server.url, "tiny") as client:
+        client.sample()
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_nobody_there(scheme):
+    with Client(f"{scheme}://127.0.0.1:{free_port()}", "tiny", retries=1) as client:
+        with pytest.raises(ServerError) as error:
+            client.sample()
+    assert error.value.status == "UNAVAILABLE" and error.value.message
+
+
+@pytest.mark.parametrize("kind", [stand_in.RestStandIn, stand_in.GrpcStandIn])
+def test_a_server_that_starts_late_is_reached(kind, exported, direct):
+    port, started = free_port(), []
+    late = threading.Timer(0.15, lambda: started.append(kind(exported, port)))
+    scheme = "http" if kind is stand_in.RestStandIn else "grpc"
+    with Client(f"{scheme}://127.0.0.1:{port}", "tiny", retries=8) as client:
+        late.start()
+        np.testing.assert_array_equal(client.sample(3, 1), direct("sample", num_samples=3, seed=[1, 0])["x"])
+    late.join()
+    started[0].close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (200, b"<html>", "no JSON object"),
+        (200, b"[1]", "no JSON object"),
+        (200, b"{}", "describes no signatures"),
+        (404, b"<html>nothing here", "nothing here"),
+        (500, b"", "Internal Server Error"),
+        (302, b"", "Found"),
+    ],
+)
+def test_something_else_answers(status, body, words):
+    with answering(lambda handler: answer(handler, status, body)) as url, Client(url, "tiny") as client:
+        with pytest.raises(ServerError, match=words) as error:
+            client.sample()
+    assert error.value.status == status
+
+
+def test_an_answer_that_breaks_off(monkeypatch):
+    """One that was cut is asked for again; one that stops arriving is late."""
+    monkeypatch.setattr(Client, "signatures", {"one": wire.Signature({}, {"x": wire.Tensor(np.dtype(np.int32), ())})})
+    calls, released = [], threading.Event()
+
+    def cut_once(handler):
+        calls.append(1)
+        answer(handler, 200, b'{"outputs": 5}', length=14 if len(calls) > 1 else 20)
+
+    def stops(handler):
+        calls.append(1)
+        answer(handler, 200, b'{"outputs"', length=20)
+        released.wait(30)
+
+    with answering(cut_once) as url, Client(url, "tiny") as client:
+        assert client.predict("one")["x"] == 5 and len(calls) == 2
+    calls.clear()
+    with answering(stops) as url, Client(url, "tiny", timeout=0.2) as client:
+        with pytest.raises(ServerError, match="no answer within 0.2 seconds"):
+            client.predict("one")
+        released.set()
+    assert len(calls) == 1
+
+
+def test_inputs_above_two_gibibytes_are_refused(server, monkeypatch):
+    monkeypatch.setattr(transport_grpc, "_LARGEST", transport_grpc._FRAME + X.nbytes)
+    with Client(server.url, "tiny") as client:
+        if server.url.startswith("grpc"):
+            with pytest.raises(ValueError, match="less than 2 GiB. Received: "):
+                client.log_likelihood(X, 2)
+            assert server.calls == 0
+        assert client.log_likelihood(X[1:], 2).value.shape == (4,)
+
+
+# ---- the client itself
+
+
+def test_a_closed_client(server):
+    client = Client(server.url, "tiny")
+    client.sample()
+    client.close()
+    client.close()
+    with pytest.raises(ValueError, match="closed.*Received: "):
+        client.sample()
+    assert server.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "module"),
+    [("http://h", "requests"), ("grpc://h:1", "grpc"), ("grpc://h:1", "tensorflow_serving.apis.predict_pb2")],
+)
+def test_a_missing_package(url, module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r"pip install tfdsmcmc\[serving\]"):
+        Client(url, model="m")
+
+
+def test_errors_can_be_pickled_and_read():
+    error = pickle.loads(pickle.dumps(ServerError(404, "words", "http://h")))
+    assert (error.status, error.message, error.url) == (404, "words", "http://h")
+
+
+@contextlib.contextmanager
+def answering(act):
+    """The URL of a server that answers every request by act(handler)."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            act(self)
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def answer(handler, status, body, length=None):
+    handler.send_response(status)
+    handler.send_header("Location", "/elsewhere")
+    handler.send_header("Content-Length", str(len(body) if length is None else length))
+    handler.end_headers()
+    handler.wfile.write(body)
+    handler.wfile.flush()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

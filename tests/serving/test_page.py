@@ -1,0 +1,279 @@
+"""The page of the development server in a browser: a person erases, completions appear, what is kept stays.
+
+The model is a stand-in whose completions are known: entry i of completion k is i + k modulo 2.
+"""
+
+import base64
+import json
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.serving.test_server import running
+from tfdsmcmc.serving import server
+
+SIDE = 6
+ENTRIES = np.arange(SIDE**2)
+PICTURE = ENTRIES % 3 == 0
+CHROMIUM = next((path for name in ("chromium", "google-chrome", "chrome") if (path := shutil.which(name))), None)
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1100,1000"
+).split()
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the name of an element's identifier in the WebDriver protocol
+
+needs_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
+
+
+class StandIn(tf.Module):
+    """Functions with the signatures of a served model."""
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32, "num_samples"), tf.TensorSpec([2], tf.int32, "seed")])
+    def sample(self, num_samples, seed):
+        picture = tf.constant(PICTURE[np.newaxis], tf.float32) + 0 * tf.cast(seed[0], tf.float32)
+        return {"x": tf.repeat(picture, num_samples, 0)}
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, SIDE**2], tf.float32, "x"),
+            tf.TensorSpec([None, SIDE**2], tf.bool, "mask"),
+            tf.TensorSpec([], tf.int32, "num_imputations"),
+            tf.TensorSpec([2], tf.int32, "seed"),
+        ]
+    )
+    def impute(self, x, mask, num_imputations, seed):
+        check = tf.debugging.Assert(tf.reduce_any(mask), ["mask must have an observed entry. Received: none"])
+        with tf.control_dependencies([check]):
+            numbers = tf.range(num_imputations)[:, tf.newaxis, tf.newaxis] + tf.range(SIDE**2) + 0 * seed[0]
+            return {"x": tf.where(mask, x, tf.cast(numbers % 2, tf.float32))}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Version 1 can complete, version 2 cannot."""
+    folder, module = tmp_path_factory.mktemp("models") / "six & <b>", StandIn()
+    sample, impute = module.sample.get_concrete_function(), module.impute.get_concrete_function()
+    tf.saved_model.save(module, str(folder / "1"), {"sample": sample, "impute": impute})
+    tf.saved_model.save(module, str(folder / "2"), {"sample": sample})
+    (folder / "1" / "assets" / "manifest.json").write_text(json.dumps({"data_shape": [SIDE, SIDE]}))
+    return folder
+
+
+class Browser:
+    """The few calls of the WebDriver protocol that are needed here (w3.org/TR/webdriver2)."""
+
+    def __init__(self, address, folder):
+        self._url = f"{address}/session"
+        options = {"binary": CHROMIUM, "args": [*FLAGS, f"--user-data-dir={folder}"]}
+        wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
+        self._url += "/" + self._call("POST", "", wanted)["sessionId"]
+
+    def _call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._url + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read())["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()[:500]) from None
+
+    def open(self, url):
+        self._call("POST", "/url", {"url": url})
+
+    def run(self, expression):
+        """The value of an expression in the page."""
+        return self._call("POST", "/execute/sync", {"script": f"return {expression};", "args": []})
+
+    def until(self, expression):
+        """Waits until an expression holds."""
+        end = time.monotonic() + 30
+        while not self.run(expression):
+            assert time.monotonic() < end, f"not so: {expression}; the page says {self.run('at(`says`).textContent')!r}"
+            time.sleep(0.02)
+
+    def element(self, selector):
+        return self._call("POST", "/element", {"using": "css selector", "value": selector})
+
+    def click(self, selector):
+        self._call("POST", f"/element/{self.element(selector)[ELEMENT]}/click", {})
+
+    def keys(self, text):
+        """Presses keys, one after the other, where the focus is."""
+        keys = [{"type": kind, "value": key} for key in text for kind in ("keyDown", "keyUp")]
+        self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": keys}]})
+
+    def drag(self, selector, points, pointer="mouse"):
+        """Draws over an element, from point to point in fractions of its width and height from its middle."""
+        origin, box = self.element(selector), self.run(f"document.querySelector('{selector}').getBoundingClientRect()")
+        moves = [
+            {"type": "pointerMove", "origin": origin, "x": int(x * box["width"]), "y": int(y * box["height"])}
+            for x, y in points
+        ]
+        down, up = {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}
+        action = {"type": "pointer", "id": pointer, "parameters": {"pointerType": pointer}}
+        self._call("POST", "/actions", {"actions": [action | {"actions": [moves[0], down, *moves[1:], up]}]})
+
+    def devtools(self, command, **parameters):
+        return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def screenshot(self, path):
+        path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
+
+    def close(self):
+        self._call("DELETE", "")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([DRIVER, f"--port={port}"], **silent)
+    try:
+        for _ in range(500):
+            with socket.socket() as trial:
+                if trial.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.02)
+        browser = Browser(f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("profile"))
+        yield browser
+        browser.close()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def page(browser, folder):
+    with running(folder / "1") as server:
+        browser.open(server.url)
+        browser.until("page.x.length > 0 && !at('complete').disabled")
+        yield browser
+
+
+def colours(browser, selector):
+    """Which of the page's colours each cell of a canvas has, (entries,): "ink", "filled", "erased" or "" for paper."""
+    script = """(() => {
+      const canvas = document.querySelector(SELECTOR), context = canvas.getContext("2d");
+      const scale = canvas.width / page.width, named = {};
+      for (const name of ["ink", "filled", "erased"]) {
+        const one = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d");
+        one.fillStyle = colour(name); one.fillRect(0, 0, 1, 1);
+        named[one.getImageData(0, 0, 1, 1).data.join()] = name;
+      }
+      return page.x.map((value, i) => named[context.getImageData((i % page.width + 0.5) * scale,
+        (Math.floor(i / page.width) + 0.5) * scale, 1, 1).data.join()] ?? "");
+    })()"""
+    return np.array(browser.run(script.replace("SELECTOR", json.dumps(selector))))
+
+
+def assert_completed(browser, hidden):
+    """All that the page shows for a set of erased entries."""
+    browser.until("page.completions !== null")
+    np.testing.assert_array_equal(browser.run("page.mask"), ~hidden)
+    picture = np.where(PICTURE, "ink", "")
+    np.testing.assert_array_equal(colours(browser, "#digit"), np.where(hidden, "erased", picture))
+    for k in range(12):
+        drawn = np.where(hidden, np.where((ENTRIES + k) % 2 == 1, "filled", ""), picture)
+        np.testing.assert_array_equal(colours(browser, f"#completions canvas:nth-child({k + 1})"), drawn)
+    np.testing.assert_array_equal(colours(browser, "#mean")[~hidden], picture[~hidden])
+
+
+@needs_browser
+def test_it_begins_with_a_sample_and_says_what_it_is(page):
+    assert page.run("page.x") == PICTURE.astype(float).tolist()
+    assert page.run("[page.width, page.height]") == [SIDE, SIDE]
+    np.testing.assert_array_equal(colours(page, "#digit"), np.where(PICTURE, "ink", ""))
+    assert "development server" in page.run("document.body.innerText")
+    assert page.run("document.querySelector('h1').innerText") == "six & <b>"
+    assert page.run("performance.getEntriesByType('resource').every((entry) => entry.name.startsWith(location.origin))")
+
+
+@needs_browser
+@pytest.mark.parametrize("pointer", ["mouse", "touch"])
+def test_what_is_drawn_over_is_erased_and_completed(page, pointer):
+    middle_of_row_2 = -0.5 / SIDE
+    page.drag("#digit", [(-0.49, middle_of_row_2), (0.49, middle_of_row_2)], pointer)
+    assert_completed(page, ENTRIES // SIDE == 2)
+    page.click("#restore")
+    assert page.run("page.mask.every(Boolean) && page.completions === null")
+    np.testing.assert_array_equal(colours(page, "#digit"), np.where(PICTURE, "ink", ""))
+
+
+@needs_browser
+def test_the_lower_half_and_the_keyboard(page):
+    page.click("#lower")
+    assert_completed(page, ENTRIES // SIDE >= SIDE // 2)
+    page.click("#restore")
+    page.run("at('digit').focus()")
+    page.keys("\ue014\ue015 ")  # right, down, space
+    assert page.run("page.completions === null")
+    page.keys("\ue007")  # Enter
+    assert_completed(page, ENTRIES == SIDE + 1)
+    page.keys("\ue00c ")  # space again restores
+    page.click("#complete")
+    page.until("at('says').textContent.startsWith('Nothing is erased')")
+
+
+@needs_browser
+def test_errors_are_said_in_words(browser, folder):
+    with running(folder / "1") as server:
+        browser.open(server.url)
+        browser.until("page.x.length > 0 && !at('complete').disabled")
+        browser.click("#lower")
+        browser.until("page.completions !== null")
+        browser.run("page.mask.fill(false)")
+        browser.click("#complete")
+        browser.until("at('says').textContent === 'mask must have an observed entry. Received: none'")
+        assert browser.run("at('says').className") == "error"
+        browser.click("#new")
+        browser.until("at('says').className === '' && page.mask.every(Boolean)")
+    browser.run("page.mask[0] = false")
+    browser.click("#complete")
+    browser.until("at('says').textContent.includes('does not answer')")
+
+
+@needs_browser
+def test_without_imputation_it_says_so(browser, folder):
+    with running(folder / "2") as server:
+        browser.open(server.url)
+        browser.until("at('says').textContent.includes('no signature impute')")
+        assert browser.run("page.x.length") == SIDE**2 and browser.run("at('complete').disabled")
+        assert browser.run("[page.width, page.height]") == [SIDE, SIDE]  # no manifest
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1100])
+def test_nothing_is_cut_off_and_words_can_be_read(page, scheme, width):
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+    page.devtools("Emulation.setDeviceMetricsOverride", **size)
+    page.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    page.click("#lower")
+    assert_completed(page, ENTRIES // SIDE >= SIDE // 2)
+    assert page.run("document.documentElement.scrollWidth") <= width
+    for foreground, background in [("text", "page"), ("quiet", "page"), ("error", "page"), ("text", "paper")]:
+        one, other = (luminance(page.run(f"colour('{name}')")) for name in (foreground, background))
+        assert (max(one, other) + 0.05) / (min(one, other) + 0.05) >= 4.5, (foreground, background)  # WCAG 2.2, AA
+    page.devtools("Emulation.clearDeviceMetricsOverride")
+
+
+def luminance(colour):
+    """Relative luminance of #rrggbb (WCAG 2.2)."""
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+def test_the_page_needs_nothing_from_elsewhere():
+    text = pathlib.Path(server.__file__).with_name("page").joinpath("index.html").read_text(encoding="utf-8")
+    assert not re.findall(r"https?:|//\w|@import|url\(|innerHTML", text)

@@ -1,0 +1,98 @@
+"""Answers of the REST API of TensorFlow Serving, as objects to be written in JSON.
+
+Source: https://www.tensorflow.org/tfx/serving/api_rest, with the fields of the messages GetModelStatusResponse and
+GetModelMetadataResponse, those at their defaults included.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfdsmcmc.serving.predictions import BadRequest
+
+_FIELDS = {"signature_name", "inputs", "instances"}
+
+
+def status(predictions, version=None):
+    """The state of one version or of all, the newest first.
+
+    Args:
+      predictions: `Predictions`.
+      version: one of its versions, or None.
+    """
+    fine = {"state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
+    found = [v for v in reversed(predictions.versions) if version in (None, v)]
+    return {"model_version_status": [{"version": str(v)} | fine for v in found]}
+
+
+def metadata(predictions, version=None):
+    """The signatures of a version, by default of the newest, as its file has them.
+
+    Args:
+      predictions: `Predictions`.
+      version: one of its versions, or None.
+    """
+    saved = saved_model_pb2.SavedModel()
+    saved.ParseFromString((predictions.folder(version) / "saved_model.pb").read_bytes())
+    graph = next(graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags)
+    signatures = {
+        name: {
+            "inputs": {key: _tensor(info) for key, info in signature.inputs.items()},
+            "outputs": {key: _tensor(info) for key, info in signature.outputs.items()},
+            "method_name": signature.method_name,
+        }
+        for name, signature in graph.signature_def.items()
+    }
+    version = predictions.versions[-1] if version is None else version
+    return {
+        "model_spec": {"name": predictions.name, "signature_name": "", "version": str(version)},
+        "metadata": {"signature_def": {"signature_def": signatures}},
+    }
+
+
+def predict(predictions, body, version=None):
+    """The answer to the body of a prediction, {"outputs": …} to inputs and {"predictions": …} to instances.
+
+    Args:
+      predictions: `Predictions`.
+      body: bytes, an object in JSON.
+      version: one of its versions, or None for the newest.
+
+    Raises:
+      BadRequest: for what is no such object, and as `Predictions.predict`.
+    """
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"The body must be JSON: {str(error)[:99]}. Received: {len(body)} bytes") from None
+    if not isinstance(request, dict) or set(request) - _FIELDS or ("inputs" in request) == ("instances" in request):
+        found = sorted(request) if isinstance(request, dict) else type(request).__name__
+        words = 'The body must be an object with "inputs" or "instances", and "signature_name" unless it is the default'
+        raise BadRequest(f"{words}. Received: {str(found)[:99]}")
+    signature = request.get("signature_name", "serving_default")
+    if "inputs" in request:
+        outputs = _lists(predictions.predict(signature, request["inputs"], version))
+        return {"outputs": next(iter(outputs.values())) if len(outputs) == 1 else outputs}
+    outputs = _lists(predictions.predict_rows(signature, request["instances"], version))
+    if len(outputs) == 1:
+        return {"predictions": next(iter(outputs.values()))}
+    return {"predictions": [dict(zip(outputs, row)) for row in zip(*outputs.values())]}
+
+
+def _lists(outputs):
+    return {name: value.tolist() for name, value in outputs.items()}
+
+
+def _tensor(info):
+    shape = info.tensor_shape
+    return {
+        "dtype": types_pb2.DataType.Name(info.dtype),
+        "tensor_shape": {
+            "dim": [{"size": str(dim.size), "name": dim.name} for dim in shape.dim],
+            "unknown_rank": shape.unknown_rank,
+        },
+        "name": info.name,
+    }

@@ -1,0 +1,116 @@
+"""What a request sends, as the arrays that a signature takes.
+
+A graph that is given a float for an integer, a ragged list or a mask of fewer rows either fails in the words of an
+operation or, worse, broadcasts. Here values meet the signature's own specification first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_KINDS = {"f": "numbers", "i": "integers", "u": "integers", "b": "true or false"}
+_TAKEN = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # kinds of array that an input of each kind takes
+
+
+class BadRequest(ValueError):
+    """A request that the model cannot answer; its message is meant for whoever sent it."""
+
+
+def arrays_of(signature, values, specs):
+    """The values of a signature's inputs as arrays.
+
+    Args:
+      signature: its name.
+      values: for each input an array or nested list, or for a single input that alone.
+      specs: for each input its `tf.TensorSpec`.
+
+    Raises:
+      BadRequest: for a value that is missing, unknown, or of another type, shape or range; for inputs of unequally many
+        rows; for numbers that are not finite, but where a mask of the same shape is False.
+    """
+    if len(specs) == 1 and not isinstance(values, dict):
+        values = {next(iter(specs)): values}
+    if not isinstance(values, dict):
+        raise BadRequest(f"inputs must give a value to each of {sorted(specs)} by name. Received: {kind(values)}")
+    for odd, fault in ((set(specs) - set(values), "missing"), (set(values) - set(specs), "unknown")):
+        if odd:
+            takes, found = f"{signature} takes {sorted(specs)}", sorted(map(str, values))
+            raise BadRequest(f"{are(odd)} {fault}: {takes}. Received: {found}")
+    arrays = {name: _array(name, values[name], spec) for name, spec in specs.items()}
+    _check_rows(arrays, specs)
+    _check_finite(arrays)
+    return arrays
+
+
+def has_rows(spec):
+    """Whether the leading axis of a `tf.TensorSpec` may have any length."""
+    return spec.shape.rank is not None and spec.shape.rank > 0 and spec.shape[0] is None
+
+
+def are(names):
+    """a is, or a and b are."""
+    names = sorted(map(str, names))
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def kind(value):
+    """A single value in the words of JSON."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
+    return "null" if value is None else repr(value)[:60]
+
+
+def _array(name, value, spec):
+    """A value as an array of the specification's type and shape."""
+    wanted = np.dtype(spec.dtype.as_numpy_dtype)
+    shape = f"{name} must have the shape {_shape(spec.shape)}"
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError, RecursionError):
+        raise BadRequest(f"{shape}. Received: a ragged or too deeply nested list") from None
+    if array.size == 0 and isinstance(value, list):
+        raise BadRequest(f"{shape}. Received: an empty list")
+    mixed = isinstance(value, list) and wanted.kind != "b" and bool in set(map(type, np.asarray(value, object).flat))
+    if mixed or array.dtype.kind not in _TAKEN.get(wanted.kind, ""):
+        found = kind(value) if array.ndim == 0 else "true or false among numbers" if mixed else _entries(array)
+        raise BadRequest(f"{name} must be {_KINDS.get(wanted.kind, 'of another type')} ({wanted}). Received: {found}")
+    if not spec.shape.is_compatible_with(array.shape):
+        raise BadRequest(f"{shape}. Received: shape={array.shape}")
+    if wanted.kind in "iu" and array.size:
+        low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
+        least, most = int(array.min()), int(array.max())
+        if least < low or most > high:
+            raise BadRequest(f"{name} must be between {low} and {high}. Received: {least if least < low else most}")
+    with np.errstate(over="ignore"):  # large numbers are infinite in float32, and refused as such
+        return array.astype(wanted)
+
+
+def _check_rows(arrays, specs):
+    """Inputs with rows have equally many: a graph would repeat a single one."""
+    rows = {name: len(arrays[name]) for name, spec in sorted(specs.items()) if has_rows(spec)}
+    if len(set(rows.values())) > 1:
+        raise BadRequest(f"{' and '.join(sorted(rows))} must have equally many rows. Received: {rows}")
+
+
+def _check_finite(arrays):
+    """Numbers are finite, but where a mask of the same shape is False: what stands there has no influence."""
+    masks = [array for array in arrays.values() if array.dtype == bool]
+    for name, array in arrays.items():
+        if array.dtype.kind != "f":
+            continue
+        seen = np.ones(array.shape, bool)
+        for mask in masks:
+            seen &= mask if mask.shape == array.shape else True
+        if bad := int((~np.isfinite(array) & seen).sum()):
+            raise BadRequest(f"{name} must be finite in float32. Received: {bad} entries that are NaN or infinite")
+
+
+def _shape(shape):
+    """(rows, 3) for a shape (None, 3)."""
+    sizes = ["rows" if i == 0 and size is None else str(size) for i, size in enumerate(shape)]
+    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+
+
+def _entries(array):
+    kinds = {"U": "strings", "S": "strings", "f": "floats", "b": "true or false", "O": "null, objects or huge integers"}
+    return f"entries that are {kinds.get(array.dtype.kind, array.dtype)}"

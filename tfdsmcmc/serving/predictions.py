@@ -1,0 +1,173 @@
+"""Answers of a SavedModel to what people send.
+
+`incoming` says what is wrong with a request before the graph sees it; what only the graph knows, that the data are
+binary or how large a number may be, it says itself, and its words are passed on. Every call gives its own inputs to a
+function without state, so that calls may run side by side and a refused one leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import threading
+
+import tensorflow as tf
+
+from tfdsmcmc.serving.incoming import BadRequest, are, arrays_of, has_rows, kind
+
+
+class Predictions:
+    """A SavedModel's signatures as functions of arrays or nested lists.
+
+    Args:
+      path: a model's folder with its versions beside each other, or the folder of one version.
+
+    Attributes:
+      name: the model's name, that of its folder.
+      versions: the versions' numbers, the newest last. The newest answers by default.
+      signatures: for each signature of the newest version its inputs' `tf.TensorSpec`, by name.
+
+    Raises:
+      ValueError: where there is no SavedModel.
+
+    Example:
+
+    >>> import tempfile, tfdsmcmc as ds
+    >>> folder = tempfile.mkdtemp() + "/tiny"
+    >>> model = ds.models.from_name("SBN 3", units=4)
+    >>> _ = ds.serving.export(model, folder, only=["sample"], verbose=False)
+    >>> served = Predictions(folder)
+    >>> served.name, served.versions
+    ('tiny', (1,))
+    >>> served.predict("sample", {"num_samples": 2, "seed": [0, 1]})["x"].shape
+    (2, 4)
+    """
+
+    def __init__(self, path):
+        path = pathlib.Path(path).resolve()
+        self._folders = dict(sorted(_versions(path).items()))
+        if not self._folders:
+            raise ValueError(f"There must be a SavedModel in the folder, or in versions below it. Received: {path}")
+        alone = (path / "saved_model.pb").is_file() and path.name.isdecimal()
+        self.name = path.parent.name if alone else path.name
+        self.versions = tuple(self._folders)
+        self._lock = threading.Lock()
+        self._loaded = {}
+        self.signatures = {name: _inputs(function) for name, function in self._functions(None).items()}
+
+    def predict(self, signature, inputs, version=None):
+        """Calls one signature.
+
+        Args:
+          signature: its name.
+          inputs: for each of its inputs an array or nested list; for a single input that alone will do.
+          version: one of `versions`; by default the newest.
+
+        Returns:
+          For each output a NumPy array.
+
+        Raises:
+          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit.
+        """
+        function = self._function(signature, version)
+        arrays = arrays_of(signature, inputs, _inputs(function))
+        try:
+            outputs = function(**{name: tf.constant(array) for name, array in arrays.items()})
+        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
+            raise BadRequest(_words(error.message, arrays)) from None
+        return {name: value.numpy() for name, value in outputs.items()}
+
+    def predict_rows(self, signature, instances, version=None):
+        """Calls one signature whose inputs and outputs all have rows, on rows given one by one.
+
+        Args:
+          signature: its name.
+          instances: list of rows, each a dict with every input's value, or that value alone where there is one input.
+          version: one of `versions`; by default the newest.
+
+        Returns:
+          For each output a NumPy array with one entry for each row.
+
+        Raises:
+          BadRequest: as `predict`, and for a signature with an input or output that has no rows.
+        """
+        function = self._function(signature, version)
+        specs, results = _inputs(function), function.structured_outputs
+        whole = [name for name, spec in [*specs.items(), *results.items()] if not has_rows(spec)]
+        if whole:
+            found = f"instances for {signature}, where {are(whole)} not by row"
+            raise BadRequest(f'instances suit signatures of rows alone: send "inputs". Received: {found}')
+        if not isinstance(instances, list) or not instances:
+            raise BadRequest(f"instances must be a list of at least one row. Received: {kind(instances)}")
+        if len(specs) == 1 and not isinstance(instances[0], dict):
+            instances = [{next(iter(specs)): row} for row in instances]
+        for number, row in enumerate(instances):
+            if not isinstance(row, dict) or set(row) != set(specs):
+                found = sorted(map(str, row)) if isinstance(row, dict) else kind(row)
+                raise BadRequest(f"instances[{number}] must give each of {sorted(specs)} by name. Received: {found}")
+        outputs = self.predict(signature, {name: [row[name] for row in instances] for name in specs}, version)
+        counts = {name: len(value) for name, value in outputs.items()}
+        if set(counts.values()) != {len(instances)}:
+            raise BadRequest(f"{signature} gives no row for each instance. Received: {counts} rows")
+        return outputs
+
+    def folder(self, version=None):
+        """The folder of a version, by default of the newest.
+
+        Raises:
+          BadRequest: for a version that there is not.
+        """
+        version = self.versions[-1] if version is None else version
+        if version not in self.versions:
+            raise BadRequest(f"version must be one of {list(self.versions)}. Received: {version!r}")
+        return self._folders[version]
+
+    def manifest(self, version=None):
+        """What was written about the model beside its graph, a dict, or None."""
+        path = self.folder(version) / "assets" / "manifest.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def _function(self, signature, version):
+        functions = self._functions(version)
+        if not isinstance(signature, str) or signature not in functions:
+            raise BadRequest(f"signature_name must be one of {sorted(functions)}. Received: {signature!r}")
+        return functions[signature]
+
+    def _functions(self, version):
+        """The signatures of a version, which is loaded when it is first asked for."""
+        folder = self.folder(version)
+        with self._lock:
+            if folder not in self._loaded:
+                try:
+                    # the object is kept: its variables live as long as it does
+                    self._loaded[folder] = tf.saved_model.load(str(folder))
+                except (OSError, ValueError, tf.errors.OpError) as error:
+                    raise ValueError(f"The SavedModel cannot be loaded, {error}. Received: {folder}") from error
+            return self._loaded[folder].signatures
+
+
+def _versions(path):
+    """Version numbers and their folders."""
+    if (path / "saved_model.pb").is_file():
+        return {int(path.name) if path.name.isdecimal() else 1: path}
+    below = path.iterdir() if path.is_dir() else ()
+    return {int(p.name): p for p in below if p.name.isdecimal() and (p / "saved_model.pb").is_file()}
+
+
+def _inputs(function):
+    return function.structured_input_signature[1]
+
+
+def _words(message, arrays):
+    """What a graph says of its inputs, without the names of its operations."""
+    text = re.split(r"\s*\[\[\{\{node ", message)[0].strip()
+    if "assertion failed:" in text:
+        parts = text.split("assertion failed:", 1)[1].strip().removeprefix("[").removesuffix("]")
+        text = " ".join(parts.replace("] [", " ").split())
+    else:
+        text = text.splitlines()[-1] if text else "The model cannot answer"
+    if "Received:" not in text:
+        shapes = ", ".join(f"{name} of shape {array.shape}" for name, array in arrays.items())
+        text = f"{text.rstrip('.')}. Received: {shapes}"
+    return text
