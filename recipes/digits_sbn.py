@@ -55,13 +55,17 @@ def learn(model, data, epochs, samples):
 
 
 def report(model, data):
-    """Prints the test log-likelihood of the last weights, of the mean of the weights, and of the predictive average."""
+    """Prints the test log-likelihood of the last weights, of the mean of the weights, and of the predictive average.
+
+    Leaves the model at the mean of the weights and returns what it is worth.
+    """
     print("\nTest log-likelihood, nats a digit (± Monte Carlo error, ± error over the test digits):")
 
     def line(name, estimate):
         mean = estimate.mean()
         errors = f"± {mean.standard_error:.2f} ± {mean.row_standard_error:.2f}"
         print(f"  {name:<28}{mean:8.2f} {errors}   effective samples {mean.effective_sample_size:.0f}", flush=True)
+        return float(mean)
 
     posterior = ds.posterior.load(OUTPUT / "posterior")
     independent = np.clip(data.train.mean(0), 1e-3, 1 - 1e-3)
@@ -70,13 +74,13 @@ def report(model, data):
     line("last weights", model.log_likelihood(data.test, num_samples=2000))
     line(f"predictive, {len(posterior.samples)} samples of θ", posterior.log_likelihood(model, data.test, 200))
     posterior.apply_mean(model, data.train, refit_epochs=20)
-    line("mean of the weights", model.log_likelihood(data.test, num_samples=2000))
+    worth = line("mean of the weights", model.log_likelihood(data.test, num_samples=2000))
     bounds = ds.likelihood.sandwich(model, num_rows=100, num_steps=200, num_runs=8, path="recognition")
     print("100 digits that the model has drawn, by annealed importance sampling:")
     line("from below", bounds.lower)
     line("from above", bounds.upper)
     print(f"  {'gap':<28}{bounds.gap:8.2f} ± {bounds.gap.row_standard_error:.2f}")
-    return posterior
+    return worth
 
 
 def draw(model, data, history):
@@ -102,9 +106,17 @@ def completions(model, data):
     return ds.plots.samples(grid, data.shape, columns=len(columns), title="test digits, what is seen, six completions")
 
 
-def export(model, x):
+def export(model, data, test_log_likelihood):
     """Writes a SavedModel and runs it as a server would, without this package."""
-    path = ds.serving.export(model, SERVED, version=1, overwrite=True)
+    path = ds.serving.export(
+        model,
+        SERVED,
+        version=1,
+        overwrite=True,
+        data_shape=data.shape,
+        figures={"test log-likelihood in nats": round(test_log_likelihood, 2)},
+    )
+    x = data.test[:3]
     served = tf.saved_model.load(path)
     seed = tf.constant([0, 1])
     value = served.signatures["log_likelihood"](x=tf.constant(x), num_samples=tf.constant(500), seed=seed)["value"]
@@ -126,9 +138,9 @@ def main():
     keras.utils.set_random_seed(0)
     model = build()
     history = learn(model, data, args.epochs, args.posterior_samples)
-    report(model, data)
+    worth = report(model, data)
     pictures = draw(model, data, history)
-    export(model, data.test[:3])
+    export(model, data, worth)
     print("pictures:", *pictures)
     print(f"{time.monotonic() - begun:.0f} seconds in all")
 

@@ -28,7 +28,9 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 FORBIDDEN = ("keras.src", "tensorflow.python", "tensorflow_probability.python", "tf_keras", "tf.keras", "tf.python",
              "tfp.python")
-LAZY = ("matplotlib", "arviz", "pandas", "tensorboard", "requests", "urllib3", "grpc", "tensorflow_serving")  # inside functions only
+LAZY = (
+    "matplotlib", "arviz", "pandas", "tensorboard", "requests", "urllib3", "grpc", "tensorflow_serving"
+)  # inside functions only
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
