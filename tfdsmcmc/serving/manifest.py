@@ -116,4 +116,3 @@ def _layers(network):
 
 def _described(tensors):
     return {name: {"type": t.dtype.name, "shape": t.shape.as_list()} for name, t in tensors.items()}
-
