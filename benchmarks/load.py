@@ -140,7 +140,7 @@ def _value(name, spec):
 @contextlib.contextmanager
 def _serving(path):
     """The server's process and its address."""
-    program = f"from tfdsmcmc.serving.server import serve\nserve({str(path)!r}, port=0)"
+    program = f"from tfdsmcmc.serving.server.development_server import serve\nserve({str(path)!r}, port=0)"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     process = subprocess.Popen([sys.executable, "-c", program], **pipes)
     try:

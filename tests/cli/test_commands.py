@@ -9,7 +9,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tfdsmcmc.cli import main, tables
-from tfdsmcmc.serving import manifest
+from tfdsmcmc.serving.saved_model import manifest
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
 """SavedModels that run without this package, a client for model servers, and a development server."""
 
-from tfdsmcmc.serving.client import Client
-from tfdsmcmc.serving.export import export
-from tfdsmcmc.serving.predictions import BadRequest, Predictions
-from tfdsmcmc.serving.server import make_server, serve
-from tfdsmcmc.serving.transports import ServerError
+from tfdsmcmc.serving.client import Client, ServerError
+from tfdsmcmc.serving.saved_model import export
+from tfdsmcmc.serving.server import BadRequest, Predictions, make_server, serve
 
 __all__ = ["BadRequest", "Client", "Predictions", "ServerError", "export", "make_server", "serve"]

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.serving.examples import example
+from tfdsmcmc.serving.saved_model.examples import example
 
 
 def round_trip(path, live, specs, units):

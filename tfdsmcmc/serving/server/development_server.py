@@ -21,8 +21,8 @@ import pathlib
 import socket
 
 from tfdsmcmc import checks
-from tfdsmcmc.serving.handler import Handler, is_loopback
-from tfdsmcmc.serving.predictions import Predictions
+from tfdsmcmc.serving.server.handler import Handler, is_loopback
+from tfdsmcmc.serving.server.predictions import Predictions
 
 _PAGE = pathlib.Path(__file__).parent / "page" / "index.html"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfdsmcmc.serving.transports import ServerError, late, optional
+from tfdsmcmc.serving.client.transports import ServerError, late, optional
 
 _LARGEST = 2**31 - 1  # bytes of a message
 _FRAME = 2**16  # bytes for names and shapes

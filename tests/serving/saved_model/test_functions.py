@@ -10,9 +10,9 @@ from tests.chance import assert_frequencies, assert_means, assert_near
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior.averages import PredictiveAverage
-from tfdsmcmc.serving import functions as functions_module
-from tfdsmcmc.serving.functions import Functions
-from tfdsmcmc.serving.weights import Weights
+from tfdsmcmc.serving.saved_model import functions as functions_module
+from tfdsmcmc.serving.saved_model.functions import Functions
+from tfdsmcmc.serving.saved_model.weights import Weights
 
 X = binary_states(4).astype(np.float32)
 SEED = tf.constant([3, 4])

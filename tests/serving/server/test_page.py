@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.serving.test_server import running
-from tfdsmcmc.serving import server
+from tests.serving.server.test_server import running
+from tfdsmcmc.serving.server import development_server as server
 
 SIDE = 6
 ENTRIES = np.arange(SIDE**2)

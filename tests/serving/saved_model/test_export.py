@@ -12,7 +12,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
 from tests.posterior.test_posterior import folder_of
-from tfdsmcmc.serving import manifest, warm_up
+from tfdsmcmc.serving.saved_model import manifest, warm_up
 
 SEED = np.array([3, 4], np.int32)
 QUICK = {"only": ["log_likelihood", "sample"], "verbose": False}

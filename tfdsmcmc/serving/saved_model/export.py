@@ -1,8 +1,8 @@
 """Export to SavedModel.
 
-The signatures are said in `serving.signatures`. Seeds are inputs: a server that reloads does not repeat its draws
-unless it is asked to. Nothing is compiled with XLA unless asked for: a stock TensorFlow Serving refuses such functions
-("XLA compilation disabled") unless it is started with --xla_cpu_compilation_enabled=true.
+The signatures are said in `serving.saved_model.signatures`. Seeds are inputs: a server that reloads does not repeat
+its draws unless it is asked to. Nothing is compiled with XLA unless asked for: a stock TensorFlow Serving refuses such
+functions ("XLA compilation disabled") unless it is started with --xla_cpu_compilation_enabled=true.
 
 An export is made in a temporary folder, its graph audited, loaded again and compared with the live functions, and only
 then renamed to PATH/VERSION, where a server that watches PATH finds it whole.
@@ -18,11 +18,11 @@ import tempfile
 import tensorflow as tf
 
 from tfdsmcmc import checks
-from tfdsmcmc.serving import audit, configuration, manifest, warm_up
-from tfdsmcmc.serving.examples import example
-from tfdsmcmc.serving.round_trip import megabytes, round_trip
-from tfdsmcmc.serving.signatures import names, signatures
-from tfdsmcmc.serving.weights import Weights
+from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
+from tfdsmcmc.serving.saved_model.examples import example
+from tfdsmcmc.serving.saved_model.round_trip import megabytes, round_trip
+from tfdsmcmc.serving.saved_model.signatures import names, signatures
+from tfdsmcmc.serving.saved_model.weights import Weights
 
 DEFAULT = "log_likelihood"
 
@@ -56,13 +56,14 @@ def export(
         samples.
       data_shape: of a row, such as (28, 28), for those who draw it; by default (D,).
       figures: dictionary of numbers and words for the manifest, such as the test log-likelihood.
-      only: names of the signatures to export; by default all that the model can have (see `serving.signatures`).
+      only: names of the signatures to export; by default all that the model can have (see
+        `serving.saved_model.signatures`).
       sweeps: of the Markov chain behind each imputation.
       max_draws: draws of the latents that a request may ask for; others are refused.
       jit: whether to compile the parts with XLA; a server must be started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
-        the versions (see `serving.configuration`); needs the package tensorflow-serving-api. A server with batching
-        takes row-wise signatures alone: export `only` those for it.
+        the versions (see `serving.saved_model.configuration`); needs the package tensorflow-serving-api. A server with
+        batching takes row-wise signatures alone: export `only` those for it.
       verbose: whether to print the size and the time of a call of each signature.
 
     Returns:
@@ -71,6 +72,7 @@ def export(
     Raises:
       ValueError: for an existing version without `overwrite`, a posterior of another architecture, or an argument out
         of range; nothing is written then.
+      ImportError: with `serving_config` and without tensorflow-serving-api.
       RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
         one; the version is not put in place then.
 
@@ -97,6 +99,7 @@ def export(
         raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
     name = pathlib.Path(path).resolve().name
     if serving_config:
+        warm_up.protos()
         configuration.check(target.parent, name, overwrite)
     module, source = _weights(model, posterior, ensemble)
     functions, live = signatures(model, module, chosen, sweeps, max_draws, jit)

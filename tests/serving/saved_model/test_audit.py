@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tests.oracles import tiny_model
 from tfdsmcmc import random, serving
-from tfdsmcmc.serving import audit
+from tfdsmcmc.serving.saved_model import audit
 
 
 def faults_of(function, tmp_path, **arguments):

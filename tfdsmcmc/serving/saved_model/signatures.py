@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfdsmcmc.serving import inputs
-from tfdsmcmc.serving.functions import Functions
-from tfdsmcmc.serving.inputs import Data
+from tfdsmcmc.serving.saved_model import inputs
+from tfdsmcmc.serving.saved_model.functions import Functions
+from tfdsmcmc.serving.saved_model.inputs import Data
 
 INPUTS = {
     "log_likelihood": ["x", "num_samples", "seed"],

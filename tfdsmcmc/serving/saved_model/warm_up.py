@@ -3,7 +3,7 @@
 They lie in VERSION/assets.extra/tf_serving_warmup_requests, a TFRecord file of `tensorflow.serving.PredictionLog`. A
 request that fails keeps the server from loading the version, so each is compared with the model's signatures before it
 is written. A server started with --enable_batching answers them through its batches too, which takes the signatures
-`NAME_rows` only (see `serving.configuration`): for such a server leave the others out.
+`NAME_rows` only (see `serving.saved_model.configuration`): for such a server leave the others out.
 
 Source: TensorFlow Serving's guide "SavedModel Warmup".
 """
@@ -48,13 +48,13 @@ def write(version_path, requests, model_name):
     >>> [(signature, sorted(inputs)) for signature, inputs in read(path)]
     [('sample', ['num_samples', 'seed'])]
     """
-    protos = _protos()
+    messages = protos()
     if not isinstance(model_name, str) or not model_name:
         raise ValueError(f"model_name must be a name. Received: model_name={model_name!r}")
     requests, signatures = list(requests), _signatures(version_path)
     if not 1 <= len(requests) <= MOST:
         raise ValueError(f"A version has 1 to {MOST} requests to warm up with. Received: {len(requests)} requests")
-    records = [_record(protos, signatures, request, model_name) for request in requests]
+    records = [_record(messages, signatures, request, model_name) for request in requests]
     target = pathlib.Path(version_path) / _FILE
     target.parent.mkdir(exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".warm-up-")
@@ -82,19 +82,24 @@ def read(version_path):
     Raises:
       ImportError: without the package tensorflow-serving-api.
     """
-    protos = _protos()
+    messages = protos()
     file = pathlib.Path(version_path) / _FILE
     if not file.is_file():
         return []
     found = []
     for record in tf.data.TFRecordDataset(str(file)).as_numpy_iterator():
-        request = protos.PredictionLog.FromString(record).predict_log.request
+        request = messages.PredictionLog.FromString(record).predict_log.request
         inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
         found.append((request.model_spec.signature_name, inputs))
     return found
 
 
-def _protos():
+def protos():
+    """The module of the messages.
+
+    Raises:
+      ImportError: without the package tensorflow-serving-api.
+    """
     try:
         from tensorflow_serving.apis import prediction_log_pb2
     except ImportError as error:
@@ -112,7 +117,7 @@ def _signatures(version_path):
     return saved_model_pb2.SavedModel.FromString(file.read_bytes()).meta_graphs[0].signature_def
 
 
-def _record(protos, signatures, pair, model_name):
+def _record(messages, signatures, pair, model_name):
     """One request as the bytes of a record."""
     signature, inputs = pair
     if signature not in signatures:
@@ -120,7 +125,7 @@ def _record(protos, signatures, pair, model_name):
     specs = signatures[signature].inputs
     if set(inputs) != set(specs):
         raise ValueError(f"{signature} has the inputs {sorted(specs)}. Received: {sorted(inputs)}")
-    log = protos.PredictionLog()
+    log = messages.PredictionLog()
     request = log.predict_log.request
     request.model_spec.name, request.model_spec.signature_name = model_name, signature
     for name, value in inputs.items():

@@ -3,10 +3,10 @@
 The tests of answers also run against a real server if the environment variable TFS_URL names one which serves the tiny
 model. To start TensorFlow Serving with it:
 
-    python -m tests.serving.stand_in /tmp/models
+    python -m tests.serving.client.stand_in /tmp/models
     docker run --rm -p 8500:8500 -p 8501:8501 -v /tmp/models/tiny:/models/tiny -e MODEL_NAME=tiny tensorflow/serving
-    TFS_URL=http://127.0.0.1:8501 python -m pytest tests/serving/test_client.py
-    TFS_URL=grpc://127.0.0.1:8500 python -m pytest tests/serving/test_client.py
+    TFS_URL=http://127.0.0.1:8501 python -m pytest tests/serving/client/test_client.py
+    TFS_URL=grpc://127.0.0.1:8500 python -m pytest tests/serving/client/test_client.py
 
 There floating-point answers may differ in the last digits, which come from another build of TensorFlow; the stand-ins
 answer bit for bit.
@@ -31,11 +31,10 @@ import tensorflow as tf
 from tests.oracles import binary_states
 from tfdsmcmc import random
 from tfdsmcmc.likelihood import LogLikelihood
-from tfdsmcmc.serving import transport_grpc, transports, wire
-from tfdsmcmc.serving.client import Client
-from tfdsmcmc.serving.transports import ServerError
+from tfdsmcmc.serving.client import Client, transport_grpc, transports, wire
+from tfdsmcmc.serving.client.transports import ServerError
 
-stand_in = pytest.importorskip("tests.serving.stand_in", reason="needs pip install tfdsmcmc[serving]")
+stand_in = pytest.importorskip("tests.serving.client.stand_in", reason="needs pip install tfdsmcmc[serving]")
 
 X = binary_states(stand_in.UNITS)[[5, 700, 2047, 1290, 1023]].astype(np.float32)
 MASK = np.arange(X.size).reshape(X.shape) % 3 > 0
@@ -51,7 +50,7 @@ def exported(tmp_path_factory):
         patch.setenv("NO_PROXY", "127.0.0.1")
         patch.setenv("no_proxy", "127.0.0.1")
         # the name serving.export is that of the function
-        patch.setattr(importlib.import_module("tfdsmcmc.serving.export"), "round_trip", lambda *_: {})
+        patch.setattr(importlib.import_module("tfdsmcmc.serving.saved_model.export"), "round_trip", lambda *_: {})
         path = stand_in.export_tiny(tmp_path_factory.mktemp("models").resolve())
         patch.setattr(tf.saved_model, "load", functools.cache(tf.saved_model.load))
         yield path

@@ -18,7 +18,7 @@ import urllib.parse
 
 import numpy as np
 
-from tfdsmcmc.serving.transports import ServerError, late, optional
+from tfdsmcmc.serving.client.transports import ServerError, late, optional
 
 
 class RestTransport:

@@ -11,7 +11,7 @@ import json
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
-from tfdsmcmc.serving.predictions import BadRequest
+from tfdsmcmc.serving.server.predictions import BadRequest
 
 _FIELDS = {"signature_name", "inputs", "instances"}
 

@@ -17,8 +17,8 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from benchmarks import load
 from tests.oracles import binary_states, tiny_model
-from tfdsmcmc.serving.predictions import BadRequest, Predictions
-from tfdsmcmc.serving.server import make_server
+from tfdsmcmc.serving.server.development_server import make_server
+from tfdsmcmc.serving.server.predictions import BadRequest, Predictions
 
 SEED = [3, 4]
 X = binary_states(4)[[1, 6, 11]].tolist()
@@ -455,7 +455,7 @@ def test_many_requests_leave_no_memory_behind(folder):
 
 @pytest.mark.slow
 def test_serve_says_where_and_ends_on_an_interrupt(folder):
-    program = f"from tfdsmcmc.serving.server import serve\nserve({str(folder / '2')!r}, port=0)"
+    program = f"from tfdsmcmc.serving.server.development_server import serve\nserve({str(folder / '2')!r}, port=0)"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([sys.executable, "-c", program], **pipes)
     said = process.stdout.readline()

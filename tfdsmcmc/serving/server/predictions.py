@@ -14,7 +14,7 @@ import threading
 
 import tensorflow as tf
 
-from tfdsmcmc.serving.incoming import BadRequest, are, arrays_of, has_rows, kind
+from tfdsmcmc.serving.server.incoming import BadRequest, are, arrays_of, has_rows, kind
 
 
 class Predictions:

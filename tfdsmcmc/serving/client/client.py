@@ -9,7 +9,7 @@ as a `ServerError` with the server's words.
 
 Tested with: this package's development server (REST), and a stand-in for the gRPC service on loopback; both run the
 SavedModel itself, and their answers are equal to it bit for bit. The same tests run against a TensorFlow Serving
-when the environment variable TFS_URL names one (tests/serving/test_client.py says how), and only then.
+when the environment variable TFS_URL names one (tests/serving/client/test_client.py says how), and only then.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from tfdsmcmc import checks
 from tfdsmcmc.imputation.incoming import rows_and_mask
 from tfdsmcmc.likelihood import LogLikelihood
-from tfdsmcmc.serving import wire
-from tfdsmcmc.serving.transport_grpc import GrpcTransport
-from tfdsmcmc.serving.transport_rest import RestTransport
-from tfdsmcmc.serving.transports import address, repeated
+from tfdsmcmc.serving.client import wire
+from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
+from tfdsmcmc.serving.client.transport_rest import RestTransport
+from tfdsmcmc.serving.client.transports import address, repeated
 
 
 class Client:

@@ -25,8 +25,8 @@ import re
 import time
 import urllib.parse
 
-from tfdsmcmc.serving import answers
-from tfdsmcmc.serving.predictions import BadRequest
+from tfdsmcmc.serving.server import answers
+from tfdsmcmc.serving.server.predictions import BadRequest
 
 _LIMIT = 64 * 2**20  # bytes of a request's body
 _PATIENCE = 60  # seconds without a byte before a connection is closed

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import randomize
-from tests.serving import loader
+from tests.serving.saved_model import loader
 
 UNITS = loader.UNITS
 SEED = np.array([3, 4], np.int32)

@@ -6,7 +6,7 @@ Serving has them. Both can be told to fail:
     stand_in.faults = iter(["unavailable", "unavailable"])      the next two predictions fail in passing
     stand_in.faults = itertools.repeat("hang")                  no prediction is answered
 
-`python -m tests.serving.stand_in FOLDER` writes the tiny model of the tests to FOLDER/tiny, for another server.
+`python -m tests.serving.client.stand_in FOLDER` writes the tiny model of the tests to FOLDER/tiny, for another server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2, predict
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
-from tfdsmcmc.serving.server import make_server
+from tfdsmcmc.serving.server.development_server import make_server
 
 NAME, VERSION, UNITS = "tiny", 3, 11  # packed rows end within a byte
 PACKED = ("log_likelihood", "impute", "impute_rows")

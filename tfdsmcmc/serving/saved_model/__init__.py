@@ -1,0 +1,5 @@
+"""Models as SavedModels, and the files that a model server wants beside them."""
+
+from tfdsmcmc.serving.saved_model.export import export
+
+__all__ = ["export"]
