@@ -12,7 +12,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
 from tests.posterior.test_posterior import folder_of
-from tfdsmcmc.serving.saved_model import manifest, warm_up
+from tfdsmcmc.serving.saved_model import audit, manifest, warm_up
 
 SEED = np.array([3, 4], np.int32)
 QUICK = {"only": ["log_likelihood", "sample"], "verbose": False}
@@ -234,3 +234,18 @@ def test_serving_files_are_written_with_the_version(tmp_path):
     with pytest.raises(ValueError, match="overwrite=True.*Received: "):
         ds.serving.export(model, tmp_path / "tiny", version=2, **arguments)
     assert sorted(p.name for p in (tmp_path / "tiny").iterdir()) == ["1", "batching.config", "models.config"]
+
+
+@pytest.mark.slow
+def test_jitted_exports_say_so_and_answer_alike(tmp_path):
+    model = tiny_model((2,), units=4, seed=6)
+    plain, jitted = (
+        ds.serving.export(model, tmp_path / str(jit), only="log_likelihood", jit=jit, verbose=False)
+        for jit in (False, True)
+    )
+    assert audit.faults(plain) == [] and audit.faults(jitted, jit=True) == []
+    assert audit.faults(jitted) == ["a function compiled by XLA"]
+    assert manifest.read(jitted)["settings"]["jit"] and not manifest.read(plain)["settings"]["jit"]
+    one, other = (evaluate(tf.saved_model.load(path), binary_states(4), 50) for path in (plain, jitted))
+    for name, value in one.items():
+        np.testing.assert_allclose(value, other[name], rtol=1e-4)
