@@ -159,6 +159,11 @@ def main():
             results["bootstrap"] = study(model, data.test[chosen[: args.rows]], args.pool, args.seed)
             curve = posterior.curve(model, test[:300], num_samples=200, seed=args.seed)
             ds.plots.save(ds.plots.predictive_curve(curve), output / "posterior_samples.png")
+            results["posterior_samples"] = {
+                "counts": curve.counts,
+                "predictive": [float(point.mean()) for point in curve.predictive],
+                "mean_of_weights": [float(point.mean()) for point in curve.mean_of_weights],
+            }
     for name, figure in figures(results).items():
         ds.plots.save(figure, output / f"{name}.png")
     temporary = output / f".{os.getpid()}-results.json"

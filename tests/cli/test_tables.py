@@ -6,10 +6,10 @@ import pytest
 from tfdsmcmc.cli import tables
 
 
-def table_of(tmp_path, text):
+def table_of(tmp_path, text, header=None):
     path = tmp_path / "t.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return tables.read(path)
+    return tables.read(path, header)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,8 @@ def table_of(tmp_path, text):
         ("1,,0\n,NA,nan\n", None),
         ("a,b,c\n1,,0\n,NaN, na \n", ["a", "b", "c"]),
         ("\ufeffa,b,c\r\n1,,0\r\n,,\r\n\r\n", ["a", "b", "c"]),
-        ('"a, with a comma",2,3\n1,"",0\n,,\n', ["a, with a comma", "2", "3"]),
+        ('"a, with a comma",b,\n1,"",0\n,,\n', ["a, with a comma", "b", ""]),
+        ("0,1,2\n1,<NA>,0\nnull,None,n/a\n", ["0", "1", "2"]),
     ],
 )
 def test_csv(text, header, tmp_path):
@@ -26,6 +27,22 @@ def test_csv(text, header, tmp_path):
     found = table_of(tmp_path, text)
     np.testing.assert_array_equal(found.x, [[1, np.nan, 0], [np.nan] * 3])
     assert found.header == header and found.mask is None
+
+
+def test_a_first_line_of_words_and_numbers_is_not_guessed(tmp_path):
+    """A bad cell in the first row must not turn it into names, nor years as names into a row."""
+    for text in ("1,?,0\n0,1,1\n", "id,2019,2020\n0,1,1\n"):
+        with pytest.raises(ValueError, match="--header or --no-header. Received: "):
+            table_of(tmp_path, text)
+    assert table_of(tmp_path, "id,2019,2020\n0,1,1\n", header=True).header == ["id", "2019", "2020"]
+    assert table_of(tmp_path, "0,1,2\n0,1,1\n", header=False).x.shape == (2, 3)
+    with pytest.raises(ValueError, match="a number or empty. Received: '\\?' in line 1"):
+        table_of(tmp_path, "1,?,0\n0,1,1\n", header=False)
+
+
+def test_an_empty_line_is_a_gap_in_a_single_column(tmp_path):
+    np.testing.assert_array_equal(table_of(tmp_path, "1\n\n0\n").x, [[1], [np.nan], [0]])
+    np.testing.assert_array_equal(table_of(tmp_path, "1,0\n\n0,1\n").x, [[1, 0], [0, 1]])
 
 
 def test_one_row_of_gaps_is_a_row_not_a_header(tmp_path):
@@ -74,7 +91,13 @@ def test_what_is_no_npz(tmp_path):
     np.savez(tmp_path / "objects.npz", x=np.array([{}], object))
     np.savez(tmp_path / "words.npz", x=np.array([["a"]]))
     (tmp_path / "bad.npz").write_bytes(b"no zip")
-    for name in ("two", "line", "objects", "words", "bad", "none"):
+    np.save(tmp_path / "array.npy", np.eye(2))
+    (tmp_path / "array.npy").rename(tmp_path / "array.npz")
+    np.savez_compressed(tmp_path / "damaged.npz", x=np.arange(4000.0).reshape(40, 100))
+    content = bytearray((tmp_path / "damaged.npz").read_bytes())
+    content[200:400] = bytes(200)
+    (tmp_path / "damaged.npz").write_bytes(content)
+    for name in ("two", "line", "objects", "words", "bad", "none", "array", "damaged"):
         with pytest.raises(ValueError, match="Received: "):
             tables.read(tmp_path / f"{name}.npz")
     with pytest.raises(ValueError, match="must end in .csv or .npz. Received: "):

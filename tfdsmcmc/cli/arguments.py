@@ -123,7 +123,7 @@ def _add_impute(commands):
         "impute",
         commands_of.impute,
         "draw the missing entries of rows given the observed ones",
-        "Reads a .csv, with or without column names, where empty cells, NA and nan are missing; or an .npz "
+        "Reads a .csv, with or without column names, where empty cells, NA, nan, null and none are missing; or an .npz "
         "with an array x and perhaps mask, True where an entry is observed. Writes a .csv of the rows with their gaps "
         "filled (all imputations below one another), or an .npz with x (imputation, row, column), probabilities and "
         "effective_sample_size.",
@@ -132,6 +132,11 @@ def _add_impute(commands):
     command.add_argument("input", help="rows with missing entries, .csv or .npz")
     command.add_argument("output", help="file to write, .csv or .npz")
     command.add_argument("--num-imputations", type=int, default=1, help="draws for each row")
+    command.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of the .csv has column names (default: where it has words and no numbers)",
+    )
     command.add_argument(
         "--probabilities", action="store_true", help="write the means of the missing entries to the .csv, not draws"
     )

@@ -121,7 +121,7 @@ def impute(args):
         raise ValueError(f"An .npz has the probabilities besides; the option is for a .csv. Received: {args.output}")
     if output.exists() and not args.overwrite:
         raise ValueError(f"The file exists; say --overwrite. Received: {args.output}")
-    table = tables.read(args.input)
+    table = tables.read(args.input, args.header)
     model = _load(args.model)
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
     binary = model.generative.binary_data

@@ -1,7 +1,9 @@
 """Tables of numbers in files, with empty cells where an entry is missing.
 
-.csv    comma-separated, with or without a line of column names; a missing entry is an empty cell, NA or nan
-.npz    an array x (or one array of any name), with nan where an entry is missing, and perhaps mask, True = observed
+    .csv    comma-separated, with or without a line of column names
+    .npz    an array x (or one array of any name), and perhaps mask, True where an entry is observed
+
+Missing is nan and, in a .csv, an empty cell, NA, N/A, <NA>, null or none.
 """
 
 from __future__ import annotations
@@ -9,13 +11,12 @@ from __future__ import annotations
 import csv
 import os
 import pathlib
-import zipfile
 from typing import NamedTuple
 
 import numpy as np
 
 SUFFIXES = (".csv", ".npz")
-_MISSING = ("", "na", "nan")
+_MISSING = ("", "na", "n/a", "<na>", "nan", "null", "none")
 
 
 class Table(NamedTuple):
@@ -44,16 +45,21 @@ def check_name(path):
     return path
 
 
-def read(path) -> Table:
+def read(path, header=None) -> Table:
     """Reads a table.
 
+    Args:
+      path: its file.
+      header: whether the first line of a .csv has the columns' names; None for True where it has words and no numbers,
+        or the numbers 0, 1, …, as pandas writes them for columns without names.
+
     Raises:
-      ValueError: for a file that is missing, damaged or no table of numbers.
+      ValueError: for a file that is missing, damaged or no table of numbers, or a first line of numbers and words.
     """
     path = check_name(path)
     if not path.is_file():
         raise ValueError(f"No such file. Received: {path}")
-    return _read_npz(path) if path.suffix == ".npz" else _read_csv(path)
+    return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, header)
 
 
 def write_csv(path, x, header, integers):
@@ -91,7 +97,7 @@ def _read_npz(path):
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # damaged files fail in many ways, down to the tokens of a header
         raise ValueError(f"Not a whole .npz file of numbers ({error}). Received: {path}") from error
     mask = arrays.pop("mask", None)
     x = arrays.get("x", next(iter(arrays.values())) if len(arrays) == 1 else None)
@@ -102,22 +108,35 @@ def _read_npz(path):
     return Table(x.astype(np.float64), mask, None)
 
 
-def _read_csv(path):
+def _read_csv(path, header):
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            lines = [(number, row) for number, row in enumerate(csv.reader(file, strict=True), 1) if row]
+            lines = list(enumerate(csv.reader(file, strict=True), 1))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"Not a .csv file ({error}). Received: {path}") from error
-    header = None
-    if lines and any(_is_word(cell) for cell in lines[0][1]):
-        header = lines.pop(0)[1]
+    width = max((len(row) for _, row in lines), default=0)
+    # an empty line is an empty cell of a single column, and nothing else
+    lines = [(number, row or [""]) for number, row in lines if row or width == 1]
+    names = lines.pop(0)[1] if lines and (_are_names(lines[0][1], path) if header is None else header) else None
     if not lines:
         raise ValueError(f"The table has no rows. Received: {path}")
-    width = len(header or lines[0][1])
+    width = len(names or lines[0][1])
     for number, row in lines:
         if len(row) != width:
             raise ValueError(f"Every line must have {width} cells. Received: {len(row)} in line {number} of {path}")
-    return Table(np.array([[_number(cell, number, path) for cell in row] for number, row in lines]), None, header)
+    return Table(np.array([[_number(cell, number, path) for cell in row] for number, row in lines]), None, names)
+
+
+def _are_names(cells, path):
+    """Whether the cells of the first line are the columns' names."""
+    if len(cells) > 2 and cells == [str(i) for i in range(len(cells))]:
+        return True
+    words = [_is_word(cell) for cell in cells]
+    numbers = [not word and cell.strip().lower() not in _MISSING for word, cell in zip(words, cells)]
+    if any(words) and any(numbers):
+        found = f"{cells[words.index(True)]!r} beside {cells[numbers.index(True)]!r} in {path}"
+        raise ValueError(f"The first line has words and numbers; say --header or --no-header. Received: {found}")
+    return any(words)
 
 
 def _number(cell, line, path):

@@ -1,8 +1,11 @@
 """SavedModels: equal to the live model, and able to run in a process that has nothing but TensorFlow."""
 
+import importlib
+import os
 import pathlib
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -127,9 +130,11 @@ def test_a_failed_export_leaves_nothing(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(tf.saved_model, "save", fails)
-    with pytest.raises(OSError, match="disk full"):
-        ds.serving.export(tiny_model((2,), units=4), tmp_path / "m")
-    assert list((tmp_path / "m").iterdir()) == []
+    (tmp_path / "there").mkdir()
+    for folder in ("new/deep/m", "there"):
+        with pytest.raises(OSError, match="disk full"):
+            ds.serving.export(tiny_model((2,), units=4), tmp_path / folder, only="sample")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"] and not list((tmp_path / "there").iterdir())
 
 
 def test_a_posterior_of_another_architecture_is_refused(tmp_path):
@@ -149,6 +154,9 @@ def test_a_posterior_of_another_architecture_is_refused(tmp_path):
         {"version": "a"},
         {"sweeps": 0},
         {"max_draws": 0.5},
+        {"max_draws": 5, "only": "log_likelihood"},
+        {"sweeps": 2**31, "only": "impute"},
+        {"version": 2**63},
         {"only": ["sample", "dream"]},
         {"only": []},
         {"only": 3},
@@ -160,12 +168,71 @@ def test_a_posterior_of_another_architecture_is_refused(tmp_path):
         {"figures": {"a": object()}},
         {"ensemble": True},
         {"posterior": "runs/digits"},
+        {"posterior": np.ones(3)},
+        {"posterior": SimpleNamespace(samples=[], mean=None)},
+        {"data_shape": [[2, 2]]},
     ],
     ids=str,
 )
 def test_bad_arguments_are_refused_before_anything_is_written(bad, tmp_path):
     with pytest.raises(ValueError, match="Received: "):
         ds.serving.export(tiny_model((2,), units=4), tmp_path / "m", **bad)
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_version_that_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
+    """Another export puts the version in place while this one is being compared."""
+    room = importlib.import_module("tfdsmcmc.serving.saved_model.export")
+    model = tiny_model((2,), units=4)
+
+    def slow(*_):
+        monkeypatch.undo()
+        ds.serving.export(model, tmp_path / "m", figures={"who": "first"}, only="sample", verbose=False)
+        return {}
+
+    monkeypatch.setattr(room, "round_trip", slow)
+    with pytest.raises(ValueError, match="exists.*Received: "):
+        ds.serving.export(model, tmp_path / "m", figures={"who": "second"}, only="sample", verbose=False)
+    assert manifest.read(tmp_path / "m" / "1")["figures"] == {"who": "first"}
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["1"]
+
+
+def test_an_interrupt_between_the_two_renames_brings_the_old_version_back(tmp_path, monkeypatch):
+    room = importlib.import_module("tfdsmcmc.serving.saved_model.export")
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder, word in ((tmp_path / "1", "first"), (new, "second")):
+        folder.mkdir()
+        (folder / "word").write_text(word)
+    rename, calls = os.replace, []
+
+    def interrupted(source, target):
+        calls.append(target)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        room._put_in_place(new, tmp_path / "1", old, True)
+    assert (tmp_path / "1" / "word").read_text() == "first"
+
+
+def test_paths_that_are_no_folders(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (None, 3, tmp_path / "file"):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.serving.export(tiny_model((2,), units=4), path)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    path = ds.serving.export(tiny_model((2,), units=4), tmp_path / "link", only="sample", verbose=False)
+    assert manifest.read(path)["name"] == "link"
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path):
+    model = tiny_model((2,), units=4)
+    model.generative.layers[0].bias.assign([0.0, np.nan])
+    with pytest.raises(ValueError, match="finite. Received: NaN"):
+        ds.serving.export(model, tmp_path / "m", only="sample")
     assert not (tmp_path / "m").exists()
 
 
@@ -218,7 +285,7 @@ def test_a_saved_model_that_answers_otherwise_is_not_put_in_place(tmp_path, monk
     monkeypatch.setattr(tf.saved_model, "save", spoil)
     with pytest.raises(RuntimeError, match="gives another .* Received: "):
         ds.serving.export(tiny_model((2,), units=4), tmp_path / "m", only="log_likelihood", verbose=False)
-    assert list((tmp_path / "m").iterdir()) == []
+    assert not (tmp_path / "m").exists()
 
 
 def test_serving_files_are_written_with_the_version(tmp_path):

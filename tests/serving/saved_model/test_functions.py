@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means, assert_near
-from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
+from tests.oracles import Oracle, binary_states, randomize, state_numbers, tiny_model
+from tfdsmcmc import random
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.serving.saved_model import functions as functions_module
@@ -182,3 +184,38 @@ def test_jitted_functions_answer_alike():
         one, other = (getattr(functions, name)(*arguments, SEED) for functions in (plain, jitted))
         for key in one:
             np.testing.assert_allclose(one[key], other[key], rtol=1e-4)
+
+
+def test_samples_of_the_weights_share_no_draws(monkeypatch):
+    """Three times the same θ: what is estimated and drawn at each differs, and so do all draws behind p(x_observed)."""
+    functions, _ = served([6, 6, 6])
+    x, mask = tf.constant(X[:4]), tf.constant(X[:4] > 0)
+    values = np.stack(functions._estimates(x, tf.constant(40), SEED)[0][0])
+    assert values.shape == (3, 4) and all(len(np.unique(values[:, i])) == 3 for i in range(4))
+
+    chosen = tf.repeat(tf.range(3), 30)
+    drawn = functions._weights.draw(lambda places, seed: random.uniform([tf.size(places), 4], seed), chosen, SEED, 4)
+    assert len(np.unique(drawn)) == drawn.numpy().size
+
+    seeds = []
+
+    def recorded(generative, recognition, x, mask, count, seed):
+        seeds.append(tuple(seed.numpy()))
+        return None, None, tf.zeros([count, tf.shape(x)[0]])
+
+    monkeypatch.setattr(functions_module, "weighted_draws", recorded)
+    functions._chosen(x, mask, tf.constant(2), SEED)
+    assert len(seeds) == len(set(seeds)) == 3 * functions_module._EVIDENCE_CHUNKS > 3
+
+
+def test_reconstruct_where_units_depend_on_each_other():
+    """A fully visible network without latent layers: its mean, whatever x is; within 6 standard errors of 20,000."""
+    model = ds.DeepGenerativeModel(ds.GenerativeNetwork([ds.layers.DARN(4)]), ds.RecognitionNetwork([]))
+    randomize(model, 3, 1.0)
+    law = np.exp(model.generative.log_joint(X, []).numpy().astype(np.float64))
+    assert abs(law.sum() - 1) < 1e-5
+    run = tf.function(Functions(model, Weights(model), 1, False).reconstruct, autograph=False)
+    found = run(tf.constant(X[5:7]), tf.constant(20_000), SEED)["x"].numpy()
+    mean = law @ X
+    assert_near(found[0], mean, np.sqrt(mean * (1 - mean) / 20_000))
+    assert np.any(found[0] != found[1]), "rows share draws"

@@ -27,7 +27,7 @@ def signatures(tmp_path_factory):
         posterior=ds.posterior.load(folder),
         ensemble=True,
         sweeps=4,
-        max_draws=4000,
+        max_draws=40_000,
         verbose=False,
     )
     return tf.saved_model.load(path).signatures
@@ -120,6 +120,7 @@ GOOD = {
     "impute_rows": {"x": X, "mask": MASK, "seed": SEEDS},
     "log_likelihood_packed": {"x": np.packbits(X > 0, axis=1), "num_samples": 9, "seed": SEED},
 }
+ROWS = GOOD["impute_rows"]
 HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
 
 
@@ -130,32 +131,35 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
         ("log_likelihood", {"x": NAN}, r"x must be 0 or 1. Received: nan"),
         ("log_likelihood", {"x": X[:, :3]}, r"tensor x \[16,3\]"),
         ("log_likelihood", {"x": X[0]}, r"tensor x \[4\]"),
-        ("log_likelihood", {"num_samples": 0}, r"num_samples must be between 1 and 83 .* Received: 0"),
+        ("log_likelihood", {"num_samples": 0}, r"num_samples must be between 1 and 833 .* Received: 0"),
         ("log_likelihood", {"num_samples": -2**31}, r"num_samples must be between 1 and"),
-        ("log_likelihood", {"num_samples": 84}, r"num_samples must be between 1 and 83 .* Received: 84"),
+        ("log_likelihood", {"num_samples": 834}, r"num_samples must be between 1 and 833 .* Received: 834"),
         ("log_likelihood", {"num_samples": 2**31 - 1}, r"num_samples must be between 1 and"),
         ("log_likelihood", {"num_samples": [9, 9]}, r"tensor num_samples \[2\]"),
-        ("log_likelihood", {"x": np.zeros([1334, 4], np.float32)}, r"x must have at most 1333 rows. Received: 1334"),
+        ("log_likelihood", {"x": np.zeros([13334, 4], np.float32)},
+         r"x must have at most 13333 rows. Received: 13334"),
         ("log_likelihood", {"seed": [1, 2, 3]}, r"tensor seed \[3\]"),
         ("impute", {"x": np.where(MASK, HALF, 0)}, r"x must be 0 or 1 where it is observed. Received: 0.5"),
         ("impute", {"mask": MASK[:3]}, r"mask must have as many rows as x, 16. Received: 3"),
         ("impute", {"mask": MASK[:, :2]}, r"tensor mask \[16,2\]"),
-        ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 62 .* Received: 0"),
-        ("impute", {"num_imputations": 63}, r"num_imputations must be between 1 and 62 .* Received: 63"),
-        ("sample", {"num_samples": 4001}, r"num_samples must be between 1 and 4000 .* Received: 4001"),
+        ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 433 .* Received: 0"),
+        ("impute", {"num_imputations": 434}, r"num_imputations must be between 1 and 433 .* Received: 434"),
+        ("sample", {"num_samples": 40_001}, r"num_samples must be between 1 and 40000 .* Received: 40001"),
         ("sample", {"seed": [[1, 2]]}, r"tensor seed \[1,2\]"),
         ("log_likelihood_rows", {"seed": SEEDS[:4]}, r"seed must have as many rows as x, 16. Received: 4"),
         ("log_likelihood_rows", {"num_samples": COUNTS[:1]},
          "num_samples must have as many rows as x, 16. Received: 1"),
         ("log_likelihood_rows", {"num_samples": COUNTS - 3}, r"num_samples must be between 1 and .* Received: 0"),
-        ("sample_rows", {"seed": np.zeros([4001, 2], np.int32)}, r"seed must have at most 4000 rows. Received: 4001"),
+        ("sample_rows", {"seed": np.zeros([40_001, 2], np.int32)}, r"seed must have at most 40000 rows. Received: 40001"),
+        ("impute_rows", {key: np.tile(value, [4, 1]) for key, value in ROWS.items()},
+         "x must have at most 51 rows. Received: 64"),
         ("impute_rows", {"mask": MASK[:1]}, r"mask must have as many rows as x, 16. Received: 1"),
         ("log_likelihood_packed", {"x": np.zeros([2, 2], np.uint8)}, r"tensor x \[2,2\]"),
     ],
 )  # fmt: skip
 def test_bad_requests_name_the_input_and_leave_no_trace(signatures, name, bad, message):
-    """In a graph, as a server runs it: the error names the input, and the next answer is as before. At 4,000 draws a
-    request, 3 samples of θ and 16 rows 83 draws fit, and 62 chains of 4 sweeps."""
+    """In a graph, as a server runs it: the error names the input, and the next answer is as before. At 40,000 draws a
+    request, 3 samples of θ and 16 rows 833 draws fit; and 433 chains of 4 sweeps, after 256 draws for each sample."""
     before = call(signatures[name], **GOOD[name])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         call(signatures[name], **{**GOOD[name], **bad})
@@ -164,8 +168,8 @@ def test_bad_requests_name_the_input_and_leave_no_trace(signatures, name, bad, m
 
 
 def test_the_largest_requests_are_answered(signatures):
-    assert call(signatures["log_likelihood"], **{**GOOD["log_likelihood"], "num_samples": 83})["value"].shape == (16,)
-    assert call(signatures["sample"], num_samples=4000, seed=SEED)["x"].shape == (4000, 4)
+    assert call(signatures["log_likelihood"], **{**GOOD["log_likelihood"], "num_samples": 833})["value"].shape == (16,)
+    assert call(signatures["sample"], num_samples=40_000, seed=SEED)["x"].shape == (40_000, 4)
 
 
 def test_no_rows_give_no_answers(signatures):

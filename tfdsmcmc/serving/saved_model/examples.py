@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+ROWS, COUNT = 2, 3
 
-def example(specs, units, rows=2):
+
+def example(specs, units):
     """Inputs that fit a signature, a dictionary of arrays; packed data are the same data, packed.
 
     Args:
       specs: dictionary of `tf.TensorSpec`, the signature's inputs.
       units: D.
-      rows: how many, where rows lead.
     """
-    places = np.arange(rows * units).reshape(rows, units)
+    places = np.arange(ROWS * units).reshape(ROWS, units)
     made = {"x": places % 3 == 0, "mask": places % 2 == 0}
     for name, spec in specs.items():
-        shape = [rows if size is None else size for size in spec.shape]
+        shape = [ROWS if size is None else size for size in spec.shape]
         if name == "seed":
             made[name] = np.arange(np.prod(shape)).reshape(shape) + 1
         elif name not in made:  # a count
-            made[name] = np.full(shape, 3)
+            made[name] = np.full(shape, COUNT)
     packed = {name for name, spec in specs.items() if spec.dtype.name == "uint8"}
     made = {name: np.packbits(made[name], axis=1) if name in packed else made[name] for name in specs}
     return {name: value.astype(specs[name].dtype.as_numpy_dtype) for name, value in made.items()}

@@ -10,6 +10,7 @@ then renamed to PATH/VERSION, where a server that watches PATH finds it whole.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -52,8 +53,8 @@ def export(
       posterior: `Posterior` to export; by default the model's present weights.
       overwrite: whether to replace an existing version, and other serving files.
       ensemble: whether to export all samples of the posterior, stacked, instead of their mean: likelihoods are averages
-        over θ then, samples and imputations draw θ, and a request costs up to as many times as much as there are
-        samples.
+        over θ then, samples and imputations draw θ, and a likelihood costs as many times as much as there are samples;
+        an imputation 256 draws for each of them before its chains.
       data_shape: of a row, such as (28, 28), for those who draw it; by default (D,).
       figures: dictionary of numbers and words for the manifest, such as the test log-likelihood.
       only: names of the signatures to export; by default all that the model can have (see
@@ -71,7 +72,7 @@ def export(
 
     Raises:
       ValueError: for an existing version without `overwrite`, a posterior of another architecture, or an argument out
-        of range; nothing is written then.
+        of range, or weights that are not finite; nothing is written then.
       ImportError: with `serving_config` and without tensorflow-serving-api.
       RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
         one; the version is not put in place then.
@@ -94,10 +95,9 @@ def export(
     sweeps, max_draws = checks.positive_integer("sweeps", sweeps), checks.positive_integer("max_draws", max_draws)
     data_shape = manifest.checked_shape(data_shape, model.generative.units)
     figures = manifest.checked_figures(figures)
-    target = pathlib.Path(path) / str(version)
-    if target.exists() and not overwrite:
-        raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
-    name = pathlib.Path(path).resolve().name
+    target = _target(path, version)
+    _check_free(target, overwrite)
+    name = target.parent.name
     if serving_config:
         warm_up.protos()
         configuration.check(target.parent, name, overwrite)
@@ -107,6 +107,7 @@ def export(
     described = {key: (specs[key], function.structured_outputs) for key, function in functions.items()}
     settings = {"sweeps": sweeps, "max_draws": max_draws, "jit": bool(jit)}
     contents = manifest.manifest(model, name, source, data_shape, described, settings, figures)
+    made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = pathlib.Path(tempfile.mkdtemp(dir=target.parent, prefix=".export-"))
     try:
@@ -118,19 +119,42 @@ def export(
         if faults := audit.faults(new, jit):
             raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
         seconds = round_trip(new, live, specs, model.generative.units)
-        _put_in_place(new, target, temporary / "old")
+        _put_in_place(new, target, temporary / "old", overwrite)
         if serving_config:
             configuration.write(target.parent, name, overwrite=overwrite)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        for folder in made if not target.exists() else []:
+            with contextlib.suppress(OSError):  # somebody else may have put something there
+                folder.rmdir()
     if verbose:
         _report(target, seconds)
     return str(target)
 
 
+def _target(path, version):
+    """The version's folder, absolute."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"path is that of a folder. Received: path={path!r}")
+    folder = pathlib.Path(os.path.abspath(path))
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"path is that of a folder. Received: a file, {folder}")
+    if version >= 2**63:
+        raise ValueError(f"version must fit 64 bits. Received: version={version}")
+    return folder / str(version)
+
+
+def _check_free(target, overwrite):
+    if target.exists() and not overwrite:
+        raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
+
+
 def _check_sources(model, posterior, ensemble):
-    if not hasattr(model, "generative") or not hasattr(posterior, "mean") and posterior is not None:
+    is_posterior = hasattr(posterior, "mean") and hasattr(getattr(posterior, "samples", None), "__len__")
+    if not hasattr(model, "generative") or not (is_posterior or posterior is None):
         raise ValueError(f"Export takes a model and a Posterior or None. Received: {model!r}, {posterior!r}")
+    if posterior is not None and not len(posterior.samples):
+        raise ValueError("A posterior has at least one sample. Received: none")
     if ensemble and posterior is None:
         raise ValueError("An ensemble is made of a posterior's samples. Received: ensemble=True, posterior=None")
     if not ensemble and getattr(posterior, "num_chains", 1) > 1:
@@ -180,13 +204,14 @@ def _with_default(functions):
     return {"serving_default": functions[default], **functions}
 
 
-def _put_in_place(new, target, old):
-    """Renames the new folder to the target; what stood there comes back if that fails."""
+def _put_in_place(new, target, old, overwrite):
+    """Renames the new folder to the target; what stood there comes back if that fails or is interrupted."""
+    _check_free(target, overwrite)  # again: somebody else may have been quicker
     if target.exists():
         os.replace(target, old)
     try:
         os.replace(new, target)
-    except OSError:
+    except BaseException:
         if old.exists():
             os.replace(old, target)
         raise

@@ -11,6 +11,8 @@ log_likelihood is √(Σ_m (p̂_m s_m)²) / Σ_m p̂_m with s_m that of log p̂_
 (Σ_m p̂_m)² / Σ_m p̂_m²/n_m.
 Hidden units may play different roles in different samples, of different chains above all: `encode` means most at M = 1.
 
+p̂_m(x_observed) is of 256 draws (see `imputation.resampling`).
+
 Rows are worked off in blocks, so that memory does not grow with them, and each imputation is the last state of its own
 Markov chain (see `imputation.kernels`).
 
@@ -29,7 +31,7 @@ from tfdsmcmc.likelihood.expectations import expectations
 
 _CHUNK = 32  # importance samples held at a time
 _BLOCK = 128  # rows at a time
-_EVIDENCE_CHUNKS = 32  # of importance samples behind the weights of an imputation
+_EVIDENCE_CHUNKS = 8  # of draws behind each p̂_m(x_observed) of an imputation
 
 
 class Functions:
@@ -39,7 +41,7 @@ class Functions:
       model: `DeepGenerativeModel`.
       weights: `Weights`.
       sweeps: of each chain of an imputation.
-      jit: whether the parts of fixed shape are compiled by XLA.
+      jit: whether the parts whose shapes come from the request alone are compiled by XLA.
     """
 
     def __init__(self, model, weights, sweeps, jit):
@@ -47,6 +49,13 @@ class Functions:
         self._weights, self._sweeps = weights, sweeps
         self._kernel = KERNELS[method_for(model.generative, "auto")]
         self._compile = (lambda f: tf.function(f, jit_compile=True, autograph=False)) if jit else (lambda f: f)
+
+    def costs(self, name):
+        """(for each row, for each unit of its count) the draws of the latents that a function takes."""
+        count = self._weights.count
+        if name == "impute":
+            return (count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0), self._sweeps
+        return 0, 1 if name == "sample" else count
 
     def log_likelihood(self, x, num_samples, seed):
         """value, standard_error and effective_sample_size, each (n,)."""
@@ -155,8 +164,10 @@ class Functions:
     def _chains(self, x, mask, seed):
         """The last state of a chain for each row, (n, D)."""
         networks = self._generative, self._recognition
+        # as many rows as have chosen one of several samples: XLA would compile each number anew
+        compile_ = self._compile if self._weights.count == 1 else lambda f: f
 
-        @self._compile
+        @compile_
         def run(x, mask, seed):
             start_seed, sweep_seed = tf.unstack(random.split(seed))
             first, z = start(*networks, x, mask, start_seed)

@@ -33,6 +33,14 @@ class Data(NamedTuple):
     widest: int
 
 
+class Budget(NamedTuple):
+    """What a request may cost, in draws of the latents: rows · (row + count · each) is at most `draws`."""
+
+    draws: int
+    row: int
+    each: int
+
+
 def specs(names, data, rowwise, packed):
     """The specifications of some inputs, a dictionary of `tf.TensorSpec`.
 
@@ -54,13 +62,13 @@ def specs(names, data, rowwise, packed):
     return {name: tf.TensorSpec(*known[name], name=name) for name in names}
 
 
-def checked(values, data, draws, rowwise, packed):
+def checked(values, data, budget, rowwise, packed):
     """The inputs, each behind its checks; packed data come out as float32 and bool.
 
     Args:
       values: dictionary of tensors that fit the `specs`.
       data: `Data`.
-      draws: the most draws that a request may ask for: rows times draws for each.
+      budget: `Budget`.
       rowwise: as in `specs`.
       packed: as in `specs`.
     """
@@ -72,11 +80,13 @@ def checked(values, data, draws, rowwise, packed):
     first = "x" if "x" in values else next(iter(values))
     has_rows = rowwise or "x" in values
     rows = tf.cast(tf.shape(values[first])[0], tf.int64) if has_rows else tf.constant(1, tf.int64)
-    held = draws if "x" in values and "mask" not in values else min(draws, _ENTRIES // data.widest)
-    checks = [_few_rows(first, rows, held)]
+    checks = [_few_rows(first, rows, budget.draws // (budget.row + budget.each))]
     checks += [_same_rows(name, values[name], first, rows) for name in values if rowwise or name == "mask"]
     with tf.control_dependencies(checks):
-        checks = [_counts(name, values[name], held // tf.maximum(rows, 1)) for name in values if name[:4] == "num_"]
+        most = (budget.draws // tf.maximum(rows, 1) - budget.row) // budget.each
+        if "mask" in values or "x" not in values:  # all that is drawn is held at once
+            most = tf.minimum(most, _ENTRIES // data.widest // tf.maximum(rows, 1))
+        checks = [_counts(name, values[name], most) for name in values if name[:4] == "num_"]
         if not packed and "x" in values:
             checks.append(_entries(values["x"], values.get("mask"), data.binary))
     with tf.control_dependencies(checks):

@@ -85,8 +85,8 @@ def checked_shape(data_shape, units):
         return [units]
     try:
         shape = [checks.positive_integer("data_shape", size) for size in data_shape]
-    except TypeError:
-        raise ValueError(f"data_shape is a sequence of integers. Received: {data_shape!r}") from None
+    except (TypeError, ValueError):
+        raise ValueError(f"data_shape is a sequence of positive integers. Received: {data_shape!r}") from None
     if math.prod(shape) != units:
         raise ValueError(f"data_shape must have {units} entries in all. Received: {data_shape!r}")
     return shape

@@ -9,7 +9,8 @@
 `NAME_rows` are row-wise twins of the first three, with the rows leading in every input and output: one seed for each
 row, one draw for each seed of `sample_rows`, one imputation for each row of `impute_rows`. A row of theirs is computed
 by itself, by what the plain signature does with that one row and that seed, so it does not matter what else is in the
-batch. `NAME_packed`, for binary data, take x and mask as bits. `serving_default` is `log_likelihood`.
+batch. `NAME_packed`, for binary data, take x and mask as bits. `serving_default` is `log_likelihood`. The standard
+error of one sample is not known: NaN.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from __future__ import annotations
 import tensorflow as tf
 
 from tfdsmcmc.serving.saved_model import inputs
+from tfdsmcmc.serving.saved_model.examples import COUNT, ROWS
 from tfdsmcmc.serving.saved_model.functions import Functions
-from tfdsmcmc.serving.saved_model.inputs import Data
+from tfdsmcmc.serving.saved_model.inputs import Budget, Data
 
 INPUTS = {
     "log_likelihood": ["x", "num_samples", "seed"],
@@ -52,16 +54,23 @@ def signatures(model, weights, chosen, sweeps, max_draws, jit):
       sweeps: of each chain of an imputation.
       max_draws: draws of the latents that a request may ask for.
       jit: whether parts are compiled by XLA.
+
+    Raises:
+      ValueError: for a `max_draws` that small requests would pass.
     """
     layers = model.generative.layers
     data = Data(model.generative.units, model.generative.binary_data, max(layer.widest for layer in layers))
-    functions = _inner(Functions(model, weights, sweeps, jit), data)
-    costs = {"impute": sweeps, "impute_rows": sweeps, "sample": 1, "sample_rows": 1}
-    found = {}
-    for name in chosen:
-        draws = max(max_draws // costs.get(name.removesuffix("_packed"), weights.count), 1)
-        found[name] = _concrete(name, functions, data, draws)
-    return found, functions
+    mathematics = Functions(model, weights, sweeps, jit)
+    budgets = {name: Budget(max_draws, *mathematics.costs(_plain(name))) for name in chosen}
+    least = max(ROWS * (budget.row + COUNT * budget.each) for budget in budgets.values())
+    if least > max_draws:
+        raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
+    functions = _inner(mathematics, data)
+    return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}, functions
+
+
+def _plain(name):
+    return name.removesuffix("_packed").removesuffix("_rows")
 
 
 def _inputs(name):
@@ -77,13 +86,13 @@ def _inner(functions, data):
     return found
 
 
-def _concrete(name, functions, data, draws):
+def _concrete(name, functions, data, budget):
     base, packed = name.removesuffix("_packed"), name.endswith("_packed")
     rowwise = base in INPUTS_OF_ROWS
     specs = inputs.specs(_inputs(name), data, rowwise, packed)
 
     def run(**values):
-        values = inputs.checked(values, data, draws, rowwise, packed)
+        values = inputs.checked(values, data, budget, rowwise, packed)
         return _row_by_row(base, functions, values) if rowwise else functions[base](**values)
 
     return tf.function(run, autograph=False).get_concrete_function(**specs)
@@ -91,7 +100,7 @@ def _concrete(name, functions, data, draws):
 
 def _row_by_row(name, functions, values):
     """Each row by itself."""
-    name = name.removesuffix("_rows")
+    name = _plain(name)
 
     def one_row(row):
         arguments = {key: value[tf.newaxis] if key in ("x", "mask") else value for key, value in row.items()}

@@ -22,7 +22,7 @@ class Weights(tf.Module):
       count: M.
 
     Raises:
-      ValueError: for weights of other shapes.
+      ValueError: for weights of other shapes, or that are not finite.
     """
 
     def __init__(self, model, samples=None):
@@ -35,6 +35,8 @@ class Weights(tf.Module):
             theta, phi = values_of(model, None if samples is None else samples[m], "theta and phi of a sample")
             for stack, value in zip(stacks, [*theta, *phi], strict=True):
                 stack[m] = value
+                if not np.isfinite(stack[m]).all():
+                    raise ValueError(f"Weights must be finite. Received: NaN or infinite entries in sample {m}")
         self._stacks = [tf.Variable(stack, trainable=False) for stack in stacks]
         # what was frozen is the same in every sample
         frozen = [v for v in variables if not any(v is other for other in learnt)]
