@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from tfdsmcmc.serving.client import wire
 from tfdsmcmc.serving.client.transports import ServerError, late, optional
 
 _LARGEST = 2**31 - 1  # bytes of a message
@@ -49,14 +50,15 @@ class GrpcTransport:
         self._stub = service.PredictionServiceStub(self._channel)
 
     def describe(self):
-        """The descriptions of the model's signatures."""
+        """The model's signatures: dict from names to `wire.Signature`."""
         json_format = optional("google.protobuf.json_format")
         request = self._metadata.GetModelMetadataRequest(metadata_field=["signature_def"])
         answer = self._answer(self._stub.GetModelMetadata, request)
         found = self._metadata.SignatureDefMap()
         if not answer.metadata["signature_def"].Unpack(found):
             raise ServerError("OK", "the answer describes no signatures", self.url)
-        return json_format.MessageToDict(found, preserving_proto_field_name=True).get("signature_def", {})
+        described = json_format.MessageToDict(found, preserving_proto_field_name=True)
+        return wire.signatures(described.get("signature_def", {}))
 
     def predict(self, signature, inputs, outputs):
         """Calls a signature.
@@ -70,7 +72,7 @@ class GrpcTransport:
           dict of arrays.
 
         Raises:
-          ServerError: for a fault.
+          ServerError: for a fault, and an answer that is not as the signature has it.
           ValueError: for inputs that are too large for one message.
         """
         size = sum(array.nbytes for array in inputs.values())
@@ -81,10 +83,13 @@ class GrpcTransport:
         for name, array in inputs.items():
             request.inputs[name].CopyFrom(tf.make_tensor_proto(array))
         answer = self._answer(self._stub.Predict, request)
-        missing = sorted(set(outputs) - set(answer.outputs))
-        if missing:
-            raise ServerError("OK", f"the answer does not have the outputs {missing}", self.url)
-        return {name: tf.make_ndarray(answer.outputs[name]) for name in outputs}
+        try:
+            # reading an absent name would make it
+            found = {name: tf.make_ndarray(answer.outputs[name]) for name in outputs if name in answer.outputs}
+            return wire.answered(found, outputs)
+        except (KeyError, TypeError, ValueError) as error:
+            words = f"the answer does not have the outputs {sorted(outputs)}: {error}"
+            raise ServerError("OK", words, self.url) from None
 
     def close(self):
         """Closes the channel."""

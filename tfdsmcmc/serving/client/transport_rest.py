@@ -6,7 +6,8 @@
     a fault                                       → {"error": words}
 
 A float32 is written with the digits of the float64 of the same value, and read back as the nearest float32: no bit is
-lost either way. NaN is no JSON and is never sent; servers do answer with it.
+lost either way. NaN is no JSON and is never sent; servers do answer with the literals NaN, Infinity and -Infinity, and
+null is none of them.
 
 Source: tensorflow.org/tfx/serving/api_rest.
 """
@@ -16,8 +17,7 @@ from __future__ import annotations
 import json
 import urllib.parse
 
-import numpy as np
-
+from tfdsmcmc.serving.client import wire
 from tfdsmcmc.serving.client.transports import ServerError, late, optional
 
 
@@ -30,6 +30,7 @@ class RestTransport:
 
     Raises:
       ImportError: without the package requests.
+      ValueError: for an address that is none of HTTP.
     """
 
     def __init__(self, address, timeout):
@@ -39,14 +40,18 @@ class RestTransport:
         version = "" if address.version is None else f"/versions/{address.version}"
         model = urllib.parse.quote(address.model, safe="")
         self.url = f"{address.scheme}://{address.host}{address.prefix}/v1/models/{model}{version}"
+        try:
+            self._requests.Request("GET", self.url).prepare()
+        except self._requests.exceptions.RequestException as error:
+            raise ValueError(f"url is no URL: {error}. Received: url={self.url!r}") from None
 
     def describe(self):
-        """The descriptions of the model's signatures."""
+        """The model's signatures: dict from names to `wire.Signature`."""
         url = self.url + "/metadata"
         answer = self._answer("GET", url)
         try:
-            return answer["metadata"]["signature_def"]["signature_def"]
-        except (KeyError, TypeError):
+            return wire.signatures(answer["metadata"]["signature_def"]["signature_def"])
+        except (KeyError, TypeError, ValueError):
             raise ServerError(200, "the answer describes no signatures", url) from None
 
     def predict(self, signature, inputs, outputs):
@@ -61,7 +66,7 @@ class RestTransport:
           dict of arrays.
 
         Raises:
-          ServerError: for a fault.
+          ServerError: for a fault, and an answer that is not as the signature has it.
         """
         columns = {name: array.tolist() for name, array in inputs.items()}
         request = {"signature_name": signature, "inputs": columns}
@@ -71,9 +76,10 @@ class RestTransport:
             found = answer["outputs"]
             if len(outputs) == 1:
                 found = dict.fromkeys(outputs, found)
-            return {name: np.asarray(found[name], tensor.dtype) for name, tensor in outputs.items()}
-        except (KeyError, TypeError, ValueError):
-            raise ServerError(200, f"the answer does not have the outputs {sorted(outputs)}", url) from None
+            return wire.answered(found, outputs)
+        except (KeyError, TypeError, ValueError) as error:
+            words = f"the answer does not have the outputs {sorted(outputs)}: {error}"
+            raise ServerError(200, words, url) from None
 
     def close(self):
         """Closes the connections."""
@@ -87,15 +93,19 @@ class RestTransport:
             response = self._session.request(
                 method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False
             )
-        except exceptions.Timeout:
+        except exceptions.ReadTimeout:
             raise late(self._timeout, url) from None
         except (exceptions.ConnectionError, exceptions.ChunkedEncodingError) as error:
             if isinstance(error.args[0], self._urllib3.exceptions.ReadTimeoutError):  # in the midst of an answer
                 raise late(self._timeout, url) from None
             raise ServerError("UNAVAILABLE", f"no connection: {error}", url) from error
+        except exceptions.InvalidURL as error:  # that of the server was checked before
+            raise ValueError(f"A proxy in the environment must have a URL. Received: {error}") from None
+        except (exceptions.RequestException, self._urllib3.exceptions.HTTPError) as error:
+            raise ServerError("DATA_LOSS", f"the answer cannot be read: {error}", url) from error
         try:
             answer = json.loads(response.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if response.status_code != 200:
             raise ServerError(response.status_code, _words(answer, response), url)

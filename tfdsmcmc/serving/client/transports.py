@@ -2,7 +2,7 @@
 
 A transport has
 
-    describe()                              → dict from a signature's name to its description, see `wire.signatures`
+    describe()                              → dict from a signature's name to `wire.Signature`
     predict(signature, inputs, outputs)     → dict of arrays
     close()
 
@@ -22,7 +22,7 @@ from tfdsmcmc import checks
 
 PASSING = (429, 502, 503, 504, "UNAVAILABLE")
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds
-_PATH = re.compile(r"(?P<prefix>.*?)(?:/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<version>\d+))?)?/?")
+_PATH = re.compile(r"(?P<prefix>.*?)(?:/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<version>[0-9]{1,18}))?)?/?")
 
 
 class ServerError(RuntimeError):
@@ -30,7 +30,7 @@ class ServerError(RuntimeError):
 
     Attributes:
       status: the HTTP status, an integer; or the name of a gRPC status, which REST borrows where there was no answer:
-        "UNAVAILABLE" (not reached) and "DEADLINE_EXCEEDED" (no answer in time).
+        "UNAVAILABLE" (not reached), "DEADLINE_EXCEEDED" (no answer in time) and "DATA_LOSS" (one that cannot be read).
       message: the server's own words, where it had any.
       url: where the call went.
     """
@@ -69,6 +69,7 @@ def address(url, model=None, version=None) -> Address:
     try:
         parts = urllib.parse.urlsplit(url)
         port = parts.port  # reading it checks it
+        (parts.hostname or "").encode("idna")  # and this the length of each part of the name
     except ValueError as error:
         raise ValueError(f"url is no URL: {error}. Received: url={url!r}") from None
     remote = parts.scheme in ("grpc", "grpcs")

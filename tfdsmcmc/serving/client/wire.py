@@ -27,10 +27,10 @@ _FITTING = {"f": "biuf", "i": "iu", "u": "iu", "b": "b"}  # kinds of arrays that
 
 
 class Tensor(NamedTuple):
-    """Type and shape of a tensor; None stands for an axis of any length."""
+    """Type and shape of a tensor; None stands for an axis of any length, or for a shape of any rank."""
 
     dtype: np.dtype
-    shape: tuple
+    shape: tuple | None
 
 
 class Signature(NamedTuple):
@@ -49,6 +49,9 @@ def signatures(description) -> dict:
     Returns:
       dict from names to `Signature`. A signature with tensors of other types than numbers is left out, as is the one
       in which TensorFlow keeps what it runs when a model is loaded.
+
+    Raises:
+      ValueError: for what describes no signatures.
     """
     found = {}
     for name, words in description.items():
@@ -56,23 +59,33 @@ def signatures(description) -> dict:
             found[name] = Signature(*(_tensors(words.get(side, {})) for side in ("inputs", "outputs")))
         except KeyError:
             continue
+        except (AttributeError, TypeError, ValueError):
+            raise ValueError(f"A signature must describe its inputs and outputs. Received: {name}") from None
     return found
 
 
-def units(signatures) -> int:
-    """D: the width of data as numbers. Packed data have that of bytes, which does not tell it.
+def units(signatures, x, packed) -> int:
+    """D: the width of data as numbers.
+
+    Packed data have ⌈D/8⌉ bytes, which does not tell it. Where nothing else does, it is the data's own width if that
+    makes so many bytes; a width that is wrong by less the server refuses.
 
     Args:
       signatures: dict from names to `Signature`.
+      x: data, array-like.
+      packed: whether they will travel as bits.
 
     Raises:
       ValueError: where no signature tells it.
     """
     tensors = [tensor for s in signatures.values() for tensor in (s.inputs.get("x"), s.outputs.get("x")) if tensor]
-    widths = {tensor.shape[-1] for tensor in tensors if tensor.dtype.kind == "f" and tensor.shape} - {None}
+    ends = [(tensor.dtype.kind, tensor.shape[-1]) for tensor in tensors if tensor.shape and tensor.shape[-1]]
+    widths = {end for kind, end in ends if kind == "f"} or {8 * end for kind, end in ends if kind == "u" and packed}
     if len(widths) != 1:
         raise ValueError(f"The server must tell the width of the data. Received: the widths {sorted(widths)}")
-    return widths.pop()
+    width = widths.pop()
+    own = _width(x)
+    return own if packed and ("f", width) not in ends and -(-own // 8) * 8 == width else width
 
 
 def fitted(values, tensors) -> dict:
@@ -87,10 +100,25 @@ def fitted(values, tensors) -> dict:
         are NaN or infinite in that type, and inputs with different numbers of rows.
     """
     arrays = {name: _fitted(name, values[name], tensor) for name, tensor in tensors.items()}
-    rows = {name: len(arrays[name]) for name, tensor in tensors.items() if tensor.shape[:1] == (None,)}
+    rows = {name: len(arrays[name]) for name, tensor in tensors.items() if (tensor.shape or ())[:1] == (None,)}
     if len(set(rows.values())) > 1:
         raise ValueError(f"{', '.join(rows)} must have as many rows as each other. Received: {rows}")
     return arrays
+
+
+def answered(values, tensors) -> dict:
+    """Returns the outputs of a call as arrays of the types and shapes that a signature has.
+
+    Args:
+      values: dict of arrays or nested lists; others than the signature has are left out.
+      tensors: dict of `Tensor`.
+
+    Raises:
+      KeyError: for an output that is absent.
+      TypeError: for what is no dict.
+      ValueError: for another kind, another shape, and entries that the type cannot hold.
+    """
+    return {name: _answered(name, values[name], tensor) for name, tensor in tensors.items()}
 
 
 def seed_words(seed) -> np.ndarray:
@@ -142,10 +170,7 @@ def _fitted(name, value, tensor):
         raise ValueError(f"{name} must be an array of numbers. Received: {type(value).__name__}") from None
     if array.dtype.kind not in _FITTING[tensor.dtype.kind]:
         raise ValueError(f"{name} must have {tensor.dtype} entries. Received: dtype={array.dtype}")
-    lengths = zip(tensor.shape, array.shape)
-    if array.ndim != len(tensor.shape) or any(expected not in (None, length) for expected, length in lengths):
-        expected = str(tensor.shape).replace("None", "any")
-        raise ValueError(f"{name} must have the shape {expected}. Received: shape={array.shape}")
+    _check_shape(name, array.shape, tensor.shape)
     if array.size == 0:
         raise ValueError(f"{name} must have at least one row. Received: shape={array.shape}")
     with np.errstate(over="ignore"):
@@ -156,6 +181,39 @@ def _fitted(name, value, tensor):
         words = "be finite in" if floating else "fit"
         raise ValueError(f"{name} must {words} {cast.dtype}. Received: {int(lost.sum())} entries that do not")
     return cast
+
+
+def _answered(name, value, tensor):
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError, RecursionError):
+        raise ValueError(f"{name} must be an array. Received: a ragged or too deeply nested list") from None
+    kind = tensor.dtype.kind
+    if array.dtype.kind not in _FITTING[kind].replace("b", "b" if kind == "b" else ""):
+        raise ValueError(f"{name} must have {tensor.dtype} entries. Received: dtype={array.dtype}")
+    _check_shape(name, array.shape, tensor.shape)
+    with np.errstate(over="ignore"):
+        cast = array.astype(tensor.dtype)
+    lost = np.isinf(cast) != np.isinf(array) if kind == "f" else cast != array
+    if lost.any():
+        raise ValueError(f"{name} must fit {cast.dtype}. Received: {int(lost.sum())} entries that do not")
+    return cast
+
+
+def _check_shape(name, shape, expected):
+    if expected is None:
+        return
+    if len(shape) != len(expected) or any(size not in (None, length) for size, length in zip(expected, shape)):
+        words = str(expected).replace("None", "any")
+        raise ValueError(f"{name} must have the shape {words}. Received: shape={shape}")
+
+
+def _width(x):
+    """Length of the last axis; 0 for what has none, which the check of rows refuses."""
+    try:
+        return checks.numbers(x).shape[-1]
+    except (TypeError, ValueError, OverflowError, IndexError):
+        return 0
 
 
 def _int32(value):
@@ -175,6 +233,9 @@ def _tensors(words):
 
 
 def _shape(info):
-    # JSON has 64-bit integers as strings, and leaves out an empty list
-    sizes = [int(axis["size"]) for axis in info.get("tensor_shape", {}).get("dim", [])]
+    shape = info.get("tensor_shape", {})
+    if shape.get("unknown_rank"):
+        return None
+    # JSON has 64-bit integers as strings, and leaves out an empty list and a zero
+    sizes = [int(axis.get("size", 0)) for axis in shape.get("dim", [])]
     return tuple(None if size < 0 else size for size in sizes)
