@@ -4,7 +4,8 @@
 
 Three parts: learning with posterior samples; the test log-likelihood three ways, and from both sides on digits that the
 model has drawn; and what it leaves behind: runs/digits/*.png, among them test digits whose lower half the model has
-completed, the posterior samples in runs/digits/posterior, and a SavedModel in saved_models/digits/1.
+completed, the posterior samples in runs/digits/posterior, the model at their mean in runs/digits/model.keras, and a
+SavedModel in saved_models/digits/1.
 A second start goes on from a run that was interrupted, and begins anew after one that was finished.
 """
 
@@ -140,6 +141,7 @@ def main():
     history = learn(model, data, args.epochs, args.posterior_samples)
     worth = report(model, data)
     pictures = draw(model, data, history)
+    model.save(OUTPUT / "model.keras")
     export(model, data, worth)
     print("pictures:", *pictures)
     print(f"{time.monotonic() - begun:.0f} seconds in all")
