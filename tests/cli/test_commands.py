@@ -109,6 +109,7 @@ def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.keras"]
 
 
+@pytest.mark.slow
 def test_fit_takes_methods_and_architectures(tmp_path, capsys):
     path = tmp_path / "vae.keras"
     arguments = ["--layers", "VAE 2", "--method", "vae", "--epochs", "1", "--num-samples", "2"]

@@ -28,7 +28,7 @@ ORDER = [3, 0, 7, 1, 6, 2, 5, 4]
         ),
         (ds.layers.DARN, {"units": 8}, 3, references.darn()),
         (ds.layers.DARN, {"units": 8, "ordering": ORDER, "lateral_initializer": "normal"}, 2, references.darn(ORDER)),
-        (ds.layers.NADE, {"units": 8, "hidden_units": 5}, 3, references.nade()),
+        pytest.param(ds.layers.NADE, {"units": 8, "hidden_units": 5}, 3, references.nade(), marks=pytest.mark.slow),
         (ds.layers.NADE, {"units": 8, "hidden_units": 3, "ordering": ORDER}, 2, references.nade(ORDER)),
         (ds.layers.MLPBernoulli, {"units": 8, "hidden_units": [5]}, 3, references.mlp_bernoulli),
         (ds.layers.MLPBernoulli, {"units": 3, "hidden_units": []}, 2, references.mlp_bernoulli),

@@ -44,7 +44,7 @@ def fit(model, until, start=0):
     return model.fit(patterns(), batch_size=40, epochs=until, initial_epoch=start, verbose=0)
 
 
-QUICK = ("NVIL", "persistent Gibbs")
+QUICK = ("persistent Gibbs",)
 
 
 @pytest.mark.parametrize(

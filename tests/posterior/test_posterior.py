@@ -102,7 +102,7 @@ def test_samples_are_the_weights_at_their_steps_and_the_mean_is_theirs(tmp_path)
         np.testing.assert_allclose(mean, np.mean([s.theta[i] for s in posterior.samples], 0), rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("died_at", [3, 5])
+@pytest.mark.parametrize("died_at", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, died_at):
     """It dies in the middle of an epoch, before collecting began and while it went on."""
 

@@ -4,11 +4,13 @@ import runpy
 import sys
 
 import keras
+import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_pictures_samples_and_a_saved_model(tmp_path, monkeypatch, capsys, request):
     recipe = request.config.rootpath / "recipes" / "digits_sbn.py"
     monkeypatch.chdir(tmp_path)

@@ -5,10 +5,12 @@ import runpy
 import sys
 
 import numpy as np
+import pytest
 
 import tfdsmcmc as ds
 
 
+@pytest.mark.slow
 def test_it_records_a_run_and_resumes_it(tmp_path, monkeypatch, request):
     rng = np.random.default_rng(0)
     splits = [(rng.random((rows, 784)) < 0.1).astype(np.uint8) for rows in (60, 20, 30)]

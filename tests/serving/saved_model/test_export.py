@@ -241,7 +241,7 @@ def test_the_manifest_says_what_is_served(tmp_path, capsys):
     model = folder_of(tmp_path / "samples")
     path = ds.serving.export(
         model, tmp_path / "tiny", 7, ds.posterior.load(tmp_path / "samples"), ensemble=True, data_shape=(2, 2),
-        figures={"test log-likelihood": np.float32(-2.5)}, only=["sample", "impute"], sweeps=3,
+        figures={"test log-likelihood": np.float32(-2.5)}, only=["sample", "encode"], sweeps=3,
     )  # fmt: skip
     found = manifest.read(path)
     assert (found["name"], found["data_shape"], found["units"], found["binary"]) == ("tiny", [2, 2], 4, True)
@@ -251,13 +251,13 @@ def test_the_manifest_says_what_is_served(tmp_path, capsys):
     assert found["figures"] == {"test log-likelihood": -2.5}
     assert found["settings"] == {"sweeps": 3, "max_draws": 10_000_000, "jit": False}
     assert found["versions"]["tensorflow"] == tf.__version__ and found["versions"]["tfdsmcmc"] == ds.__version__
-    assert set(found["signatures"]) == {"sample", "impute"}
-    assert found["signatures"]["impute"]["inputs"]["mask"] == {"type": "bool", "shape": [None, 4]}
+    assert set(found["signatures"]) == {"sample", "encode"}
+    assert found["signatures"]["encode"]["inputs"]["x"] == {"type": "float32", "shape": [None, 4]}
     assert found["model"]["latent_units"] == [2]
     printed = capsys.readouterr().out
-    assert " MB" in printed and "sample " in printed and "impute " in printed and " ms " in printed
+    assert " MB" in printed and "sample " in printed and "encode " in printed and " ms " in printed
     served = tf.saved_model.load(path).signatures
-    assert set(served) == {"serving_default", "sample", "impute"}
+    assert set(served) == {"serving_default", "sample", "encode"}
     with pytest.raises(ValueError, match="Received: "):
         manifest.read(tmp_path)
 
