@@ -17,6 +17,7 @@ import functools
 import http.server
 import importlib
 import itertools
+import json
 import os
 import pickle
 import socket
@@ -271,10 +272,35 @@ def test_descriptions():
         "__saved_model_init_op": {"outputs": {"op": tensor("DT_INVALID")}},
     }
     found = wire.signatures(description)
-    assert set(found) == {"packed", "sample"} and wire.units(found) == 11
+    assert set(found) == {"packed", "sample"} and wire.units(found, X, packed=True) == 11
     assert found["sample"].inputs == {"seed": (np.int32, ())} and found["packed"].inputs["x"] == (np.uint8, (None, 2))
+    packed = {"packed": found["packed"]}
     with pytest.raises(ValueError, match="Received: "):
-        wire.units({"packed": found["packed"]})
+        wire.units(packed, X, packed=False)
+    widths = {wire.units(packed, np.ones((2, width)), packed=True) for width in range(9, 17)}
+    assert widths == set(range(9, 17))
+    for wrong in (np.ones((2, 8)), np.ones((2, 17)), 3, [[1], [1, 2]]):
+        assert wire.units(packed, wrong, packed=True) == 16  # by which the check of rows refuses it
+    for odd in (None, [], {"s": None}, {"s": []}, {"s": {"inputs": None}}, {"s": {"inputs": {"x": 3}}}):
+        with pytest.raises(ValueError, match="Received: "):
+            wire.signatures(odd)
+    any_rank = {"dtype": "DT_FLOAT", "tensor_shape": {"unknown_rank": True}}
+    any_rank = wire.signatures({"s": {"inputs": {"x": any_rank}, "outputs": {"x": any_rank}}})["s"]
+    assert any_rank.inputs["x"].shape is None
+    for value in (3, X, [X]):
+        np.testing.assert_array_equal(wire.fitted({"x": value}, any_rank.inputs)["x"], value)
+        np.testing.assert_array_equal(wire.answered({"x": value}, any_rank.outputs)["x"], value)
+
+
+def test_packed_signatures_alone(url, client, direct, monkeypatch):
+    """Bytes do not tell how many bits of the last one are data; the data do."""
+    with Client(url, stand_in.NAME, packed=True) as packed:
+        monkeypatch.setattr(packed, "_signatures", {k: v for k, v in client.signatures.items() if k[-6:] == "packed"})
+        expected = direct("impute", x=X, mask=MASK, num_imputations=1, seed=[2, 0])["x"]
+        assert_same(client, packed.impute(GAPS, seed=2), expected)
+        for wrong in (X[:, :8], np.ones((2, 17)), X[0]):
+            with pytest.raises(ValueError, match="x must have the shape.*Received: "):
+                packed.log_likelihood(wrong, 2)
 
 
 # ---- refusals, before anything is asked
@@ -284,7 +310,8 @@ def test_descriptions():
 def test_bad_input_is_refused_before_it_is_sent(server, packed):
     good = {"x": X, "num_samples": 5, "seed": [0, 1]}
     # the tiny model has no packed twin of this one
-    rows, counts = ("signature must be",) * 2 if packed else ("as many rows", "num_samples must have int32 entries")
+    rows, counts, ragged = "as many rows", "num_samples must have int32 entries", "num_samples must be an array"
+    rows, counts, ragged = ("signature must be",) * 3 if packed else (rows, counts, ragged)
     with Client(server.url, "tiny", packed=packed) as client:
         for call, why in (
             (lambda: client.log_likelihood(X[:, 1:]), r"x must have the shape \(rows, 11\)"),
@@ -312,8 +339,10 @@ def test_bad_input_is_refused_before_it_is_sent(server, packed):
             (lambda: client.log_likelihood_rows(X, 5, SEEDS[:4]), rows),
             (lambda: client.log_likelihood_rows(X, [5, 5], SEEDS), rows),
             (lambda: client.log_likelihood_rows(X, 0.5, SEEDS), counts),
+            (lambda: client.log_likelihood_rows(X, [[1], [1, 2]], SEEDS), ragged),
             (lambda: client.impute_rows(X[:2], None, SEEDS), "as many rows"),
             (lambda: client.predict("no_such"), "signature must be one of .*'sample'"),
+            (lambda: client.predict(["sample"]), "signature must be one of"),
             (lambda: client.predict("log_likelihood", x=X), "takes the inputs"),
             (lambda: client.predict("log_likelihood", **good, y=X), "takes the inputs"),
             (lambda: client.predict("log_likelihood", **{**good, "x": X[:, 1:]}), r"shape \(any, 11\)"),
@@ -353,6 +382,12 @@ def test_bad_input_is_refused_before_it_is_sent(server, packed):
         ("http://127.0.0.1/v1/models/a/versions/1", {"version": 2}),
         ("http://127.0.0.1", {"model": "m", "version": -1}),
         ("http://127.0.0.1", {"model": "m", "version": "1"}),
+        ("http://a..b:80", {"model": "m"}),
+        ("grpc://a..b:80", {"model": "m"}),
+        (f"http://{'a' * 64}.b", {"model": "m"}),
+        ("http://*:80", {"model": "m"}),
+        (f"http://127.0.0.1/v1/models/m/versions/{'9' * 5000}", {}),
+        ("http://127.0.0.1", {"model": "m", "timeout": 1e12}),
         ("http://127.0.0.1", {"model": "m", "timeout": 0}),
         ("http://127.0.0.1", {"model": "m", "timeout": None}),
         ("http://127.0.0.1", {"model": "m", "retries": -1}),
@@ -369,9 +404,10 @@ def test_addresses():
     assert transports.address("https://h/gate/v1/models/a%20b/versions/7") == ("https", "h", "/gate", "a b", 7)
     assert transports.address("grpcs://h:1", "m", 2) == ("grpcs", "h:1", "", "m", 2)
     assert transports.address("http://[::1]:8501/", "m") == ("http", "[::1]:8501", "", "m", None)
-    with pytest.raises(ValueError) as error:
-        transports.address("http://someone:secret@h", "m")
-    assert "Received: " in str(error.value) and "secret" not in str(error.value)
+    for host in ("h", "h:port", "a..b"):
+        with pytest.raises(ValueError) as error:
+            transports.address(f"http://someone:secret@{host}", "m")
+        assert "Received: " in str(error.value) and "secret" not in str(error.value)
     Client("grpcs://localhost:1", "m").close()
 
 
@@ -485,7 +521,10 @@ def test_a_server_that_starts_late_is_reached(kind, exported, direct):
     [
         (200, b"<html>", "no JSON object"),
         (200, b"[1]", "no JSON object"),
+        (200, b"[" * 200_000, "no JSON object"),
         (200, b"{}", "describes no signatures"),
+        (200, b'{"metadata": {"signature_def": {"signature_def": {"sample": null}}}}', "describes no signatures"),
+        (200, b'{"metadata": {"signature_def": {"signature_def": [1]}}}', "describes no signatures"),
         (404, b"<html>nothing here", "nothing here"),
         (500, b"", "Internal Server Error"),
         (302, b"", "Found"),
@@ -496,6 +535,98 @@ def test_something_else_answers(status, body, words):
         with pytest.raises(ServerError, match=words) as error:
             client.sample()
     assert error.value.status == status
+
+
+# what a server may answer for an output of each type and shape, as JSON; and the words about it, or None if it fits
+ANSWERS = [
+    (np.float32, (2,), "[1.5, NaN]", None),
+    (np.float32, (2,), "[-Infinity, 1]", None),
+    (np.float32, (None,), "[]", None),
+    (np.float32, None, "[[1]]", None),
+    (np.int32, (None, 1), "[[1], [2]]", None),
+    (np.bool_, (2,), "[true, false]", None),
+    (np.float32, (None, 4), "3", r"shape \(any, 4\)"),
+    (np.float32, (None, 4), "[1, 2, 3, 4]", r"shape \(any, 4\)"),
+    (np.float32, (None, 4), "[[1, 2, 3]]", r"shape \(any, 4\)"),
+    (np.float32, (None, 4), "[[null, null, null, null]]", "float32 entries"),
+    (np.float32, (None, 2), "[[1, 2], [1]]", "ragged"),
+    (np.float32, (2,), '["1", "2"]', "float32 entries"),
+    (np.float32, (2,), "[true, false]", "float32 entries"),
+    (np.float32, (), "1e39", "must fit float32"),
+    (np.float32, (), "1" + 400 * "0", "float32 entries"),
+    (np.int32, (1,), "[1.5]", "int32 entries"),
+    (np.int32, (1,), "[1099511627776]", "must fit int32"),
+    (np.uint8, (1,), "[300]", "must fit uint8"),
+    (np.bool_, (1,), "[1]", "bool entries"),
+    (np.float32, (1,), "{}", "float32 entries"),
+]
+
+
+def test_answers_that_contradict_the_signature(monkeypatch):
+    bodies = (b'{"outputs": ' + text.encode() + b"}" for _, _, text, _ in ANSWERS)
+    with answering(lambda handler: answer(handler, 200, next(bodies))) as url, Client(url, "tiny") as client:
+        for kind, shape, text, words in ANSWERS:
+            tensor = wire.Tensor(np.dtype(kind), shape)
+            monkeypatch.setattr(Client, "signatures", {"one": wire.Signature({}, {"x": tensor})})
+            if words is None:
+                found = client.predict("one")["x"]
+                assert found.dtype == kind
+                np.testing.assert_array_equal(found, json.loads(text))
+                continue
+            with pytest.raises(ServerError, match=rf"does not have the outputs \['x'\].*{words}") as error:
+                client.predict("one")
+            assert error.value.status == 200
+
+
+def test_answers_over_grpc_that_contradict_the_signature(stand_ins):
+    kinds = [(np.int32, (None, 11), "int32 entries"), (np.float32, (None, 5), r"shape \(any, 5\)")]
+    kinds += [(np.float32, (None,), r"shape \(any,\)"), (np.bool_, (None, 11), "bool entries")]
+    with Client(stand_ins["grpc"].url, "tiny") as client:
+        sample = client.signatures["sample"]
+        for kind, shape, words in kinds:
+            outputs = {"x": wire.Tensor(np.dtype(kind), shape)}
+            client._signatures = {"sample": wire.Signature(sample.inputs, outputs)}
+            with pytest.raises(ServerError, match=rf"does not have the outputs \['x'\].*{words}"):
+                client.sample()
+        client._signatures = {"sample": wire.Signature(sample.inputs, {"y": sample.outputs["x"]})}
+        with pytest.raises(ServerError, match=r"does not have the outputs \['y'\]"):
+            client.sample()
+
+
+def test_an_answer_that_is_not_what_its_headers_say():
+    def act(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.send_header("Content-Length", "2")
+        handler.end_headers()
+        handler.wfile.write(b"{}")
+
+    with answering(act) as url, Client(url, "tiny") as client, pytest.raises(ServerError) as error:
+        client.sample()
+    assert error.value.status == "DATA_LOSS"
+
+
+def test_a_proxy_that_is_none(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http:///")
+    monkeypatch.setenv("http_proxy", "http:///")
+    with Client("http://elsewhere.example", "tiny") as client, pytest.raises(ValueError, match="proxy.*Received: "):
+        client.sample()
+
+
+def test_a_connection_that_is_not_made_in_time_is_tried_again(monkeypatch):
+    import requests
+
+    calls = []
+
+    def request(*_, **__):
+        calls.append(1)
+        raise requests.exceptions.ConnectTimeout("no route")
+
+    monkeypatch.setattr(requests.Session, "request", request)
+    with Client("http://127.0.0.1:1", "tiny", retries=1) as client:
+        with pytest.raises(ServerError, match="no connection") as error:
+            client.sample()
+    assert error.value.status == "UNAVAILABLE" and len(calls) == 2
 
 
 def test_an_answer_that_breaks_off(monkeypatch):

@@ -243,6 +243,99 @@ def test_errors_are_said_in_words(browser, folder):
     browser.until("at('says').textContent.includes('does not answer')")
 
 
+HOLD = """window.held = [], window.fetch = (...request) =>
+  new Promise((tell) => held.push((words, ok = true) => tell({ ok, status: 500, text: async () => words })))"""
+PICTURES = json.dumps({"outputs": [[[1.0] * SIDE**2]] * 12})
+ONE_PICTURE = json.dumps({"outputs": [[1.0] * SIDE**2]})
+FAULT = json.dumps({"error": 'x, "NaN" or \\, may be Infinity, -Infinity, but Received: [NaN, 1]'})
+
+
+@needs_browser
+@pytest.mark.parametrize("ok", [True, False])
+@pytest.mark.parametrize(("button", "words"), [("complete", PICTURES), ("new", ONE_PICTURE)])
+def test_an_answer_that_comes_after_a_change_is_not_shown(page, button, words, ok):
+    page.run(HOLD)
+    page.run("page.mask[0] = false")
+    page.click(f"#{button}")
+    page.until("held.length === 1")
+    page.click("#restore")
+    page.run(f"held[0]({json.dumps(words if ok else FAULT)}, {json.dumps(ok)})")
+    page.run("new Promise((done) => setTimeout(done, 50))")
+    assert page.run("at('says').textContent") == "Restored. Erase part of it."
+    assert page.run("page.completions === null") and page.run("page.x") == PICTURE.astype(float).tolist()
+
+
+@needs_browser
+@pytest.mark.parametrize("button", ["complete", "new"])
+def test_an_answer_that_is_none_is_told_in_words(page, button):
+    page.run(HOLD)
+    for words, ok, said in (
+        ("{}", True, "The server's answer is not "),
+        ('{"outputs": null}', True, "The server's answer is not "),
+        ('{"outputs": [null]}', True, "The server's answer is not "),
+        ('{"outputs": [[0, 1]]}', True, "The server's answer is not "),
+        (
+            (PICTURES if button == "complete" else ONE_PICTURE).replace("1.0", "NaN"),
+            True,
+            "The server's answer is not ",
+        ),
+        ("5", True, "The server's answer is not "),
+        ("<html>", True, "The server's answer is no JSON."),
+        ("<html>", False, "The server answered with error 500."),
+        (FAULT, False, json.loads(FAULT)["error"]),
+    ):
+        page.run("held.length = 0, page.mask[0] = false")
+        page.click(f"#{button}")
+        page.until("held.length === 1")
+        page.run(f"held[0]({json.dumps(words)}, {json.dumps(ok)})")
+        page.until("at('says').className === 'error'")
+        assert page.run("at('says').textContent").startswith(said), words
+        assert page.run("page.x") == PICTURE.astype(float).tolist()
+
+
+@needs_browser
+def test_every_cell_is_seen_at_every_width(page):
+    """Gaps between cells are all there, at the pixels of the screen, and stay so when the window changes."""
+    assert page.run("getComputedStyle(at('none')).display") == "grid"
+    for width, ratio in ((420, 1), (700, 1.5), (613, 1), (1100, 2)):
+        size = {"width": width, "height": 900, "deviceScaleFactor": ratio, "mobile": False}
+        page.devtools("Emulation.setDeviceMetricsOverride", **size)
+        page.until("at('digit').width === Math.round(at('digit').clientWidth * devicePixelRatio)")
+        page.run("page.mask.fill(false), drawDigit()")
+        for axes in ("0, 3, canvas.width, 1", "3, 0, 1, canvas.height"):
+            script = f"""(() => {{ const canvas = at("digit"), found = [];
+              const data = canvas.getContext("2d").getImageData({axes}).data;
+              for (let i = 3; i < data.length; i += 4) found.push(data[i] > 0 ? 1 : 0);
+              return found; }})()"""
+            inked = np.array(page.run(script))
+            starts, ends = (np.flatnonzero(np.diff(inked, prepend=0, append=0) == sign) for sign in (1, -1))
+            assert len(starts) == SIDE and np.ptp(ends - starts) <= 1
+            gaps = starts[1:] - ends[:-1]
+            assert (gaps == max(1, round(ratio))).all()
+    page.devtools("Emulation.clearDeviceMetricsOverride")
+
+
+@needs_browser
+def test_shapes_of_every_kind_are_laid_out(page):
+    for units, shape, expected in (
+        (36, [6, 6], [6, 6]),
+        (36, [1, 6, 6], [6, 6]),
+        (36, [9, 4], [9, 4]),
+        (36, [18, 2], [6, 6]),
+        (36, [2, 18], [6, 6]),
+        (36, [7, 7], [6, 6]),
+        (36, None, [6, 6]),
+        (36, "6", [6, 6]),
+        (1200, [600, 2], [35, 35]),
+        (10, [10], [3, 4]),
+        (1, [1], [1, 1]),
+    ):
+        page.run(f"page.units = {units}, layOut({json.dumps(shape)})")
+        assert page.run("[page.height, page.width]") == expected
+        box = page.run("at('digit').getBoundingClientRect()")
+        assert box["height"] <= 36 * 16 + 2 and box["width"] > 100, shape
+
+
 @needs_browser
 def test_without_imputation_it_says_so(browser, folder):
     with running(folder / "2") as server:

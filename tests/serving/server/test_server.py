@@ -4,11 +4,13 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from benchmarks import load
 from tests.oracles import binary_states, tiny_model
+from tfdsmcmc.serving.server import answers, development_server
 from tfdsmcmc.serving.server.development_server import make_server
+from tfdsmcmc.serving.server.handler import is_loopback
 from tfdsmcmc.serving.server.predictions import BadRequest, Predictions
 
 SEED = [3, 4]
@@ -213,6 +217,174 @@ def test_where_there_is_no_model(tmp_path):
         make_server(tmp_path, port=70000)
 
 
+# ---- what is bound, and what is loaded when
+
+
+@pytest.mark.parametrize("host", ["127.1", "127.0.0.1", "localhost", "2130706433"])
+def test_loopback_is_that_which_is_bound(folder, host):
+    with running(folder / "2", host=host) as server:
+        head = b"GET / HTTP/1.1\r\nHost: "
+        assert raw(server, head + b"evil.example\r\n\r\n").startswith(b"HTTP/1.1 403 ")
+        assert raw(server, head + b"localhost\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+
+
+def test_other_addresses_answer_to_every_name(folder):
+    with running(folder / "2", host="0.0.0.0") as server:
+        assert raw(server, b"GET / HTTP/1.1\r\nHost: some.example\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    assert [is_loopback(name) for name in ("::ffff:127.0.0.1", "::ffff:10.0.0.1", "127.1", "")] == [True] + [False] * 3
+
+
+def test_an_address_that_cannot_be_had_is_told_before_anything_is_loaded(folder, monkeypatch):
+    monkeypatch.setattr(development_server, "Predictions", None)  # it would fail otherwise
+    for host in (None, 3, b"localhost", "a\0b", "é..b"):
+        with pytest.raises(ValueError, match="host must be.*Received: host="):
+            make_server(folder, host=host, port=0)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"in use, for host='127.0.0.1' and port={port}"):
+            make_server(folder, port=port)
+    with pytest.raises(OSError, match="for host='192.0.2.1' and port=0"):  # an address for documents alone
+        make_server(folder, host="192.0.2.1", port=0)
+
+
+def test_what_fails_to_load_is_closed(tmp_path, monkeypatch):
+    closed, close = [], development_server._Server.server_close
+    monkeypatch.setattr(development_server._Server, "server_close", lambda self: closed.append(close(self)))
+    with pytest.raises(ValueError, match="There must be a SavedModel"):
+        make_server(tmp_path, port=0)
+    assert len(closed) == 1
+
+
+@pytest.fixture
+def scratch(tmp_path):
+    """A model by somebody else, quickly made: version 1 gives 1, version 2 gives 2."""
+    for version in (1, 2):
+        save_foreign(tmp_path / "a:b" / str(version), version)
+    return tmp_path / "a:b"
+
+
+def save_foreign(path, value):
+    """Signatures by somebody else: a scalar, strings, complex numbers, and an input of any rank."""
+    module = tf.Module()
+    numbers, anything = tf.TensorSpec([None], tf.float32, "x"), tf.TensorSpec(None, tf.float32, "x")
+    functions = {
+        "scalar": tf.function(lambda x: {"y": value + 0 * tf.reduce_sum(x)}, [numbers]),
+        "words": tf.function(lambda x: {"y": tf.strings.as_string(x), "z": x}, [numbers]),
+        "complex": tf.function(lambda x: {"y": tf.complex(x, x)}, [numbers]),
+        "anything": tf.function(lambda x: {"y": 2 * x}, [anything]),
+    }
+    tf.saved_model.save(module, str(path), {n: f.get_concrete_function() for n, f in functions.items()})
+
+
+def scalar(served, version=None):
+    return float(served.predict("scalar", {"x": [1.0]}, version)["y"])
+
+
+def test_a_version_stays_what_it_was_when_it_was_loaded(scratch):
+    manifest = scratch / "2" / "assets" / "manifest.json"
+    manifest.write_text('{"data_shape": [7]}')
+    served = Predictions(scratch)
+    described = answers.metadata(served)
+    shutil.rmtree(scratch / "2")
+    assert answers.metadata(served) == described and set(described["metadata"]["signature_def"]["signature_def"]) > {
+        "scalar",
+        "words",
+    }
+    module = tf.Module()
+    other = tf.function(lambda: {"z": tf.constant(1)}, []).get_concrete_function()
+    tf.saved_model.save(module, str(scratch / "2"), {"other": other})
+    assert answers.metadata(served) == described and served.version().load().manifest == {"data_shape": [7]}
+    assert scalar(served) == 2
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "null", "[" * 100_000])
+def test_a_manifest_by_somebody_else_is_none(scratch, text):
+    (scratch / "2" / "assets" / "manifest.json").write_text(text)
+    with running(scratch / "2") as server:
+        assert raw(server, b"GET /manifest.json HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(b"HTTP/1.1 404 ")
+
+
+def test_versions_are_loaded_once_and_stay(scratch, monkeypatch):
+    """However many ask first, and whichever is asked for after."""
+    load, loaded = tf.saved_model.load, []
+
+    def slow(path):
+        loaded.append(path[-1])
+        time.sleep(0.05)
+        return load(path)
+
+    monkeypatch.setattr(tf.saved_model, "load", slow)
+    served = Predictions(scratch)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: scalar(served, 1), range(4))) == {1.0}
+    assert [scalar(served, version) for version in (2, 1, 2, None)] == [2, 1, 2, 2]
+    assert loaded == ["2", "1"]
+
+
+def test_a_loaded_version_does_not_wait_for_another(scratch, monkeypatch):
+    served, load = Predictions(scratch), tf.saved_model.load
+    begun, released = threading.Event(), threading.Event()
+
+    def slow(path):
+        begun.set()
+        assert released.wait(30)
+        return load(path)
+
+    monkeypatch.setattr(tf.saved_model, "load", slow)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        first = pool.submit(scalar, served, 1)
+        assert begun.wait(30)
+        try:
+            assert pool.submit(scalar, served, 2).result(timeout=10) == 2
+        finally:
+            released.set()
+        assert first.result() == 1
+
+
+def test_the_status_of_a_version_that_cannot_be_loaded(scratch):
+    sound = (scratch / "1" / "saved_model.pb").read_bytes()
+    (scratch / "1" / "saved_model.pb").write_bytes(b"nothing")
+    served = Predictions(scratch)
+    assert answers.status(served, 1)["model_version_status"][0]["state"] == "AVAILABLE"  # nobody has asked for it
+    with pytest.raises(ValueError, match="cannot be loaded.*Received: "):
+        scalar(served, 1)
+    two, one = answers.status(served)["model_version_status"]
+    assert (two["version"], two["state"], one["state"]) == ("2", "AVAILABLE", "END")
+    assert one["status"]["error_code"] == "UNKNOWN" and "cannot be loaded" in one["status"]["error_message"]
+    (scratch / "1" / "saved_model.pb").write_bytes(sound)
+    assert scalar(served, 1) == 1 and answers.status(served, 1)["model_version_status"][0]["state"] == "AVAILABLE"
+
+
+def test_a_model_by_somebody_else(scratch):
+    with running(scratch) as server:
+        connection = http.client.HTTPConnection(*server.server_address, timeout=60)
+
+        def call(signature, x, model="a%3Ab"):
+            request = {"signature_name": signature, "inputs": x}
+            connection.request("POST", f"/v1/models/{model}:predict", json.dumps(request))
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+        assert call("scalar", [1]) == (200, {"outputs": 2.0})
+        assert call("scalar", [1], model="a:b")[0] == 404
+        for x in (3, [1, 2], [[1, 2]]):
+            assert call("anything", x) == (200, {"outputs": (2.0 * np.array(x)).tolist()})
+        for signature, words in {"words": "{'y': 'string'}", "complex": "{'y': 'complex64'}"}.items():
+            status, answer = call(signature, [1])
+            assert status == 400 and f"{signature} must give numbers" in answer["error"] and words in answer["error"]
+        status, answer = call("anything", [[1], [1, 2]])
+        assert status == 400 and "x must be an array, of any rank. Received: a ragged" in answer["error"]
+        connection.close()
+
+
+def test_what_is_no_json_is_a_failure_that_is_told(ask, direct, monkeypatch):
+    monkeypatch.setattr(answers, "status", lambda *_: {"a": 1j})
+    status, answer = ask("GET", "/v1/models/tiny")
+    assert status == 500 and "TypeError" in answer["error"]
+    monkeypatch.undo()
+    assert_right(ask, direct)
+
+
 # ---- requests that are refused
 
 
@@ -320,6 +492,7 @@ def test_a_bad_request_is_told_why_and_the_next_is_answered(ask, direct, name):
         ("GET", "/v1/models/other", 404),
         ("GET", "/v1/models/tiny/versions/3", 404),
         ("GET", "/v1/models/tiny/versions/a", 404),
+        ("GET", "/v1/models/tiny/versions/%D9%A3", 404),
         ("GET", "/v1/models/tiny/labels/stable", 404),
         ("GET", "/../../../etc/passwd", 404),
         ("GET", "/%2e%2e/%00", 404),
@@ -391,6 +564,15 @@ def test_a_connection_is_kept_and_head_has_no_body(server):
         assert int(response.headers["Content-Length"]) > 10
         assert connection.sock is kept
     connection.close()
+
+
+def test_kept_connections_end_with_the_server(folder):
+    with running(folder / "2") as server:
+        kept = socket.create_connection(server.server_address, timeout=20)
+        kept.sendall(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert kept.recv(65536).startswith(b"HTTP/1.1 200 ")
+    with kept:
+        assert kept.recv(1) == b""
 
 
 def test_eight_threads_get_equal_answers(server, direct):

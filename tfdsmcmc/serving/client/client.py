@@ -5,11 +5,11 @@
         client.impute(x_with_nan, num_imputations=12, seed=3)
 
 Data are checked here, so that what cannot be right is refused before it is sent; what only the model knows comes back
-as a `ServerError` with the server's words.
+as a `ServerError` with the server's words. Over REST the environment's proxies are used, but for hosts in NO_PROXY.
 
-Tested with: this package's development server (REST), and a stand-in for the gRPC service on loopback; both run the
-SavedModel itself, and their answers are equal to it bit for bit. The same tests run against a TensorFlow Serving
-when the environment variable TFS_URL names one (tests/serving/client/test_client.py says how), and only then.
+Tested with: this package's development server (REST), and a stand-in for the gRPC service on loopback, whose answers
+are those of the SavedModel bit for bit; and with a TensorFlow Serving only if the environment variable TFS_URL names
+one (tests/serving/client/test_client.py says how).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.serving.client import wire
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport
-from tfdsmcmc.serving.client.transports import address, repeated
+from tfdsmcmc.serving.client.transports import address, repeated, seconds
 
 
 class Client:
@@ -41,7 +41,7 @@ class Client:
         with or without /v1/models/NAME and /versions/VERSION.
       model: the model's name, unless the URL has it.
       version: the model's version; None for the newest.
-      timeout: seconds to wait for an answer; over REST, for each next piece of it.
+      timeout: seconds to wait for an answer, at most 10⁶; over REST, for each next piece of it.
       retries: how often a call is made again, after waits of 0.1, 0.2, 0.4, … seconds, at most 5 each.
       packed: whether rows and masks travel as bits, eight to a byte; for data of 0 and 1.
 
@@ -52,7 +52,7 @@ class Client:
 
     def __init__(self, url, model=None, version=None, timeout=60.0, retries=3, packed=False):
         where = address(url, model, version)
-        timeout = float(checks.positive_number("timeout", timeout))
+        timeout = seconds(timeout)
         self._retries = checks.nonnegative_integer("retries", retries)
         if not isinstance(packed, (bool, np.bool_)):
             raise ValueError(f"packed must be True or False. Received: packed={packed!r}")
@@ -78,7 +78,7 @@ class Client:
         if self._transport is None:
             raise ValueError("The client is closed: make another one. Received: a call after close()")
         if self._signatures is None:
-            self._signatures = wire.signatures(repeated(self._transport.describe, self._retries))
+            self._signatures = repeated(self._transport.describe, self._retries)
         return self._signatures
 
     def predict(self, signature, /, **inputs):
@@ -190,7 +190,7 @@ class Client:
           ValueError: for arguments that do not fit.
         """
         seeds = wire.seeds_of_rows(seeds)
-        counts = np.full(len(seeds), num_samples) if np.ndim(num_samples) == 0 else num_samples
+        counts = num_samples if np.iterable(num_samples) else np.full(len(seeds), num_samples)
         return _log_likelihood(self._with_rows("log_likelihood_rows", x, num_samples=counts, seed=seeds))
 
     def sample_rows(self, seeds):
@@ -215,11 +215,11 @@ class Client:
         return self._with_gaps("impute_rows", x, mask, seed=wire.seeds_of_rows(seeds))["x"]
 
     def _with_rows(self, signature, x, **others):
-        name, units = self._named(signature)
+        name, units = self._named(signature, x)
         return self._with_data(name, {"x": checks.rows("x", x, units, self._packed)}, others)
 
     def _with_gaps(self, signature, x, mask, **others):
-        name, units = self._named(signature)
+        name, units = self._named(signature, x)
         x, mask = rows_and_mask(x, mask, units, self._packed)
         return self._with_data(name, {"x": x, "mask": mask}, others)
 
@@ -228,14 +228,14 @@ class Client:
             data = {key: np.packbits(values.astype(bool), axis=1) for key, values in data.items()}
         return self.predict(name, **data, **others)
 
-    def _named(self, signature):
+    def _named(self, signature, x):
         """The name by which a signature with data is called, which must be served, and the width of the data."""
         name = signature + "_packed" * self._packed
         self._signature(name)
-        return name, wire.units(self.signatures)
+        return name, wire.units(self.signatures, x, self._packed)
 
     def _signature(self, name):
-        found = self.signatures.get(name)
+        found = self.signatures.get(name) if isinstance(name, str) else None
         if found is None:
             raise ValueError(f"signature must be one of {sorted(self.signatures)}. Received: {name!r}")
         return found

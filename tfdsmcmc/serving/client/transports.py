@@ -22,6 +22,7 @@ from tfdsmcmc import checks
 
 PASSING = (429, 502, 503, 504, "UNAVAILABLE")
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 5.0  # seconds
+_LONGEST_TIMEOUT = 1e6  # seconds: sockets count milliseconds in 32 bits
 _PATH = re.compile(r"(?P<prefix>.*?)(?:/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<version>[0-9]{1,18}))?)?/?")
 
 
@@ -71,12 +72,12 @@ def address(url, model=None, version=None) -> Address:
         port = parts.port  # reading it checks it
         (parts.hostname or "").encode("idna")  # and this the length of each part of the name
     except ValueError as error:
-        raise ValueError(f"url is no URL: {error}. Received: url={url!r}") from None
+        raise ValueError(f"url is no URL: {error}. Received: url={_without_user(url)!r}") from None
     remote = parts.scheme in ("grpc", "grpcs")
     if parts.scheme not in ("http", "https") and not remote or not parts.hostname or remote and port is None:
         raise ValueError(f"url must be http[s]://HOST[:PORT] or grpc[s]://HOST:PORT. Received: url={url!r}")
     if parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError(f"url must have no user, query or fragment. Received: url={_without_user(url, parts)!r}")
+        raise ValueError(f"url must have no user, query or fragment. Received: url={_without_user(url)!r}")
     found = _PATH.fullmatch(parts.path)
     if remote and found["prefix"]:
         raise ValueError(f"A gRPC path is /v1/models/NAME or nothing. Received: url={url!r}")
@@ -89,6 +90,17 @@ def address(url, model=None, version=None) -> Address:
         raise ValueError(f"The URL names another one. Received: model={model!r}, version={version!r}, url={url!r}")
     version = numbered if version is None else version
     return Address(parts.scheme, parts.netloc, found["prefix"], model or named, version)
+
+
+def seconds(timeout) -> float:
+    """Returns a timeout as a float.
+
+    Raises:
+      ValueError: unless it is above 0 and at most 10⁶.
+    """
+    if float(checks.positive_number("timeout", timeout)) > _LONGEST_TIMEOUT:
+        raise ValueError(f"timeout must be at most {_LONGEST_TIMEOUT:g} seconds. Received: timeout={timeout!r}")
+    return float(timeout)
 
 
 def optional(module):
@@ -124,6 +136,6 @@ def late(timeout, url):
     return ServerError("DEADLINE_EXCEEDED", f"no answer within {timeout:g} seconds", url)
 
 
-def _without_user(url, parts):
+def _without_user(url):
     """What may be printed of a URL: no password."""
-    return url.replace(parts.netloc, parts.netloc.rpartition("@")[2])
+    return re.sub("//[^/?#]*@", "//", url)

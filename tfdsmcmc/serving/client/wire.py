@@ -24,6 +24,7 @@ _TYPES = {
     "DT_BOOL": np.bool_,
 }
 _FITTING = {"f": "biuf", "i": "iu", "u": "iu", "b": "b"}  # kinds of arrays that become an array of this kind
+_ANSWERING = _FITTING | {"f": "iuf"}  # the same of answers, where true is no number
 
 
 class Tensor(NamedTuple):
@@ -53,6 +54,8 @@ def signatures(description) -> dict:
     Raises:
       ValueError: for what describes no signatures.
     """
+    if not isinstance(description, dict):
+        raise ValueError(f"Signatures must be described by name. Received: a {type(description).__name__}")
     found = {}
     for name, words in description.items():
         try:
@@ -80,12 +83,13 @@ def units(signatures, x, packed) -> int:
     """
     tensors = [tensor for s in signatures.values() for tensor in (s.inputs.get("x"), s.outputs.get("x")) if tensor]
     ends = [(tensor.dtype.kind, tensor.shape[-1]) for tensor in tensors if tensor.shape and tensor.shape[-1]]
-    widths = {end for kind, end in ends if kind == "f"} or {8 * end for kind, end in ends if kind == "u" and packed}
+    widths = {end for kind, end in ends if kind == "f"}
+    if packed and not widths:
+        own = _width(x)
+        widths = {own if -(-own // 8) == end else 8 * end for kind, end in ends if kind == "u"}
     if len(widths) != 1:
         raise ValueError(f"The server must tell the width of the data. Received: the widths {sorted(widths)}")
-    width = widths.pop()
-    own = _width(x)
-    return own if packed and ("f", width) not in ends and -(-own // 8) * 8 == width else width
+    return widths.pop()
 
 
 def fitted(values, tensors) -> dict:
@@ -188,13 +192,12 @@ def _answered(name, value, tensor):
         array = np.asarray(value)
     except (ValueError, OverflowError, RecursionError):
         raise ValueError(f"{name} must be an array. Received: a ragged or too deeply nested list") from None
-    kind = tensor.dtype.kind
-    if array.dtype.kind not in _FITTING[kind].replace("b", "b" if kind == "b" else ""):
+    if array.dtype.kind not in _ANSWERING[tensor.dtype.kind]:
         raise ValueError(f"{name} must have {tensor.dtype} entries. Received: dtype={array.dtype}")
     _check_shape(name, array.shape, tensor.shape)
     with np.errstate(over="ignore"):
         cast = array.astype(tensor.dtype)
-    lost = np.isinf(cast) != np.isinf(array) if kind == "f" else cast != array
+    lost = np.isinf(cast) != np.isinf(array) if cast.dtype.kind == "f" else cast != array
     if lost.any():
         raise ValueError(f"{name} must fit {cast.dtype}. Received: {int(lost.sum())} entries that do not")
     return cast

@@ -8,44 +8,30 @@ from __future__ import annotations
 
 import json
 
-from tensorflow.core.framework import types_pb2
-from tensorflow.core.protobuf import saved_model_pb2
-
 from tfdsmcmc.serving.server.predictions import BadRequest
 
 _FIELDS = {"signature_name", "inputs", "instances"}
 
 
 def status(predictions, version=None):
-    """The state of one version or of all, the newest first.
+    """The state of one version or of all, the newest first. One that was not asked for yet counts as available.
 
     Args:
       predictions: `Predictions`.
       version: one of its versions, or None.
     """
-    fine = {"state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
     found = [v for v in reversed(predictions.versions) if version in (None, v)]
-    return {"model_version_status": [{"version": str(v)} | fine for v in found]}
+    return {"model_version_status": [{"version": str(v)} | _state(predictions.version(v).fault) for v in found]}
 
 
 def metadata(predictions, version=None):
-    """The signatures of a version, by default of the newest, as its file has them.
+    """The signatures of a version, by default of the newest, as its file had them when it was loaded.
 
     Args:
       predictions: `Predictions`.
       version: one of its versions, or None.
     """
-    saved = saved_model_pb2.SavedModel()
-    saved.ParseFromString((predictions.folder(version) / "saved_model.pb").read_bytes())
-    graph = next(graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags)
-    signatures = {
-        name: {
-            "inputs": {key: _tensor(info) for key, info in signature.inputs.items()},
-            "outputs": {key: _tensor(info) for key, info in signature.outputs.items()},
-            "method_name": signature.method_name,
-        }
-        for name, signature in graph.signature_def.items()
-    }
+    signatures = predictions.version(version).load().signatures
     version = predictions.versions[-1] if version is None else version
     return {
         "model_spec": {"name": predictions.name, "signature_name": "", "version": str(version)},
@@ -82,17 +68,10 @@ def predict(predictions, body, version=None):
     return {"predictions": [dict(zip(outputs, row)) for row in zip(*outputs.values())]}
 
 
+def _state(fault):
+    code = "OK" if fault is None else "UNKNOWN"
+    return {"state": "END" if fault else "AVAILABLE", "status": {"error_code": code, "error_message": fault or ""}}
+
+
 def _lists(outputs):
     return {name: value.tolist() for name, value in outputs.items()}
-
-
-def _tensor(info):
-    shape = info.tensor_shape
-    return {
-        "dtype": types_pb2.DataType.Name(info.dtype),
-        "tensor_shape": {
-            "dim": [{"size": str(dim.size), "name": dim.name} for dim in shape.dim],
-            "unknown_rank": shape.unknown_rank,
-        },
-        "name": info.name,
-    }

@@ -8,7 +8,10 @@
     GET  /manifest.json                           what was written about the model beside its graph
 
 It is there to write and test clients against, and to look at a model: it batches nothing, limits nobody and trusts
-whoever reaches it. Clients work unchanged with TensorFlow Serving, which production asks for.
+whoever reaches it. Production asks for TensorFlow Serving, which takes the same requests and differs thus: without a
+version policy it answers the highest version only, here every version in the folder is answered; it picks up versions
+that are added while it runs; it passes over fields that it does not know, which are refused here; and it has labels of
+versions and bodies in gzip.
 """
 
 from __future__ import annotations
@@ -42,13 +45,21 @@ def make_server(path, host="127.0.0.1", port=8501):
       `http.server.ThreadingHTTPServer`.
 
     Raises:
-      ValueError: where there is no SavedModel, or for a port out of range.
+      ValueError: where there is no SavedModel, for a host that is no name, or for a port out of range.
       OSError: for an address that is in use or not this machine's.
     """
+    if not isinstance(host, str):
+        raise ValueError(f"host must be a name or an address. Received: host={host!r}")
     port = checks.nonnegative_integer("port", port)
     if port > 65535:
         raise ValueError(f"port must be at most 65535. Received: port={port}")
-    return _Server((host, port), Predictions(path))
+    server = _bound(host, port)  # first, as loading takes its time
+    try:
+        server.accept(Predictions(path))
+    except BaseException:
+        server.server_close()
+        raise
+    return server
 
 
 def serve(path, host="127.0.0.1", port=8501):
@@ -66,18 +77,37 @@ def serve(path, host="127.0.0.1", port=8501):
         server.server_close()
 
 
+def _bound(host, port):
+    try:
+        return _Server(host, port)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}, for host={host!r} and port={port}") from None
+    except (TypeError, ValueError):  # no name at all, as one with a null character
+        raise ValueError(f"host must be a name or an address. Received: host={host!r}") from None
+
+
 class _Server(http.server.ThreadingHTTPServer):
     """A thread for each connection, all asking the same predictions."""
 
     request_queue_size = 128
 
-    def __init__(self, address, predictions):
-        self.predictions, self.open = predictions, set()
-        self.page = _PAGE.read_text(encoding="utf-8").replace("{{name}}", html.escape(predictions.name))
-        self.local = is_loopback(address[0])
-        if ":" in address[0]:
+    def __init__(self, host, port):
+        self.open = set()
+        if ":" in host:
             self.address_family = socket.AF_INET6
-        super().__init__(address, Handler)
+        super().__init__((host, port), Handler, bind_and_activate=False)
+        try:
+            self.server_bind()
+        except BaseException:
+            self.server_close()
+            raise
+        self.local = is_loopback(self.server_address[0])  # of what is bound: 127.1 is loopback too
+
+    def accept(self, predictions):
+        """Accepts connections, to be answered by these predictions."""
+        self.predictions = predictions
+        self.page = _PAGE.read_text(encoding="utf-8").replace("{{name}}", html.escape(predictions.name))
+        self.server_activate()
 
     @property
     def url(self):

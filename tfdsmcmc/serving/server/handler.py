@@ -31,7 +31,7 @@ from tfdsmcmc.serving.server.predictions import BadRequest
 _LIMIT = 64 * 2**20  # bytes of a request's body
 _PATIENCE = 60  # seconds without a byte before a connection is closed
 _LINGER = 5  # seconds for a body that is not read
-_MODEL = re.compile(r"/v1/models/([^/:]+)(?:/versions/(\d{1,18}))?(/metadata|:[a-z]+)?")
+_MODEL = re.compile(r"/v1/models/([^/:]+)(?:/versions/([0-9]{1,18}))?(/metadata|:[a-z]+)?")
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -70,22 +70,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         try:
             body = self._body()
             self._check_origin()
-            status, answer = 200, action(urllib.parse.unquote(re.split("[?#]", self.path)[0]), body)
+            status, content = 200, _content(action(re.split("[?#]", self.path)[0], body))
         except _Fault as fault:
-            status, answer = fault.args[0], {"error": fault.args[1]}
+            status, content = fault.args[0], _content({"error": fault.args[1]})
         except BadRequest as fault:
-            status, answer = 400, {"error": str(fault)}
+            status, content = 400, _content({"error": str(fault)})
         except ConnectionError:
             raise
         except Exception as error:
             logging.getLogger(__name__).exception("%s %s", self.command, self.path)
-            status, answer = 500, {"error": f"The server failed: {type(error).__name__}"}
-        self._send(status, answer)
+            status, content = 500, _content({"error": f"The server failed: {type(error).__name__}"})
+        self._send(status, *content)
         self._discard(self._unread)
 
     def _body(self):
         length = self.headers.get("Content-Length", "0")
-        if "Transfer-Encoding" in self.headers or not re.fullmatch(r"\d{1,18}", length):
+        if "Transfer-Encoding" in self.headers or not re.fullmatch("[0-9]{1,18}", length):
             self.close_connection = True
             raise _Fault(400, f"A body needs a Content-Length. Received: {length[:60]}")
         length = int(length)
@@ -113,7 +113,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         names = [self.headers.get("Host"), origin and origin.split("//")[-1]]
         for name in names if self.server.local else ():
-            if name is not None and not is_loopback(re.sub(r":\d*$", "", name).strip("[]")):
+            if name is not None and not is_loopback(re.sub(":[0-9]*$", "", name).strip("[]")):
                 raise _Fault(403, f"This development server answers to this machine's own names. Received: {name[:60]}")
 
     def _get(self, path, body):
@@ -121,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path in ("/", "/index.html"):
             return self.server.page
         if path == "/manifest.json":
-            if (manifest := predictions.manifest()) is None:
+            if (manifest := predictions.version().load().manifest) is None:
                 raise _Fault(404, "The model has no manifest. Received: /manifest.json")
             return manifest
         version, verb = self._model(path)
@@ -147,18 +147,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """The version and what is asked of it."""
         match, predictions = _MODEL.fullmatch(path), self.server.predictions
         if not match:
-            known = f"/v1/models/{predictions.name}, /metadata and :predict after it, and /"
-            raise _Fault(404, f"There is {known}. Received: {path[:99]}")
+            known = "/v1/models/" + urllib.parse.quote(predictions.name, safe="")
+            raise _Fault(404, f"There is {known}, /metadata and :predict after it, and /. Received: {path[:99]}")
         name, version, verb = match.groups()
+        name = urllib.parse.unquote(name)  # only now: it may have a : or / itself
         if name != predictions.name:
             raise _Fault(404, f"The model is {predictions.name}. Received: {name[:60]}")
         if version is not None and int(version) not in predictions.versions:
             raise _Fault(404, f"The versions are {list(predictions.versions)}. Received: {version}")
         return version and int(version), verb
 
-    def _send(self, status, answer):
-        kind = "text/html; charset=utf-8" if isinstance(answer, str) else "application/json"
-        body = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+    def _send(self, status, kind, body):
         self.send_response(status)
         headers = {"Content-Type": kind, "Content-Length": len(body)} | _HEADERS
         headers |= {"Allow": "GET, HEAD, POST"} if status == 405 else {}
@@ -173,7 +172,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Requests that are no HTTP, in the same form as other errors."""
         self.close_connection, self.request_version = True, self.protocol_version
         words = f"The request must be HTTP: {message or code}. Received: {self.requestline[:60]!r}"
-        self._send(405 if code == 501 else 400, {"error": words})
+        self._send(405 if code == 501 else 400, *_content({"error": words}))
 
     def log_message(self, format, *args):
         """Says nothing of requests that were answered."""
@@ -184,6 +183,14 @@ def is_loopback(host):
     if host.lower() == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def _content(answer):
+    """The type and the bytes of an answer: a page, or an object in JSON."""
+    if isinstance(answer, str):
+        return "text/html; charset=utf-8", answer.encode()
+    return "application/json", json.dumps(answer).encode()

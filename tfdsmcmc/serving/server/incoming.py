@@ -63,7 +63,7 @@ def kind(value):
 def _array(name, value, spec):
     """A value as an array of the specification's type and shape."""
     wanted = np.dtype(spec.dtype.as_numpy_dtype)
-    shape = f"{name} must have the shape {_shape(spec.shape)}"
+    shape = f"{name} must {_shape(spec.shape)}"
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError, RecursionError):
@@ -106,9 +106,11 @@ def _check_finite(arrays):
 
 
 def _shape(shape):
-    """(rows, 3) for a shape (None, 3)."""
+    """have the shape (rows, 3) for a shape (None, 3)."""
+    if shape.rank is None:
+        return "be an array, of any rank"
     sizes = ["rows" if i == 0 and size is None else str(size) for i, size in enumerate(shape)]
-    return f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+    return f"have the shape ({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
 
 
 def _entries(array):

@@ -7,14 +7,15 @@ function without state, so that calls may run side by side and a refused one lea
 
 from __future__ import annotations
 
-import json
 import pathlib
 import re
-import threading
 
 import tensorflow as tf
 
 from tfdsmcmc.serving.server.incoming import BadRequest, are, arrays_of, has_rows, kind
+from tfdsmcmc.serving.server.version import Version
+
+_NUMBER = re.compile("[0-9]{1,18}")
 
 
 class Predictions:
@@ -46,15 +47,13 @@ class Predictions:
 
     def __init__(self, path):
         path = pathlib.Path(path).resolve()
-        self._folders = dict(sorted(_versions(path).items()))
-        if not self._folders:
+        self._versions = {number: Version(folder) for number, folder in sorted(_folders(path).items())}
+        if not self._versions:
             raise ValueError(f"There must be a SavedModel in the folder, or in versions below it. Received: {path}")
-        alone = (path / "saved_model.pb").is_file() and path.name.isdecimal()
+        alone = (path / "saved_model.pb").is_file() and _NUMBER.fullmatch(path.name)
         self.name = path.parent.name if alone else path.name
-        self.versions = tuple(self._folders)
-        self._lock = threading.Lock()
-        self._loaded = {}
-        self.signatures = {name: _inputs(function) for name, function in self._functions(None).items()}
+        self.versions = tuple(self._versions)
+        self.signatures = {name: _inputs(function) for name, function in self.version().load().functions.items()}
 
     def predict(self, signature, inputs, version=None):
         """Calls one signature.
@@ -68,7 +67,9 @@ class Predictions:
           For each output a NumPy array.
 
         Raises:
-          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit.
+          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, and for a
+            signature whose outputs are no numbers.
+          ValueError: for a version that cannot be loaded.
         """
         function = self._function(signature, version)
         arrays = arrays_of(signature, inputs, _inputs(function))
@@ -112,8 +113,8 @@ class Predictions:
             raise BadRequest(f"{signature} gives no row for each instance. Received: {counts} rows")
         return outputs
 
-    def folder(self, version=None):
-        """The folder of a version, by default of the newest.
+    def version(self, version=None) -> Version:
+        """A version by its number, by default the newest.
 
         Raises:
           BadRequest: for a version that there is not.
@@ -121,38 +122,29 @@ class Predictions:
         version = self.versions[-1] if version is None else version
         if version not in self.versions:
             raise BadRequest(f"version must be one of {list(self.versions)}. Received: {version!r}")
-        return self._folders[version]
-
-    def manifest(self, version=None):
-        """What was written about the model beside its graph, a dict, or None."""
-        path = self.folder(version) / "assets" / "manifest.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return self._versions[version]
 
     def _function(self, signature, version):
-        functions = self._functions(version)
+        functions = self.version(version).load().functions
         if not isinstance(signature, str) or signature not in functions:
             raise BadRequest(f"signature_name must be one of {sorted(functions)}. Received: {signature!r}")
+        results = functions[signature].structured_outputs
+        odd = {name: spec.dtype.name for name, spec in results.items() if not _is_number(spec.dtype)}
+        if odd:
+            raise BadRequest(f"{signature} must give numbers, or true and false, to be answered. Received: {odd}")
         return functions[signature]
 
-    def _functions(self, version):
-        """The signatures of a version, which is loaded when it is first asked for."""
-        folder = self.folder(version)
-        with self._lock:
-            if folder not in self._loaded:
-                try:
-                    # the object is kept: its variables live as long as it does
-                    self._loaded[folder] = tf.saved_model.load(str(folder))
-                except (OSError, ValueError, tf.errors.OpError) as error:
-                    raise ValueError(f"The SavedModel cannot be loaded, {error}. Received: {folder}") from error
-            return self._loaded[folder].signatures
 
-
-def _versions(path):
+def _folders(path):
     """Version numbers and their folders."""
     if (path / "saved_model.pb").is_file():
-        return {int(path.name) if path.name.isdecimal() else 1: path}
+        return {int(path.name) if _NUMBER.fullmatch(path.name) else 1: path}
     below = path.iterdir() if path.is_dir() else ()
-    return {int(p.name): p for p in below if p.name.isdecimal() and (p / "saved_model.pb").is_file()}
+    return {int(p.name): p for p in below if _NUMBER.fullmatch(p.name) and (p / "saved_model.pb").is_file()}
+
+
+def _is_number(dtype):
+    return dtype.is_floating or dtype.is_integer or dtype.is_bool
 
 
 def _inputs(function):
