@@ -276,6 +276,7 @@ def test_a_variational_autoencoder_learns_from_gaps(step_by_step):
     assert np.isfinite(losses).all()
 
 
+@pytest.mark.slow
 def test_a_dataset_with_gaps(step_by_step):
     """A first batch without gaps may stand before those with some, counted or not; draws are those of the array."""
     x = np.concatenate([np.ones((4, 3)), GAPPY[:8]]).astype(np.float32)

@@ -40,6 +40,7 @@ def test_help_of_every_command_explains_itself(capsys):
     assert "None)" not in text
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_module():
     done = subprocess.run([sys.executable, "-m", "tfdsmcmc", "datasets"], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ds.datasets.names()
@@ -77,6 +78,7 @@ def test_export_writes_a_version(fitted, tmp_path, capsys):
     refused([*arguments, "--overwrite", "--ensemble"], capsys)
 
 
+@pytest.mark.slow
 def test_resume_goes_on_with_the_chain(fitted, tmp_path):
     import shutil
 
@@ -146,6 +148,7 @@ def rows_with_gaps(tmp_path):
     return x, names
 
 
+@pytest.mark.slow
 def test_impute_fills_the_gaps(fitted, tmp_path, capsys):
     """What is observed stays, and the draws are those of the package."""
     x, names = rows_with_gaps(tmp_path)

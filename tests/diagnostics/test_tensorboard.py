@@ -37,6 +37,7 @@ class Remember(keras.callbacks.Callback):
         self.log_priors.append(sum(scipy.stats.t.logpdf(w, 2.2, scale=0.09).sum() for w in theta))
 
 
+@pytest.mark.slow
 def test_what_the_chain_does_is_written(tmp_path):
     """The kernel's rate by its schedule at the step of each epoch's end, φ's by its optimizer's."""
     schedule = ds.mcmc.PolynomialDecay(0.1, offset=2.0, power=1.0)

@@ -4,6 +4,7 @@ import logging
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
@@ -22,6 +23,7 @@ def bernoulli(probabilities):
     return networks
 
 
+@pytest.mark.slow
 def test_a_single_row_draws_in_a_graph_what_it_draws_op_by_op():
     """With every method, with the model's own weights and over a posterior, whose evidence is estimated by resampling:
     a batch of one row must not lose its shape in a loop."""

@@ -10,6 +10,7 @@ X = np.array([[1, np.nan, 0], [np.nan, np.nan, 1], [0, 1, 1]])
 OPTIONS = {"burn_in": 10, "num_samples": 10, "num_chains": 1000}
 
 
+@pytest.mark.slow
 def test_the_three_forms():
     """Probabilities near the exact ones (over 10,000 states each), the majority on their side of ½, observed entries
     as they were."""

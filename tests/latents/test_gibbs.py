@@ -66,7 +66,9 @@ def test_a_sweep_keeps_the_posterior(name):
     assert_frequencies(np.bincount(numbers(moved), minlength=len(p)), p)
 
 
-@pytest.mark.parametrize("name", list(CHAINS))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "NADE" else name for name in CHAINS]
+)
 def test_a_chain_forgets_where_it_started(name):
     """From one state, and from its opposite, some sweeps lead to the posterior."""
     generative = network(name)

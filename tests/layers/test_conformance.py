@@ -26,7 +26,7 @@ ORDER = [3, 0, 7, 1, 6, 2, 5, 4]
             17,
             references.sbn,
         ),
-        (ds.layers.DARN, {"units": 8}, 3, references.darn()),
+        pytest.param(ds.layers.DARN, {"units": 8}, 3, references.darn(), marks=pytest.mark.slow),
         (ds.layers.DARN, {"units": 8, "ordering": ORDER, "lateral_initializer": "normal"}, 2, references.darn(ORDER)),
         pytest.param(ds.layers.NADE, {"units": 8, "hidden_units": 5}, 3, references.nade(), marks=pytest.mark.slow),
         (ds.layers.NADE, {"units": 8, "hidden_units": 3, "ordering": ORDER}, 2, references.nade(ORDER)),

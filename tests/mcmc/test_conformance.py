@@ -28,7 +28,7 @@ def test_sgld():
     run_kernel_test(mcmc.SGLD, heavy_ball=lambda rate: (rate, 0.0))
 
 
-@pytest.mark.parametrize("integrator", ["splitting", "euler"])
+@pytest.mark.parametrize("integrator", ["splitting", pytest.param("euler", marks=pytest.mark.slow)])
 def test_sghmc(integrator):
     run_kernel_test(mcmc.SGHMC, {"friction": FRICTION, "integrator": integrator}, HEAVY_BALL[integrator])
 
@@ -59,7 +59,7 @@ def test_map(optimizer, heavy_ball):
     [
         ("splitting", "elementwise", "auto"),
         pytest.param("splitting", "scalar", "auto", marks=pytest.mark.slow),
-        ("euler", "elementwise", "auto"),
+        pytest.param("euler", "elementwise", "auto", marks=pytest.mark.slow),
         pytest.param("euler", "scalar", "auto", marks=pytest.mark.slow),
         ("euler", "elementwise", 1.0),
     ],

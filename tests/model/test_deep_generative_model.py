@@ -164,6 +164,7 @@ def test_uncompiled_model_evaluates_but_does_not_fit(tmp_path):
     np.testing.assert_array_equal(loaded.sample(5), model.sample(5))
 
 
+@pytest.mark.slow
 def test_infinite_dataset_needs_the_number_of_rows():
     model = compiled()
     endless = tf.data.Dataset.from_tensor_slices(patterns()).batch(30).repeat()

@@ -10,6 +10,7 @@ from tests.model.support import RATE, assert_same_state, compiled, patterns, sta
 from tests.oracles import tiny_model
 
 
+@pytest.mark.slow
 def test_learning_reaches_the_likelihood_of_the_truth():
     """On data from a known model the exact test log-likelihood comes within 0.1 nats of the truth's own.
 
@@ -62,7 +63,8 @@ def test_the_chain_samples_the_exact_posterior_of_a_weight():
     assert abs(draws.std(ddof=1) / deviation - 1) < 5 / np.sqrt(2 * len(draws))
 
 
-@pytest.mark.parametrize("integrator", ["splitting", pytest.param("euler", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("integrator", ["splitting", "euler"])
 def test_steps_per_execution_does_not_change_the_run(integrator):
     """Blocks of 1, of 3 and of more than an epoch leave the same bits, compiled with XLA."""
     x = patterns()
@@ -143,6 +145,7 @@ def test_callbacks_see_epochs_and_early_stopping_works():
     assert int(model.chain.epochs) == 2
 
 
+@pytest.mark.slow
 def test_fit_takes_a_dataset_of_batches():
     """Equal batches in file order give what an array without shuffling gives; a short last batch is read too."""
     x = patterns(60)

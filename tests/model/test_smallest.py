@@ -8,7 +8,7 @@ import tfdsmcmc as ds
 from tests.oracles import randomize
 
 
-@pytest.mark.parametrize("name", ["VAE 1", "NADE/NADE 1", "NADE"])
+@pytest.mark.parametrize("name", ["VAE 1", pytest.param("NADE/NADE 1", marks=pytest.mark.slow), "NADE"])
 def test_a_step_on_one_row_with_one_draw(name):
     """Static shapes of 1 everywhere: the loops over units must keep them."""
     model = ds.models.from_name(name, units=3, hidden_units=2)

@@ -44,7 +44,7 @@ def fit(model, until, start=0):
     return model.fit(patterns(), batch_size=40, epochs=until, initial_epoch=start, verbose=0)
 
 
-QUICK = ("persistent Gibbs",)
+QUICK = ("NVIL",)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,7 @@ def test_a_checkpoint_has_it_all(tmp_path):
         assert_same_state(model, other)
 
 
+@pytest.mark.slow
 def test_each_row_keeps_its_own_chain():
     """A step moves the chains of its rows, each by the sweeps of that row, and no other."""
     model = compiled("persistent Gibbs")
@@ -122,6 +123,7 @@ def test_chains_of_rows_go_on_from_where_they_stand(monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_chains_start_anew_for_other_data_and_go_on_for_the_same(jit_compile):
     """Also for as many other rows; and the compiled loop moves the chains of whatever data come."""
@@ -194,6 +196,7 @@ def test_persistent_chains_need_an_array():
     assert int(model.chain.steps) == 0
 
 
+@pytest.mark.slow
 def test_without_a_proposal_phi_stays():
     model = compiled("Gibbs")
     phi = [variable.numpy() for variable in model.recognition.trainable_variables]

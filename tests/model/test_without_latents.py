@@ -28,6 +28,7 @@ def test_one_importance_sample_is_the_exact_likelihood(name):
     assert x.shape == (3, 6) and z == [] and model.sample(3, probabilities=True).shape == (3, 6)
 
 
+@pytest.mark.slow
 def test_it_learns_keeps_and_averages(tmp_path):
     """Maximum likelihood of independent units is the logit of the mean, which the climb must reach."""
     model = plain("SBN")

@@ -165,6 +165,7 @@ def test_half_a_draw_is_cleared_away(tmp_path):
     assert int(model.chain.steps) == 2
 
 
+@pytest.mark.slow
 def test_the_mean_of_a_chain_that_was_overwritten_is_gone(tmp_path, monkeypatch):
     """A run killed after its first draw and before its mean must not leave the mean of the run before."""
 

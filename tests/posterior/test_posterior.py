@@ -129,6 +129,7 @@ def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, died_at):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_another_runs_folder_is_kept_unless_it_may_be_overwritten(tmp_path):
     fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -151,6 +152,7 @@ def test_collector_refuses_what_cannot_work(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_samples_of_a_chain_with_as_many_steps_are_another_chains(tmp_path):
     """Counts do not tell chains apart, identities do; a chain that was saved and loaded is the same."""
     model, stranger = model_to_fit(), model_to_fit()
@@ -266,6 +268,7 @@ def test_predictive_log_likelihood_meets_enumeration(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_predictive_standard_error_covers():
     """The errors of 40 seeds on 16 rows, divided by the stated errors, have mean square 1. Were the rows of a seed the
     same number, 40 times the mean square would be a chi-square variable of 40 degrees: the bounds fail once in 10⁶."""

@@ -33,6 +33,7 @@ def test_both_sides(tmp_path, monkeypatch, request, model_file):
     assert (tmp_path / "out" / "both_sides.png").exists()
 
 
+@pytest.mark.slow
 def test_completions(tmp_path, monkeypatch, request, model_file):
     options = ("--pictures", 2, "--completions", 2, "--output", tmp_path / "completions.png")
     run(request, monkeypatch, "completions.py", "--model", model_file, "--dataset", "digits", *options)

@@ -41,6 +41,7 @@ def record_calls(recipe, monkeypatch):
     return calls
 
 
+@pytest.mark.slow
 def test_rows_are_recorded_and_not_made_again(recipe, tiny, tmp_path, monkeypatch, capsys):
     recipe.table.main([*tiny, *PAIR])
     gibbs, rws = lines(tmp_path)
@@ -132,7 +133,8 @@ def test_models_start_at_the_mean_of_the_data_with_the_prior_of_their_method(rec
     assert float(sampler.prior.log_prob(["kernel"], [[3.0]])) == float(ds.Prior().log_prob(["kernel"], [[3.0]]))
 
 
-@pytest.mark.parametrize("method", ["dsgnht_gibbs", pytest.param("dsgnht_nais", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dsgnht_gibbs", "dsgnht_nais"])
 def test_estimates_of_samplers_against_enumeration(recipe, tiny, tmp_path, monkeypatch, method):
     chosen = settings(recipe, tiny, method, "--test-samples", "20000")
     data = ds.datasets.load("tiny", tmp_path)

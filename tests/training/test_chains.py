@@ -70,7 +70,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize(("name", "redraw"), [("SGNHT", True), pytest.param("MAP", False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "redraw"), [pytest.param("SGNHT", True, marks=pytest.mark.slow), ("MAP", False)])
 def test_each_chain_steps_as_one_alone_and_phi_along_the_mean(name, redraw):
     """On its minibatch, with its seed, from the same φ: to rounding the same θ, results, scales and metrics.
 

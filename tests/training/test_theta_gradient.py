@@ -45,6 +45,7 @@ def test_with_many_samples_it_is_the_gradient_of_the_log_posterior(latent_units)
     assert_near(measured(model, X, num_samples, num_rows, calls), exact, error)
 
 
+@pytest.mark.slow
 def test_with_few_samples_its_bias_is_exact_and_falls_as_one_over_k():
     """Copies of one row, so that the mean over the minibatch is an average of independent replicates; the exact
     mean at K draws comes from all multisets of K states. False failures at most 1e-6."""

@@ -76,6 +76,7 @@ def test_samples_are_those_of_the_live_model(exported):
     np.testing.assert_array_equal(drawn, model.sample(50, SEED))
 
 
+@pytest.mark.slow
 def test_it_runs_in_a_process_without_this_package(exported, tmp_path):
     _, path, served = exported
     program = f"""

@@ -175,6 +175,7 @@ def test_weights_are_checked():
         Weights(model, [(other.generative.get_weights(), other.recognition.get_weights())])
 
 
+@pytest.mark.slow
 def test_jitted_functions_answer_alike():
     """Compiled by XLA or not, the answers are the same up to rounding."""
     model = tiny_model((2,), units=4, seed=6)
