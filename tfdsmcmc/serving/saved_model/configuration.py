@@ -6,7 +6,7 @@
 Both are protocol buffers as text. With --enable_batching the server joins the rows of several requests to one
 signature, pads them to the next allowed size with copies of a row, and gives each request its own part of the answer.
 So every input and output must have rows: it refuses the signatures whose number of samples is a scalar
-("Batching session Run() input tensors must have at least one dimension"; tensorflow/serving, issue 494), and only the
+("Batching session Run() input tensors must have at least one dimension"; GitHub, tensorflow/serving 494), and only the
 row-wise `NAME_rows` and `NAME_rows_packed` can be asked. An error of one row is then the answer to all requests of the
 batch.
 
@@ -42,7 +42,7 @@ _BATCHING = """\
 #
 # With batching only the row-wise signatures NAME_rows and NAME_rows_packed can be asked: the server joins the rows of
 # several requests, and refuses a signature with a scalar input, such as num_samples of log_likelihood
-# ("Batching session Run() input tensors must have at least one dimension"; tensorflow/serving, issue 494). Requests to
+# ("Batching session Run() input tensors must have at least one dimension"; GitHub, tensorflow/serving 494). Requests to
 # warm up with go the same way: one for such a signature keeps the version from being loaded.
 #
 # A request has at most max_batch_size rows. An error of one row is the answer to all requests of its batch.
