@@ -11,7 +11,7 @@ demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, e
 	$(BIN)/python recipes/digits_sbn.py
 
 # The suite runs in two processes side by side, as one keeps one core busy; the output of the second follows the first's.
-HALF := tests/model tests/posterior tests/recipes tests/serving tests/test_docstrings.py
+HALF := tests/cli tests/model tests/posterior tests/recipes tests/serving tests/test_docstrings.py tests/test_incomplete.py
 LOG := .pytest_half.log
 
 test: $(READY)  ## the default suite

@@ -42,7 +42,7 @@ def assert_calibrated(z):
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"num_samples": 1000},
+        pytest.param({"num_samples": 1000}, marks=pytest.mark.slow),
         pytest.param({"num_samples": 400, "standard_error": 0.05}, marks=pytest.mark.slow),
     ],
     ids=str,

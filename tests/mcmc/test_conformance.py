@@ -33,6 +33,7 @@ def test_sghmc(integrator):
     run_kernel_test(mcmc.SGHMC, {"friction": FRICTION, "integrator": integrator}, HEAVY_BALL[integrator])
 
 
+@pytest.mark.slow
 def test_sghmc_that_estimates_its_gradient_noise():
     run_kernel_test(mcmc.SGHMC, {"friction": FRICTION, "gradient_noise": "estimate"}, HEAVY_BALL["splitting"])
 
@@ -61,7 +62,7 @@ def test_map(optimizer, heavy_ball):
         pytest.param("splitting", "scalar", "auto", marks=pytest.mark.slow),
         pytest.param("euler", "elementwise", "auto", marks=pytest.mark.slow),
         pytest.param("euler", "scalar", "auto", marks=pytest.mark.slow),
-        ("euler", "elementwise", 1.0),
+        pytest.param("euler", "elementwise", 1.0, marks=pytest.mark.slow),
     ],
 )
 def test_sgnht(integrator, thermostat, mass):
