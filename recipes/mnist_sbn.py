@@ -83,7 +83,7 @@ class Log(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         seconds = time.monotonic() - self.begun
-        line = {"epoch": epoch + 1, "steps": int(self.model.chain.steps), "seconds": round(seconds, 1), **logs}
+        line = {"epoch": epoch + 1, "steps": int(self.model.run.steps), "seconds": round(seconds, 1), **logs}
         with open(self.path, "a") as file:
             file.write(json.dumps(line) + "\n")
         if self.limit is not None and seconds > 3600 * self.limit:
@@ -150,7 +150,7 @@ def main():
     kernel = model.generative.layers[-1].kernel.numpy()
     ds.plots.save(ds.plots.features(kernel, data.shape, title="features", limit=100), output / "features.png")
 
-    results = {"arguments": vars(args), "steps": int(model.chain.steps)}
+    results = {"arguments": vars(args), "steps": int(model.run.steps)}
     results.update(evaluate(model, output, data.test[rows], args.test_samples))
     (output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     print(json.dumps(results, indent=2))

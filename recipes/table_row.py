@@ -39,7 +39,7 @@ def run(method, architecture, settings, data, folder):
     keras.utils.set_random_seed(settings["seed"])
     model = build(method, architecture, settings, data.train)
     budget = learn(model, method, settings, data, folder)
-    updates = int(model.chain.steps)  # the last round may go beyond those asked for
+    updates = int(model.run.steps)  # the last round may go beyond those asked for
     results = evaluate(model, method, settings, data, folder)
     return {"updates": updates, "wall_time_seconds": round(budget.seconds, 2), "log_likelihood": results}
 

@@ -12,9 +12,9 @@ PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 LEVELS = [
     {"random", "types", "checks"},
     {"distributions", "mcmc", "datasets"},
-    {"layers", "priors"},
-    {"networks", "sweeps"},
-    {"incomplete", "programs"},
+    {"layers", "priors", "rows"},
+    {"networks"},
+    {"incomplete", "programs", "sweeps"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
     {"model", "methods", "posterior", "boltzmann", "augmentation"},

@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc.rows import Rows
+
 
 def of(generative, recognition):
     """(generative, recognition) for rows in which NaN is missing.
@@ -60,7 +62,7 @@ class Observed:
     def log_joint(self, x, z):
         """log p(x_observed, z; θ)."""
         filled, observed = parted(x)
-        return self._network.log_joint(filled, z, observed)
+        return self._network.log_joint(Rows(filled, observed > 0), z)
 
 
 class Filled:

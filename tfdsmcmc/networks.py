@@ -1,9 +1,10 @@
-"""Markov chains of stochastic layers.
+"""Networks of stochastic layers, each the parent of the next.
 
     generative     p(x, z; θ) = p(z_L) Π_l p(z_l given z_{l+1}) p(x given z_1)
     recognition    q(z given x; φ) = q(z_1 given x) Π_l q(z_{l+1} given z_l)
 
-Everywhere `z` is a list, nearest to the data first: [z_1, …, z_L].
+Everywhere `z` is a list, nearest to the data first: [z_1, …, z_L]. Data x are a tensor, or `Rows` where entries are
+missing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.layers import StochasticLayer
+from tfdsmcmc.rows import Rows, as_rows
 
 
 def evaluated_at(variables, values):
@@ -20,7 +22,7 @@ def evaluated_at(variables, values):
     return keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True)))
 
 
-class _Chain(keras.layers.Layer):
+class _Network(keras.layers.Layer):
     """A list of stochastic layers, each the parent of the next."""
 
     _fewest = 1
@@ -57,7 +59,7 @@ class _Chain(keras.layers.Layer):
         layers = [keras.saving.deserialize_keras_object(layer) for layer in config["layers"]]
         return cls(**{**config, "layers": layers})
 
-    def _build_chain(self, parent_units):
+    def _build_layers(self, parent_units):
         for layer in self.layers:
             if not layer.built:
                 layer.build((None, parent_units))
@@ -70,7 +72,7 @@ class _Chain(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class GenerativeNetwork(_Chain):
+class GenerativeNetwork(_Network):
     """A directed model p(x, z), top layer first, data layer last.
 
     Args:
@@ -97,7 +99,7 @@ class GenerativeNetwork(_Chain):
 
     def __init__(self, layers, **kwargs):
         super().__init__(layers, **kwargs)
-        self._build_chain(0)
+        self._build_layers(0)
         self.built = True
 
     @property
@@ -113,14 +115,12 @@ class GenerativeNetwork(_Chain):
         """Whether the data layer takes zeros and ones only."""
         return self.layers[-1].binary
 
-    def log_joint(self, x, z, observed=None):
-        """log p(x, z; θ).
+    def log_joint(self, x, z):
+        """log p(x, z; θ); missing entries of x are summed out.
 
         Args:
-          x: (…, units).
+          x: (…, units), a tensor or `Rows`.
           z: list of tensors (…, H_l), nearest to the data first; leading axes broadcast.
-          observed: (…, units), not 0 or True where an entry of x is observed: the others are summed out, and may have
-            any finite value; by default all are.
 
         Returns:
           Tensor of the broadcast batch shape, in nats.
@@ -129,13 +129,26 @@ class GenerativeNetwork(_Chain):
           ValueError: if the number of latent layers or a width does not fit, or for missing entries of a data layer
             whose units depend on each other.
         """
-        values = _of_widths("x and z", [x, *z], [self.units, *self.latent_units])
+        rows = as_rows(x)
+        values = _of_widths("x and z", [rows.values, *z], [self.units, *self.latent_units])
         parents = [*values[1:], tf.zeros([0])]
         data, *latent = reversed(self.layers)
-        x, above = values[0], parents[0]
-        likelihood = data.log_prob(x, above) if observed is None else data.observed_log_prob(x, observed, above)
+        likelihood = data_log_prob(data, rows._replace(values=values[0]), parents[0])
         terms = [layer.log_prob(value, above) for layer, value, above in zip(latent, values[1:], parents[1:])]
         return sum(terms, likelihood)
+
+    def check_gaps(self, rows):
+        """Raises a ValueError for rows with missing entries if the data layer's units depend on each other.
+
+        Args:
+          rows: `Rows`, or a source of rows.
+        """
+        layer = self.layers[-1]
+        if not (rows.complete or layer.factorised):
+            raise ValueError(
+                "Learning and likelihoods from incomplete rows need a data layer whose units are independent given its "
+                f"parents: SBN, MLPBernoulli or MLPGaussian. Received: {type(layer).__name__}"
+            )
 
     def sample(self, num_samples, seed):
         """Ancestral samples.
@@ -157,7 +170,7 @@ class GenerativeNetwork(_Chain):
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class RecognitionNetwork(_Chain):
+class RecognitionNetwork(_Network):
     """A proposal q(z given x), the layer nearest to the data first, top layer last.
 
     It is built when it first sees data, or when a model joins it with a generative network.
@@ -177,14 +190,14 @@ class RecognitionNetwork(_Chain):
         return [layer.units for layer in self.layers]
 
     def build(self, input_shape):
-        self._build_chain(int(input_shape[-1]))
+        self._build_layers(int(input_shape[-1]))
         self.built = True
 
     def sample(self, x, num_samples, seed):
         """Draws z from q(z given x).
 
         Args:
-          x: (B, D).
+          x: (B, D), a tensor or `Rows`.
           num_samples: K.
           seed: integer, or int32 tensor of shape (2,).
 
@@ -219,11 +232,18 @@ class RecognitionNetwork(_Chain):
         return sum(terms[1:], terms[0]) if terms else tf.zeros(tf.shape(x)[:1])
 
     def seen(self, x):
-        """What the network sees of rows of data: themselves."""
-        x = tf.convert_to_tensor(x)
+        """What the network sees of rows of data: their values, with a constant in place of what is missing."""
+        x = tf.convert_to_tensor(as_rows(x).values)
         if not self.built:
             self.build(tuple(x.shape))
         return x
+
+
+def data_log_prob(layer, rows: Rows, parents):
+    """log p(the observed entries of rows given parents) of a data layer."""
+    if rows.complete:
+        return layer.log_prob(rows.values, parents)
+    return layer.observed_log_prob(rows.values, rows.observed, parents)
 
 
 def _of_widths(names, values, widths):

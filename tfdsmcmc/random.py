@@ -178,6 +178,11 @@ def permutation(n: int, seed) -> tf.Tensor:
     return tf.argsort(_bits52([n], seed), stable=True)
 
 
+def host_permutation(n: int, seed):
+    """`permutation` as a NumPy array, drawn outside of any program."""
+    return permutation(n, seed).numpy()
+
+
 def _gamma_by_rejection(a, seed):
     """Draws for a ≥ 1, of which each round accepts 95 in a hundred or more; NaN where a is NaN."""
     d = a - 1 / 3

@@ -1,7 +1,7 @@
 """One sweep of Gibbs sampling over the binary units of a layer.
 
 A density over x = v_0 and z_1 = v_1, …, z_L = v_L is given as a product of factors, each a layer's conditional
-distribution raised to a power:
+distribution raised to a power, in which missing entries of x are summed out:
 
     log f(v) = Σ_i power_i · log p_i(v_child(i) given v_parent(i))
 
@@ -31,6 +31,8 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.distributions.sum_log import sum_log
 from tfdsmcmc.layers import DARN, SBN
+from tfdsmcmc.networks import data_log_prob
+from tfdsmcmc.rows import as_rows
 
 
 class Factor(NamedTuple):
@@ -41,19 +43,17 @@ class Factor(NamedTuple):
       child: the place of its values in the list [x, z_1, …, z_L].
       parent: the place of its parents there; None for a layer without parents.
       power: scalar, a number or a tensor.
-      observed: (n, units), 1 where the unit of the child counts and 0 where its term is left out; None if all count.
-        Only for layers whose units are independent given the parents.
     """
 
     layer: Any
     child: int
     parent: int | None
     power: Any = 1.0
-    observed: Any = None
 
 
 class _Targets(NamedTuple):
-    """Bernoulli variables whose logits are linear in the units that are drawn: weights (H, D), logits (n, D)."""
+    """Bernoulli variables whose logits are linear in the units that are drawn: weights (H, D), logits (n, D), and which
+    of them are observed, (n, D) or None for all."""
 
     weights: Any
     logits: Any
@@ -68,13 +68,11 @@ def generative_factors(network, power=1.0, data_power=None, observed=None):
       network: `GenerativeNetwork`.
       power: of every factor.
       data_power: of the data layer's; by default `power`.
-      observed: of the data layer's factor.
     """
     layers = network.layers[::-1]
     parents = [*range(1, len(layers)), None]
     powers = [power if data_power is None else data_power, *[power] * (len(layers) - 1)]
-    masks = [observed, *[None] * (len(layers) - 1)]
-    return [Factor(*parts) for parts in zip(layers, range(len(layers)), parents, powers, masks)]
+    return [Factor(*parts) for parts in zip(layers, range(len(layers)), parents, powers)]
 
 
 def recognition_factors(network, power=1.0):
@@ -87,7 +85,7 @@ def sweep(factors, values, place, seed, update=None):
 
     Args:
       factors: list of `Factor`.
-      values: [x, z_1, …, z_L], tensors (n, units).
+      values: [x, z_1, …, z_L], tensors (n, units); x may be `Rows` with gaps where z is drawn.
       place: of the variable in that list; its units are binary.
       seed: int32 of shape (2,).
       update: (n, units), True where a unit is drawn and False where it keeps its value; None to draw all.
@@ -127,7 +125,7 @@ def sweep_logistic(factors, values, place, seed, update=None):
     linear, targets, within = tf.zeros_like(current), [], None
     for factor in factors:
         if factor.parent == place:
-            more, target = _as_parent(factor, current, values[factor.child])
+            more, target = _as_parent(factor, current, as_rows(values[factor.child]))
             linear += factor.power * more
             targets.append(target)
         else:
@@ -168,11 +166,11 @@ def sweep_logistic(factors, values, place, seed, update=None):
 
 def _as_parent(factor, value, child):
     """(t · A_j of each unit, (n, H); the targets): the child's units."""
-    layer, observed = factor.layer, factor.observed
+    layer, observed = factor.layer, None if child.complete else tf.cast(child.observed, value.dtype)
     logits = layer.logits(value)
     if type(layer) is DARN:
-        logits += tf.matmul(child, layer.lateral_kernel())
-    counted = child if observed is None else child * observed
+        logits += tf.matmul(child.values, layer.lateral_kernel())
+    counted = child.values if observed is None else child.values * observed
     linear = tf.matmul(counted, layer.kernel.value, transpose_b=True)
     return linear, _Targets(layer.kernel.value, logits, factor.power, observed)
 
@@ -200,14 +198,12 @@ def _rows_of(weights, observed):
 
 
 def _log_prob(factor, values):
-    child = values[factor.child]
-    if factor.observed is None:
-        return factor.layer.log_prob(child, _parents(factor, values))
-    return factor.layer.observed_log_prob(child, factor.observed, _parents(factor, values))
+    return data_log_prob(factor.layer, as_rows(values[factor.child]), _parents(factor, values))
 
 
 def _parents(factor, values):
-    return tf.zeros([0]) if factor.parent is None else values[factor.parent]
+    """The values of the factor's parents: of rows with gaps what a recognition network sees."""
+    return tf.zeros([0]) if factor.parent is None else as_rows(values[factor.parent]).values
 
 
 def _draw(uniform, log_odds):

@@ -35,7 +35,7 @@ def fit(args):
             )
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = int(model.chain.epochs)
+    done = int(model.run.epochs)
     try:
         model.fit(
             data.train,
@@ -51,7 +51,7 @@ def fit(args):
         print("fitting the recognition network, which did not learn")
         model.refit_recognition(data.train, _REFIT_EPOCHS, args.batch_size, latents=ds.latents.NAIS(5))
     model.save(path)
-    print(f"wrote {path} after {int(model.chain.steps)} steps; --resume goes on")
+    print(f"wrote {path} after {int(model.run.steps)} steps; --resume goes on")
     if args.posterior:
         count = len(list(pathlib.Path(args.posterior).glob("sample_*.h5")))
         print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": validation was still rising"))
@@ -81,7 +81,7 @@ def _resumed(args):
     if given:
         raise ValueError(f"--resume goes on with what the model was made with. Received: {' '.join(given)}")
     model = _load(args.model)
-    if model.chain is None:
+    if model.run is None:
         raise ValueError(f"The model was saved without a chain; there is nothing to resume. Received: {args.model}")
     return model
 

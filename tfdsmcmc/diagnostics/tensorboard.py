@@ -55,13 +55,13 @@ class TensorBoard(keras.callbacks.TensorBoard):
 
 
 def _state_of(model):
-    """The scalars of the chain."""
-    chain, names = model.chain, [name for name, _ in model.generative.named_weights]
-    auxiliary = [tf.convert_to_tensor(v) for name, v in chain.state.items() if name.startswith("auxiliary_")]
-    step = tf.reduce_max(chain.kernel_results.step)  # every chain's count
-    values = {"kernel_learning_rate": float(chain.method.kernel.learning_rate_at(step))}
-    for c, theta in enumerate(chain.weights):
-        own = auxiliary if chain.num_chains == 1 else [part[c] for part in auxiliary]
-        name = "log_prior" if chain.num_chains == 1 else f"log_prior_chain_{c}"
+    """The scalars of the run."""
+    run, names = model.run, [name for name, _ in model.generative.named_weights]
+    state = run.state
+    step = tf.reduce_max(state.kernel_results.step)  # every chain's count
+    values = {"kernel_learning_rate": float(run.step.kernel.learning_rate_at(step))}
+    for c, theta in enumerate(run.weights):
+        own = state.auxiliary if run.num_chains == 1 else [part[c] for part in state.auxiliary]
+        name = "log_prior" if run.num_chains == 1 else f"log_prior_chain_{c}"
         values[name] = float(model.prior.log_prob(names, [tf.convert_to_tensor(w) for w in theta], own))
     return values

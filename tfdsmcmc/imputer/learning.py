@@ -132,7 +132,7 @@ class Snapshots(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if epoch in self._epochs:
             phi = [variable.numpy() for variable in self.model.recognition.trainable_variables]
-            self.samples.append(Sample(self.model.chain.weights[0], phi, int(self.model.chain.steps)))
+            self.samples.append(Sample(self.model.run.weights[0], phi, int(self.model.run.steps)))
 
 
 def _spread(epochs, count):

@@ -17,8 +17,10 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc import checks, random
+from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
+from tfdsmcmc.rows import as_rows
 from tfdsmcmc.sweeps import generative_factors, sweep
 from tfdsmcmc.types import WeightedLatents
 
@@ -26,7 +28,7 @@ _STARTS = ("recognition", "prior")
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class Gibbs:
+class Gibbs(Latents):
     """One Markov chain over z for each row, of which K successive states are kept.
 
     Args:
@@ -69,7 +71,7 @@ class Gibbs:
         Args:
           generative: `GenerativeNetwork` of binary latent layers.
           recognition: `RecognitionNetwork`.
-          x: (B, D).
+          x: (B, D), a tensor or `Rows`.
           seed: integer, or int32 tensor of shape (2,).
         """
         self.check(generative)
@@ -85,7 +87,7 @@ class Gibbs:
 
         Args:
           generative: `GenerativeNetwork` of binary latent layers.
-          x: (…, D).
+          x: (…, D), a tensor or `Rows`.
           z: list of tensors (…, H_l), nearest to the data first; the leading axes of x broadcast to theirs.
           seed: integer, or int32 tensor of shape (2,).
 
@@ -96,13 +98,10 @@ class Gibbs:
         shapes = [tf.shape(part) for part in z]
         static = [part.shape for part in z]
         flat = [tf.reshape(part, [-1, part.shape[-1]]) for part in z]
-        x = tf.cast(x, flat[0].dtype)
-        x = tf.broadcast_to(x, tf.concat([shapes[0][:-1], [generative.units]], 0))
-        x, observed = tf.reshape(x, [-1, generative.units]), None
-        if isinstance(generative, incomplete.Observed):
-            x, observed = incomplete.parted(x)
-        values = [x, *flat]
-        factors = generative_factors(generative, observed=observed)
+        leading = tf.concat([shapes[0][:-1], [generative.units]], 0)
+        rows = as_rows(x).floats().map(lambda part: tf.reshape(tf.broadcast_to(part, leading), [-1, generative.units]))
+        values = [rows, *flat]
+        factors = generative_factors(generative)
         for i, layer_seed in enumerate(tf.unstack(random.split(seed, len(flat))), 1):
             values[i] = sweep(factors, values, i, layer_seed)
         return [tf.ensure_shape(tf.reshape(part, shape), s) for part, shape, s in zip(values[1:], shapes, static)]
@@ -113,7 +112,7 @@ class Gibbs:
         Args:
           generative: `GenerativeNetwork` of binary latent layers.
           recognition: `RecognitionNetwork`.
-          x: (B, D).
+          x: (B, D), a tensor or `Rows`.
           seed: integer, or int32 tensor of shape (2,).
           carry: where the chains stand, list of (B, H_l); None for new ones.
 
@@ -146,7 +145,3 @@ class Gibbs:
     def get_config(self):
         names = ("num_samples", "burn_in", "initial", "persistent")
         return {name: getattr(self, name) for name in names}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**config)

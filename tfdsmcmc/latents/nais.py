@@ -20,13 +20,14 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc.checks import positive_integer
+from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.types import WeightedLatents
 
 _WEIGHTS = ("importance", "uniform")
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class NAIS:
+class NAIS(Latents):
     """Importance samples from the recognition network.
 
     Args:
@@ -42,6 +43,7 @@ class NAIS:
         if weights not in _WEIGHTS:
             raise ValueError(f"weights is one of {list(_WEIGHTS)}. Received: weights={weights!r}")
         self.weights = weights
+        self.weights_all_alike = weights == "uniform"
 
     def draw(self, generative, recognition, x, seed, carry=None):
         """Draws z and its log-weights.
@@ -49,7 +51,7 @@ class NAIS:
         Args:
           generative: `GenerativeNetwork`.
           recognition: `RecognitionNetwork`.
-          x: (B, D).
+          x: (B, D), a tensor or `Rows`.
           seed: integer, or int32 tensor of shape (2,).
           carry: not used; importance samples are independent.
 
@@ -66,10 +68,6 @@ class NAIS:
 
     def get_config(self):
         return {"num_samples": self.num_samples, "weights": self.weights}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**config)
 
 
 def log_mean_exp(log_weights):

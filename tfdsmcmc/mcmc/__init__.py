@@ -1,5 +1,6 @@
 """Stochastic-gradient MCMC transition kernels, in the interface of tfp.mcmc."""
 
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.preconditioned_sgld import PreconditionedSGLD
 from tfdsmcmc.mcmc.schedules import Cyclical, PolynomialDecay
@@ -7,4 +8,4 @@ from tfdsmcmc.mcmc.sghmc import SGHMC
 from tfdsmcmc.mcmc.sgld import SGLD
 from tfdsmcmc.mcmc.sgnht import SGNHT
 
-__all__ = ["MAP", "SGHMC", "SGLD", "SGNHT", "Cyclical", "PolynomialDecay", "PreconditionedSGLD"]
+__all__ = ["MAP", "SGHMC", "SGLD", "SGNHT", "Cyclical", "PolynomialDecay", "PreconditionedSGLD", "StochasticGradientKernel"]

@@ -65,6 +65,11 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """False: there is no accept-reject step, so the invariant law has a bias of the order of ℓ."""
         return False
 
+    def kinetic_temperature(self, kernel_results):
+        """v²/η of the momentum, a scalar, 1 where the chain is as hot as the target asks; 1 without momentum."""
+        del kernel_results
+        return tf.ones([])
+
     def get_config(self):
         config = {key: value for key, value in self._parameters.items() if key != "gradient_fn"}
         rate = config.get("learning_rate")

@@ -135,6 +135,9 @@ class SGHMC(StochasticGradientKernel):
             noise_decay=noise_decay,
         )
 
+    def kinetic_temperature(self, kernel_results):
+        return kernel_results.kinetic_temperature
+
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):
         momentum = initial_momentum(parts, step_size[1], seed)
         zeros = tf.nest.pack_sequence_as(init_state, [tf.zeros_like(part) for part in parts])

@@ -117,6 +117,9 @@ class SGNHT(StochasticGradientKernel):
             integrator=integrator,
         )
 
+    def kinetic_temperature(self, kernel_results):
+        return kernel_results.kinetic_temperature
+
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):
         momentum = initial_momentum(parts, step_size[1], seed)
         friction = [tf.zeros_like(part) + tf.cast(self.parameters["friction"], part.dtype) for part in parts]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfdsmcmc.latents import NAIS, Gibbs
-from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD
-from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
+from tfdsmcmc.latents import NAIS, Gibbs, Latents
+from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD, StochasticGradientKernel
+from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
 
 _KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
 _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
@@ -13,29 +13,24 @@ _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sl
 
 def kernel_of(value):
     """The transition kernel itself, or that of a name, with its defaults; a ValueError for anything else."""
-    return _choice("kernel", value, _KERNELS, "integrate")
+    return _choice("kernel", value, _KERNELS, StochasticGradientKernel)
 
 
 def latents_of(value):
     """The sampler of z itself, or that of a name, with its defaults; a ValueError for anything else."""
-    return _choice("latents", value, _LATENTS, "draw")
+    return _choice("latents", value, _LATENTS, Latents)
 
 
 def proposal_of(value):
     """The proposal itself, or that of a name, with its defaults; a ValueError for anything else."""
-    return _choice("proposal", value, _PROPOSALS, "surrogate")
+    return _choice("proposal", value, _PROPOSALS, Proposal)
 
 
-def check_suits(part, *others):
-    """Raises a ValueError if latents or a proposal are not made for the networks."""
-    getattr(part, "check", lambda *_: None)(*others)
-
-
-def _choice(name, value, named, method):
+def _choice(name, value, named, contract):
     if isinstance(value, str) and value in named:
         return named[value]()
-    if isinstance(value, type) or not callable(getattr(value, method, None)):
+    if not isinstance(value, contract):
         raise ValueError(
-            f"{name} must be an object with a method {method}, or one of {sorted(named)}. Received: {name}={value!r}"
+            f"{name} must be of a subclass of {contract.__name__}, or one of {sorted(named)}. Received: {name}={value!r}"
         )
     return value

@@ -8,16 +8,14 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, imputation, likelihood, random
 from tfdsmcmc.model.learning import Learning
-from tfdsmcmc.model.saving import Saving
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
-from tfdsmcmc.training.feed import in_memory
 
 _PARTS = ("generative", "recognition", "prior")
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class DeepGenerativeModel(Learning, Saving):
+class DeepGenerativeModel(Learning):
     """A deep generative model p(x, z; θ) whose weights are drawn from their posterior by doubly stochastic MCMC.
 
     Args:
@@ -53,7 +51,7 @@ class DeepGenerativeModel(Learning, Saving):
         super().__init__(**kwargs)
         if not recognition.built:
             recognition.build((None, generative.units))
-        recognition._build_chain(generative.units)
+        recognition._build_layers(generative.units)
         self.generative = generative
         self.recognition = recognition
         self.prior = prior if isinstance(prior, Prior) else Prior(prior)
@@ -78,7 +76,7 @@ class DeepGenerativeModel(Learning, Saving):
         """Estimates the mean log-likelihood of data by importance sampling.
 
         Args:
-          x: array (n, D) or a dataset of batches.
+          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
           y: must be None.
           batch_size: rows at a time.
           verbose: 0 is silent; otherwise a line is printed.
@@ -98,13 +96,14 @@ class DeepGenerativeModel(Learning, Saving):
         if keras_arguments:
             raise ValueError(f"evaluate has no such arguments. Received: {sorted(keras_arguments)}")
         if num_samples is None:
-            num_samples = getattr(self, "_settings", {}).get("evaluation_samples", 100)
+            num_samples = self._settings.get("evaluation_samples", 100)
         batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
         if not isinstance(callbacks, keras.callbacks.CallbackList):
             callbacks = keras.callbacks.CallbackList(callbacks, model=self)
         callbacks.on_test_begin()
+        x = self.source("x", self._validation if inside_fit else x).all().with_nan()
         mean = likelihood.importance_sampling(
-            self, in_memory(x), num_samples, seed, batch_size=batch_size, warn=not inside_fit
+            self, x, num_samples, seed, batch_size=batch_size, warn=not inside_fit
         ).mean()
         logs = {"log_likelihood": float(mean), "effective_sample_size": mean.effective_sample_size}
         callbacks.on_test_end(logs)
@@ -118,7 +117,7 @@ class DeepGenerativeModel(Learning, Saving):
         """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`.
 
         Args:
-          x: array (n, D) or a dataset of batches.
+          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
           num_samples: draws for each row; with `standard_error` the first ones.
           seed: of the draws.
           batch_size: rows at a time.
@@ -129,7 +128,8 @@ class DeepGenerativeModel(Learning, Saving):
           `likelihood.LogLikelihood`.
         """
         precision = {"standard_error": standard_error, "max_samples": max_samples}
-        return likelihood.importance_sampling(self, in_memory(x), num_samples, seed, batch_size, **precision)
+        x = self.source("x", x).all().with_nan()
+        return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
     def call(self, inputs):
         """A generative model is no function of its inputs: a ValueError names what there is instead."""

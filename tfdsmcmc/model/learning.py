@@ -1,28 +1,42 @@
-"""How the model learns: `compile` and `fit` of Keras, for a Markov chain over the weights."""
+"""How a deep generative model learns: `compile` of Keras, for Markov chains over the weights."""
 
 from __future__ import annotations
 
 import keras
-import numpy as np
-import tensorflow as tf
 
-from tfdsmcmc import checks, incomplete, random
-from tfdsmcmc.imputation.incoming import rows_and_mask
+from tfdsmcmc import checks
 from tfdsmcmc.model import choices
-from tfdsmcmc.training.chain import Chain, EpochCounter
-from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed, in_memory, is_dataset, split_last, take
-from tfdsmcmc.training.step import Method
+from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.fisher_identity import FisherIdentity
+from tfdsmcmc.training.learner import Learner
+from tfdsmcmc.training.recognition_learning import RecognitionLearning
 
 
-class Learning(keras.Model):
+class Learning(Learner):
     """The part of `DeepGenerativeModel` that learns; it needs `generative`, `recognition`, `prior` and `seed`."""
 
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.chain = None
-        self.validates = False  # whether the present fit has validation data
-        self._feed = None
-        self._stream = "fit"  # of the seed
+    @property
+    def units(self):
+        return self.generative.units
+
+    @property
+    def binary_data(self):
+        return self.generative.binary_data
+
+    @property
+    def theta_variables(self):
+        return self.generative.trainable_variables
+
+    @property
+    def phi_variables(self):
+        return self.recognition.trainable_variables
+
+    @property
+    def takes_gaps(self):
+        return self.generative.layers[-1].factorised
+
+    def check_rows(self, rows):
+        self.generative.check_gaps(rows)
 
     def compile(
         self,
@@ -35,6 +49,7 @@ class Learning(keras.Model):
         jit_compile=True,
         evaluation_samples=100,
         num_chains=1,
+        interleaved=False,
     ):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
@@ -52,14 +67,15 @@ class Learning(keras.Model):
         Args:
           kernel: transition kernel of θ, or "sgld", "preconditioned_sgld", "sghmc", "sgnht", "map" for one with its
             defaults; its temperature is that of the posterior, 1 unless it is to be tempered.
-          latents: how z is drawn, or "nais", "gibbs".
-          proposal: how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not learn.
+          latents: `Latents`, how z is drawn, or "nais", "gibbs".
+          proposal: `Proposal`, how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not learn.
           kernel_steps: θ-updates a minibatch; with 0 only φ learns.
           proposal_steps: φ-updates a minibatch; with 0 only θ learns.
           steps_per_execution: minibatches in one compiled call.
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
           num_chains: C, the Markov chains over θ.
+          interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
 
         Raises:
           ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
@@ -75,154 +91,33 @@ class Learning(keras.Model):
         evaluation_samples = checks.positive_integer("evaluation_samples", evaluation_samples)
         num_chains = checks.positive_integer("num_chains", num_chains)
 
-        method = Method(
-            self.generative, self.recognition, self.prior, kernel, latents, proposal, kernel_steps, proposal_steps
+        if not isinstance(interleaved, bool):
+            raise ValueError(f"interleaved must be True or False. Received: interleaved={interleaved!r}")
+        latents.check(self.generative)
+        if proposal is not None:
+            proposal.check(self.generative, self.recognition, latents)
+        jit_compile = bool(jit_compile)
+        estimator = FisherIdentity(self.generative, self.recognition, self.prior, latents)
+        learning = None if proposal is None else RecognitionLearning(estimator, proposal, proposal_steps)
+        step = DoublyStochasticStep(
+            self.generative, self.prior, estimator, kernel, kernel_steps, learning, interleaved, num_chains, jit_compile
         )
-        choices.check_suits(latents, self.generative)
-        choices.check_suits(proposal, self.generative, self.recognition, latents)
-        chain = Chain(method, self._seed_of("chain"), bool(jit_compile), self.chain, num_chains)
-        optimizer = getattr(proposal, "optimizer", None)
-        super().compile(optimizer=optimizer, steps_per_execution=steps_per_execution, jit_compile=False)
-        self.chain = chain
-        self._settings = {
+        settings = {
             "kernel": kernel,
             "latents": latents,
             "proposal": proposal,
             "kernel_steps": kernel_steps,
             "proposal_steps": proposal_steps,
             "steps_per_execution": steps_per_execution,
-            "jit_compile": bool(jit_compile),
+            "jit_compile": jit_compile,
             "evaluation_samples": evaluation_samples,
             "num_chains": num_chains,
+            "interleaved": interleaved,
         }
-
-    @property
-    def uses_xla(self):
-        """Whether the model's programs are compiled with XLA: what `compile` was told, True before."""
-        return getattr(self, "_settings", {}).get("jit_compile", True)
-
-    @property
-    def metrics(self):
-        return [] if getattr(self, "chain", None) is None else list(self.chain.means)
-
-    def fit(
-        self,
-        x=None,
-        y=None,
-        *,
-        batch_size=None,
-        epochs=1,
-        verbose="auto",
-        callbacks=None,
-        validation_split=0.0,
-        validation_data=None,
-        shuffle=True,
-        initial_epoch=0,
-        steps_per_epoch=None,
-        validation_batch_size=None,
-        validation_freq=1,
-        num_rows=None,
-        mask=None,
-    ):
-        """Runs the chain over the data; `keras.Model.fit` with data x alone.
-
-        Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
-        ½ where data are binary, else 0. The data layer's units must be independent given its parents then.
-
-        Args:
-          x: array (n, D), or a `tf.data.Dataset` of batches (B, D).
-          y: must be None: a generative model has no targets.
-          batch_size: B, for arrays; by default 100.
-          epochs: the epoch to stop at.
-          verbose: as in Keras.
-          callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule.
-          validation_split: fraction of an array, its last rows, to validate on.
-          validation_data: array (n, D); a dataset is read into memory.
-          shuffle: whether an array is read in a new order each epoch.
-          initial_epoch: the epoch to start at.
-          steps_per_epoch: minibatches an epoch.
-          validation_batch_size: rows at a time in validation.
-          validation_freq: as in Keras.
-          num_rows: N, the number of rows that the posterior is given; by default counted.
-          mask: (n, D) or (D,), True where an entry of the array x is observed, whatever stands in the others; by
-            default all that are not NaN are.
-
-        Returns:
-          `keras.callbacks.History` of `log_likelihood` (the estimate of the training step, of K samples; with uniform
-          weights the evidence lower bound), `effective_sample_size` (of the weights that the gradient gives its draws:
-          K where all weigh alike) and `kinetic_temperature` (1 is right), and for validation `val_log_likelihood` and
-          `val_effective_sample_size`. The log-likelihoods are estimated with the recognition network; where it does not
-          learn they are far too low until `refit_recognition`.
-
-        Raises:
-          ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
-            `compile`; nothing is changed then. Of a dataset with `num_rows` only the first batch is seen beforehand.
-        """
-        self._assert_compiled("fit")
-        checks.no_targets("fit", y)
-        if num_rows is not None:
-            num_rows = checks.positive_integer("num_rows", num_rows)
-        batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
-        epochs = checks.nonnegative_integer("epochs", epochs)
-        initial_epoch = checks.nonnegative_integer("initial_epoch", initial_epoch)
-        if validation_batch_size is not None:
-            validation_batch_size = checks.positive_integer("validation_batch_size", validation_batch_size)
-        if not isinstance(validation_freq, (list, tuple, set)):
-            validation_freq = checks.positive_integer("validation_freq", validation_freq)
-        if steps_per_epoch is not None:
-            steps_per_epoch = checks.positive_integer("steps_per_epoch", steps_per_epoch)
-        if not is_dataset(x):
-            x = self._rows("x", x, mask)
-            if validation_split and validation_data is None:
-                x, validation_data = split_last(x, validation_split)
-        if isinstance(validation_data, tuple) and validation_data[1:] in ((), (None,)):
-            validation_data = validation_data[0]
-        if validation_data is not None:
-            validation_data = self._rows("validation_data", in_memory(validation_data))
-        if is_dataset(x):
-            if mask is not None:
-                raise ValueError(f"In a dataset NaN is missing; mask is for arrays. Received: {type(mask).__name__}")
-            if self.chain.carried.kept:
-                raise ValueError("Persistent chains over z need the data as an array. Received: x, a dataset")
-            if validation_split:
-                raise ValueError(f"validation_split is for arrays. Received: validation_split={validation_split}")
-            if steps_per_epoch is None and int(x.cardinality()) == tf.data.INFINITE_CARDINALITY:
-                raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
-            kind = self.generative.units, self.generative.binary_data
-            missing = self.generative.layers[-1].factorised
-            feed = DatasetFeed(x, *kind, self.steps_per_execution, num_rows, self.chain.num_chains, missing)
-        else:
-            order = self._seed_of("row order")
-            block, chains = self.steps_per_execution, self.chain.num_chains
-            feed = ArrayFeed(x, batch_size, block, order, shuffle, steps_per_epoch, chains)
-
-        self._feed = feed
-        self.train_function = None
-        self.validates = validation_data is not None
-        self.chain.begin(num_rows or feed.num_rows, None if is_dataset(x) else x, feed.with_gaps)
-        if isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks.callbacks.insert(0, EpochCounter(self.chain))
-        else:
-            callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
-            callbacks = [EpochCounter(self.chain), *callbacks]
-        try:
-            return super().fit(
-                feed.dataset,
-                epochs=epochs,
-                verbose=verbose,
-                callbacks=callbacks,
-                validation_data=validation_data,
-                shuffle=False,
-                initial_epoch=initial_epoch,
-                steps_per_epoch=steps_per_epoch if is_dataset(x) else None,
-                validation_batch_size=validation_batch_size,
-                validation_freq=validation_freq,
-            )
-        finally:
-            self._feed = None
+        self._begin_run(step, None if proposal is None else proposal.optimizer, settings)
 
     def refit_recognition(self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None, num_chains=None):
-        """Fits φ at fixed θ with a fresh optimizer; no chain moves.
+        """Fits φ at fixed θ with a fresh optimizer; no chain over θ moves.
 
         Args:
           x: array (n, D).
@@ -240,7 +135,7 @@ class Learning(keras.Model):
           ValueError: before `compile`, or for more chains than there are.
         """
         self._assert_compiled("refit_recognition")
-        there = self.chain.num_chains
+        there = self.run.num_chains
         num_chains = checks.positive_integer("num_chains", there if num_chains is None else num_chains)
         if num_chains > there:
             raise ValueError(f"There are {there} chains over θ. Received: num_chains={num_chains}")
@@ -251,50 +146,8 @@ class Learning(keras.Model):
         if not isinstance(proposal, str):  # its optimizer belongs to the run: take a fresh one of the kind
             proposal = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
         twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
-        twin._stream = f"refit {int(self.chain.refits)} after step {int(self.chain.steps)}"
-        self.chain.refits.assign_add(1)
+        twin._stream = f"refit {int(self.run.refits)} after step {int(self.run.steps)}"
+        self.run.refits.assign_add(1)
         twin.compile(**{**settings, "proposal": proposal})
-        twin.chain.move_to(self.chain.weights[:num_chains])
+        twin.run.move_to(self.run.weights[:num_chains])
         return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
-
-    def make_train_function(self, force=False):
-        """The function that Keras calls with an iterator: it advances the chain by up to steps_per_execution."""
-        if self.train_function is not None and not force:
-            return self.train_function
-        feed, chain = self._feed, self.chain
-
-        def train(iterator):
-            if self.stop_training:  # a callback has found at the epoch's beginning that the run is over
-                return self.get_metrics_result()
-            elements = take(iterator, self.steps_per_execution)
-            for data, index, count in feed.blocks(elements, int(chain.steps)):
-                chain.advance(data, index, count)
-            return self.get_metrics_result()
-
-        self.train_function = train
-        return train
-
-    def _rows(self, name, x, mask=None):
-        """The rows as an array, with NaN where they or the mask say that an entry is missing."""
-        kind = self.generative.units, self.generative.binary_data
-        if mask is not None:
-            values, observed = rows_and_mask(x, mask, *kind)
-            x = np.where(observed, values, np.float32(np.nan))
-        rows = checks.rows(name, x, *kind, missing=True)
-        if incomplete.has_gaps(rows):
-            incomplete.check(self.generative)
-        return rows
-
-    def _seed_of(self, purpose):
-        return random.stream(random.stream(self.seed, self._stream), purpose)
-
-    def _assert_compiled(self, name):
-        if self.chain is None:
-            raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
-        now = {variable.path for variable in self.generative.trainable_variables}
-        compiled = {variable.path for variable in self.chain.variables_of_theta}
-        if now != compiled:
-            raise ValueError(
-                f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
-                f"Received: other trainable weights {sorted(now ^ compiled)}"
-            )

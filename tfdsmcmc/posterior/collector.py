@@ -66,26 +66,26 @@ class Collector(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         if self._records is None:  # only now is the state of a resumed run in place
-            self._records = self._reconcile(int(self.model.chain.steps), int(self.model.chain.identity))
+            self._records = self._reconcile(int(self.model.run.steps), int(self.model.run.identity))
             if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
 
     def on_epoch_end(self, epoch, logs=None):
-        step = int(self.model.chain.steps)
+        step = int(self.model.run.steps)
         if self._records and self._records[-1][0] == step:  # the run was stopped before its first step
             return
         value = (logs or {}).get("val_log_likelihood")
-        self._records.append([step, int(self.model.chain.epochs), None if value is None else float(value)])
+        self._records.append([step, int(self.model.run.epochs), None if value is None else float(value)])
         self.path.mkdir(parents=True, exist_ok=True)
         count = self._draws()
         start = self._start()
         if start is not None and (len(self._records) - 1 - start) % self.every == 0 and count < self.num_samples:
-            phi = [variable.numpy() for variable in self.model.recognition.trainable_variables]
-            draw = [store.Sample(theta, phi, step, chain) for chain, theta in enumerate(self.model.chain.weights)]
+            phi = [variable.numpy() for variable in self.model.phi_variables]
+            draw = [store.Sample(theta, phi, step, chain) for chain, theta in enumerate(self.model.run.weights)]
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
             count += 1
-        history = {"chain": int(self.model.chain.identity), "records": self._records}
+        history = {"chain": int(self.model.run.identity), "records": self._records}
         store.write_json(self.path / "history.json", history)
         if self.stop and count >= self.num_samples:
             self.model.stop_training = True

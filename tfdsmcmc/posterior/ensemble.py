@@ -242,7 +242,7 @@ def _rows_for_refit(model, x, epochs):
     """The rows; a ValueError where a refit would be refused, for by then the weights would be others."""
     if x is None:
         raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
-    if model.chain is None:
+    if model.run is None:
         raise ValueError(f"A refit needs a compiled model. Received: one that is not, refit_epochs={epochs}")
     x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
     if incomplete.has_gaps(x):

@@ -52,7 +52,7 @@ class Proposal:
         Args:
           generative: `GenerativeNetwork`.
           recognition: `RecognitionNetwork`.
-          x: (B, D).
+          x: (B, D), a tensor, or `Rows` where entries are missing.
           latents: `WeightedLatents` of x.
           seed: int32 tensor of shape (2,).
         """

@@ -19,6 +19,7 @@ import tensorflow_probability as tfp
 
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
+from tfdsmcmc.rows import as_rows
 
 tfd = tfp.distributions
 
@@ -85,7 +86,7 @@ class IWAE(Proposal):
           ValueError: as `check`.
         """
         self.check(generative, recognition)
-        x = tf.cast(x, tf.float32)
+        x = as_rows(x).floats().plain
         z = recognition.sample(x, number_of_samples(latents), seed)
         # the gradient passes through z to φ, not into θ
         theta = generative.trainable_variables

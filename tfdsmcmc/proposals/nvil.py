@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
+from tfdsmcmc.rows import as_rows
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -109,12 +110,13 @@ class NVIL(Proposal):
         Raises:
           ValueError: if `build` has not been called, or for data of another width.
         """
-        x = tf.cast(x, tf.float32)
-        if self.units is None or x.shape[-1] != self.units:
-            raise ValueError(f"Call build with the width of the data, not {self.units}. Received: shape={x.shape}")
+        rows = as_rows(x).floats()
+        x, shape = rows.plain, rows.values.shape
+        if self.units is None or shape[-1] != self.units:
+            raise ValueError(f"Call build with the width of the data, not {self.units}. Received: shape={shape}")
         z = fixed(recognition.sample(x, number_of_samples(latents), seed))
         log_q = recognition.log_prob(z, x)
-        baseline = self.baseline(tf.cast(recognition.seen(x), tf.float32))
+        baseline = self.baseline(recognition.seen(x))
         foreseen = tf.stop_gradient(generative.log_joint(x, z) - log_q - baseline)
         signal = (foreseen - self.mean) / tf.maximum(1.0, tf.sqrt(self.variance))
         self._take_in(foreseen)

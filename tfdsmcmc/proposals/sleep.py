@@ -14,6 +14,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc.proposals.base import Proposal, fixed
+from tfdsmcmc.rows import as_rows
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -47,7 +48,7 @@ class Sleep(Proposal):
 
 def mean_log_prob_of_dreams(generative, recognition, x, seed):
     """mean_B log q(z' given x'; φ) of B dreams, (x', z') ~ p(x, z; θ) held fixed."""
-    x = tf.convert_to_tensor(x)
+    x = tf.convert_to_tensor(as_rows(x).values)
     rows = tf.shape(x)[0] if x.shape[0] is None else int(x.shape[0])
     dreamt, z = generative.sample(rows, seed)
     return tf.reduce_mean(recognition.log_prob(fixed(z), tf.stop_gradient(dreamt)))

@@ -42,7 +42,7 @@ class Wake(Proposal):
 
     def check(self, generative, recognition, latents=None):
         """Refuses draws of q that are equally weighted: there E_q[∇ log q] = 0, and φ would walk at random."""
-        if getattr(latents, "weights", None) == "uniform":
+        if latents is not None and latents.weights_all_alike:
             raise ValueError(
                 f"{type(self).__name__} needs draws with importance weights, or of the posterior. "
                 f"Received: latents {type(latents).__name__} with weights='uniform'"

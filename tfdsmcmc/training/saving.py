@@ -1,4 +1,4 @@
-"""How the model is kept: whole files, all or nothing, the chain included."""
+"""How a model is kept: whole files, all or nothing, the run included."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-_CHOICES = ("kernel", "latents", "proposal")
-
 
 class Saving(keras.Model):
-    """The part of `DeepGenerativeModel` that saves and loads; it needs `chain` and the settings of `compile`."""
+    """The part of a model that saves and loads; it needs `run` and the settings of `compile`."""
 
     def save(self, filepath, overwrite=True, **kwargs):
-        """Saves model, compile arguments and chain as a .keras file; an interrupted save leaves the old file whole."""
+        """Saves model, compile arguments and run as a .keras file; an interrupted save leaves the old file whole."""
         path = pathlib.Path(filepath)
-        if self.chain is not None:
+        if self.run is not None:
             self._assert_compiled("save")
         if path.suffix != ".keras" or (path.exists() and not overwrite):
             return super().save(filepath, overwrite=overwrite, **kwargs)  # Keras asks, or says what is wrong
@@ -27,7 +25,7 @@ class Saving(keras.Model):
             super().save(temporary, **kwargs)
 
     def save_weights(self, filepath, overwrite=True, **kwargs):
-        """Saves weights and chain as a .weights.h5 file; an interrupted save leaves the old file whole."""
+        """Saves weights and run as a .weights.h5 file; an interrupted save leaves the old file whole."""
         path = pathlib.Path(filepath)
         if not path.name.endswith(".weights.h5") or (path.exists() and not overwrite):
             return super().save_weights(filepath, overwrite=overwrite, **kwargs)
@@ -35,10 +33,10 @@ class Saving(keras.Model):
             super().save_weights(temporary, **kwargs)
 
     def load_weights(self, filepath, **kwargs):
-        """Loads weights, and the chain where the file holds one; a file that does not fit changes nothing."""
-        chain = list(self.chain.state.values()) if self.chain else []
-        optimizer = self.optimizer.variables if self.chain and self.optimizer else []
-        before = [(variable, variable.numpy()) for variable in (*self.weights, *chain, *optimizer)]
+        """Loads weights, and the run where the file holds one; a file that does not fit changes nothing."""
+        run = list(self.run.saved.values()) if self.run else []
+        optimizer = self.optimizer.variables if self.run and self.optimizer else []
+        before = [(variable, variable.numpy()) for variable in (*self.weights, *run, *optimizer)]
         try:
             super().load_weights(filepath, **kwargs)
         except BaseException:
@@ -47,39 +45,43 @@ class Saving(keras.Model):
             raise
 
     def get_compile_config(self):
-        if self.chain is None:
+        """The arguments of `compile`; objects among them as Keras serialises them."""
+        if self.run is None:
             return {}
         return {
-            name: keras.saving.serialize_keras_object(value) if name in _CHOICES else value
+            name: keras.saving.serialize_keras_object(value) if hasattr(value, "get_config") else value
             for name, value in self._settings.items()
         }
 
     def compile_from_config(self, config):
         if config:
-            choices = {name: keras.saving.deserialize_keras_object(config[name]) for name in _CHOICES}
-            self.compile(**{**config, **choices})
+            found = {
+                name: keras.saving.deserialize_keras_object(value) if isinstance(value, dict) else value
+                for name, value in config.items()
+            }
+            self.compile(**found)
 
     def save_own_variables(self, store):
-        """Adds the state of the chain; Keras saves the layers and the optimizer."""
-        for name, variable in (self.chain.state if self.chain else {}).items():
+        """Adds the state of the run; Keras saves the layers and the optimizer."""
+        for name, variable in (self.run.saved if self.run else {}).items():
             store[name] = variable.numpy()
 
     def load_own_variables(self, store):
-        state = self.chain.state if self.chain else {}
+        state = self.run.saved if self.run else {}
         if "refits" not in store.keys():  # written before there was such a count
             state = {name: variable for name, variable in state.items() if name != "refits"}
-        if not set(state) & set(store.keys()):  # weights alone, or no chain to restore
+        if not set(state) & set(store.keys()):  # weights alone, or no run to restore
             return
         stored = len(store["weights_0"]) if "weights_0" in store.keys() else 1
-        if stored != self.chain.num_chains:
+        if stored != self.run.num_chains:
             raise ValueError(
                 f"The file holds a run of num_chains={stored}; compile the model as it was when it was saved. "
-                f"Received: a model compiled with num_chains={self.chain.num_chains}"
+                f"Received: a model compiled with num_chains={self.run.num_chains}"
             )
         found = {name: np.asarray(store[name]) for name in state if name in store.keys()}
         if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
             raise ValueError(
-                "The file holds the chain of another kernel; compile the model as it was when it was saved. "
+                "The file holds the run of another kernel; compile the model as it was when it was saved. "
                 f"Received: {({name: array.shape for name, array in found.items()})}"
             )
         for name, variable in state.items():

@@ -1,0 +1,47 @@
+"""The contract of a sampler of the latent variables given the data."""
+
+from __future__ import annotations
+
+
+class Latents:
+    """Base class: a subclass returns from `draw` the latent variables given the data, with weights.
+
+    Attributes:
+      num_samples: K, the draws for each row.
+      weights_all_alike: whether draws of the recognition network itself come with equal weights, from which an
+        objective that fits it to weighted draws could learn nothing.
+      persistent: whether each row of the data keeps a Markov chain over z from one epoch to the next; `start` begins it.
+    """
+
+    num_samples: int
+    weights_all_alike = False
+    persistent = False
+
+    def check(self, generative):
+        """Raises a ValueError, before anything is compiled, for a network that does not suit."""
+
+    def draw(self, generative, recognition, x, seed, carry=None):
+        """Draws z and its log-weights.
+
+        Args:
+          generative: `GenerativeNetwork`.
+          recognition: `RecognitionNetwork`.
+          x: (B, D), a tensor, or `Rows` where entries are missing.
+          seed: integer, or int32 tensor of shape (2,).
+          carry: where the Markov chains over z of these rows stand; None for new ones.
+
+        Returns:
+          (`WeightedLatents`, the carry that the next call takes, or None).
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define draw(generative, recognition, x, seed, carry).")
+
+    def start(self, generative, recognition, x, seed):
+        """The carry of new chains, list of tensors (B, H_l): of persistent samplers."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no chains: it does not define start.")
+
+    def get_config(self):
+        return {"num_samples": self.num_samples}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)

@@ -1,0 +1,34 @@
+"""Rows in memory, kept as one tensor on the device."""
+
+from __future__ import annotations
+
+from tfdsmcmc.rows.rows import Rows
+from tfdsmcmc.rows.source import RandomAccessSource
+
+
+class ArraySource(RandomAccessSource):
+    """A source of rows that are in memory.
+
+    Args:
+      rows: `Rows` of arrays.
+    """
+
+    on_device = True
+
+    def __init__(self, rows: Rows):
+        self.rows = rows
+        self.units = rows.values.shape[1]
+
+    @property
+    def num_rows(self):
+        return len(self.rows.values)
+
+    @property
+    def complete(self):
+        return self.rows.complete
+
+    def take(self, index):
+        return self.rows.take(index)
+
+    def all(self):
+        return self.rows

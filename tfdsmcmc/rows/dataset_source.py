@@ -1,0 +1,91 @@
+"""A `tf.data.Dataset` of batches as a source: read in order, checked batch by batch, never held as a whole."""
+
+from __future__ import annotations
+
+import functools
+
+import tensorflow as tf
+
+from tfdsmcmc import checks
+from tfdsmcmc.rows.rows import concatenate
+from tfdsmcmc.rows.source import Source
+
+
+class DatasetSource(Source):
+    """A stream of rows.
+
+    Args:
+      name: what to call the data in an error.
+      dataset: its elements are arrays (B, D), or tuples of one.
+      units: D.
+      num_rows: N where it is known; by default the rows are counted, and checked, in one pass when it is asked for.
+      rows_of: function from an element to `Rows`, with the checks.
+      missing: whether entries may be missing.
+
+    Attributes:
+      dataset: elements (B, D).
+
+    Raises:
+      ValueError: for elements of another kind, or an infinite dataset without `num_rows`.
+    """
+
+    def __init__(self, name, dataset, units, num_rows, rows_of, missing):
+        spec = dataset.element_spec
+        if isinstance(spec, tuple) and len(spec) == 1:
+            dataset, spec = dataset.map(lambda x: x), spec[0]
+        if not isinstance(spec, tf.TensorSpec) or spec.shape.rank != 2:
+            raise ValueError(
+                f"{name}, a dataset, yields batches of shape (rows, {units}). Received: {dataset.element_spec}"
+            )
+        if num_rows is None and int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
+            raise ValueError(f"{name}, an infinite dataset, must be finite or have num_rows. Received: num_rows=None")
+        self.dataset, self.units = dataset, units
+        self.rows_of = rows_of
+        self._name = name
+        self._counted = num_rows is None
+        self._num_rows = None if num_rows is None else checks.positive_integer("num_rows", num_rows)
+        self._may_have_gaps = missing and spec.dtype.is_floating
+
+    @property
+    def num_rows(self):
+        return self._survey[0] if self._counted else self._num_rows
+
+    @property
+    def complete(self):
+        """Of a dataset that is not read beforehand, whether its type leaves no room for gaps."""
+        return self._survey[1] if self._counted else not self._may_have_gaps
+
+    def check(self):
+        """Raises a ValueError for rows that do not fit: for all of them, or the first batch where N was given."""
+        if self._counted:
+            self._survey
+        else:
+            self.rows_of(next(iter(self.dataset)))
+
+    def batches(self, size):
+        held = []
+        for element in self.dataset:
+            held.append(self.rows_of(element))
+            while sum(len(part.values) for part in held) >= size:
+                rows = concatenate(held)
+                yield rows.take(slice(0, size))
+                held = [rows.take(slice(size, None))]
+        rest = [part for part in held if len(part.values)]
+        if rest:
+            yield concatenate(rest)
+
+    @functools.cached_property
+    def _survey(self):
+        """(N, whether nothing is missing), from one pass, which checks all rows."""
+        count, complete = 0, True
+        for element in self.dataset:
+            rows = self.rows_of(element)
+            count, complete = count + len(rows.values), complete and rows.complete
+        if not count:
+            raise ValueError(f"{self._name} must have at least one row. Received: an empty dataset")
+        return count, complete
+
+
+def is_dataset(x):
+    """Whether x is a `tf.data.Dataset`."""
+    return isinstance(x, tf.data.Dataset)

@@ -1,0 +1,98 @@
+"""Where data come in: what a user passes is checked and becomes rows, or a source of rows.
+
+Missing entries are NaN, what pandas takes for missing, what a masked array hides, or what a mask says. Behind the door
+none of these is left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfdsmcmc import checks
+from tfdsmcmc.rows.array_source import ArraySource
+from tfdsmcmc.rows.dataset_source import DatasetSource, is_dataset
+from tfdsmcmc.rows.rows import Rows
+from tfdsmcmc.rows.source import Source
+
+
+def rows_of(name, x, units, binary, mask=None, missing=True) -> Rows:
+    """Checks an array of rows.
+
+    Whatever stands in x where the mask is False is gone from here on.
+
+    Args:
+      name: what to call the data in an error.
+      x: (n, units), array-like; NaN is missing where there is no mask, and so is what a masked array hides.
+      units: D.
+      binary: whether observed entries must be 0 or 1.
+      mask: (n, units) or (units,), True where an entry is observed; None for all that is not NaN.
+      missing: whether entries may be missing.
+
+    Returns:
+      `Rows` of arrays: values uint8 where data are binary and complete, else float32.
+
+    Raises:
+      ValueError: for data that do not fit, or NaN where the mask is True.
+    """
+    if mask is not None:
+        x = _masked(name, x, mask, units)
+    values = checks.rows(name, x, units, binary, missing=missing)
+    if not np.issubdtype(values.dtype, np.floating):
+        return Rows(values)
+    gaps = np.isnan(values)
+    if not gaps.any():
+        return Rows(values)
+    return Rows(np.where(gaps, np.float32(filling(binary)), values), ~gaps)
+
+
+def filling(binary):
+    """What a recognition network sees in place of a missing entry: ½ where data are binary, else 0."""
+    return 0.5 if binary else 0.0
+
+
+def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) -> Source:
+    """A source of rows: an array on the device, or a `tf.data.Dataset` of batches; a source as it is.
+
+    Args:
+      name: what to call the data in an error.
+      x: what `rows_of` takes; or a `tf.data.Dataset` whose elements are batches (B, units).
+      units: D.
+      binary: whether observed entries must be 0 or 1.
+      mask: of an array, as in `rows_of`.
+      num_rows: of a dataset, the number of its rows where they are not to be counted.
+      missing: of a dataset, whether entries may be missing.
+
+    Raises:
+      ValueError: for data that do not fit, or a mask for what is no array.
+    """
+    if not (is_dataset(x) or isinstance(x, Source)):
+        return ArraySource(rows_of(name, x, units, binary, mask))
+    if mask is not None:
+        raise ValueError(f"In a dataset NaN is missing; mask is for arrays. Received: {type(mask).__name__}")
+    if is_dataset(x):
+
+        def checked(batch):
+            return rows_of(name, batch, units, binary, missing=missing)
+
+        return DatasetSource(name, x, units, num_rows, checked, missing)
+    if x.units != units:
+        raise ValueError(f"{name} must have the width {units}. Received: rows of width {x.units}")
+    return x
+
+
+def _masked(name, x, mask, units):
+    """x with NaN where the mask is False; as it is where it is no array of numbers, which the check of rows refuses."""
+    try:
+        array = checks.numbers(x)
+        if array.dtype.kind not in "biufO":
+            return x
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return x
+    if array.ndim != 2 or array.shape[1] != units:
+        return x
+    observed = checks.observed("mask", mask, array.shape)
+    unknown = int(np.isnan(array[observed]).sum())
+    if unknown:
+        raise ValueError(f"{name} must be known where mask is True. Received: {unknown} such entries that are NaN")
+    return np.where(observed, array, np.nan)

@@ -1,0 +1,83 @@
+"""Rows of data as a value.
+
+Missing entries are parted from the others once, where data come in, see `rows.door`. From there on rows are a pair of
+values, all of them finite, and of what is observed. Where the data layer's units are independent given its parents,
+missing entries drop out:
+
+    p(x_observed, z; θ) = p(z; θ) Π_{d observed} p(x_d given z_1; θ)
+
+A recognition network sees the values as they are, with a constant in place of what is missing. It remains a proposal
+like any other: the weights p(x_observed, z)/q(z given the filled row) are right whatever the constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+
+class Rows(NamedTuple):
+    """Values, and which of them are observed: NumPy arrays outside of a program, tensors inside.
+
+    Where nothing is missing `observed` is None, which is part of a nest's structure: a program traced for complete rows
+    is another one than that for rows with gaps.
+
+    Attributes:
+      values: (…, D), finite. A missing entry has the value that a recognition network sees in its place: ½ where data
+        are binary, else 0.
+      observed: (…, D) booleans; None if all entries are.
+    """
+
+    values: Any
+    observed: Any = None
+
+    @property
+    def complete(self):
+        """Whether nothing is missing."""
+        return self.observed is None
+
+    @property
+    def plain(self):
+        """The values alone where nothing is missing, else these rows: what networks take."""
+        return self.values if self.observed is None else self
+
+    def map(self, function):
+        """The rows with a function applied to the values and, where there is, to `observed`."""
+        return Rows(function(self.values), None if self.observed is None else function(self.observed))
+
+    def take(self, index):
+        """Some of the rows, chosen along the first axis by a slice or an array of indices."""
+        if tf.is_tensor(self.values):
+            return self.map(lambda part: tf.gather(part, index))
+        return self.map(lambda part: part[index])
+
+    def floats(self):
+        """The rows with float32 values."""
+        return self._replace(values=tf.cast(self.values, tf.float32))
+
+    def with_nan(self):
+        """The values as a float32 array in which NaN is missing."""
+        values = np.asarray(self.values, np.float32)
+        return values if self.observed is None else np.where(self.observed, values, np.float32(np.nan))
+
+    def padded(self, size):
+        """n arrays' rows with the last one repeated up to `size`."""
+        missing = size - len(self.values)
+        return self if missing <= 0 else self.map(lambda part: np.pad(part, ((0, missing), (0, 0)), mode="edge"))
+
+
+def as_rows(x) -> Rows:
+    """`Rows` as they are; anything else as the values of complete rows."""
+    return x if isinstance(x, Rows) else Rows(x)
+
+
+def concatenate(parts) -> Rows:
+    """Rows of arrays, one after the other; complete if all parts are."""
+    parts = list(parts)
+    values = np.concatenate([part.values for part in parts])
+    if all(part.complete for part in parts):
+        return Rows(values)
+    known = [np.ones(part.values.shape, bool) if part.complete else part.observed for part in parts]
+    return Rows(values, np.concatenate(known))

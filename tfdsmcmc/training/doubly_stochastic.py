@@ -1,0 +1,186 @@
+"""The doubly stochastic step: a random minibatch, random draws behind its gradient, and a random move of the weights.
+
+    g = the gradient estimator's, of log p(θ given X)/N
+    θ ← kernel step along g at temperature T/N
+    λ ← draw of the auxiliary scales of shrinkage priors given θ
+    φ ← optimizer step along the gradient of the proposal's objective
+
+By default all θ-updates of a minibatch come first; `interleaved`, φ-updates follow each of them, with its draws, as the
+algorithm is published. Several chains over θ share φ, which learns from the mean of their gradients; each has its own
+minibatch and draws.
+
+Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
+on Neural Networks and Learning Systems 29 (2018), algorithms 1 and 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.training import row_parts
+from tfdsmcmc.training.chains import each_chain, mean_over_chains, over_chains, seeds_of, specs_of
+from tfdsmcmc.training.starts import fresh_weights
+from tfdsmcmc.training.step import Step
+
+
+class StepState(NamedTuple):
+    """What a step changes, φ and its optimizer apart.
+
+    Attributes:
+      weights: list of tensors, θ.
+      kernel_results: of the kernel.
+      auxiliary: list of tensors, the scales λ of shrinkage priors.
+      carried: what the estimator carries: lists of (N, …), or of whatever the run shares; () for nothing.
+    """
+
+    weights: list
+    kernel_results: Any
+    auxiliary: Any = ()
+    carried: Any = ()
+
+
+class DoublyStochasticStep(Step):
+    """One step on a minibatch, of each chain on its own. φ and its optimizer are updated in place.
+
+    Args:
+      network: what has `named_weights`, pairs (name, variable) of θ, and `layers` with their initializers.
+      prior: `Prior` of θ.
+      estimator: `GradientEstimator`.
+      kernel: transition kernel of θ, its temperature that of a single row's worth of data.
+      kernel_steps: θ-updates a minibatch.
+      learning: `RecognitionLearning`, or None if no φ learns.
+      interleaved: whether φ-updates follow each θ-update of a minibatch.
+      num_chains: C.
+      jit_compile: whether chains over the latent variables are started by a program that XLA compiles.
+    """
+
+    def __init__(
+        self,
+        network,
+        prior,
+        estimator,
+        kernel,
+        kernel_steps=1,
+        learning=None,
+        interleaved=False,
+        num_chains=1,
+        jit_compile=True,
+    ):
+        self.network, self.prior = network, prior
+        self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
+        self.learning, self.interleaved = learning, interleaved
+        self.num_chains = num_chains
+        # kept here, for a layer may be frozen later
+        self._names, self.variables = (list(parts) for parts in zip(*network.named_weights))
+        self.metric_names = (*estimator.metric_names, "kinetic_temperature")
+        self.per_row = ("carried",) if estimator.carries == "row" else ()
+        self._start = tf.function(estimator.start, jit_compile=jit_compile, autograph=False)
+
+    @property
+    def own_variables(self):
+        own = [] if self.learning is None else self.learning.proposal.variables
+        return {f"proposal_{i}": variable for i, variable in enumerate(own)}
+
+    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+        results, auxiliary, carried = (None, None, ()) if state is None else state[1:]
+        if state is None or int(tf.reduce_max(results.step)) == 0:  # the first momentum depends on N
+            kernel = self._kernel(num_rows)
+            results = each_chain(kernel.bootstrap_results, self.num_chains, seed, weights)
+        if auxiliary is None:
+            auxiliary = each_chain(self._initial_auxiliary, self.num_chains, random.stream(seed, "auxiliary"), weights)
+        carry_seed = random.stream(seed, "carried latents")
+        if self.estimator.carries == "row" and (rows is not None or state is None):
+            carried = row_parts.started(self._start, self.estimator.no_rows(), rows, weights, carry_seed, self.num_chains)
+        elif self.estimator.carries == "run" and state is None:
+            carried = each_chain(self._started_for_the_run, self.num_chains, carry_seed, weights)
+        return StepState(list(weights), results, auxiliary, carried)
+
+    def step(self, state, batch, seed):
+        chains, seeds = self.num_chains, seeds_of(seed, self.num_chains)
+        x = batch.rows.plain
+        carry = self._carry_of(state, batch.index)
+        rounds = self._rounds()
+        scalars = {name: tf.TensorSpec([]) for name in self.metric_names}
+        draws_like = self.estimator.draws_like(batch.rows.values.shape[-2]) if self.learning else ()
+
+        for number in range(rounds):
+            last = number == rounds - 1
+
+            def move(state, x, carry, seed, number=number, last=last):
+                state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seed, number, last)
+                return state[:-1], carry, draws if self.learning else (), metrics
+
+            like = (specs_of(state[:-1], chains), specs_of(carry, chains), draws_like, scalars)
+            moved, carry, draws, metrics = over_chains(move, chains, (state, x, carry, seeds), like)
+            state = StepState(*moved, state.carried)
+            self._learn(state.weights, x, draws, carry, seeds, number)
+        return self._with_carry(state, batch.index, carry), mean_over_chains(metrics, chains)
+
+    def fresh_weights(self, seed):
+        return fresh_weights(self.network, seed)
+
+    def _rounds(self):
+        """Groups of θ-updates, each followed by φ-updates."""
+        return self.kernel_steps if self.interleaved and self.kernel_steps else 1
+
+    def _kernel(self, num_rows):
+        return self.kernel.copy(temperature=self.kernel.temperature / num_rows)
+
+    def _initial_auxiliary(self, weights, seed):
+        return self.prior.initial_auxiliary(self._names, weights, seed)
+
+    def _started_for_the_run(self, weights, seed):
+        return self.estimator.start(weights, None, seed)
+
+    def _seeds(self, seed):
+        """Of one chain's step: the seed of each kernel step, then of each proposal step, then of draws for metrics."""
+        proposal_steps = self.learning.steps * self._rounds() if self.learning else 0
+        return tf.unstack(random.split(seed, self.kernel_steps + proposal_steps + 1))
+
+    def _move(self, state, x, num_rows, carry, seed, number, last):
+        """The θ-updates of a round for one chain: (state, carry, the last draws, metrics)."""
+        weights, results, auxiliary, carried = state
+        kernel, seeds, estimator = self._kernel(num_rows), self._seeds(seed), self.estimator
+        each = self.kernel_steps // self._rounds()
+        draws = None
+        for kernel_seed in seeds[number * each : (number + 1) * each]:
+
+            def gradient_fn(*weights, seed, carry=carry):
+                gradients, draws, carry = estimator.gradient(weights, x, num_rows, auxiliary, carry, seed)
+                return gradients, (draws, carry)
+
+            weights, results, (draws, carry) = kernel.integrate(gradient_fn, weights, results, kernel_seed)
+        if self.kernel_steps and last and len(auxiliary):
+            auxiliary_seed = random.stream(seed, "auxiliary")
+            auxiliary = self.prior.update_auxiliary(self._names, weights, auxiliary, auxiliary_seed)
+        if draws is None:
+            draws, carry = estimator.draw(weights, x, carry, seeds[-1])
+        metrics = {**estimator.metrics(draws), "kinetic_temperature": kernel.kinetic_temperature(results)}
+        return StepState(weights, results, auxiliary, carried), carry, draws, metrics
+
+    def _learn(self, weights, x, draws, carry, seeds, number):
+        """The φ-updates that follow a round."""
+        if not self.learning:
+            return
+        for i in range(self.learning.steps):
+            place = self.kernel_steps + number * self.learning.steps + i
+
+            def descend(weights, x, draws, carry, seed, place=place):
+                return self.learning.gradient(weights, x, draws, carry, self._seeds(seed)[place])
+
+            arguments = (weights, x, draws, carry, seeds)
+            gradients = over_chains(descend, self.num_chains, arguments, self.learning.gradients_like)
+            self.learning.apply(mean_over_chains(gradients, self.num_chains))
+
+    def _carry_of(self, state, index):
+        if self.estimator.carries == "row":
+            return row_parts.of_rows(state.carried, index)
+        return state.carried if self.estimator.carries == "run" else None
+
+    def _with_carry(self, state, index, carry):
+        if self.estimator.carries == "row":
+            return state._replace(carried=row_parts.with_rows(state.carried, index, carry))
+        return state._replace(carried=carry) if self.estimator.carries == "run" else state

@@ -1,0 +1,63 @@
+"""The contract of a gradient estimator.
+
+    (weights, rows, N, auxiliary, carry, seed) → (g, draws, carry),      E g ≈ ∇ log p(θ given X) / N
+
+An estimator draws at random what the gradient needs, a minibatch given. What it drew is handed on, for metrics and for
+whatever else learns from it. A carry is what its draws leave to the next call: nothing, the states of a Markov chain for
+each row of the data (`carries = "row"`), or something that the whole run shares, such as the particles of persistent
+contrastive divergence (`carries = "run"`).
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+
+class GradientEstimator:
+    """Base class: a subclass defines `gradient`, `draws_like`, and what differs of the rest.
+
+    Attributes:
+      carries: None, "row" or "run".
+      metric_names: keys of the metrics of its draws.
+    """
+
+    carries = None
+    metric_names = ()
+
+    def gradient(self, weights, x, num_rows, auxiliary, carry, seed):
+        """The gradient of log p(θ given X)/N from a minibatch.
+
+        Args:
+          weights: list of tensors.
+          x: (B, D), a tensor, or `Rows` where entries are missing.
+          num_rows: N, scalar.
+          auxiliary: list of tensors, the scales of shrinkage priors.
+          carry: what an earlier call left, see `start`; None for nothing.
+          seed: int32 of shape (2,).
+
+        Returns:
+          (list of tensors like the weights, draws, carry): the draws are any nest; a carry of rows is a list of tensors
+          (B, …).
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define gradient(weights, x, num_rows, …).")
+
+    def draw(self, weights, x, carry, seed):
+        """(draws, carry) without a gradient, as `gradient` makes them."""
+        raise NotImplementedError(f"{type(self).__name__} must define draw(weights, x, carry, seed).")
+
+    def draws_like(self, batch_size):
+        """The nest of `tf.TensorSpec` of the draws for a minibatch."""
+        raise NotImplementedError(f"{type(self).__name__} must define draws_like(batch_size).")
+
+    def start(self, weights, x, seed):
+        """The carry of new chains: for the rows x, list of tensors (B, …); or of the run, whatever x."""
+        raise NotImplementedError(f"{type(self).__name__} carries nothing.")
+
+    def no_rows(self):
+        """The carry of no rows, list of arrays (0, …), where `carries` is "row"."""
+        raise NotImplementedError(f"{type(self).__name__} carries nothing for each row.")
+
+    def metrics(self, draws):
+        """Dict of float32 scalars, one for each of `metric_names`."""
+        del draws
+        return {name: tf.zeros([]) for name in self.metric_names}

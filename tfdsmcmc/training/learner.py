@@ -1,0 +1,252 @@
+"""Keras' `fit` around a run, for whatever steps it makes."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.rows import ArraySource, DatasetSource, source_of
+from tfdsmcmc.training.feed import feed_of, take
+from tfdsmcmc.training.run import EpochCounter, Run
+from tfdsmcmc.training.saving import Saving
+
+
+class Learner(Saving):
+    """Base class of models that learn by a `Step`.
+
+    A subclass has `seed`, `units`, `binary_data`, `theta_variables` and a `compile` that ends in `_begin_run`;
+    `takes_gaps`, `check_rows` and `phi_variables` where they differ.
+
+    Attributes:
+      run: `Run`, or None before `compile`.
+      validates: whether the present fit has validation data.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.run = None
+        self.validates = False
+        self._feed = None
+        self._validation = None
+        self._settings = {}
+        self._stream = "fit"  # of the seed
+
+    @property
+    def units(self):
+        """D, the width of the data."""
+        raise NotImplementedError(f"{type(self).__name__} must define units.")
+
+    @property
+    def binary_data(self):
+        """Whether data are zeros and ones."""
+        raise NotImplementedError(f"{type(self).__name__} must define binary_data.")
+
+    @property
+    def theta_variables(self):
+        """The model's variables θ that can be learnt at present."""
+        raise NotImplementedError(f"{type(self).__name__} must define theta_variables.")
+
+    @property
+    def phi_variables(self):
+        """The variables φ that learn beside θ, and that a posterior sample keeps with it."""
+        return []
+
+    @property
+    def takes_gaps(self):
+        """Whether rows may have missing entries."""
+        return True
+
+    def check_rows(self, rows):
+        """Raises a ValueError for rows that the model cannot learn from, such as rows with gaps for some."""
+
+    @property
+    def uses_xla(self):
+        """Whether the model's programs are compiled with XLA: what `compile` was told, True before."""
+        return self._settings.get("jit_compile", True)
+
+    @property
+    def metrics(self):
+        # Keras asks while the model is being made
+        run = self.__dict__.get("run")
+        return [] if run is None else list(run.means)
+
+    def fit(
+        self,
+        x=None,
+        y=None,
+        *,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_batch_size=None,
+        validation_freq=1,
+        num_rows=None,
+        mask=None,
+    ):
+        """Runs the steps over the data; `keras.Model.fit` with data x alone.
+
+        Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
+        ½ where data are binary, else 0. The data layer's units must be independent given its parents then.
+
+        Args:
+          x: array (n, D), a source of rows such as `datasets.open` gives, or a `tf.data.Dataset` of batches (B, D).
+          y: must be None: a generative model has no targets.
+          batch_size: B, of rows with random access; by default 100.
+          epochs: the epoch to stop at.
+          verbose: as in Keras.
+          callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule.
+          validation_split: fraction of an array, its last rows, to validate on.
+          validation_data: what x may be.
+          shuffle: whether rows with random access are read in a new order each epoch.
+          initial_epoch: the epoch to start at.
+          steps_per_epoch: minibatches an epoch.
+          validation_batch_size: rows at a time in validation.
+          validation_freq: as in Keras.
+          num_rows: N, the number of rows that the posterior is given; by default counted.
+          mask: (n, D) or (D,), True where an entry of the array x is observed, whatever stands in the others; by
+            default all that are not NaN are.
+
+        Returns:
+          `keras.callbacks.History` of the step's metrics: of a `DeepGenerativeModel` `log_likelihood` (the estimate of
+          the training step, of K samples; with uniform weights the evidence lower bound), `effective_sample_size` (of
+          the weights that the gradient gives its draws: K where all weigh alike) and `kinetic_temperature` (1 is
+          right), and for validation `val_log_likelihood` and `val_effective_sample_size`. The log-likelihoods are
+          estimated with the recognition network; where it does not learn they are far too low until
+          `refit_recognition`.
+
+        Raises:
+          ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
+            `compile`; nothing is changed then. Of a dataset with `num_rows` only the first batch is seen beforehand.
+        """
+        self._assert_compiled("fit")
+        checks.no_targets("fit", y)
+        num_rows = _optional_count("num_rows", num_rows)
+        batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
+        epochs = checks.nonnegative_integer("epochs", epochs)
+        initial_epoch = checks.nonnegative_integer("initial_epoch", initial_epoch)
+        validation_batch_size = _optional_count("validation_batch_size", validation_batch_size)
+        if not isinstance(validation_freq, (list, tuple, set)):
+            validation_freq = checks.positive_integer("validation_freq", validation_freq)
+        steps_per_epoch = _optional_count("steps_per_epoch", steps_per_epoch)
+        source = self.source("x", x, mask, num_rows)
+        if validation_split and validation_data is None:
+            source, validation_data = _split_last(source, validation_split)
+        if isinstance(validation_data, tuple) and validation_data[1:] in ((), (None,)):
+            validation_data = validation_data[0]
+        if validation_data is not None:
+            validation_data = self.source("validation_data", validation_data)
+        self._check_source(source, steps_per_epoch)
+        order, chains = self._seed_of("row order"), self.run.num_chains
+        feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
+
+        self._feed, self._validation = feed, validation_data
+        self.train_function = None
+        self.validates = validation_data is not None
+        self.run.begin(source if source.random_access else None, num_rows or source.num_rows)
+        if isinstance(callbacks, keras.callbacks.CallbackList):
+            callbacks.callbacks.insert(0, EpochCounter(self.run))
+        else:
+            callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
+            callbacks = [EpochCounter(self.run), *callbacks]
+        try:
+            return super().fit(
+                feed.dataset,
+                epochs=epochs,
+                verbose=verbose,
+                callbacks=callbacks,
+                # Keras makes an iterator of what stands here; `evaluate` reads the source
+                validation_data=np.zeros((1, 1)) if self.validates else None,
+                shuffle=False,
+                initial_epoch=initial_epoch,
+                steps_per_epoch=None if source.random_access else steps_per_epoch,
+                validation_batch_size=validation_batch_size,
+                validation_freq=validation_freq,
+            )
+        finally:
+            feed.close()
+            self._feed = self._validation = None
+
+    def make_train_function(self, force=False):
+        """The function that Keras calls with an iterator: it advances the run by up to steps_per_execution."""
+        if self.train_function is not None and not force:
+            return self.train_function
+        feed, run = self._feed, self.run
+
+        def train(iterator):
+            if self.stop_training:  # a callback has found at the epoch's beginning that the run is over
+                return self.get_metrics_result()
+            elements = take(iterator, self.steps_per_execution)
+            for block in feed.blocks(elements, int(run.steps)):
+                run.advance(block)
+            return self.get_metrics_result()
+
+        self.train_function = train
+        return train
+
+    def source(self, name, x, mask=None, num_rows=None):
+        """The rows that a user passes as a source, checked; those of a dataset are checked as they come."""
+        source = source_of(name, x, self.units, self.binary_data, mask, num_rows, self.takes_gaps)
+        if not isinstance(source, DatasetSource):
+            self.check_rows(source)
+        return source
+
+    def _begin_run(self, step, optimizer, settings):
+        """The end of `compile`: a new run of the step, whose counts go on from the last one's."""
+        run = Run(step, self._seed_of("chain"), settings["jit_compile"], self.run)
+        super().compile(
+            optimizer=optimizer, steps_per_execution=settings["steps_per_execution"], jit_compile=False
+        )
+        self.run = run
+        self._settings = settings
+
+    def _check_source(self, source, steps_per_epoch):
+        """Raises a ValueError for rows that the step cannot go through; reads a dataset once, or its first batch."""
+        if not source.random_access:
+            if self.run.step.per_row:
+                raise ValueError("Persistent chains over z need rows with random access. Received: x, a dataset")
+            if steps_per_epoch is None and int(source.dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
+                raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
+            source.check()
+            self.check_rows(source)
+        if self.run.step.needs_passes and (steps_per_epoch is not None or not source.random_access):
+            raise ValueError(
+                "This method goes once over all rows in an epoch: rows with random access, and no steps_per_epoch. "
+                f"Received: steps_per_epoch={steps_per_epoch}, x={type(source).__name__}"
+            )
+
+    def _seed_of(self, purpose):
+        return random.stream(random.stream(self.seed, self._stream), purpose)
+
+    def _assert_compiled(self, name):
+        if self.run is None:
+            raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
+        now = {variable.path for variable in self.theta_variables}
+        compiled = {variable.path for variable in self.run.step.variables}
+        if now != compiled:
+            raise ValueError(
+                f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
+                f"Received: other trainable weights {sorted(now ^ compiled)}"
+            )
+
+
+def _optional_count(name, value):
+    return None if value is None else checks.positive_integer(name, value)
+
+
+def _split_last(source, fraction):
+    """(the source without its last rows, one of the last `fraction` of the rows)."""
+    if not isinstance(source, ArraySource):
+        raise ValueError(f"validation_split is for arrays. Received: validation_split={fraction}")
+    valid = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
+    held_out = int(source.num_rows * fraction) if valid else 0
+    if not 0 < held_out < source.num_rows:
+        raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction!r}")
+    return ArraySource(source.take(slice(None, -held_out))), ArraySource(source.take(slice(-held_out, None)))

@@ -1,0 +1,73 @@
+"""How the recognition network learns within a step: the objective of a proposal, climbed by its optimizer.
+
+φ and the optimizer are Keras variables, which are assigned inside the compiled loop.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.networks import evaluated_at
+
+_SERVED = weakref.WeakKeyDictionary()  # the variables that an optimizer updates, as weak references
+
+
+class RecognitionLearning:
+    """Updates of φ, and of what the proposal learns for itself.
+
+    Args:
+      estimator: `FisherIdentity`, whose networks these are and whose draws the proposal learns from.
+      proposal: of the objective and its optimizer.
+      steps: φ-updates for each group of θ-updates.
+
+    Raises:
+      ValueError: for an optimizer that was built for other variables.
+    """
+
+    def __init__(self, estimator, proposal, steps=1):
+        self.estimator, self.proposal, self.steps = estimator, proposal, steps
+        proposal.build(estimator.generative.units)
+        _build(proposal.optimizer, self.variables)
+
+    @property
+    def variables(self):
+        """What the optimizer updates."""
+        return [*self.estimator.recognition.trainable_variables, *self.proposal.trainable_variables]
+
+    @property
+    def gradients_like(self):
+        return [tf.TensorSpec(variable.shape, variable.dtype) for variable in self.variables]
+
+    def gradient(self, weights, x, draws, carry, seed):
+        """The gradient by which the optimizer descends, at the weights θ of one chain."""
+        generative, recognition = self.estimator.generative, self.estimator.recognition
+        draw_seed, surrogate_seed = tf.unstack(random.split(seed))
+        values = [variable.value for variable in self.variables]
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(values)
+            with evaluated_at(generative.trainable_variables, weights):
+                if self.proposal.redraw:
+                    with tape.stop_recording():
+                        draws, _ = self.estimator.draw(weights, x, carry, draw_seed)
+                loss = -self.proposal.surrogate(generative, recognition, x, draws, surrogate_seed)
+        return tape.gradient(loss, values, unconnected_gradients="zero")
+
+    def apply(self, gradients):
+        """One step of the optimizer."""
+        self.proposal.optimizer.apply(gradients, self.variables)
+
+
+def _build(optimizer, variables):
+    """Builds an optimizer, or refuses one whose state belongs to others; Keras would fail in the middle of a step."""
+    served = [known() for known in _SERVED.get(optimizer, [])]
+    if optimizer.built and not all(any(variable is known for known in served) for variable in variables):
+        raise ValueError(
+            "The optimizer of a proposal must be new, or have served these variables before. "
+            f"Received: {optimizer.name!r}, built for others"
+        )
+    if not optimizer.built:
+        optimizer.build(variables)
+        _SERVED[optimizer] = [weakref.ref(variable) for variable in variables]

@@ -1,0 +1,199 @@
+"""A run: the state of a step, kept in variables, counted, saved, and advanced many steps at a time.
+
+A run knows no method. Its state is whatever the step makes of it, with the weights of the model as the first part. A run
+of C > 1 chains keeps the weights of all of them; those of chain 0, and of a single chain, are the model's own variables,
+which callbacks may set between blocks.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.training.batch import Block
+from tfdsmcmc.training.chains import of_chain
+from tfdsmcmc.training.step import Step
+
+
+class Run(tf.Module):
+    """Keeps the state of a step; it changes in `advance` alone, which runs many steps as one program.
+
+    Chain 0 starts at the model's present weights. Another one goes on from where it stands in `follows`, and starts at
+    `step.fresh_weights` where it is not there.
+
+    Args:
+      step: `Step`.
+      seed: stateless seed of the run.
+      jit_compile: whether `advance` is compiled with XLA.
+      follows: an earlier run on the same weights, whose counts go on, so that no draw is repeated; or None.
+
+    Attributes:
+      num_chains: C.
+      steps: int64 variable, the minibatches learnt from so far.
+      epochs: int64 variable, the epochs completed.
+      refits: int64 variable, how often φ was fitted at fixed θ.
+      identity: int64 variable, a number that tells this run, saved and resumed as it may be, from any other.
+      num_rows: float variable, N; 0 before the first fit.
+      rows: int64 variable, a checksum of the rows that the parts of the state for each row belong to.
+      means: Keras metrics, the means of the step's metrics over the steps since they were reset and over the chains.
+    """
+
+    def __init__(self, step: Step, seed, jit_compile, follows=None):
+        super().__init__(name="run")
+        self.step, self.seed, self.num_chains = step, seed, step.num_chains
+        counts = (0, 0, 0) if follows is None else (int(follows.steps), int(follows.epochs), int(follows.refits))
+        self.steps, self.epochs, self.refits = (tf.Variable(np.int64(n), trainable=False) for n in counts)
+        self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
+        self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
+        self.rows = tf.Variable(np.int64(0), trainable=False, name="rows")
+        self.means = [keras.metrics.Mean(name=name) for name in step.metric_names]
+        # of all chains, where there are several; what stands here for chain 0 is a copy of the model's variables
+        self._weights = [tf.Variable(part, trainable=False) for part in self._initial_weights(follows)]
+        state = step.init(None, self._seed_of_beginning(), self._all_weights())
+        self._pack = _packer(state)
+        self._parts = {
+            name: [self._variable(name, part) for part in tf.nest.flatten(getattr(state, name))]
+            for name in state._fields[1:]
+        }
+        self._advance = tf.function(self._many_steps, jit_compile=jit_compile, autograph=False)
+
+    @property
+    def state(self):
+        """The state, a named tuple of tensors."""
+        return self._pack(self._all_weights(), self._parts)
+
+    @property
+    def weights(self):
+        """The weights of each chain, a list of lists of arrays, in the order of the model's variables."""
+        weights = [part.numpy() for part in self._all_weights()]
+        return [weights] if self.num_chains == 1 else [[part[c] for part in weights] for c in range(self.num_chains)]
+
+    @property
+    def saved(self):
+        """Named variables that a saved run needs besides what Keras saves, the model's weights and the optimizer."""
+        counts = {"steps": self.steps, "epochs": self.epochs, "refits": self.refits}
+        counts |= {"identity": self.identity, "num_rows": self.num_rows}
+        parts = {"weights": self._weights, **self._parts}
+        named = {f"{name}_{i}": v for name, variables in parts.items() for i, v in enumerate(variables)}
+        rows = {"carried_rows": self.rows} if self.step.per_row else {}
+        return {**counts, **named, **self.step.own_variables, **rows}
+
+    def move_to(self, weights):
+        """Sets the weights of all chains but chain 0, whose weights are the model's.
+
+        Args:
+          weights: those of each chain, as the property has them.
+        """
+        for variable, *parts in zip(self._weights, *weights, strict=True) if self.num_chains > 1 else ():
+            variable.assign(np.stack(parts))
+
+    def begin(self, source, num_rows):
+        """Sets N, and lets the state begin with these rows; parts for each row stay if they are of these rows already.
+
+        Args:
+          source: the rows, or None where they have no random access.
+          num_rows: N.
+        """
+        self.num_rows.assign(float(num_rows))
+        checksum = source.checksum if self.step.per_row and source is not None else 0
+        same = not self.step.per_row or checksum == int(self.rows)
+        rows = None if same else source
+        state = self.step.init(rows, self._seed_of_beginning(), self._all_weights(), float(num_rows), self.state)
+        for name, variables in self._parts.items():
+            for variable, value in zip(variables, tf.nest.flatten(getattr(state, name)), strict=True):
+                variable.assign(value)
+        self.rows.assign(checksum)
+
+    def advance(self, block: Block):
+        """Runs the steps of a block."""
+        self._advance(block.tensors())
+
+    def _variable(self, name, value):
+        """A variable for a tensor of the state; parts for each row take any number of rows."""
+        if name not in self.step.per_row:
+            return tf.Variable(value, trainable=False)
+        rows = 0 if self.num_chains == 1 else 1
+        shape = [None if axis == rows else size for axis, size in enumerate(value.shape)]
+        return tf.Variable(value, shape=shape, trainable=False)
+
+    def _seed_of_beginning(self):
+        """The seed of what begins at the present step: a later beginning draws anew."""
+        return random.fold(self.seed, self.steps)
+
+    def _all_weights(self):
+        """The weights, of several chains with a leading axis C."""
+        first = [tf.convert_to_tensor(v) for v in self.step.variables]
+        if self.num_chains == 1:
+            return first
+        return [tf.concat([part[tf.newaxis], rest[1:]], 0) for part, rest in zip(first, self._weights, strict=True)]
+
+    def _initial_weights(self, follows):
+        """The weights of all chains where there are several, else nothing."""
+        if self.num_chains == 1:
+            return []
+        variables = self.step.variables
+        weights = [[variable.numpy() for variable in variables]]
+        seed = random.stream(self._seed_of_beginning(), "initial weights")
+        known = [] if follows is None else follows.weights
+        for c in range(1, self.num_chains):
+            fresh = self.step.fresh_weights(random.fold(seed, c))
+            # by variable: other layers may have been frozen meanwhile
+            own = {id(v): part for v, part in zip(follows.step.variables, known[c])} if c < len(known) else {}
+            weights.append([own.get(id(v), part) for v, part in zip(variables, fresh, strict=True)])
+        return [np.stack(parts) for parts in zip(*weights, strict=True)]
+
+    def _many_steps(self, block):
+        stream = random.stream(self.seed, "step")
+        first, num_rows = tf.convert_to_tensor(self.steps), tf.convert_to_tensor(self.num_rows)
+
+        def body(i, state, totals):
+            seed = random.fold(stream, first + tf.cast(i, tf.int64))
+            state, metrics = self.step.step(state, block.batch(i, num_rows), seed)
+            return i + 1, state, {name: total + metrics[name] for name, total in totals.items()}
+
+        start = (tf.constant(0), self.state, {name: tf.zeros([]) for name in self.step.metric_names})
+        _, state, totals = tf.while_loop(lambda i, *_: i < block.count, body, start)
+        weights = state.weights if self.num_chains == 1 else of_chain(state.weights, 0)
+        variables, values = [self.step.variables, self._parts], [weights, state._asdict()]
+        if self.num_chains > 1:
+            variables, values = [*variables, self._weights], [*values, state.weights]
+        values[1] = {name: tf.nest.flatten(values[1][name]) for name in self._parts}
+        for variable, value in zip(tf.nest.flatten(variables), tf.nest.flatten(values), strict=True):
+            variable.assign(value)
+        self.steps.assign_add(tf.cast(block.count, tf.int64))
+        for mean in self.means:
+            weight = tf.cast(block.count, tf.float32)
+            mean.update_state(totals[mean.name] / weight, sample_weight=weight)
+
+
+def _packer(state):
+    """The function (weights, lists of the tensors of the other parts by name) → state, of the structure of this one."""
+    kind, structures = type(state), tf.nest.map_structure(lambda part: None, state)
+
+    def pack(weights, parts):
+        values = [
+            tf.nest.pack_sequence_as(getattr(structures, name), [tf.convert_to_tensor(v) for v in variables])
+            for name, variables in parts.items()
+        ]
+        return kind(weights, *values)
+
+    return pack
+
+
+class EpochCounter(keras.callbacks.Callback):
+    """Counts completed epochs in the run, before any other callback sees the end of the epoch."""
+
+    def __init__(self, run):
+        super().__init__()
+        self.run = run
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._steps = int(self.run.steps)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
+            self.run.epochs.assign_add(1)
