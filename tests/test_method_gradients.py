@@ -15,7 +15,6 @@ from tests.proposals.gradients import mean_gradient, moments
 from tests.proposals.test_iwae import arrays, bound_moments, log_weights
 from tests.proposals.test_nvil import exact_gradient as exact_nvil_gradient
 from tests.proposals.test_sleep import sleep_gradient
-from tfdsmcmc.training.step import theta_gradient
 
 X = np.array([[1, 0, 0], [0, 1, 1]], np.float32)
 IMPORTANCE = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais", "rws")
@@ -46,8 +45,8 @@ def theta_mean(model, copies=COPIES, calls=CALLS, carry=None, seed=0):
     theta = [tf.convert_to_tensor(variable) for variable in model.generative.trainable_variables]
     carry = None if carry is None else [tf.constant(part, tf.float32) for part in carry]
     x = tf.constant(np.repeat(X, copies, 0))
-    gradient_fn = theta_gradient(model.chain.method, x, 1.0, carry=carry)
-    gradients = [flat(gradient_fn(*theta, seed=s)[0]) for s in ds.random.split(seed, calls)]
+    estimator = model.run.step.estimator
+    gradients = [flat(estimator.gradient(theta, x, 1.0, (), carry, s)[0]) for s in ds.random.split(seed, calls)]
     return np.mean(gradients, 0, dtype=np.float64)
 
 
@@ -222,7 +221,7 @@ def exact_phi(name, model, num_samples):
     if name in ("vae", "iwae"):
         return bound_moments(model, X, "elbo" if name == "vae" else "importance", num_samples)
     if name == "nvil":
-        mean, variance = exact_nvil_gradient(model.chain.method.proposal, model, X)
+        mean, variance = exact_nvil_gradient(model.run.step.learning.proposal, model, X)
         return mean, variance / num_samples
     oracle = Oracle(model)
     sleep = np.stack([np.stack(sleep_gradient(oracle))] * 2, 1)  # a dream is of no row
@@ -240,11 +239,11 @@ def test_phi(name, num_samples, monkeypatch, without_tracing):
     """As the tests of the proposals have it. NVIL's gradient is that of the evidence lower bound over a known factor,
     1 at first."""
     model = compiled(name, num_samples=num_samples)
-    method = model.chain.method
-    monkeypatch.setattr(ds.latents, "NAIS", lambda num_samples: method.latents)  # the draws are the method's own
+    step = model.run.step
+    monkeypatch.setattr(ds.latents, "NAIS", lambda num_samples: step.estimator.latents)  # the draws are the method's own
     mean, error = mean_and_error(exact_phi(name, model, num_samples))
     assert np.abs(mean).max() > 0.05, "nothing to learn: choose another seed"
-    gradient = mean_gradient(method.proposal, model, np.repeat(X, COPIES, 0), num_samples, CALLS)
+    gradient = mean_gradient(step.learning.proposal, model, np.repeat(X, COPIES, 0), num_samples, CALLS)
     assert_near(gradient, mean, error)
     if name == "nvil":
         elbo_gradient = flat(Oracle(model).elbo_gradient(X), 1).mean(0)

@@ -183,7 +183,7 @@ def test_each_part_returns_from_its_config_and_learns(name, without_tracing):
     for key in PARTS:
         assert config_of(twins[key]) == config_of(method[key])
     start, model = model_for(name), learnt(name, twins)
-    assert int(model.chain.steps) == 2
+    assert int(model.run.steps) == 2
     for before, after in zip(start.generative.get_weights(), model.generative.get_weights()):
         assert before.size == 0 or (before != after).any()
     moved = [(a != b).any() for a, b in zip(start.recognition.get_weights(), model.recognition.get_weights())]
@@ -203,7 +203,7 @@ def test_parts_from_configs_learn_the_same(name):
 def test_with_gibbs_sampling_there_is_nothing_to_teach_phi(name):
     model = tiny_model((2,))
     model.compile(**getattr(ds.methods, name)(), jit_compile=False)
-    assert model.chain.method.proposal is None and model.optimizer is None
+    assert model.run.step.learning is None and model.optimizer is None
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)

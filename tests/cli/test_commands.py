@@ -86,7 +86,7 @@ def test_resume_goes_on_with_the_chain(fitted, tmp_path):
     before = keras.saving.load_model(path)
     assert main(["fit", "digits", str(path), "--resume", "--epochs", "1"]) == 0
     after = keras.saving.load_model(path)
-    assert int(after.chain.epochs) == int(before.chain.epochs) + 1
+    assert int(after.run.epochs) == int(before.run.epochs) + 1
 
 
 def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
@@ -118,7 +118,7 @@ def test_fit_takes_methods_and_architectures(tmp_path, capsys):
     assert main(["fit", "digits", str(path), *arguments]) == 0
     model = keras.saving.load_model(path)
     assert isinstance(model.generative.layers[-1], ds.layers.MLPBernoulli)
-    assert model.chain.method.latents.get_config() == {"num_samples": 2, "weights": "uniform"}
+    assert model.run.step.estimator.latents.get_config() == {"num_samples": 2, "weights": "uniform"}
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "5", "--method", "vae"], capsys)
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "RBM 5"], capsys)
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--method", "rws", "--posterior", "p"], capsys)

@@ -78,7 +78,7 @@ def test_shrinkage_priors_kernels_without_a_rate_and_a_fixed_recognition_network
     scalars, histograms = scalars_and_histograms(tmp_path / "train")
     assert scalars["epoch_kernel_learning_rate"] == {0: pytest.approx(0.02)}
     assert "epoch_learning_rate" not in scalars and not histograms
-    scales = [v.numpy() for name, v in model.chain.state.items() if name.startswith("auxiliary")]
+    scales = [v.numpy() for name, v in model.run.saved.items() if name.startswith("auxiliary")]
     kernels = [v.numpy() for name, v in model.generative.named_weights if "kernel" in name]
     expected = sum(
         scipy.stats.norm.logpdf(w, scale=np.sqrt(z + 0.01**2)).sum() for w, z in zip(kernels, scales, strict=True)
@@ -93,9 +93,9 @@ def test_each_of_several_chains_has_its_log_prior(tmp_path):
     model.compile(kernel="sgld", proposal=None, jit_compile=False, num_chains=2)
     model.fit(patterns(40), batch_size=20, verbose=0, callbacks=[ds.diagnostics.TensorBoard(tmp_path)])
     scalars, _ = scalars_and_histograms(tmp_path / "train")
-    scales = [v.numpy() for name, v in model.chain.state.items() if name.startswith("auxiliary")]
+    scales = [v.numpy() for name, v in model.run.saved.items() if name.startswith("auxiliary")]
     found = [scalars[f"epoch_log_prior_chain_{c}"][0] for c in range(2)]
-    for c, theta in enumerate(model.chain.weights):
+    for c, theta in enumerate(model.run.weights):
         deviations = [np.sqrt(part[c] + 0.01**2) for part in scales]
         expected = sum(scipy.stats.norm.logpdf(w, scale=s).sum() for w, s in zip(theta[::2], deviations, strict=True))
         assert found[c] == pytest.approx(expected, rel=1e-4)

@@ -34,9 +34,9 @@ def compiled(jit_compile=False, latent_units=(2,), kernel=None, proposal=None, *
 
 def state(model):
     """Everything that a resumed run needs, as arrays."""
-    chain = [variable.numpy() for name, variable in model.chain.state.items() if name not in ("identity", "refits")]
+    run = [variable.numpy() for name, variable in model.run.saved.items() if name not in ("identity", "refits")]
     optimizer = model.optimizer.variables if model.optimizer else []
-    return [*model.get_weights(), *chain, *[variable.numpy() for variable in optimizer]]
+    return [*model.get_weights(), *run, *[variable.numpy() for variable in optimizer]]
 
 
 def assert_same_state(a, b):

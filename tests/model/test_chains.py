@@ -10,9 +10,11 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.model.support import RATE, assert_same_state, compiled, patterns, state
 from tests.oracles import flat, tiny_model
+from tests.training.support import batch_of, begin, block_of
 from tfdsmcmc import random
-from tfdsmcmc.training.chain import Chain
-from tfdsmcmc.training.step import StepState, doubly_stochastic_step
+from tfdsmcmc.training import row_parts
+from tfdsmcmc.training.doubly_stochastic import StepState
+from tfdsmcmc.training.run import Run
 
 
 def theta_of(model):
@@ -25,39 +27,38 @@ def fit(model, until, start=0, **arguments):
 
 @pytest.mark.parametrize("num_chains", [1, 3])
 def test_a_chain_of_the_run_is_a_chain_of_single_steps(num_chains):
-    """The run's steps, one by one, from the seeds that belong to chain and step; φ at rest. One chain: bit for bit."""
+    """The run's steps, one by one, from the seeds that belong to chain and step; φ at rest."""
     model = compiled(num_chains=num_chains, proposal_steps=0)
-    chain, x = model.chain, patterns()
-    chain.begin(90)
-    start, results, first = chain.weights, chain.kernel_results, chain.steps.numpy()
+    run, x = model.run, patterns()
+    begin(model, x)
+    start, results, first = run.weights, run.state.kernel_results, run.steps.numpy()
     index = np.random.default_rng(1).integers(0, 90, (3, num_chains, 20)).astype(np.int32)
-    chain.advance(x, index if num_chains > 1 else index[:, 0], 3)
+    run.advance(block_of(x, index if num_chains > 1 else index[:, 0], 3))
 
-    step = tf.function(lambda *a: doubly_stochastic_step(chain.method, *a), autograph=False)
+    alone = compiled(proposal_steps=0).run.step  # of one chain
+    step = tf.function(alone.step, autograph=False)
     for c, theta in enumerate(start):
         own = results if num_chains == 1 else tf.nest.map_structure(lambda part, c=c: part[c], results)
         state = StepState([tf.constant(part) for part in theta], own, [])
         for i in range(3):
-            seed = random.fold(random.stream(chain.seed, "step"), first + i)
+            seed = random.fold(random.stream(run.seed, "step"), first + i)
             seed = seed if num_chains == 1 else random.fold(seed, c)
-            state, _ = step(state, tf.gather(x, index[i, c]), tf.constant(90.0), seed)
-        if num_chains == 1:
-            np.testing.assert_array_equal(flat(chain.weights[c]), flat(state.theta))
-        np.testing.assert_allclose(flat(chain.weights[c]), flat(state.theta), rtol=1e-5, atol=1e-6)
-        assert np.all(flat(chain.weights[c]) != flat(theta))
-    np.testing.assert_array_equal(flat(theta_of(model)), flat(chain.weights[0]))
+            state, _ = step(state, batch_of(tf.gather(x, index[i, c]), 90.0), seed)
+        np.testing.assert_allclose(flat(run.weights[c]), flat(state.weights), rtol=1e-5, atol=1e-6)
+        assert np.all(flat(run.weights[c]) != flat(theta))
+    np.testing.assert_array_equal(flat(theta_of(model)), flat(run.weights[0]))
 
 
 def test_chains_start_apart_and_draw_for_themselves():
     model = compiled(num_chains=3)
     present = theta_of(model)
-    model.chain.begin(90)
-    first, second, third = model.chain.weights
+    begin(model, patterns())
+    first, second, third = model.run.weights
     np.testing.assert_array_equal(flat(first), flat(present))
     for place, part in enumerate(present):
         if part.ndim == 2 and part.size:
             assert np.all(first[place] != second[place]) and np.all(second[place] != third[place])
-    for part in model.chain.kernel_results.momentum:
+    for part in model.run.state.kernel_results.momentum:
         part = part.numpy()
         assert len(np.unique(part)) == part.size
 
@@ -84,28 +85,28 @@ def test_every_method_runs_several_chains_under_xla(name, method):
     model.compile(**getattr(ds.methods, method)(**arguments), num_chains=3)
     history = fit(model, 2).history
     assert all(np.isfinite(values).all() for values in history.values())
-    assert len({flat(theta).tobytes() for theta in model.chain.weights}) == 3
+    assert len({flat(theta).tobytes() for theta in model.run.weights}) == 3
 
 
 def test_weights_that_are_set_are_those_of_chain_0():
     model = compiled(num_chains=2)
-    other = model.chain.weights[1]
+    other = model.run.weights[1]
     for variable in model.generative.trainable_variables:
         variable.assign(variable + 1.0)
-    np.testing.assert_array_equal(flat(model.chain.weights[0]), flat(theta_of(model)))
-    np.testing.assert_array_equal(flat(model.chain.weights[1]), flat(other))
+    np.testing.assert_array_equal(flat(model.run.weights[0]), flat(theta_of(model)))
+    np.testing.assert_array_equal(flat(model.run.weights[1]), flat(other))
 
 
 def test_compiling_anew_goes_on_with_the_chains_that_there_are():
     model = compiled(num_chains=2)
-    model.chain.move_to([[part + 1 for part in theta] for theta in model.chain.weights])
-    before = model.chain.weights
+    model.run.move_to([[part + 1 for part in theta] for theta in model.run.weights])
+    before = model.run.weights
     model.compile(kernel=ds.mcmc.SGLD(learning_rate=RATE), jit_compile=False, num_chains=3)
-    for one, two in zip(before, model.chain.weights):
+    for one, two in zip(before, model.run.weights):
         np.testing.assert_array_equal(flat(one), flat(two))
-    assert len(model.chain.weights) == 3
+    assert len(model.run.weights) == 3
     model.compile(kernel=ds.mcmc.SGLD(learning_rate=RATE), jit_compile=False)
-    np.testing.assert_array_equal(flat(model.chain.weights[0]), flat(before[0]))
+    np.testing.assert_array_equal(flat(model.run.weights[0]), flat(before[0]))
 
 
 # ---- saving
@@ -139,7 +140,7 @@ def test_a_saved_run_of_chains_goes_on_bit_for_bit(tmp_path, name):
 def test_an_interrupted_run_of_chains_goes_on_as_if_it_had_not_been(tmp_path):
     class Die(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            if int(self.model.chain.epochs) == 1 and batch == 1:
+            if int(self.model.run.epochs) == 1 and batch == 1:
                 raise KeyboardInterrupt
 
     def run(callbacks):
@@ -173,7 +174,7 @@ def test_numbers_of_chains_that_are_none_are_refused(wrong):
     model = tiny_model((2,), units=4)
     with pytest.raises(ValueError, match="Received: num_chains="):
         model.compile(num_chains=wrong)
-    assert model.chain is None
+    assert model.run is None
 
 
 # ---- φ anew, and chains over z
@@ -181,14 +182,14 @@ def test_numbers_of_chains_that_are_none_are_refused(wrong):
 
 def test_phi_is_fitted_anew_at_the_weights_of_all_chains(monkeypatch):
     """No chain moves; with one chain it is fitted at the weights of the layers."""
-    model, begin, begun = compiled(num_chains=3), Chain.begin, []
+    model, begin, begun = compiled(num_chains=3), Run.begin, []
 
-    def spy(chain, *arguments):
-        begun.append(chain.weights)
-        return begin(chain, *arguments)
+    def spy(run, *arguments):
+        begun.append(run.weights)
+        return begin(run, *arguments)
 
-    monkeypatch.setattr(Chain, "begin", spy)
-    weights, before = model.chain.weights, state(model)
+    monkeypatch.setattr(Run, "begin", spy)
+    weights, before = model.run.weights, state(model)
     model.refit_recognition(patterns(), epochs=1)
     model.refit_recognition(patterns(), epochs=0, num_chains=1)
     assert [len(each) for each in begun] == [3, 1]
@@ -208,20 +209,20 @@ def test_each_chain_keeps_chains_over_z_of_its_own():
     model = tiny_model((2,), units=4, seed=3, scale=0.3)
     method = ds.methods.dsgnht_gibbs(RATE, num_samples=2, persistent=True)
     model.compile(**method, jit_compile=False, num_chains=2)
-    chain, x, index = model.chain, patterns(50), np.array([[[3, 41, 7, 20], [8, 3, 49, 0]]], np.int32)
-    chain.move_to([chain.weights[0]] * 2)  # so that only their seeds tell the starts apart
-    chain.begin(50, x)
-    before = [variable.numpy() for variable in chain.carried.chains]
+    run, x, index = model.run, patterns(50), np.array([[[3, 41, 7, 20], [8, 3, 49, 0]]], np.int32)
+    run.move_to([run.weights[0]] * 2)  # so that only their seeds tell the starts apart
+    begin(model, x)
+    before = [part.numpy() for part in run.state.carried]
     assert [part.shape for part in before] == [(2, 50, 2)]
     assert np.any(before[0][0] != before[0][1])
-    values = chain.carried.of_rows(chain.carried.values, tf.constant(index[0]))
+    values = row_parts.of_rows(run.state.carried, tf.constant(index[0]))
     for part, value in zip(before, values):
         np.testing.assert_array_equal(value, [part[c][index[0, c]] for c in range(2)])
     for _ in range(8):
-        chain.advance(x, index, 1)
+        run.advance(block_of(x, index))
     for c in range(2):
         others = np.setdiff1d(np.arange(50), index[0, c])
-        after = [variable.numpy()[c] for variable in chain.carried.chains]
+        after = [part.numpy()[c] for part in run.state.carried]
         for a, b in zip(before, after):
             np.testing.assert_array_equal(a[c][others], b[others])
         assert any(np.any(a[c][index[0, c]] != b[index[0, c]]) for a, b in zip(before, after))

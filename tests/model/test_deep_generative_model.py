@@ -139,7 +139,7 @@ def test_one_callback_and_a_callback_list_are_taken():
     model.fit(patterns(), epochs=1, verbose=0, callbacks=watch)
     many = keras.callbacks.CallbackList([watch], model=model, epochs=2, steps=1, verbose=0)
     model.fit(patterns(), initial_epoch=1, epochs=2, verbose=0, callbacks=many)
-    assert seen == [0, 1] and int(model.chain.epochs) == 2
+    assert seen == [0, 1] and int(model.run.epochs) == 2
 
 
 def test_layers_that_cannot_learn_or_stand_in_both_networks_are_refused():
@@ -174,6 +174,6 @@ def test_infinite_dataset_needs_the_number_of_rows():
     with pytest.raises(ValueError, match="Received: "):
         model.evaluate(endless)
     model.fit(endless, num_rows=90, steps_per_epoch=5, epochs=2, verbose=0)
-    assert int(model.chain.steps) == 10 and float(model.chain.num_rows) == 90
+    assert int(model.run.steps) == 10 and float(model.run.num_rows) == 90
     with pytest.raises(ValueError, match="Received: "):
         model.fit(tf.data.Dataset.from_tensor_slices(patterns()), verbose=0)

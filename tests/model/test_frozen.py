@@ -28,8 +28,8 @@ def deep_model():
 
 def by_name(model):
     """The weights of each chain by their names."""
-    names = [variable.path for variable in model.chain.variables_of_theta]
-    return [dict(zip(names, theta, strict=True)) for theta in model.chain.weights]
+    names = [variable.path for variable in model.run.step.variables]
+    return [dict(zip(names, theta, strict=True)) for theta in model.run.weights]
 
 
 def test_chains_keep_their_weights_when_other_layers_are_frozen():
@@ -86,7 +86,7 @@ def test_counts_are_checked_before_learning(arguments):
     model.compile(**KERNEL)
     with pytest.raises(ValueError, match=f"Received: {next(iter(arguments))}="):
         model.fit(patterns(20), batch_size=10, validation_data=patterns(10), verbose=0, **arguments)
-    assert int(model.chain.steps) == 0
+    assert int(model.run.steps) == 0
     with pytest.raises(ValueError, match="Received: batch_size=0"):
         model.evaluate(patterns(10), batch_size=0)
 

@@ -8,6 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.model.support import RATE, assert_same_state, compiled, patterns, state
 from tests.oracles import tiny_model
+from tests.training.support import begin
 
 
 @pytest.mark.slow
@@ -91,8 +92,9 @@ def test_nothing_is_retraced():
     """Epochs that end in a short block, later fits and evaluations reuse one program."""
     model = compiled(steps_per_execution=3)
     traces = []
-    step = model.chain.method.latents.draw
-    model.chain.method.latents.draw = lambda *args, **kwargs: traces.append(1) or step(*args, **kwargs)
+    latents = model.run.step.estimator.latents
+    draw = latents.draw
+    latents.draw = lambda *args, **kwargs: traces.append(1) or draw(*args, **kwargs)
     model.fit(patterns(), batch_size=20, epochs=2, verbose=0)
     first = len(traces)
     model.fit(patterns(seed=1), batch_size=20, epochs=2, verbose=0)
@@ -113,28 +115,29 @@ def test_kernel_and_proposal_steps_are_counted():
     """kernel_steps moves the kernel's own count, proposal_steps the optimizer's; 0 leaves the weights as they are."""
     model = compiled(kernel_steps=3, proposal_steps=2)
     model.fit(patterns(40), batch_size=20, epochs=1, verbose=0)
-    assert int(model.chain.kernel_results.step) == 6
+    assert int(model.run.state.kernel_results.step) == 6
     assert int(model.optimizer.iterations) == 4
     theta = [variable.numpy() for variable in model.generative.trainable_variables]
     model.refit_recognition(patterns(40), epochs=1)
     for variable, before in zip(model.generative.trainable_variables, theta, strict=True):
         np.testing.assert_array_equal(variable.numpy(), before)
-    assert int(model.chain.kernel_results.step) == 6
+    assert int(model.run.state.kernel_results.step) == 6
 
 
 def test_compiling_anew_begins_a_chain_whose_counts_and_draws_go_on():
     model = compiled()
     model.fit(patterns(), epochs=2, verbose=0)
-    steps, momentum = int(model.chain.steps), model.chain.kernel_results.momentum
+    steps, momentum = int(model.run.steps), model.run.state.kernel_results.momentum
     model.compile(kernel=ds.mcmc.SGNHT(learning_rate=RATE), jit_compile=False)
-    assert int(model.chain.steps) == steps > 0 and int(model.chain.epochs) == 2
-    assert int(model.chain.kernel_results.step) == 0
-    model.chain.begin(90)
+    assert int(model.run.steps) == steps > 0 and int(model.run.epochs) == 2
+    assert int(model.run.state.kernel_results.step) == 0
+    begin(model, patterns())
     first = compiled()
-    first.chain.begin(90)
-    for again, initial in zip(model.chain.kernel_results.momentum, first.chain.kernel_results.momentum, strict=True):
+    begin(first, patterns())
+    now, at_first = (each.run.state.kernel_results.momentum for each in (model, first))
+    for again, initial in zip(now, at_first, strict=True):
         assert initial.shape[0] == 0 or not np.any(np.asarray(again) == np.asarray(initial))
-    assert len(momentum) == len(model.chain.kernel_results.momentum)
+    assert len(momentum) == len(now)
 
 
 def test_callbacks_see_epochs_and_early_stopping_works():
@@ -142,7 +145,7 @@ def test_callbacks_see_epochs_and_early_stopping_works():
     stop = keras.callbacks.EarlyStopping("val_log_likelihood", mode="max", patience=0, min_delta=1e9)
     history = model.fit(patterns(), validation_data=patterns(30), epochs=9, verbose=0, callbacks=[stop])
     assert len(history.epoch) == 2
-    assert int(model.chain.epochs) == 2
+    assert int(model.run.epochs) == 2
 
 
 @pytest.mark.slow
@@ -154,7 +157,7 @@ def test_fit_takes_a_dataset_of_batches():
     dataset.fit(tf.data.Dataset.from_tensor_slices(x).batch(20), epochs=2, verbose=0)
     assert_same_state(array, dataset)
     dataset.fit(tf.data.Dataset.from_tensor_slices((x,)).batch(25), epochs=1, verbose=0)
-    assert int(dataset.chain.steps) == 6 + 3
+    assert int(dataset.run.steps) == 6 + 3
 
 
 def test_an_optimizer_belongs_to_one_model():

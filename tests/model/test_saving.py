@@ -21,7 +21,7 @@ def test_saved_and_loaded_model_goes_on_bit_for_bit(tmp_path):
     for each in (model, loaded):
         each.fit(x, batch_size=30, epochs=4, initial_epoch=2, verbose=0)
     assert_same_state(model, loaded)
-    assert int(loaded.chain.epochs) == 4
+    assert int(loaded.run.epochs) == 4
 
 
 def test_weights_file_restores_the_chain(tmp_path):
@@ -46,7 +46,7 @@ def test_interrupted_and_resumed_run_equals_an_uninterrupted_one(tmp_path):
 
     class Die(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            if int(self.model.chain.epochs) == 2 and batch == 1:
+            if int(self.model.run.epochs) == 2 and batch == 1:
                 raise KeyboardInterrupt
 
     def run(callbacks):
@@ -79,9 +79,9 @@ def test_weights_without_a_chain_leave_the_chain_alone(tmp_path):
     plain, model = tiny_model((2,), units=4, seed=9), compiled()
     plain.save_weights(tmp_path / "plain.weights.h5")
     model.fit(patterns(), epochs=1, verbose=0)
-    steps = int(model.chain.steps)
+    steps = int(model.run.steps)
     model.load_weights(tmp_path / "plain.weights.h5")
-    assert int(model.chain.steps) == steps
+    assert int(model.run.steps) == steps
     for one, other in zip(plain.get_weights(), model.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
 

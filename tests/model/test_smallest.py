@@ -14,7 +14,7 @@ def test_a_step_on_one_row_with_one_draw(name):
     model = ds.models.from_name(name, units=3, hidden_units=2)
     model.compile(**ds.methods.dsgld_nais(0.01, num_samples=1), jit_compile=False)
     history = model.fit(np.array([[1, 0, 1]], np.uint8), batch_size=1, epochs=2, verbose=0).history
-    assert np.isfinite(history["log_likelihood"]).all() and int(model.chain.steps) == 2
+    assert np.isfinite(history["log_likelihood"]).all() and int(model.run.steps) == 2
 
 
 @pytest.mark.parametrize("batch", [(1,), (1, 1), (1, 2), (2, 1)])

@@ -8,6 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.model.support import assert_same_state, patterns
 from tests.oracles import tiny_model
+from tests.training.support import begin, block_of
 
 FLAT = {"": None}
 
@@ -53,10 +54,10 @@ QUICK = ("NVIL",)
 def test_a_saved_run_goes_on_bit_for_bit(name, tmp_path):
     """The whole model into a file and back; and its weights and chain into another model."""
     model = compiled(name)
-    start = {key: variable.numpy() for key, variable in model.chain.state.items()}
+    start = {key: variable.numpy() for key, variable in model.run.saved.items()}
     fit(model, 2)
     for key, before in start.items():
-        assert not before.ndim or not before.size or np.any(model.chain.state[key].numpy() != before), f"{key} rests"
+        assert not before.ndim or not before.size or np.any(model.run.saved[key].numpy() != before), f"{key} rests"
     model.save(tmp_path / "model.keras")
     model.save_weights(tmp_path / "model.weights.h5")
     loaded, other = keras.saving.load_model(tmp_path / "model.keras"), compiled(name, seed=4)
@@ -67,15 +68,15 @@ def test_a_saved_run_goes_on_bit_for_bit(name, tmp_path):
         fit(each, 4, 2)
     for each in (loaded, other):
         assert_same_state(model, each)
-        assert int(each.chain.epochs) == 4
+        assert int(each.run.epochs) == 4
 
 
 def test_a_checkpoint_has_it_all(tmp_path):
     for name in ("persistent Gibbs", "NVIL", "horseshoe"):
         model, other = compiled(name), compiled(name, seed=4)
-        model.chain.begin(90, patterns())
-        other.chain.begin(90, patterns(seed=1))
-        for variable in model.chain.state.values():
+        begin(model, patterns())
+        begin(other, patterns(seed=1))
+        for variable in model.run.saved.values():
             variable.assign(variable + 1)
         path = tf.train.Checkpoint(model=model).save(str(tmp_path / name))
         tf.train.Checkpoint(model=other).restore(path).assert_existing_objects_matched()
@@ -87,13 +88,13 @@ def test_each_row_keeps_its_own_chain():
     """A step moves the chains of its rows, each by the sweeps of that row, and no other."""
     model = compiled("persistent Gibbs")
     x = patterns(50)
-    model.chain.begin(50, x)
-    before = [variable.numpy() for variable in model.chain.carried.chains]
+    begin(model, x)
+    before = [part.numpy() for part in model.run.state.carried]
     assert [part.shape for part in before] == [(50, 2), (50, 2)] and before[0].dtype == np.uint8
     index = np.array([[3, 41, 7, 20], [0, 0, 0, 0]], np.int32)
     for _ in range(8):
-        model.chain.advance(x, index, 1)
-    after = [variable.numpy() for variable in model.chain.carried.chains]
+        model.run.advance(block_of(x, index))
+    after = [part.numpy() for part in model.run.state.carried]
     others = np.setdiff1d(np.arange(50), index[0])
     for a, b in zip(before, after):
         np.testing.assert_array_equal(a[others], b[others])
@@ -104,18 +105,18 @@ def test_each_row_keeps_its_own_chain():
 def test_chains_of_rows_go_on_from_where_they_stand(monkeypatch):
     model = compiled("persistent Gibbs")
     x, carries = patterns(50), []
-    model.chain.begin(50, x)
-    draw = model.chain.method.latents.draw
+    begin(model, x)
+    draw = model.run.step.estimator.latents.draw
 
     def spy(generative, recognition, x, seed, carry=None):
         carries.append((carry, draw(generative, recognition, x, seed, carry)[1]))
         return draw(generative, recognition, x, seed, carry)
 
-    monkeypatch.setattr(model.chain.method.latents, "draw", spy)
+    monkeypatch.setattr(model.run.step.estimator.latents, "draw", spy)
     tf.config.run_functions_eagerly(True)
     try:
         for _ in range(2):
-            model.chain.advance(x, np.array([[41, 3]], np.int32), 1)
+            model.run.advance(block_of(x, [[41, 3]]))
     finally:
         tf.config.run_functions_eagerly(False)
     first, second = carries
@@ -128,21 +129,20 @@ def test_chains_of_rows_go_on_from_where_they_stand(monkeypatch):
 def test_chains_start_anew_for_other_data_and_go_on_for_the_same(jit_compile):
     """Also for as many other rows; and the compiled loop moves the chains of whatever data come."""
     model, x = compiled("persistent Gibbs", jit_compile=jit_compile), patterns()
-    model.chain.begin(90, x)
-    carried = model.chain.carried
-    kept = [variable.numpy() for variable in carried.chains]
-    model.chain.begin(90, x.copy())
-    for a, b in zip(kept, carried.chains):
+    begin(model, x)
+    kept = [part.numpy() for part in model.run.state.carried]
+    begin(model, x.copy())
+    for a, b in zip(kept, model.run.state.carried):
         np.testing.assert_array_equal(a, b)
-    model.chain.begin(90, 1 - x)
-    assert any(np.any(a != b.numpy()) for a, b in zip(kept, carried.chains))
+    begin(model, 1 - x)
+    assert any(np.any(a != b.numpy()) for a, b in zip(kept, model.run.state.carried))
     for rows in (30, 45, 30):
-        model.chain.begin(rows, x[:rows])
-        before = [variable.numpy() for variable in carried.chains]
+        begin(model, x[:rows])
+        before = [part.numpy() for part in model.run.state.carried]
         assert before[0].shape == (rows, 2)
         for _ in range(3):
-            model.chain.advance(x[:rows], np.arange(20, dtype=np.int32)[np.newaxis], 1)
-        assert any(np.any(a != b.numpy()) for a, b in zip(before, carried.chains)), f"{rows} rows rest"
+            model.run.advance(block_of(x[:rows], [range(20)]))
+        assert any(np.any(a != b.numpy()) for a, b in zip(before, model.run.state.carried)), f"{rows} rows rest"
 
 
 def test_new_chains_have_their_burn_in():
@@ -150,21 +150,21 @@ def test_new_chains_have_their_burn_in():
     for burn_in in (0, 4):
         model = tiny_model((2, 2), units=4, seed=3, scale=2.0)
         model.compile(**ds.methods.dsgnht_gibbs(persistent=True, burn_in=burn_in), jit_compile=False)
-        model.chain.begin(30, x)
-        starts.append(model.chain.carried.chains[0].numpy())
+        begin(model, x)
+        starts.append(model.run.state.carried[0].numpy())
     assert np.any(starts[0] != starts[1])
 
 
 def test_a_file_that_does_not_fit_leaves_the_chains_alone(tmp_path):
     model, other = compiled("persistent Gibbs"), tiny_model((2, 2), units=4, seed=3)
     other.compile(kernel="sgld", latents=ds.latents.Gibbs(persistent=True), jit_compile=False)
-    model.chain.begin(30, patterns(30))
-    other.chain.begin(20, patterns(20))
+    begin(model, patterns(30))
+    begin(other, patterns(20))
     model.save_weights(tmp_path / "model.weights.h5")
-    before = [variable.numpy() for variable in other.chain.state.values()]
+    before = [variable.numpy() for variable in other.run.saved.values()]
     with pytest.raises(ValueError, match="another kernel"):
         other.load_weights(tmp_path / "model.weights.h5")
-    for a, b in zip(before, other.chain.state.values()):
+    for a, b in zip(before, other.run.saved.values()):
         np.testing.assert_array_equal(a, b)
 
 
@@ -175,9 +175,9 @@ def test_a_second_chain_draws_anew():
     states = []
     for _ in range(2):
         model.compile(**CHOICES["persistent Gibbs"]()[1], jit_compile=False)
-        model.chain.begin(90, patterns())
-        states.append({key: variable.numpy() for key, variable in model.chain.state.items()})
-        model.chain.steps.assign_add(1)
+        begin(model, patterns())
+        states.append({key: variable.numpy() for key, variable in model.run.saved.items()})
+        model.run.steps.assign_add(1)
     for key in ("auxiliary_1", "carried_0", "kernel_results_1"):
         assert np.any(states[0][key] != states[1][key]), f"{key} is drawn again"
 
@@ -191,9 +191,9 @@ def test_draws_that_weigh_alike_do_not_suit_the_wake_phase():
 
 def test_persistent_chains_need_an_array():
     model = compiled("persistent Gibbs")
-    with pytest.raises(ValueError, match="as an array. Received: x, a dataset"):
+    with pytest.raises(ValueError, match="rows with random access. Received: x, a dataset"):
         model.fit(tf.data.Dataset.from_tensor_slices(patterns()).batch(30), epochs=1, verbose=0)
-    assert int(model.chain.steps) == 0
+    assert int(model.run.steps) == 0
 
 
 @pytest.mark.slow
@@ -215,9 +215,9 @@ def test_without_a_proposal_phi_stays():
 def test_choices_have_names():
     model = tiny_model((2,), units=4)
     model.compile(kernel="sgld", latents="gibbs", proposal="sleep", jit_compile=False)
-    method = model.chain.method
-    assert isinstance(method.kernel, ds.mcmc.SGLD) and isinstance(method.latents, ds.latents.Gibbs)
-    assert isinstance(method.proposal, ds.proposals.Sleep)
+    step = model.run.step
+    assert isinstance(step.kernel, ds.mcmc.SGLD) and isinstance(step.estimator.latents, ds.latents.Gibbs)
+    assert isinstance(step.learning.proposal, ds.proposals.Sleep)
     for wrong in ({"kernel": "sgd"}, {"latents": None}, {"proposal": "dream"}, {"kernel": ds.mcmc.SGLD}):
         with pytest.raises(ValueError, match=f"Received: {next(iter(wrong))}="):
             model.compile(**wrong)

@@ -41,11 +41,11 @@ def test_a_sample_of_each_chain_after_each_step_that_counts(tmp_path):
 
     class Remember(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
-            seen[int(self.model.chain.steps)] = self.model.chain.weights
+            seen[int(self.model.run.steps)] = self.model.run.weights
 
     fit(model, ds.posterior.Collector(tmp_path, burn_in=1, num_samples=2), 9, [Remember()])
     assert names(tmp_path) == [f"sample_{step:09d}_chain_{c}.h5" for step in (4, 6) for c in range(3)]
-    assert int(model.chain.steps) == 6
+    assert int(model.run.steps) == 6
     samples = [store.read_sample(path) for path in store.sample_paths(tmp_path)]
     assert [(one.step, one.chain) for one in samples] == [(step, c) for step in (4, 6) for c in range(3)]
     for one in samples:
@@ -162,7 +162,7 @@ def test_half_a_draw_is_cleared_away(tmp_path):
     fit(model, collector, 1)
     assert [path.name for path in store.written_paths(tmp_path)] == names(tmp_path)
     assert {store.step_of(path) for path in store.written_paths(tmp_path)} == {2}
-    assert int(model.chain.steps) == 2
+    assert int(model.run.steps) == 2
 
 
 @pytest.mark.slow

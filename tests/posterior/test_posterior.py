@@ -73,7 +73,7 @@ def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values,
         X, batch_size=4, epochs=8, verbose=0, validation_data=X, callbacks=[Script(values), collector]
     )
     assert [store.step_of(path) for path in store.sample_paths(tmp_path / "run")] == steps
-    assert int(model.chain.steps) == 2 * len(history.epoch)
+    assert int(model.run.steps) == 2 * len(history.epoch)
     assert len(history.epoch) == (steps[-1] // 2 if steps else 8)
 
 
@@ -90,7 +90,7 @@ def test_samples_are_the_weights_at_their_steps_and_the_mean_is_theirs(tmp_path)
 
     class Remember(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
-            seen[int(self.model.chain.steps)] = [v.numpy() for v in self.model.generative.trainable_variables]
+            seen[int(self.model.run.steps)] = [v.numpy() for v in self.model.generative.trainable_variables]
 
     fit(model, ds.posterior.Collector(tmp_path / "run", burn_in=1, num_samples=3), 9, [Remember()])
     posterior = ds.posterior.load(tmp_path / "run")
@@ -108,7 +108,7 @@ def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, died_at):
 
     class Die(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            if int(self.model.chain.epochs) == died_at:
+            if int(self.model.run.epochs) == died_at:
                 raise KeyboardInterrupt
 
     def run(folder, callbacks):
@@ -172,9 +172,9 @@ def test_a_finished_collection_moves_nothing_when_it_is_started_again(tmp_path):
     model = model_to_fit()
     fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 9)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    weights, steps, epochs = model.get_weights(), int(model.chain.steps), int(model.chain.epochs)
+    weights, steps, epochs = model.get_weights(), int(model.run.steps), int(model.run.epochs)
     fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 9)
-    assert (int(model.chain.steps), int(model.chain.epochs)) == (steps, epochs)
+    assert (int(model.run.steps), int(model.run.epochs)) == (steps, epochs)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     for one, other in zip(weights, model.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)

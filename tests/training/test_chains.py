@@ -8,12 +8,13 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import flat, tiny_model
-from tests.training.support import method_of, phi_of, theta_of
+from tests.training.support import batch_of, phi_of, step_of, theta_of
 from tfdsmcmc import random
+from tfdsmcmc.rows import ArraySource, Rows, source_of
 from tfdsmcmc.training.chains import each_chain, mean_over_chains, of_chain, over_chains, seeds_of
-from tfdsmcmc.training.feed import ArrayFeed, DatasetFeed
+from tfdsmcmc.training.doubly_stochastic import StepState
+from tfdsmcmc.training.feed import feed_of
 from tfdsmcmc.training.starts import fresh_weights
-from tfdsmcmc.training.step import StepState, doubly_stochastic_step
 
 CHAINS = 3
 SEED = tf.constant([3, 4])
@@ -78,14 +79,15 @@ def test_each_chain_steps_as_one_alone_and_phi_along_the_mean(name, redraw):
     chains that share a draw, a minibatch or a state, and a sum in the place of a mean."""
     kernel = KERNELS[name]()
     model = tiny_model((2,), seed=6, prior={"kernel": ds.priors.Horseshoe(), "": None})
-    method = method_of(model, kernel, 4, ds.proposals.Wake(keras.optimizers.SGD(0.1), redraw))
+    proposal = ds.proposals.Wake(keras.optimizers.SGD(0.1), redraw)
+    steps = {n: step_of(model, kernel, 4, proposal, num_chains=n) for n in (1, CHAINS)}
     variables = model.recognition.trainable_variables
     phi, start = phi_of(model), start_of(kernel)
 
     def moved(state, x, seed, num_chains):
         """The step's results, and the move of φ, which is taken back."""
-        step = tf.function(lambda *a: doubly_stochastic_step(method, *a, num_chains), autograph=False)
-        state, metrics = step(state, x, 10.0, seed)
+        step = tf.function(steps[num_chains].step, autograph=False)
+        state, metrics = step(state, batch_of(x), seed)
         move = flat(phi_of(model)) - flat(phi)
         for variable, value in zip(variables, phi):
             variable.assign(value)
@@ -99,13 +101,13 @@ def test_each_chain_steps_as_one_alone_and_phi_along_the_mean(name, redraw):
         for a, b in zip(tf.nest.flatten(of_chain(state, c)), tf.nest.flatten(one), strict=True):
             if a is not None:
                 np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
-        assert np.any(flat(own.theta) != flat(one.theta)) and one.auxiliary
+        assert np.any(flat(own.weights) != flat(one.weights)) and one.auxiliary
         moves.append(own_move)
         alone.append(own_metrics)
     np.testing.assert_allclose(move, np.mean(moves, 0), rtol=1e-4, atol=1e-6)
     assert np.max(np.std(moves, 0)) > 1e-3
-    for mean, *each in zip(metrics, *alone):
-        np.testing.assert_allclose(mean, np.mean(each), rtol=1e-5)
+    for name, mean in metrics.items():
+        np.testing.assert_allclose(mean, np.mean([own[name] for own in alone]), rtol=1e-5)
 
 
 def test_the_second_step_of_phi_begins_where_the_first_ended_for_all_chains():
@@ -119,18 +121,18 @@ def test_the_second_step_of_phi_begins_where_the_first_ended_for_all_chains():
             seen.append((flat(phi_of(model)), flat(theta_of(model)), flat(latents.z), tuple(seed.numpy())))
             return super().surrogate(generative, recognition, x, latents, seed)
 
-    method = method_of(model, kernel, 4, Spy(keras.optimizers.SGD(0.1)), proposal_steps=2)
-    state, _ = doubly_stochastic_step(method, start_of(kernel, with_scales=False), X, 10.0, SEED, CHAINS)
+    step = step_of(model, kernel, 4, Spy(keras.optimizers.SGD(0.1)), proposal_steps=2, num_chains=CHAINS)
+    state, _ = step.step(start_of(kernel, with_scales=False), batch_of(X), SEED)
     phi, theta, z, seeds = zip(*seen)
     assert len(seen) == 2 * CHAINS and len(set(seeds)) == 2 * CHAINS
     for c in range(CHAINS):
         np.testing.assert_array_equal(phi[c], phi[0])
         np.testing.assert_array_equal(phi[CHAINS + c], phi[CHAINS])
-        np.testing.assert_array_equal(theta[c], flat(of_chain(state.theta, c)))
+        np.testing.assert_array_equal(theta[c], flat(of_chain(state.weights, c)))
         np.testing.assert_array_equal(theta[CHAINS + c], theta[c])
         np.testing.assert_array_equal(z[CHAINS + c], z[c])
     assert np.any(phi[0] != phi[CHAINS])
-    assert int(method.proposal.optimizer.iterations) == 2
+    assert int(step.learning.proposal.optimizer.iterations) == 2
 
 
 # ---- where chains start
@@ -181,24 +183,25 @@ def test_frozen_layers_are_left_out():
 
 
 def test_each_chain_reads_an_array_in_an_order_of_its_own():
-    rows = np.arange(10)[:, None].astype(np.uint8)
-    feed = ArrayFeed(rows, 4, 2, SEED, num_chains=CHAINS)
+    rows = ArraySource(Rows(np.arange(10)[:, None].astype(np.uint8)))
+    feed = feed_of(rows, 4, 2, SEED, num_chains=CHAINS)
     blocks = [block for numbers in ([0, 1], [2]) for block in feed.blocks(numbers, 7)]
-    assert [(index.shape, count) for _, index, count in blocks] == [((2, CHAINS, 4), 2), ((2, CHAINS, 4), 1)]
-    orders = np.concatenate([index[:count] for _, index, count in blocks]).transpose(1, 0, 2).reshape(CHAINS, -1)
+    assert [(b.index.shape, b.count) for b in blocks] == [((2, CHAINS, 4), 2), ((2, CHAINS, 4), 1)]
+    orders = np.concatenate([block.index[: block.count] for block in blocks]).transpose(1, 0, 2).reshape(CHAINS, -1)
     for order in orders:
         assert sorted(order[:10]) == list(range(10))
         np.testing.assert_array_equal(order[10:], order[:2])
     assert len({tuple(order) for order in orders}) == CHAINS
-    plain = ArrayFeed(rows, 4, 2, SEED, shuffle=False, num_chains=CHAINS)
-    ((_, index, _),) = plain.blocks([0, 1], 7)
-    np.testing.assert_array_equal(index, np.arange(8).reshape(2, 1, 4) + np.zeros((2, CHAINS, 4)))
+    plain = feed_of(rows, 4, 2, SEED, shuffle=False, num_chains=CHAINS)
+    (block,) = plain.blocks([0, 1], 7)
+    np.testing.assert_array_equal(block.index, np.arange(8).reshape(2, 1, 4) + np.zeros((2, CHAINS, 4)))
 
 
 def test_chains_share_the_minibatches_of_a_dataset():
     x = (np.arange(12).reshape(6, 2) % 2).astype(np.float32)
-    feed = DatasetFeed(tf.data.Dataset.from_tensor_slices(x).batch(2), 2, True, 3, num_chains=CHAINS)
-    ((data, index, count),) = feed.blocks([batch.numpy() for batch in feed.dataset], 0)
-    assert index.shape == (3, CHAINS, 2) and count == 3
+    source = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(2), 2, True)
+    feed = feed_of(source, 100, 3, SEED, num_chains=CHAINS)
+    (block,) = feed.blocks([batch.numpy() for batch in feed.dataset], 0)
+    assert block.places.shape == (3, CHAINS, 2) and block.count == 3
     for c in range(CHAINS):
-        np.testing.assert_array_equal(np.concatenate([data[row] for row in index[:, c]]), x)
+        np.testing.assert_array_equal(np.concatenate([block.rows.values[row] for row in block.places[:, c]]), x)

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import Oracle, flat, tiny_model
-from tests.training.support import SEED, X, method_of, phi_of, theta_of
-from tfdsmcmc.training.step import StepState, doubly_stochastic_step
+from tests.training.support import SEED, X, batch_of, phi_of, step_of, theta_of
+from tfdsmcmc.training.doubly_stochastic import StepState
 
 
 class Results(NamedTuple):
@@ -32,6 +32,9 @@ class SpyKernel:
         self.calls.append({"temperature": self.temperature, "state": state, "aux": aux, "seed": tuple(seed.numpy())})
         return [part + self.move for part in state], results, aux
 
+    def kinetic_temperature(self, results):
+        return results.kinetic_temperature
+
 
 class SpyProposal(ds.proposals.Wake):
     """Notes the draws it learns from and the weights of the generative network."""
@@ -46,12 +49,12 @@ class SpyProposal(ds.proposals.Wake):
         return super().surrogate(generative, recognition, x, latents, seed)
 
 
-def spied_step(model, kernel_steps=1, proposal_steps=1, redraw=False, num_rows=50.0):
+def spied_step(model, kernel_steps=1, proposal_steps=1, redraw=False, num_rows=50.0, **options):
     kernel, proposal = SpyKernel(), SpyProposal(redraw)
-    method = method_of(model, kernel, 5, proposal, kernel_steps, proposal_steps)
+    step = step_of(model, kernel, 5, proposal, kernel_steps, proposal_steps, **options)
     results = Results(tf.constant(1.25))
-    state, metrics = doubly_stochastic_step(method, StepState(theta_of(model), results), X, num_rows, SEED)
-    return kernel, proposal, state.theta, metrics
+    state, metrics = step.step(StepState(theta_of(model), results), batch_of(X, num_rows), SEED)
+    return kernel, proposal, state.weights, metrics
 
 
 def test_kernel_steps_follow_each_other_at_temperature_over_n():
@@ -73,7 +76,7 @@ def test_without_kernel_steps_only_phi_learns():
     kernel, proposal, theta, metrics = spied_step(model, kernel_steps=0)
     assert kernel.calls == [] and len(proposal.calls) == 1
     np.testing.assert_array_equal(flat(theta), flat(theta_of(model)))
-    assert np.any(flat(phi_of(model)) != phi) and np.isfinite(metrics.log_likelihood)
+    assert np.any(flat(phi_of(model)) != phi) and np.isfinite(metrics["log_likelihood"])
 
 
 def test_without_proposal_steps_only_theta_moves():
@@ -89,7 +92,7 @@ def test_proposal_steps_climb_the_surrogate():
     model = tiny_model((2,), seed=7)
     oracle, phi = Oracle(model), flat(phi_of(model))
     kernel, proposal, _, _ = spied_step(model)
-    z, log_weights = kernel.calls[0]["aux"][0]
+    z, log_weights, _ = kernel.calls[0]["aux"][0]
     weights = np.exp(log_weights) / np.exp(log_weights).sum(0)
     gradients = flat(oracle.q_gradient(X), 2)[oracle.state(z), [0, 1]]
     want = np.einsum("kn,knm->nm", weights, gradients).mean(0)
@@ -127,9 +130,9 @@ def test_metrics(kernel_steps):
     kernel, proposal, _, metrics = spied_step(model, kernel_steps=kernel_steps)
     latents = kernel.calls[-1]["aux"][0] if kernel_steps else proposal.calls[0]["latents"]
     w = np.exp(np.asarray(latents.log_weights, np.float64))
-    np.testing.assert_allclose(metrics.log_likelihood, np.log(w.mean(0)).mean(), rtol=1e-5)
-    np.testing.assert_allclose(metrics.effective_sample_size, (w.sum(0) ** 2 / (w**2).sum(0)).mean(), rtol=1e-5)
-    assert float(metrics.kinetic_temperature) == 1.25
+    np.testing.assert_allclose(metrics["log_likelihood"], np.log(w.mean(0)).mean(), rtol=1e-5)
+    np.testing.assert_allclose(metrics["effective_sample_size"], (w.sum(0) ** 2 / (w**2).sum(0)).mean(), rtol=1e-5)
+    assert float(metrics["kinetic_temperature"]) == 1.25
 
 
 def test_a_kernel_without_momentum_has_kinetic_temperature_one():
@@ -137,8 +140,8 @@ def test_a_kernel_without_momentum_has_kinetic_temperature_one():
     kernel = ds.mcmc.SGLD(learning_rate=0.01)
     results = kernel.bootstrap_results(theta_of(model))
     state = StepState(theta_of(model), results)
-    _, metrics = doubly_stochastic_step(method_of(model, kernel), state, X, 10.0, SEED)
-    assert float(metrics.kinetic_temperature) == 1.0
+    _, metrics = step_of(model, kernel).step(state, batch_of(X), SEED)
+    assert float(metrics["kinetic_temperature"]) == 1.0
 
 
 @pytest.mark.slow
@@ -147,10 +150,10 @@ def test_jitted_and_eager_steps_agree():
     theta, phi = [], []
     for jit_compile in (False, True):
         model = tiny_model((2, 2), seed=11)
-        method = method_of(model, kernel, proposal=ds.proposals.Wake(keras.optimizers.Adam(0.1), redraw=True))
+        made = step_of(model, kernel, proposal=ds.proposals.Wake(keras.optimizers.Adam(0.1), redraw=True))
 
-        def step(theta, results, method=method):
-            return doubly_stochastic_step(method, StepState(theta, results), X, 10.0, SEED)
+        def step(theta, results, made=made):
+            return made.step(StepState(theta, results), batch_of(X), SEED)
 
         if jit_compile:
             step = tf.function(step, jit_compile=True, autograph=False)
@@ -182,29 +185,30 @@ def test_scales_are_drawn_once_a_step_given_the_moved_weights():
     """From a seed of their own, after all kernel steps, which see the scales of before."""
     prior, kernel = SpyPrior(), SpyKernel()
     model = tiny_model((2,), seed=6, prior=prior)
-    method = method_of(model, kernel, kernel_steps=2)
+    step = step_of(model, kernel, kernel_steps=2)
     names = [name for name, _ in model.generative.named_weights]
     start = StepState(theta_of(model), Results(tf.constant(1.0)), prior.initial_auxiliary(names, theta_of(model), 1))
-    state, _ = doubly_stochastic_step(method, start, X, 10.0, SEED)
+    state, _ = step.step(start, batch_of(X), SEED)
     ((theta, auxiliary, seed),) = prior.updates
-    np.testing.assert_array_equal(theta, flat(state.theta))
-    assert np.all(theta != flat(start.theta)) and auxiliary is start.auxiliary
+    np.testing.assert_array_equal(theta, flat(state.weights))
+    assert np.all(theta != flat(start.weights)) and auxiliary is start.auxiliary
     assert len(prior.given) == 2 and all(given is start.auxiliary for given in prior.given)
     split = {tuple(s) for n in range(1, 6) for s in ds.random.split(SEED, n).numpy()}
     assert seed not in split and seed not in {call["seed"] for call in kernel.calls}
-    for new, same in zip(state.auxiliary, ds.Prior.update_auxiliary(prior, names, state.theta, auxiliary, list(seed))):
+    wanted = ds.Prior.update_auxiliary(prior, names, state.weights, auxiliary, list(seed))
+    for new, same in zip(state.auxiliary, wanted):
         np.testing.assert_array_equal(new, same)
-    frozen, _ = doubly_stochastic_step(method._replace(kernel_steps=0), start, X, 10.0, SEED)
+    frozen, _ = step_of(model, kernel, kernel_steps=0).step(start, batch_of(X), SEED)
     assert frozen.auxiliary is start.auxiliary
 
 
 def test_different_seeds_move_differently():
     model = tiny_model((2,))
     kernel = ds.mcmc.SGLD(learning_rate=0.01)
-    method = method_of(model, kernel, proposal_steps=0)
+    step = step_of(model, kernel, proposal_steps=0)
     results = kernel.bootstrap_results(theta_of(model))
     moves = [
-        flat(doubly_stochastic_step(method, StepState(theta_of(model), results), X, 10.0, tf.constant(seed))[0].theta)
+        flat(step.step(StepState(theta_of(model), results), batch_of(X), tf.constant(seed))[0].weights)
         for seed in ([0, 1], [0, 1], [0, 2])
     ]
     np.testing.assert_array_equal(moves[0], moves[1])

@@ -9,8 +9,7 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import Oracle, flat, self_normalized, self_normalized_limit, tiny_model
-from tests.training.support import SEED, X, method_of, theta_of
-from tfdsmcmc.training.step import theta_gradient
+from tests.training.support import SEED, X, estimator_of, theta_of
 
 tfd = tfp.distributions
 
@@ -18,11 +17,15 @@ tfd = tfp.distributions
 FLAT = {"": None}
 
 
+def gradient(estimator, theta, num_rows=1.0, seed=SEED, x=X):
+    return estimator.gradient(theta, x, num_rows, (), None, seed)
+
+
 def measured(model, x, num_samples, num_rows=1.0, calls=1, seed=0):
     """The θ-gradient, one flat vector: a float64 mean over several calls, as a long float32 sum of a few distinct
     values rounds to one side."""
-    gradient_fn = theta_gradient(method_of(model, num_samples=num_samples), tf.constant(x), num_rows)
-    compute = tf.function(lambda theta, seed: gradient_fn(*theta, seed=seed)[0], jit_compile=True)
+    estimator, x = estimator_of(model, num_samples), tf.constant(x)
+    compute = tf.function(lambda theta, seed: gradient(estimator, theta, num_rows, seed, x)[0], jit_compile=True)
     return np.mean([flat(compute(theta_of(model), s)) for s in ds.random.split(seed, calls)], 0, dtype=np.float64)
 
 
@@ -70,7 +73,7 @@ def test_the_prior_is_divided_by_the_number_of_rows():
     flat_model = tiny_model((2,), seed=3, prior=FLAT)
     for num_rows in (1.0, 40.0):
         gradients = [
-            flat(theta_gradient(method_of(m), X, num_rows)(*theta_of(m), seed=SEED)[0]) for m in (model, flat_model)
+            flat(gradient(estimator_of(m), theta_of(m), num_rows)[0]) for m in (model, flat_model)
         ]
         difference = (gradients[0] - gradients[1]) * num_rows
         np.testing.assert_allclose(difference, exact_prior_gradient(model), rtol=1e-3, atol=1e-4)
@@ -78,10 +81,10 @@ def test_the_prior_is_divided_by_the_number_of_rows():
 
 def test_it_is_taken_at_the_given_weights_and_hands_on_its_draws():
     model, other = tiny_model((2,), seed=4), tiny_model((2,), seed=5)
-    gradients, (latents, _) = theta_gradient(method_of(model), X, 10.0)(*theta_of(other), seed=SEED)
+    gradients, latents, _ = gradient(estimator_of(model), theta_of(other), 10.0)
     for variable, value in zip(other.recognition.trainable_variables, model.recognition.trainable_variables):
         variable.assign(value)
-    wanted, (same, _) = theta_gradient(method_of(other), X, 10.0)(*theta_of(other), seed=SEED)
+    wanted, same, _ = gradient(estimator_of(other), theta_of(other), 10.0)
     np.testing.assert_allclose(flat(gradients), flat(wanted), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(latents.log_weights, same.log_weights, rtol=1e-5)
     oracle = Oracle(other)

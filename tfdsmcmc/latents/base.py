@@ -10,7 +10,7 @@ class Latents:
       num_samples: K, the draws for each row.
       weights_all_alike: whether draws of the recognition network itself come with equal weights, from which an
         objective that fits it to weighted draws could learn nothing.
-      persistent: whether each row of the data keeps a Markov chain over z from one epoch to the next; `start` begins it.
+      persistent: whether each row of the data keeps a Markov chain over z from epoch to epoch; `start` begins it.
     """
 
     num_samples: int

@@ -8,4 +8,13 @@ from tfdsmcmc.mcmc.sghmc import SGHMC
 from tfdsmcmc.mcmc.sgld import SGLD
 from tfdsmcmc.mcmc.sgnht import SGNHT
 
-__all__ = ["MAP", "SGHMC", "SGLD", "SGNHT", "Cyclical", "PolynomialDecay", "PreconditionedSGLD", "StochasticGradientKernel"]
+__all__ = [
+    "MAP",
+    "SGHMC",
+    "SGLD",
+    "SGNHT",
+    "Cyclical",
+    "PolynomialDecay",
+    "PreconditionedSGLD",
+    "StochasticGradientKernel",
+]

@@ -31,6 +31,7 @@ def _choice(name, value, named, contract):
         return named[value]()
     if not isinstance(value, contract):
         raise ValueError(
-            f"{name} must be of a subclass of {contract.__name__}, or one of {sorted(named)}. Received: {name}={value!r}"
+            f"{name} must be an instance of {contract.__name__}, or one of {sorted(named)}. "
+            f"Received: {name}={value!r}"
         )
     return value

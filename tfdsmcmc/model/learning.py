@@ -68,7 +68,8 @@ class Learning(Learner):
           kernel: transition kernel of θ, or "sgld", "preconditioned_sgld", "sghmc", "sgnht", "map" for one with its
             defaults; its temperature is that of the posterior, 1 unless it is to be tempered.
           latents: `Latents`, how z is drawn, or "nais", "gibbs".
-          proposal: `Proposal`, how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not learn.
+          proposal: `Proposal`, how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not
+            learn.
           kernel_steps: θ-updates a minibatch; with 0 only φ learns.
           proposal_steps: φ-updates a minibatch; with 0 only θ learns.
           steps_per_execution: minibatches in one compiled call.

@@ -58,7 +58,7 @@ class DatasetSource(Source):
     def check(self):
         """Raises a ValueError for rows that do not fit: for all of them, or the first batch where N was given."""
         if self._counted:
-            self._survey
+            _ = self._survey
         else:
             self.rows_of(next(iter(self.dataset)))
 

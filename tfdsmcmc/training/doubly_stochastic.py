@@ -93,7 +93,8 @@ class DoublyStochasticStep(Step):
             auxiliary = each_chain(self._initial_auxiliary, self.num_chains, random.stream(seed, "auxiliary"), weights)
         carry_seed = random.stream(seed, "carried latents")
         if self.estimator.carries == "row" and (rows is not None or state is None):
-            carried = row_parts.started(self._start, self.estimator.no_rows(), rows, weights, carry_seed, self.num_chains)
+            no_rows = self.estimator.no_rows()
+            carried = row_parts.started(self._start, no_rows, rows, weights, carry_seed, self.num_chains)
         elif self.estimator.carries == "run" and state is None:
             carried = each_chain(self._started_for_the_run, self.num_chains, carry_seed, weights)
         return StepState(list(weights), results, auxiliary, carried)

@@ -3,9 +3,9 @@
     (weights, rows, N, auxiliary, carry, seed) → (g, draws, carry),      E g ≈ ∇ log p(θ given X) / N
 
 An estimator draws at random what the gradient needs, a minibatch given. What it drew is handed on, for metrics and for
-whatever else learns from it. A carry is what its draws leave to the next call: nothing, the states of a Markov chain for
-each row of the data (`carries = "row"`), or something that the whole run shares, such as the particles of persistent
-contrastive divergence (`carries = "run"`).
+whatever else learns from it. A carry is what its draws leave to the next call: nothing, the states of a Markov chain
+for each row of the data (`carries = "row"`), or something that the whole run shares, such as the particles of
+persistent contrastive divergence (`carries = "run"`).
 """
 
 from __future__ import annotations

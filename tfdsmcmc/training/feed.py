@@ -6,8 +6,8 @@ Rows with random access are read in an order that depends on the seed and on the
 and on nothing else: a resumed run reads what an uninterrupted one would. The last minibatch of an epoch is filled up
 with the first rows of the epoch's order, so each has B rows, as the scale of the gradient noise assumes.
 
-Of C > 1 chains over the weights each reads such rows in an order of its own. A stream is read once, and the chains share
-its minibatches.
+Of C > 1 chains over the weights each reads such rows in an order of its own. A stream is read once, and the chains
+share its minibatches.
 """
 
 from __future__ import annotations

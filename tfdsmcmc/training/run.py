@@ -1,8 +1,8 @@
 """A run: the state of a step, kept in variables, counted, saved, and advanced many steps at a time.
 
-A run knows no method. Its state is whatever the step makes of it, with the weights of the model as the first part. A run
-of C > 1 chains keeps the weights of all of them; those of chain 0, and of a single chain, are the model's own variables,
-which callbacks may set between blocks.
+A run knows no method. Its state is whatever the step makes of it, with the weights of the model as the first part. A
+run of C > 1 chains keeps the weights of all of them; those of chain 0, and of a single chain, are the model's own
+variables, which callbacks may set between blocks.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Run(tf.Module):
             name: [self._variable(name, part) for part in tf.nest.flatten(getattr(state, name))]
             for name in state._fields[1:]
         }
+        self._own_variables = list(step.own_variables.values())  # tf.train.Checkpoint finds them here
         self._advance = tf.function(self._many_steps, jit_compile=jit_compile, autograph=False)
 
     @property
