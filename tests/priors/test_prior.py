@@ -217,3 +217,26 @@ def test_shrinkage_priors_in_the_config_of_a_model(tmp_path):
     want = model.prior.initial_auxiliary(names, values, 1)
     for a, b in zip(loaded.prior.initial_auxiliary(names, values, 1), want, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_prior_of_ones_own():
+    """A subclass of the contract is all that it takes: its auxiliary tensor is started, drawn and given back."""
+
+    class Scaled(ds.priors.WeightPrior):
+        auxiliary_count = 1
+
+        def log_prob(self, value, auxiliary):
+            return -tf.reduce_sum(tf.square(value)) / auxiliary[0]
+
+        def initial_auxiliary(self, value, seed):
+            return [tf.constant(2.0)]
+
+        def update_auxiliary(self, value, auxiliary, seed):
+            return [auxiliary[0] + tf.reduce_sum(value)]
+
+    prior = ds.Prior({"kernel": Scaled(), "": None})
+    names, values = ["a/bias", "a/kernel"], [tf.ones([5]), tf.ones([3])]
+    auxiliary = prior.initial_auxiliary(names, values, seed=0)
+    assert [float(part) for part in auxiliary] == [2.0]
+    assert float(prior.log_prob(names, values, auxiliary)) == -1.5
+    assert [float(part) for part in prior.update_auxiliary(names, values, auxiliary, seed=1)] == [5.0]

@@ -3,7 +3,8 @@
 Gaussian, Laplace and Student-t priors are `Normal`, `Laplace` and `StudentT` of `tfp.distributions`.
 """
 
+from tfdsmcmc.priors.base import WeightPrior
 from tfdsmcmc.priors.prior import Prior
 from tfdsmcmc.priors.shrinkage import Horseshoe, ThreeParameterBetaNormal
 
-__all__ = ["Horseshoe", "Prior", "ThreeParameterBetaNormal"]
+__all__ = ["Horseshoe", "Prior", "ThreeParameterBetaNormal", "WeightPrior"]

@@ -20,7 +20,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
-from tfdsmcmc.priors.shrinkage import ThreeParameterBetaNormal
+from tfdsmcmc.priors.base import FlatPrior, IndependentPrior, WeightPrior
 
 tfd = tfp.distributions
 
@@ -35,9 +35,9 @@ class Prior:
     """Independent priors of the entries of named weights.
 
     Args:
-      distribution: a scalar TFP distribution or a shrinkage prior for every weight; or a dict from regular expressions
-        to such or None (a flat prior). A weight takes the first pattern that is found in its name, such as
-        "sbn_1/kernel".
+      distribution: a scalar TFP distribution or a `WeightPrior`, such as a shrinkage prior, for every weight; or a dict
+        from regular expressions to such or None (a flat prior). A weight takes the first pattern that is found in its
+        name, such as "sbn_1/kernel".
 
     Raises:
       ValueError: if `distribution` is neither, or a distribution is no scalar one.
@@ -56,6 +56,7 @@ class Prior:
         self.patterns = dict(spec) if isinstance(spec, dict) else {"": spec}
         for pattern, member in self.patterns.items():
             _check(pattern, member)
+        self._members = {pattern: _weight_prior(member) for pattern, member in self.patterns.items()}
 
     def log_prob(self, names, values, auxiliary=()):
         """log p(θ), or log p(θ given the auxiliary tensors) where weights have shrinkage priors; a scalar.
@@ -70,11 +71,7 @@ class Prior:
         """
         total = tf.zeros([])
         for member, value, own in self._with_auxiliary(names, values, auxiliary):
-            if isinstance(member, ThreeParameterBetaNormal):
-                total += tf.cast(member.log_prob(value, own), total.dtype)
-            elif member is not None:
-                log_prob = member.log_prob(tf.cast(value, member.dtype))
-                total += tf.reduce_sum(tf.cast(log_prob, total.dtype))
+            total += tf.cast(member.log_prob(value, own), total.dtype)
         return total
 
     def initial_auxiliary(self, names, values, seed):
@@ -91,8 +88,8 @@ class Prior:
         Raises:
           ValueError: if no pattern is found in a name.
         """
-        members = [self.for_weight(name) for name in names]
-        pairs = [(m, value) for m, value in zip(members, values) if isinstance(m, ThreeParameterBetaNormal)]
+        members = [self._members[self._pattern(name)] for name in names]
+        pairs = [(m, value) for m, value in zip(members, values) if m.auxiliary_count]
         seeds = random.split(seed, len(pairs)) if pairs else []
         return [part for i, (m, value) in enumerate(pairs) for part in m.initial_auxiliary(value, seeds[i])]
 
@@ -117,9 +114,13 @@ class Prior:
 
     def for_weight(self, name):
         """The distribution or shrinkage prior of the weight, or None where the prior is flat."""
-        for pattern, distribution in self.patterns.items():
+        return self.patterns[self._pattern(name)]
+
+    def _pattern(self, name):
+        """The first pattern that is found in a name."""
+        for pattern in self.patterns:
             if re.search(pattern, name):
-                return distribution
+                return pattern
         raise ValueError(f"No pattern of the prior is found in {name!r}. Received: patterns {list(self.patterns)}")
 
     def get_config(self):
@@ -130,9 +131,9 @@ class Prior:
         return cls({k: _from_config(d) for k, d in config["distribution"].items()})
 
     def _with_auxiliary(self, names, values, auxiliary):
-        """Triples (distribution, weight, list of the weight's auxiliary tensors)."""
-        members = [self.for_weight(name) for name in names]
-        counts = [getattr(member, "auxiliary_count", 0) for member in members]
+        """Triples (prior of the weight, weight, list of the weight's auxiliary tensors)."""
+        members = [self._members[self._pattern(name)] for name in names]
+        counts = [member.auxiliary_count for member in members]
         if len(auxiliary) != sum(counts):
             raise ValueError(
                 f"These weights need {sum(counts)} auxiliary tensors of their shrinkage priors, as initial_auxiliary "
@@ -149,7 +150,7 @@ def _check(pattern, distribution):
         re.compile(pattern)
     except re.error as error:
         raise ValueError(f"A prior's patterns are regular expressions ({error}). Received: {pattern!r}") from None
-    if distribution is None or isinstance(distribution, ThreeParameterBetaNormal):
+    if distribution is None or isinstance(distribution, WeightPrior):
         return
     if not isinstance(distribution, tfd.Distribution):
         raise ValueError(
@@ -160,9 +161,15 @@ def _check(pattern, distribution):
         raise ValueError(f"A prior's distributions are scalar. Received: {distribution}")
 
 
+def _weight_prior(member):
+    if isinstance(member, WeightPrior):
+        return member
+    return FlatPrior() if member is None else IndependentPrior(member)
+
+
 def _to_config(value):
     """Distributions and their parameters as plain data."""
-    if isinstance(value, ThreeParameterBetaNormal):
+    if isinstance(value, WeightPrior):
         return {"shrinkage": keras.saving.serialize_keras_object(value)}
     if isinstance(value, tfd.Distribution):
         name = type(value).__name__

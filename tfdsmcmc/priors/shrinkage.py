@@ -44,13 +44,14 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.checks import positive_number
+from tfdsmcmc.priors.base import WeightPrior
 
 # where variances end in float32: far below any minimum, far above any weight
 _LEAST, _GREATEST = 1e-30, 1e30
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class ThreeParameterBetaNormal:
+class ThreeParameterBetaNormal(WeightPrior):
     """Normal with a beta prime variance for each weight, plus a normal floor: see the module's docstring.
 
     Its auxiliary tensors of a weight: [ζ], of the weight's shape; with `learn_global_scale` [ζ, τ²], τ² a scalar.
@@ -150,10 +151,6 @@ class ThreeParameterBetaNormal:
     def get_config(self):
         names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale")
         return {name: getattr(self, name) for name in names}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**config)
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

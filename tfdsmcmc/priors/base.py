@@ -1,0 +1,68 @@
+"""The contract of the prior of one weight, a tensor of independent or exchangeable entries."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+
+class WeightPrior:
+    """Base class of priors of a weight, such as shrinkage priors; a subclass defines `log_prob` and its configuration.
+
+    A prior with auxiliary tensors λ, such as the scales of a shrinkage prior, gives log p(w given λ), and draws of λ
+    given w that leave p(λ given w) invariant.
+
+    Attributes:
+      auxiliary_count: the number of auxiliary tensors of a weight.
+    """
+
+    auxiliary_count = 0
+
+    def log_prob(self, value, auxiliary):
+        """log p(w given λ), summed over the entries: a scalar.
+
+        Args:
+          value: the weight.
+          auxiliary: list of its auxiliary tensors.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define log_prob(value, auxiliary).")
+
+    def initial_auxiliary(self, value, seed):
+        """Auxiliary tensors to start from, a list.
+
+        Args:
+          value: the weight.
+          seed: int32 of shape (2,).
+        """
+        return []
+
+    def update_auxiliary(self, value, auxiliary, seed):
+        """Draws of the auxiliary tensors given the weight, a list of tensors of the same shapes and types."""
+        return list(auxiliary)
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+class FlatPrior(WeightPrior):
+    """log p(w) = 0."""
+
+    def log_prob(self, value, auxiliary):
+        return tf.zeros([])
+
+
+class IndependentPrior(WeightPrior):
+    """Independent entries of one law.
+
+    Args:
+      distribution: scalar TFP distribution.
+    """
+
+    def __init__(self, distribution):
+        self.distribution = distribution
+
+    def log_prob(self, value, auxiliary):
+        return tf.reduce_sum(tf.cast(self.distribution.log_prob(tf.cast(value, self.distribution.dtype)), tf.float32))
