@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import pathlib
 
 import numpy as np
 
-from tfdsmcmc import checks
+from tfdsmcmc import checks, files
 
 
 def samples(x, shape, columns=None, title=None):
@@ -189,13 +188,8 @@ def save(figure, path):
     formats = sorted(figure.canvas.get_supported_filetypes())
     if path.suffix.lower().removeprefix(".") not in formats:
         raise ValueError(f"The suffix of a picture's file is one of {formats}. Received: path={str(path)!r}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
+    with files.replacing(path) as temporary:
         figure.savefig(temporary, dpi=150)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return str(path)
 
 

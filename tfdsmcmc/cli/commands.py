@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import zipfile
 
@@ -10,7 +9,7 @@ import keras
 import numpy as np
 
 import tfdsmcmc as ds
-from tfdsmcmc import checks
+from tfdsmcmc import checks, files
 from tfdsmcmc.cli import tables
 
 _REFIT_EPOCHS = 10
@@ -104,10 +103,8 @@ def sample(args):
     shape = _shape(args.shape, model.generative.units) if output.suffix != ".npy" else None
     x = model.sample(args.num_samples, args.seed, args.probabilities)
     if output.suffix == ".npy":
-        output.parent.mkdir(parents=True, exist_ok=True)
-        temporary = output.with_name(f".{os.getpid()}-{output.name}")
-        np.save(temporary, x)
-        os.replace(temporary, output)
+        with files.replacing(output) as temporary:
+            np.save(temporary, x)
     else:
         ds.plots.save(ds.plots.samples(x, shape), output)
     print(f"wrote {output}")

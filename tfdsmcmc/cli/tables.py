@@ -9,11 +9,12 @@ Missing is nan and, in a .csv, an empty cell, NA, N/A, <NA>, null or none.
 from __future__ import annotations
 
 import csv
-import os
 import pathlib
 from typing import NamedTuple
 
 import numpy as np
+
+from tfdsmcmc import files
 
 SUFFIXES = (".csv", ".npz")
 _MISSING = ("", "na", "n/a", "<na>", "nan", "null", "none")
@@ -66,31 +67,17 @@ def write_csv(path, x, header, integers):
     """Writes rows (n, D) as a .csv; integers without a point, other numbers so that they are read back exactly."""
     text = (lambda v: str(int(v))) if integers else (lambda v: np.format_float_positional(np.float32(v), trim="0"))
 
-    def write(temporary):
-        with open(temporary, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if header:
-                writer.writerow(header)
-            writer.writerows([text(value) for value in row] for row in x)
-
-    _replace(path, write)
+    with files.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if header:
+            writer.writerow(header)
+        writer.writerows([text(value) for value in row] for row in x)
 
 
 def write_npz(path, **arrays):
     """Writes arrays as an .npz."""
-    _replace(path, lambda temporary: np.savez_compressed(temporary, **arrays))
-
-
-def _replace(path, write):
-    """Writes to a temporary name and renames."""
-    path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with files.replacing(path) as temporary:
+        np.savez_compressed(temporary, **arrays)
 
 
 def _read_npz(path):

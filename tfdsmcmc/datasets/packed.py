@@ -7,11 +7,12 @@ Keys `train`, `valid`, `test`, `n_features`, `shape`. Binary data are bit-packed
 from __future__ import annotations
 
 import math
-import os
 import pathlib
 import zipfile
 
 import numpy as np
+
+from tfdsmcmc import files
 
 SPLITS = ("train", "valid", "test")
 
@@ -43,14 +44,8 @@ def pack(path, train, valid, test, shape=None):
     if all(x.max() <= 1 for x in arrays.values()):
         arrays = {name: np.packbits(x, axis=1) for name, x in arrays.items()}
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        with open(temporary, "wb") as file:
-            np.savez_compressed(file, n_features=width, shape=np.array(shape), **arrays)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with files.replacing(path) as temporary:
+        np.savez_compressed(temporary, n_features=width, shape=np.array(shape), **arrays)
     return str(path)
 
 

@@ -14,7 +14,7 @@ import pathlib
 import keras
 import numpy as np
 
-from tfdsmcmc import checks
+from tfdsmcmc import checks, files
 from tfdsmcmc.posterior import store
 
 
@@ -86,7 +86,7 @@ class Collector(keras.callbacks.Callback):
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
             count += 1
         history = {"chain": int(self.model.run.identity), "records": self._records}
-        store.write_json(self.path / "history.json", history)
+        files.write_json(self.path / "history.json", history)
         if self.stop and count >= self.num_samples:
             self.model.stop_training = True
 
@@ -116,6 +116,7 @@ class Collector(keras.callbacks.Callback):
             owner, records = stored.get("chain"), stored.get("records", [])
         except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
             raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
+        files.remove_leftovers(self.path)
         paths, whole = store.written_paths(self.path), set(store.sample_paths(self.path))
         if owner != chain:
             if (records or paths) and not self.overwrite:

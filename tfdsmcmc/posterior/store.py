@@ -5,21 +5,21 @@
     PATH/mean.h5                        their mean in float64, over all chains, and how many it is of
     PATH/history.json                   what the collector has seen, epoch by epoch
 
-A file is written under a temporary name, flushed to the disk and renamed: a killed run leaves whole files only. The
-samples of several chains after one step are one draw, whose chain 0 is written last: without it the others do not
-count. Chains share φ; each of their files has it, so that each can be read by itself.
+A file is there whole or not at all (see `files`). The samples of several chains after one step are one draw, whose
+chain 0 is written last: without it the others do not count. Chains share φ; each of their files has it, so that each
+can be read by itself.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import pathlib
 import re
 from typing import NamedTuple
 
 import h5py
 import numpy as np
+
+from tfdsmcmc import files
 
 _GROUPS = ("theta", "phi")
 _NAME = re.compile(r"sample_(\d+)(?:_chain_(\d+))?\.h5")
@@ -127,19 +127,12 @@ def read_mean(folder):
 
 def write_weights(path, theta, phi, **attributes):
     """Writes lists of arrays and integers to an HDF5 file, atomically."""
-    path = pathlib.Path(path)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        with h5py.File(temporary, "w") as file:
-            for name, arrays in zip(_GROUPS, (theta, phi)):
-                group = file.create_group(name)
-                for i, array in enumerate(arrays):
-                    group.create_dataset(str(i), data=np.asarray(array))
-            file.attrs.update(attributes)
-        _sync(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with files.replacing(path) as temporary, h5py.File(temporary, "w") as file:
+        for name, arrays in zip(_GROUPS, (theta, phi)):
+            group = file.create_group(name)
+            for i, array in enumerate(arrays):
+                group.create_dataset(str(i), data=np.asarray(array))
+        file.attrs.update(attributes)
 
 
 def read_weights(path, *attributes, **optional):
@@ -159,18 +152,6 @@ def read_weights(path, *attributes, **optional):
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
     return theta, phi, found
-
-
-def write_json(path, content):
-    """Writes JSON, atomically."""
-    path = pathlib.Path(path)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        temporary.write_text(json.dumps(content))
-        _sync(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _read_mean(folder):
@@ -193,8 +174,3 @@ def _mean(samples, mean=None, count=0):
         weights = [np.asarray(w, np.float64) for w in (*sample.theta, *sample.phi)]
         mean = weights if mean is None else [m + (w - m) / count for m, w in zip(mean, weights)]
     return mean
-
-
-def _sync(path):
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())

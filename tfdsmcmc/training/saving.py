@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import pathlib
 
 import keras
 import numpy as np
 import tensorflow as tf
+
+from tfdsmcmc import files
 
 
 class Saving(keras.Model):
@@ -21,16 +21,16 @@ class Saving(keras.Model):
             self._assert_compiled("save")
         if path.suffix != ".keras" or (path.exists() and not overwrite):
             return super().save(filepath, overwrite=overwrite, **kwargs)  # Keras asks, or says what is wrong
-        with _replacing(path) as temporary:
-            super().save(temporary, **kwargs)
+        with files.replacing(path) as temporary:
+            super().save(str(temporary), **kwargs)
 
     def save_weights(self, filepath, overwrite=True, **kwargs):
         """Saves weights and run as a .weights.h5 file; an interrupted save leaves the old file whole."""
         path = pathlib.Path(filepath)
         if not path.name.endswith(".weights.h5") or (path.exists() and not overwrite):
             return super().save_weights(filepath, overwrite=overwrite, **kwargs)
-        with _replacing(path) as temporary:
-            super().save_weights(temporary, **kwargs)
+        with files.replacing(path) as temporary:
+            super().save_weights(str(temporary), **kwargs)
 
     def load_weights(self, filepath, **kwargs):
         """Loads weights, and the run where the file holds one; a file that does not fit changes nothing."""
@@ -91,14 +91,3 @@ class Saving(keras.Model):
 def _fits(variable, array):
     """Whether the shapes agree; some variables take any number of rows."""
     return tf.TensorShape(variable.shape).is_compatible_with(array.shape)
-
-
-@contextlib.contextmanager
-def _replacing(path):
-    """A temporary name beside `path` that takes its place at the end."""
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        yield str(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
 from tests.posterior.test_posterior import folder_of
+from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, manifest, warm_up
 
 SEED = np.array([3, 4], np.int32)
@@ -198,24 +199,16 @@ def test_a_version_that_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch)
     assert [path.name for path in (tmp_path / "m").iterdir()] == ["1"]
 
 
-def test_an_interrupt_between_the_two_renames_brings_the_old_version_back(tmp_path, monkeypatch):
-    room = importlib.import_module("tfdsmcmc.serving.saved_model.export")
-    old, new = tmp_path / "old", tmp_path / "new"
-    for folder, word in ((tmp_path / "1", "first"), (new, "second")):
-        folder.mkdir()
-        (folder / "word").write_text(word)
-    rename, calls = os.replace, []
-
-    def interrupted(source, target):
-        calls.append(target)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        rename(source, target)
-
-    monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        room._put_in_place(new, tmp_path / "1", old, True)
-    assert (tmp_path / "1" / "word").read_text() == "first"
+def test_a_version_lost_between_two_renames_comes_back_before_it_is_asked_for(tmp_path, monkeypatch):
+    """An export killed there, of which the kernel has kept both folders: `overwrite` is asked about the old version."""
+    path = pathlib.Path(ds.serving.export(tiny_model((2,), units=4), tmp_path / "m", **QUICK))
+    monkeypatch.setattr(os, "getpid", lambda: 2**31 - 2)
+    with files._named(path, "old") as old:
+        os.replace(path, old)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="exists.*Received: "):
+        ds.serving.export(tiny_model((2,), units=4), tmp_path / "m")
+    assert [p.name for p in (tmp_path / "m").iterdir()] == ["1"] and (path / "saved_model.pb").is_file()
 
 
 def test_paths_that_are_no_folders(tmp_path):

@@ -15,12 +15,10 @@ Source: TensorFlow Serving's guides "Serving Configuration" and "Batching".
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
-import tempfile
 
-from tfdsmcmc import checks
+from tfdsmcmc import checks, files
 
 BATCH_SIZES = (1, 2, 4, 8, 16, 32)
 _NAME = re.compile(r"[\w.-]+", re.ASCII)  # stands in addresses and in quoted text
@@ -77,11 +75,12 @@ def write(model_path, model_name, batch_sizes=BATCH_SIZES, overwrite=False):
     allowed_batch_sizes: 1
     allowed_batch_sizes: 8
     """
-    files = check(model_path, model_name, overwrite, batch_sizes)
-    for path, text in files.items():
+    texts = check(model_path, model_name, overwrite, batch_sizes)
+    for path, text in texts.items():
         if not path.exists() or _read(path) != text:
-            _put(path, text)
-    return tuple(str(path) for path in files)
+            with files.replacing(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+    return tuple(str(path) for path in texts)
 
 
 def check(model_path, model_name, overwrite=False, batch_sizes=BATCH_SIZES):
@@ -106,14 +105,14 @@ def check(model_path, model_name, overwrite=False, batch_sizes=BATCH_SIZES):
     sizes = _checked_sizes(batch_sizes)
     listed = "\n".join(f"allowed_batch_sizes: {size}" for size in sizes)
     folder = pathlib.Path(model_path)
-    files = {
+    texts = {
         folder / "models.config": _MODELS.format(name=model_name),
         folder / "batching.config": _BATCHING.format(largest=sizes[-1], sizes=listed),
     }
-    for path, text in files.items():
+    for path, text in texts.items():
         if path.exists() and not overwrite and _read(path) != text:
             raise ValueError(f"The file exists with other content; overwrite=True replaces it. Received: {path}")
-    return files
+    return texts
 
 
 def _checked_sizes(batch_sizes):
@@ -132,15 +131,3 @@ def _read(path):
         return path.read_text(encoding="utf-8")
     except (UnicodeDecodeError, IsADirectoryError):
         return None
-
-
-def _put(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)  # the server may be another user
-        os.replace(temporary, path)
-    finally:
-        pathlib.Path(temporary).unlink(missing_ok=True)

@@ -5,20 +5,17 @@ its draws unless it is asked to. Nothing is compiled with XLA unless asked for: 
 functions ("XLA compilation disabled") unless it is started with --xla_cpu_compilation_enabled=true.
 
 An export is made in a temporary folder, its graph audited, loaded again and compared with the live functions, and only
-then renamed to PATH/VERSION, where a server that watches PATH finds it whole.
+then renamed to PATH/VERSION, where a server that watches PATH finds it whole (see `files`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
-import shutil
-import tempfile
 
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc import checks, files
 from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.examples import example
 from tfdsmcmc.serving.saved_model.round_trip import megabytes, round_trip
@@ -96,6 +93,7 @@ def export(
     data_shape = manifest.checked_shape(data_shape, model.generative.units)
     figures = manifest.checked_figures(figures)
     target = _target(path, version)
+    files.remove_leftovers(target.parent)  # which may bring a version back
     _check_free(target, overwrite)
     name = target.parent.name
     if serving_config:
@@ -107,11 +105,7 @@ def export(
     described = {key: (specs[key], function.structured_outputs) for key, function in functions.items()}
     settings = {"sweeps": sweeps, "max_draws": max_draws, "jit": bool(jit)}
     contents = manifest.manifest(model, name, source, data_shape, described, settings, figures)
-    made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = pathlib.Path(tempfile.mkdtemp(dir=target.parent, prefix=".export-"))
-    try:
-        new = temporary / "new"
+    with files.replacing(target) as new:
         tf.saved_model.save(module, str(new), signatures=_with_default(functions))
         manifest.write(new, contents)
         if serving_config:
@@ -119,14 +113,9 @@ def export(
         if faults := audit.faults(new, jit):
             raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
         seconds = round_trip(new, live, specs, model.generative.units)
-        _put_in_place(new, target, temporary / "old", overwrite)
-        if serving_config:
-            configuration.write(target.parent, name, overwrite=overwrite)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        for folder in made if not target.exists() else []:
-            with contextlib.suppress(OSError):  # somebody else may have put something there
-                folder.rmdir()
+        _check_free(target, overwrite)  # again: somebody else may have been quicker
+    if serving_config:
+        configuration.write(target.parent, name, overwrite=overwrite)
     if verbose:
         _report(target, seconds)
     return str(target)
@@ -202,19 +191,6 @@ class _Pairs:
 def _with_default(functions):
     default = DEFAULT if DEFAULT in functions else next(iter(functions))
     return {"serving_default": functions[default], **functions}
-
-
-def _put_in_place(new, target, old, overwrite):
-    """Renames the new folder to the target; what stood there comes back if that fails or is interrupted."""
-    _check_free(target, overwrite)  # again: somebody else may have been quicker
-    if target.exists():
-        os.replace(target, old)
-    try:
-        os.replace(new, target)
-    except BaseException:
-        if old.exists():
-            os.replace(old, target)
-        raise
 
 
 def _report(target, seconds):

@@ -10,13 +10,13 @@ Source: TensorFlow Serving's guide "SavedModel Warmup".
 
 from __future__ import annotations
 
-import os
 import pathlib
-import tempfile
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+
+from tfdsmcmc import files
 
 MOST = 1000  # records; with more of them the server does not load the version
 _FILE = pathlib.Path("assets.extra") / "tf_serving_warmup_requests"
@@ -56,17 +56,9 @@ def write(version_path, requests, model_name):
         raise ValueError(f"A version has 1 to {MOST} requests to warm up with. Received: {len(requests)} requests")
     records = [_record(messages, signatures, request, model_name) for request in requests]
     target = pathlib.Path(version_path) / _FILE
-    target.parent.mkdir(exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".warm-up-")
-    os.close(handle)
-    try:
-        with tf.io.TFRecordWriter(temporary) as writer:
-            for record in records:
-                writer.write(record)
-        os.chmod(temporary, 0o644)  # the server may be another user
-        os.replace(temporary, target)
-    finally:
-        pathlib.Path(temporary).unlink(missing_ok=True)
+    with files.replacing(target) as temporary, tf.io.TFRecordWriter(str(temporary)) as writer:
+        for record in records:
+            writer.write(record)
     return str(target)
 
 

@@ -1,0 +1,162 @@
+"""Files and folders that are there whole or not at all: written under a temporary name, then renamed.
+
+    NAME  is written as  .tfdsmcmc-MACHINE-PID-RANDOM-new-NAME, beside it, flushed to the disk, and renamed to NAME;
+    a folder that stands at NAME is kept as  .tfdsmcmc-MACHINE-PID-RANDOM-old-NAME  until the new one has its place.
+
+So a name tells whose it is. RANDOM keeps the threads of a process apart. A process that is killed in the middle of a
+write leaves its temporary file; the next write into the folder removes it, and puts an old folder back if the kill came
+between the two renames. What a living process is writing stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import re
+import secrets
+import shutil
+import time
+
+_NAME = re.compile(r"\.tfdsmcmc-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}-(new|old)-(.+)", re.DOTALL)
+_DAY = 86400.0  # seconds after which what another machine has not finished is taken for abandoned
+_open = set()  # the names that this process is at
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """A temporary name beside `path`: the file or the folder that is written there takes the place of `path` at the end.
+
+    If the block raises, `path` stays as it was, and neither the temporary file nor a folder made for it is left. What is
+    written has the permissions that `open` and `mkdir` give.
+
+    Args:
+      path: of the file or folder to write; the folders above it are made.
+
+    Yields:
+      `pathlib.Path` of the temporary name, which ends in the name of `path`, suffix included. Nothing is there yet.
+
+    Raises:
+      FileNotFoundError: where the block has written nothing.
+
+    Example:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a" / "note.txt"
+    >>> with replacing(path) as temporary:
+    ...     _ = temporary.write_text("whole")
+    >>> path.read_text(), [file.name for file in path.parent.iterdir()]
+    ('whole', ['note.txt'])
+    """
+    path = pathlib.Path(path)
+    made = [folder for folder in path.parents if not folder.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path.parent)
+    with _named(path, "new") as temporary:
+        try:
+            yield temporary
+            _flush(temporary)
+            _put_in_place(temporary, path)
+        except BaseException:
+            _delete(temporary)
+            for folder in made:
+                with contextlib.suppress(OSError):  # somebody else may have put something there
+                    folder.rmdir()
+            raise
+
+
+def write_json(path, content, indent=None):
+    """Writes what `json` can say to a file, whole or not at all."""
+    text = json.dumps(content, indent=indent)  # before a file is touched
+    with replacing(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def remove_leftovers(folder):
+    """Deletes the temporary files and folders of processes that no longer live; puts back an old folder without a new.
+
+    Those of living processes stay, and so do those of another machine that shares the disk, for a day after they were
+    last written to. Nothing is done in the folders inside.
+
+    Args:
+      folder: to look in; it may be missing.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry, _NAME.fullmatch(entry.name)) for entry in entries]
+    except OSError:  # there is none, or none that may be read
+        return
+    for entry, name in found:
+        if name and not _is_alive(entry, name[1], int(name[2])):
+            path, target = pathlib.Path(entry.path), pathlib.Path(folder) / name[4]
+            with contextlib.suppress(OSError):  # another process was quicker, or it is another user's
+                if name[3] == "old" and not os.path.lexists(target):
+                    os.replace(path, target)
+                else:
+                    _delete(path)
+
+
+@contextlib.contextmanager
+def _named(path, kind):
+    """A temporary name beside `path`, known as in use."""
+    name = f".tfdsmcmc-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}-{kind}-{path.name}"
+    _open.add(name)
+    try:
+        yield path.with_name(name)
+    finally:
+        _open.discard(name)
+
+
+def _machine():
+    """Eight digits for the machine, or for the container, in which process numbers have a meaning."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _is_alive(entry, machine, pid):
+    """Whether somebody may still be writing the temporary file of that name."""
+    if machine != _machine():
+        try:
+            return time.time() - entry.stat(follow_symlinks=False).st_mtime < _DAY
+        except FileNotFoundError:
+            return False
+    if pid == os.getpid():  # or of an earlier process of the same number
+        return entry.name in _open
+    try:
+        os.kill(pid, 0)  # sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
+
+
+def _put_in_place(new, path):
+    """Renames; a folder that stands there is moved aside, and comes back if the renaming fails or is interrupted."""
+    if not (path.is_dir() and new.is_dir()):
+        os.replace(new, path)
+        return
+    with _named(path, "old") as old:
+        os.replace(path, old)
+        try:
+            os.replace(new, path)
+        except BaseException:
+            os.replace(old, path)
+            raise
+        _delete(old)
+
+
+def _flush(path):
+    """Sees to it that a file, or the files of a folder, are on the disk before the name says so."""
+    for file in [path] if not path.is_dir() else [file for file in path.rglob("*") if file.is_file()]:
+        with open(file, "rb") as opened:
+            os.fsync(opened.fileno())
+
+
+def _delete(path):
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
