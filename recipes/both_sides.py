@@ -11,7 +11,6 @@ the forward estimate only, which the first half of the table says how far to tru
 """
 
 import argparse
-import json
 import os
 import pathlib
 import time
@@ -131,9 +130,7 @@ def main():
     output = pathlib.Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
     ds.plots.save(figure(simulated, args.steps, args.samples), output / "both_sides.png")
-    temporary = output / f".{os.getpid()}-results.json"
-    temporary.write_text(json.dumps(results, indent=2) + "\n")
-    os.replace(temporary, output / "results.json")
+    ds.files.write_json(output / "results.json", results, indent=2)
     print(f"wrote {output}")
 
 

@@ -16,13 +16,17 @@ import shutil
 import time
 import warnings
 
+from quiet import quiet_start
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+with quiet_start():
+    import keras
+    import numpy as np
+    import tensorflow as tf
 
-import keras
-import numpy as np
-import tensorflow as tf
+    import tfdsmcmc as ds
 
-import tfdsmcmc as ds
+    tf.config.list_logical_devices()  # starts them
 
 OUTPUT = pathlib.Path("runs/digits")
 SERVED = pathlib.Path("saved_models/digits")
@@ -49,9 +53,11 @@ def learn(model, data, epochs, samples):
         epochs=epochs,
         validation_data=data.valid,
         callbacks=[
-            ds.posterior.Collector(OUTPUT / "posterior", num_samples=samples, burn_in=epochs - samples),
+            ds.posterior.Collector(OUTPUT / "posterior", samples, **ds.posterior.last_part(epochs, samples, share=0.1)),
             keras.callbacks.BackupAndRestore(OUTPUT / "backup"),
+            ds.diagnostics.Progress(),
         ],
+        verbose=0,
     )
 
 
@@ -116,13 +122,15 @@ def export(model, data, test_log_likelihood):
         overwrite=True,
         data_shape=data.shape,
         figures={"test log-likelihood in nats": round(test_log_likelihood, 2)},
+        verbose=False,
     )
     x = data.test[:3]
     served = tf.saved_model.load(path)
     seed = tf.constant([0, 1])
     value = served.signatures["log_likelihood"](x=tf.constant(x), num_samples=tf.constant(500), seed=seed)["value"]
     drawn = served.signatures["sample"](num_samples=tf.constant(4), seed=seed)["x"]
-    print(f"\n{path}: log p(x) of three test digits {np.round(value.numpy(), 1)}, samples {drawn.shape}")
+    print(f"log p(x) of three test digits by the SavedModel: {np.round(value.numpy(), 1)}; samples: {drawn.shape}")
+    return os.path.relpath(path)
 
 
 def main():
@@ -130,21 +138,25 @@ def main():
     parser.add_argument("--epochs", type=int, default=500)
     parser.add_argument("--posterior-samples", type=int, default=50)
     args = parser.parse_args()
-    warnings.simplefilter("once", ds.likelihood.UnreliableImportanceWeights)
+    # what they say, the effective sample sizes and the bounds from both sides say too
+    warnings.simplefilter("ignore", ds.likelihood.UnreliableImportanceWeights)
     begun = time.monotonic()
 
     if not (OUTPUT / "backup").exists():
         shutil.rmtree(OUTPUT, ignore_errors=True)
     data = ds.datasets.load("digits")
     keras.utils.set_random_seed(0)
+    print(f"Learning a sigmoid belief network, 100-50, from {len(data.train):,} digits of 8 x 8 pixels:")
     model = build()
     history = learn(model, data, args.epochs, args.posterior_samples)
     worth = report(model, data)
     pictures = draw(model, data, history)
     model.save(OUTPUT / "model.keras")
-    export(model, data, worth)
-    print("pictures:", *pictures)
-    print(f"{time.monotonic() - begun:.0f} seconds in all")
+    exported = export(model, data, worth)
+    print(f"\nAfter {time.monotonic() - begun:.0f} seconds there are")
+    for what, paths in (("pictures", pictures), ("the model", [OUTPUT / "model.keras"]), ("a SavedModel", [exported])):
+        print(f"  {what:<14}", *paths)
+    print(f"To see it complete what you erase: python -m tfdsmcmc serve {SERVED}")
 
 
 if __name__ == "__main__":

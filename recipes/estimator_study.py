@@ -18,7 +18,6 @@ A second start goes on where the first was.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import warnings
@@ -166,9 +165,7 @@ def main():
             }
     for name, figure in figures(results).items():
         ds.plots.save(figure, output / f"{name}.png")
-    temporary = output / f".{os.getpid()}-results.json"
-    temporary.write_text(json.dumps(results, indent=2) + "\n")
-    os.replace(temporary, output / "results.json")
+    ds.files.write_json(output / "results.json", results, indent=2)
     print(f"wrote {output}")
 
 

@@ -14,7 +14,6 @@ with the arguments and the seconds.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import time
@@ -112,9 +111,7 @@ def main():
                 f"accuracy {found['accuracy']:.2f} ± {found['accuracy_error']:.2f} %   {rows[-1]['seconds']:.1f} s",
                 flush=True,
             )
-    temporary = output / f".{os.getpid()}-results.json"
-    temporary.write_text(json.dumps({"arguments": vars(args), "rows": rows}, indent=2) + "\n")
-    os.replace(temporary, output / "results.json")
+    ds.files.write_json(output / "results.json", {"arguments": vars(args), "rows": rows}, indent=2)
     print(f"wrote {output / 'results.json'}")
 
 

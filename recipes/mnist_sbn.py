@@ -152,7 +152,7 @@ def main():
 
     results = {"arguments": vars(args), "steps": int(model.run.steps)}
     results.update(evaluate(model, output, data.test[rows], args.test_samples))
-    (output / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    ds.files.write_json(output / "results.json", results, indent=2)
     print(json.dumps(results, indent=2))
 
 

@@ -38,9 +38,8 @@ def posterior_run(folder, train, architecture, updates, learning_rate, num_sampl
         steps_per_execution=20,
     )
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
-    every = max(1, epochs // 2 // posterior_samples)
-    burn_in = epochs - every * posterior_samples
-    collector = ds.posterior.Collector(folder / "posterior", posterior_samples, burn_in=burn_in, every=every)
+    spread = ds.posterior.last_part(epochs, posterior_samples)
+    collector = ds.posterior.Collector(folder / "posterior", posterior_samples, **spread)
     backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
     model.fit(train, batch_size=100, epochs=epochs, callbacks=[collector, backup], verbose=0)
     return model, ds.posterior.load(folder / "posterior")
@@ -51,5 +50,4 @@ def _claim(folder, arguments):
     file = folder / "arguments.json"
     if file.exists() and json.loads(file.read_text()) != arguments:
         raise ValueError(f"The folder has a run with other arguments, {file.read_text()}. Received: {arguments}")
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(arguments))
+    ds.files.write_json(file, arguments)

@@ -222,7 +222,8 @@ def main(arguments=None):
             make(method, architecture, settings, data, output)
         rows = finished(output / "results.jsonl").values()
         text = markdown([row for row in rows if row["settings"] == settings_of(row["method"], args)], args)
-        (output / "table.md").write_text(text)
+        with ds.files.replacing(output / "table.md") as temporary:
+            temporary.write_text(text)
     print(text)
 
 

@@ -2,11 +2,12 @@
 
 import json
 import math
-import os
 import time
 
 import keras
 import numpy as np
+
+import tfdsmcmc as ds
 
 _LOOKS = 10  # at the validation data, in a run
 _SAMPLES = 50  # importance samples a row
@@ -60,13 +61,13 @@ class Budget(keras.callbacks.Callback):
     def _plan(self):
         """Spreads the posterior samples over as many rounds as the burn-in has, or to the last."""
         if self.collector is not None:
-            rest = min(self.rounds - self.burn_in, max(self.burn_in, 1))
-            self.collector.burn_in = self.burn_in
-            self.collector.every = max(1, rest // self.collector.num_samples)
+            last = min(self.rounds, self.burn_in + max(self.burn_in, 1))
+            spread = ds.posterior.last_part(last, self.collector.num_samples, burn_in=self.burn_in)
+            self.collector.burn_in, self.collector.every = spread["burn_in"], spread["every"]
 
     def _write(self):
         account = {"seconds": self.seconds, "burn_in": self.burn_in, "over": self.over}
-        _replace(self.path, lambda temporary: temporary.write_text(json.dumps(account)))
+        ds.files.write_json(self.path, account)
 
 
 class KeepBest(keras.callbacks.Callback):
@@ -93,14 +94,5 @@ class KeepBest(keras.callbacks.Callback):
         if value > self.value:
             self.value = value
             weights = {str(i): weight for i, weight in enumerate(self.model.get_weights())}
-            _replace(self.path, lambda temporary: np.savez(temporary, value=value, **weights))
-
-
-def _replace(path, write):
-    """Writes a file under a temporary name of the same suffix, and renames it."""
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            with ds.files.replacing(self.path) as temporary:
+                np.savez(temporary, value=value, **weights)

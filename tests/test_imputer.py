@@ -20,6 +20,7 @@ from tests.chance import assert_frequencies, assert_means
 from tests.oracles import Oracle, state_numbers, tiny_model
 from tfdsmcmc.imputer import learning
 from tfdsmcmc.imputer.columns import columns_of
+from tfdsmcmc.posterior.last_part import last_epochs
 
 NAN = np.nan
 SHORT = {"method": "resampling", "num_samples": 4}
@@ -254,7 +255,7 @@ def test_what_is_changed_after_the_fit_is_checked_again(unlearnt):
 def test_samples_lie_in_the_second_half(updates, count):
     length = learning.epoch_length(updates, count)
     epochs = -(-updates // length)
-    ends = np.sort([(epoch + 1) * length for epoch in learning._spread(epochs, count)])
+    ends = np.sort([(epoch + 1) * length for epoch in last_epochs(epochs, count)])
     assert len(set(ends)) == count and ends[0] > updates / 2 and ends[-1] == epochs * length < updates + length
     assert ends[0] - updates / 2 <= updates / (2 * count) + 2 * length, "crowded at the end"
     if count > 1:

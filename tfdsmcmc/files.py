@@ -28,10 +28,10 @@ _open = set()  # the names that this process is at
 
 @contextlib.contextmanager
 def replacing(path):
-    """A temporary name beside `path`: the file or the folder that is written there takes the place of `path` at the end.
+    """A temporary name beside `path`: the file or the folder that is written there takes its place at the end.
 
-    If the block raises, `path` stays as it was, and neither the temporary file nor a folder made for it is left. What is
-    written has the permissions that `open` and `mkdir` give.
+    If the block raises, `path` stays as it was, and neither the temporary file nor a folder made for it is left. What
+    is written has the permissions that `open` and `mkdir` give.
 
     Args:
       path: of the file or folder to write; the folders above it are made.

@@ -1,8 +1,9 @@
-"""Has the chain settled? Traces, R̂ and effective sample sizes, ArviZ's data, TensorBoard."""
+"""How far is the run, has the chain settled? Progress, traces, R̂, effective sample sizes, ArviZ's data, TensorBoard."""
 
 from tfdsmcmc.diagnostics.inference import inference_data
+from tfdsmcmc.diagnostics.progress import Progress
 from tfdsmcmc.diagnostics.summaries import summary
 from tfdsmcmc.diagnostics.tensorboard import TensorBoard
 from tfdsmcmc.diagnostics.traces import trace
 
-__all__ = ["TensorBoard", "inference_data", "summary", "trace"]
+__all__ = ["Progress", "TensorBoard", "inference_data", "summary", "trace"]

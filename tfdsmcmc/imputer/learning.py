@@ -1,7 +1,7 @@
 """The model behind an imputer, and samples of its weights along the way.
 
 A run of `updates` minibatches is cut into epochs of equal length, whatever the number of rows. The M samples of the
-weights are those at the ends of M epochs, spread evenly over the second half of the run.
+weights are those at the ends of M epochs, spread evenly over the second half of the run (`posterior.last_part`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tfdsmcmc import checks, methods, models, random
 from tfdsmcmc.layers import MLPGaussian
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork
-from tfdsmcmc.posterior import Posterior
-from tfdsmcmc.posterior.store import Sample
+from tfdsmcmc.posterior import Posterior, store
+from tfdsmcmc.posterior.last_part import last_epochs
 from tfdsmcmc.training.starts import fresh_weights
 
 _BLOCK = 100  # minibatches in one compiled call, at most
@@ -88,7 +88,7 @@ def learn(model, rows, updates, batch_size, posterior_samples, verbose):
     """
     length = epoch_length(updates, posterior_samples)
     epochs = -(-updates // length)
-    snapshots = Snapshots(_spread(epochs, posterior_samples))
+    snapshots = Snapshots(last_epochs(epochs, posterior_samples))
     model.fit(
         rows,
         batch_size=batch_size,
@@ -131,13 +131,7 @@ class Snapshots(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if epoch in self._epochs:
-            phi = [variable.numpy() for variable in self.model.recognition.trainable_variables]
-            self.samples.append(Sample(self.model.run.weights[0], phi, int(self.model.run.steps)))
-
-
-def _spread(epochs, count):
-    """The numbers of `count` epochs among the last half, the last of all among them."""
-    return [epochs - 1 - (m * (epochs - epochs // 2)) // count for m in range(count)]
+            self.samples.append(store.draw_of(self.model)[0])
 
 
 def _log_odds(rows):

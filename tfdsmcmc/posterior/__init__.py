@@ -3,5 +3,6 @@
 from tfdsmcmc.posterior.collector import Collector
 from tfdsmcmc.posterior.curve import Curve
 from tfdsmcmc.posterior.ensemble import MeanOverChains, Posterior, load
+from tfdsmcmc.posterior.last_part import last_part
 
-__all__ = ["Collector", "Curve", "MeanOverChains", "Posterior", "load"]
+__all__ = ["Collector", "Curve", "MeanOverChains", "Posterior", "last_part", "load"]

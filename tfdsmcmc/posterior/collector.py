@@ -29,7 +29,7 @@ class Collector(keras.callbacks.Callback):
       num_samples: samples to collect, of each chain where the model has several.
       patience: collecting starts when the validation log-likelihood has not risen for this many epochs.
       burn_in: collecting starts after this many epochs of the chain instead, whatever the validation.
-      every: epochs from one sample to the next.
+      every: epochs from one sample to the next; `posterior.last_part` gives both for a run of known length.
       stop: whether training stops with the last sample.
       overwrite: whether the samples of another chain in the folder may be deleted.
 
@@ -80,8 +80,7 @@ class Collector(keras.callbacks.Callback):
         count = self._draws()
         start = self._start()
         if start is not None and (len(self._records) - 1 - start) % self.every == 0 and count < self.num_samples:
-            phi = [variable.numpy() for variable in self.model.phi_variables]
-            draw = [store.Sample(theta, phi, step, chain) for chain, theta in enumerate(self.model.run.weights)]
+            draw = store.draw_of(self.model)
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
             count += 1

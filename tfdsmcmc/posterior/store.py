@@ -34,6 +34,12 @@ class Sample(NamedTuple):
     chain: int = 0
 
 
+def draw_of(model) -> list[Sample]:
+    """The present weights of a compiled model: a sample of each chain over θ, chain 0 first."""
+    phi, step = [variable.numpy() for variable in model.phi_variables], int(model.run.steps)
+    return [Sample(theta, phi, step, chain) for chain, theta in enumerate(model.run.weights)]
+
+
 def sample_paths(folder) -> list[pathlib.Path]:
     """The samples' files that count, in the order of their steps and, after one step, of their chains."""
     paths = written_paths(folder)

@@ -110,7 +110,7 @@ def test_a_failed_write_leaves_the_earlier_file(tiny, monkeypatch):
     def fails(*args, **kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr(warm_up.os, "replace", fails)
+    monkeypatch.setattr("os.replace", fails)
     with pytest.raises(OSError, match="disk full"):
         warm_up.write(tiny, [("sample", good)] * 2, "tiny")
     assert contents(tiny) == before

@@ -1,0 +1,78 @@
+"""The epochs that end with a posterior sample: M of them, in the last part, evenly."""
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.posterior.test_posterior import fit, model_to_fit
+from tfdsmcmc.posterior.last_part import last_epochs
+
+
+def epochs_of(burn_in, every, epochs, num_samples):
+    """The epochs, counted from 1, after which a collector with these arguments takes its samples."""
+    return list(range(burn_in + 1, epochs + 1, every))[:num_samples]
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3, 10, 25, 500])
+@pytest.mark.parametrize("num_samples", [1, 2, 3, 7, 50])
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 1])
+def test_there_are_as_many_samples_as_asked_for(epochs, num_samples, share):
+    if num_samples > epochs:
+        with pytest.raises(ValueError, match="Received: "):
+            ds.posterior.last_part(epochs, num_samples, share)
+        return
+    spread = ds.posterior.last_part(epochs, num_samples, share)
+    found = epochs_of(**spread, epochs=epochs, num_samples=num_samples)
+    assert len(found) == num_samples and epochs - found[-1] < spread["every"]
+    assert spread["burn_in"] >= epochs - max(share * epochs, num_samples), "before the last part"
+    assert spread["burn_in"] - num_samples < epochs - share * epochs or spread["every"] == 1, "crowded at the end"
+
+
+def test_after_a_burn_in():
+    """The samples begin with the epoch after it; what they leave over is at the end."""
+    assert ds.posterior.last_part(24, 4, burn_in=12) == {"burn_in": 12, "every": 3}
+    assert ds.posterior.last_part(27, 4, burn_in=12) == {"burn_in": 12, "every": 3}
+    assert ds.posterior.last_part(13, 4, burn_in=12) == {"burn_in": 12, "every": 1}
+
+
+def test_a_collector_takes_them(tmp_path):
+    epochs, count = 9, 2
+    collector = ds.posterior.Collector(tmp_path, num_samples=count, **ds.posterior.last_part(epochs, count))
+    fit(model_to_fit(), collector, epochs, validation_data=None)
+    steps = [sample.step for sample in ds.posterior.load(tmp_path).samples]
+    assert steps == [2 * 6, 2 * 8]  # two minibatches an epoch; burn-in 5, every 2
+
+
+def test_the_epochs_of_a_run_in_one_call():
+    for epochs in (1, 2, 7, 50, 101):
+        for count in range((epochs + 1) // 2 + 1):
+            found = last_epochs(epochs, count)
+            assert len(set(found)) == len(found) == count
+            if count:
+                assert found[0] == epochs - 1 and found[-1] >= epochs // 2
+                assert np.ptp(np.diff([*found, epochs - 1 - (epochs + 1) // 2])) <= 1
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"epochs": 0},
+        {"epochs": 2.5},
+        {"num_samples": 0},
+        {"num_samples": 11},
+        {"share": -0.1},
+        {"share": 1.5},
+        {"share": "half"},
+        {"burn_in": -1},
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused(bad):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.posterior.last_part(**{"epochs": 10, "num_samples": 2, **bad})
+
+
+@pytest.mark.parametrize("bad", [(0, 1), (5, 4), (5, -1)])
+def test_bad_counts_of_epochs_are_refused(bad):
+    with pytest.raises(ValueError, match="Received: "):
+        last_epochs(*bad)
