@@ -1,4 +1,4 @@
-"""The examples of the docstrings and of the README run, and print what they say."""
+"""The examples of the docstrings, of the README and of the documentation run, and print what they say."""
 
 import doctest
 import importlib
@@ -15,10 +15,12 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(tfdsmcmc.__path__, "tfdsmcmc.")
     if not module.name.endswith("__main__")
 )
-README = pathlib.Path(__file__).parents[1] / "README.md"
+ROOT = pathlib.Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LEFT = {"README.md": {"runs/readme/model.keras", "runs/readme/samples.png", "runs/readme/served/1/saved_model.pb"}}
 
 
-def readme_blocks(text, slow=True):
+def python_blocks(text, slow=True):
     """The blocks ```python of a text, but those after a line <!-- not run -->, or <!-- slow --> unless `slow`."""
     pattern = re.compile(r"(?:<!-- ([a-z ]+) -->[^\S\n]*\n)?^```python[^\S\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
     return [code for mark, code in pattern.findall(text) if mark != "not run" and (slow or mark != "slow")]
@@ -37,21 +39,53 @@ def test_there_are_examples():
     assert len(found) >= 8
 
 
-@pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_readme_runs(tmp_path, monkeypatch, slow):
+def runs():
+    """A test for each page with blocks: of those that are not slow and, where some are, of all of them as a slow test."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        quick, all_of_them = (len(python_blocks(text, slow)) for slow in (False, True))
+        if quick:
+            yield pytest.param(page, False, id=page.name)
+        if all_of_them > quick:
+            yield pytest.param(page, True, marks=pytest.mark.slow, id=f"{page.name}, all")
+
+
+@pytest.mark.parametrize(("page", "slow"), runs())
+def test_a_page_runs(page, slow, tmp_path, monkeypatch):
     """Its blocks in one namespace, one after the other, in an empty folder."""
-    if not README.exists():
-        pytest.skip("there is no README")
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "readme"}
-    for number, code in enumerate(readme_blocks(README.read_text(encoding="utf-8"), slow)):
-        exec(compile(code, f"README.md, block {number}", "exec"), namespace)
+    namespace = {"__name__": page.stem}
+    for number, code in enumerate(python_blocks(page.read_text(encoding="utf-8"), slow)):
+        exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert {"runs/readme/model.keras", "runs/readme/samples.png", "runs/readme/served/1/saved_model.pb"} <= left
+    assert LEFT.get(page.name, set()) <= left
+
+
+def test_the_pages_with_examples_are_found():
+    assert {(param.values[0].name, param.values[1]) for param in runs()} >= {
+        ("README.md", False), ("guide.md", False), ("guide.md", True)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "saved_models" / "README.md", ROOT / "CONTRIBUTING.md"], ids=str)
+def test_links_lead_somewhere(page):
+    """Links and pictures of a page that are files here, and headings where they name one."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, heading = target.partition("#")
+        if "://" not in target:
+            found = page.parent / path if path else page
+            assert found.exists(), f"{target} of {page.name}"
+            assert not heading or heading in headings(found.read_text(encoding="utf-8")), f"{target} of {page.name}"
+
+
+def headings(text):
+    """What GitHub calls the headings of a text in links."""
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_blocks_are_found_and_skipped():
     text = "a\n```python\nx = 1\n```\n<!-- not run -->\n```python\n1 / 0\n```\n"
     text += "```bash\nls\n```\n\n```python\ny = 2\n```\n"
-    assert readme_blocks(text) == ["x = 1\n", "y = 2\n"]
-    assert readme_blocks("<!-- slow -->\n" + text[2:], slow=False) == ["y = 2\n"]
+    assert python_blocks(text) == ["x = 1\n", "y = 2\n"]
+    assert python_blocks("<!-- slow -->\n" + text[2:], slow=False) == ["y = 2\n"]
