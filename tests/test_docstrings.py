@@ -40,7 +40,7 @@ def test_there_are_examples():
 
 
 def runs():
-    """A test for each page with blocks: of those that are not slow and, where some are, of all of them as a slow test."""
+    """A test for each page with blocks: those that are not slow and, where some are, all of them as a slow test."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         quick, all_of_them = (len(python_blocks(text, slow)) for slow in (False, True))
@@ -50,7 +50,7 @@ def runs():
             yield pytest.param(page, True, marks=pytest.mark.slow, id=f"{page.name}, all")
 
 
-@pytest.mark.parametrize(("page", "slow"), runs())
+@pytest.mark.parametrize(("page", "slow"), list(runs()))
 def test_a_page_runs(page, slow, tmp_path, monkeypatch):
     """Its blocks in one namespace, one after the other, in an empty folder."""
     monkeypatch.chdir(tmp_path)

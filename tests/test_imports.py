@@ -1,7 +1,9 @@
 """Who may import whom: rooms import from lower levels only, and private modules of other packages from nowhere."""
 
 import ast
+import itertools
 import pathlib
+import re
 
 import pytest
 
@@ -17,7 +19,7 @@ LEVELS = [
     {"incomplete", "programs", "sweeps"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
-    {"model", "methods", "posterior", "boltzmann", "augmentation"},
+    {"model", "methods", "posterior"},
     {"serving", "diagnostics", "models", "plots"},
     {"imputer"},
     {"__init__"},  # the public names of the package
@@ -32,6 +34,7 @@ LAZY = (
     "matplotlib", "arviz", "pandas", "tensorboard", "requests", "urllib3", "grpc", "tensorflow_serving"
 )  # inside functions only
 
+CONTRIBUTING = pathlib.Path(__file__).parents[1] / "CONTRIBUTING.md"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -81,6 +84,43 @@ def violations(source, room, package=("tfdsmcmc",)):
 def test_every_room_has_its_level():
     rooms = {room_of(path) for path in MODULES}
     assert len(MODULES) > 10 and rooms <= set(LEVEL), f"rooms without a level: {sorted(rooms - set(LEVEL))}"
+
+
+def test_every_room_is_there():
+    kinds = {room: [(PACKAGE / f"{room}.py").is_file(), (PACKAGE / room / "__init__.py").is_file()] for room in LEVEL}
+    assert [room for room, kind in kinds.items() if sum(kind) != 1] == []
+    assert len(LEVEL) == sum(map(len, LEVELS)), "a room on two levels"
+
+
+def rooms_in_table(text):
+    """The table of levels in a text, as pairs (level, room as it is written), in its order.
+
+    The table is the one whose header begins with "| level | room |". A line has a number, then a file `NAME.py` or a
+    folder `NAME/`.
+    """
+    lines = text[text.index("| level | room |") :].splitlines()[2:]
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
+    return [(int(level), room) for level, room in (re.match(r"\| (\d+) \| `([^`]+)` \|", row).groups() for row in rows)]
+
+
+def test_the_map_of_the_code_is_right():
+    """CONTRIBUTING.md has a line for each room, from the lowest level to the highest; folders end in a slash."""
+    written = rooms_in_table(CONTRIBUTING.read_text(encoding="utf-8"))
+    assert [level for level, _ in written] == sorted(level for level, _ in written), "not from below"
+    in_code = [
+        (level, f"{room}.py" if (PACKAGE / f"{room}.py").is_file() else f"{room}/")
+        for level, rooms in enumerate(LEVELS)
+        for room in rooms
+    ]
+    assert sorted(written) == sorted(in_code)
+
+
+def test_tables_are_read():
+    text = "| a | b |\n\n| level | room | what |\n| --- | --- | --- |\n"
+    text += "| 0 | `a.py` | x |\n| 10 | `b/` | `c` |\n\n| 1 | `d` |"
+    assert rooms_in_table(text) == [(0, "a.py"), (10, "b/")]
+    with pytest.raises(AttributeError):
+        rooms_in_table("| level | room |\n| --- | --- |\n| | `a.py` |")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -32,8 +32,8 @@ class Progress(keras.callbacks.Callback):
     >>> model.compile(jit_compile=False)
     >>> progress = ds.diagnostics.Progress(metrics=[], parts=2)
     >>> _ = model.fit(np.eye(4), epochs=4, verbose=0, callbacks=[progress])
-    epoch 2 of 4, 0:0..., 0:0... to go
-    epoch 4 of 4, 0:0...
+    epoch 2 of 4, ... to go
+    epoch 4 of 4, ...
     """
 
     def __init__(self, metrics=("log_likelihood", "val_log_likelihood"), parts=10, stream=None):
