@@ -13,6 +13,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import sys
 import time
 import warnings
 
@@ -156,7 +157,7 @@ def main():
     print(f"\nAfter {time.monotonic() - begun:.0f} seconds there are")
     for what, paths in (("pictures", pictures), ("the model", [OUTPUT / "model.keras"]), ("a SavedModel", [exported])):
         print(f"  {what:<14}", *paths)
-    print(f"To see it complete what you erase: python -m tfdsmcmc serve {SERVED}")
+    print(f"To see it complete what you erase: {os.path.relpath(sys.executable)} -m tfdsmcmc serve {SERVED}")
 
 
 if __name__ == "__main__":
