@@ -70,7 +70,8 @@ def test_the_pages_with_examples_are_found():
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "saved_models" / "README.md", ROOT / "CONTRIBUTING.md"], ids=str)
 def test_links_lead_somewhere(page):
     """Links and pictures of a page that are files here, and headings where they name one."""
-    for target in re.findall(r"(?<=\]\()[^)\s]+(?=\))|(?<=src=\")[^\"]+", page.read_text(encoding="utf-8")):
+    prose = re.sub(r"^(```.*?^```|    .*?)$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"(?<=\]\()[^)\s]+(?=\))|(?<=src=\")[^\"]+", prose):
         path, _, heading = target.partition("#")
         if "://" not in target:
             found = page.parent / path if path else page

@@ -36,7 +36,7 @@ def test_the_start_is_quiet_about_notes_alone(request, capfd, monkeypatch):
     """Notes go, whoever writes them; all else comes through, in order."""
     monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
     quiet_start = importlib.import_module("quiet").quiet_start
-    notes = ["I0000 00:00:1.2 3 port.cc:153] oneDNN", "WARNING: All log messages before absl::InitializeLog() is called"]
+    notes = ["I0000 00:00:1.2 3 port.cc:153] on", "WARNING: All log messages before absl::InitializeLog() is called"]
     kept = ["E0000 00:00:1.2 3 file.cc:1] disk full", "Traceback", "WARNING: of another kind"]
     with pytest.raises(ZeroDivisionError), quiet_start():
         for line in (notes[0], kept[0], notes[1], *kept[1:]):
