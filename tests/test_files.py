@@ -11,6 +11,8 @@ import threading
 
 import pytest
 
+import tfdsmcmc as ds
+from tests.oracles import tiny_model
 from tfdsmcmc import files
 
 # A process that writes a file or a folder and stops in the middle; it loads files.py alone, without TensorFlow.
@@ -219,3 +221,24 @@ def test_json(tmp_path):
     with pytest.raises(TypeError):
         files.write_json(tmp_path / "a.json", {"b": object()})
     assert json.loads((tmp_path / "a.json").read_text()) == {"b": [1, None]} and names(tmp_path) == ["a.json"]
+
+
+def test_a_collector_a_save_and_an_export_begin_by_clearing_away(tmp_path):
+    model = tiny_model((2,), units=4)
+    model.compile(jit_compile=False)
+    left = tmp_path / f".tfdsmcmc-{files._machine()}-{2**31 - 2}-01234567-new-a"
+
+    def collect():
+        collector = ds.posterior.Collector(tmp_path, burn_in=0, num_samples=1)
+        collector.set_model(model)
+        collector.on_train_begin()
+        collector.on_epoch_begin(0)
+
+    for begin in (
+        collect,
+        lambda: model.save(tmp_path / "model.keras"),
+        lambda: ds.serving.export(model, tmp_path, only="sample", verbose=False),
+    ):
+        left.write_text("half")
+        begin()
+        assert not left.exists()
