@@ -148,10 +148,7 @@ def _draw(sampler, x, halves, half, row, count, seed, with_tails):
         for block in sampler.blocks(x[row[runs]], share, random.fold(seed, number)):
             if with_tails:
                 tail.add(block.log_weights)
-        maximum, total, squares = (part.astype(np.float64) for part in block.sums)
-        with np.errstate(divide="ignore"):
-            logs = maximum + np.log(total), 2 * maximum + np.log(squares)
-        halves.add(half[runs], row[runs], *logs, share)
+        halves.add(half[runs], row[runs], *block.log_sums, share)
         for i, run in enumerate(here if with_tails else ()):
             largest = tail.largest[place == i].reshape(1, -1)
             halves.note_tail(row[run], count[run], pareto.pareto_k(largest, count[run])[0])

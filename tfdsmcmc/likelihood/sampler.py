@@ -10,8 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, incomplete
-from tfdsmcmc.likelihood import sums
+from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.programs import compiled, power_of_two, values_of
+from tfdsmcmc.streams import WeightSums
 
 _MOST_DRAWS = 2**30  # the programs count in int32
 _BLOCK_ENTRIES = 2**17  # log-weights handed out at a time: 512 KiB
@@ -21,7 +22,7 @@ class Block:
     """What is known of a batch of b rows after some of the draws; arrays are fetched when they are asked for.
 
     Attributes:
-      sums: (m, t, s) of `sums`, each (b,), over all draws so far.
+      log_sums: (log Σ w, log Σ w²), each (b,) float64, over all draws so far.
       estimate: (value, standard_error, effective_sample_size), each (b,); right after the last block.
       log_weights: (draws, b), of the newest draws alone; −inf for those that a row has not asked for.
     """
@@ -31,8 +32,8 @@ class Block:
         self._draws, self._rows = draws, rows
 
     @property
-    def sums(self):
-        return tuple(part.numpy()[0, : self._rows] for part in self._so_far)
+    def log_sums(self):
+        return tuple(part.numpy()[: self._rows] for part in (self._so_far.log_total, self._so_far.log_squares))
 
     @property
     def estimate(self):
@@ -74,7 +75,7 @@ class Sampler:
         missing = self.batch_size - len(x)
         wanted = np.pad(np.asarray(num_samples, np.int32), (0, missing), mode="edge")
         padded = np.pad(x, ((0, missing), (0, 0)), mode="edge") if missing else x
-        so_far, most = sums.of_nothing(self.batch_size), int(wanted.max())
+        so_far, most = WeightSums.of_nothing([self.batch_size]), int(wanted.max())
         for first in range(0, -(-most // self._chunk), self._chunks):
             drawn = min(self._chunks * self._chunk, most - first * self._chunk)
             arguments = padded, tf.constant(wanted), seed, tf.constant(first), so_far
@@ -101,14 +102,14 @@ def _program(model, chunk, chunks, with_gaps):
 
         def add(number, so_far, kept):
             arguments = x, num_samples, seed, chunk, number
-            _, log_weights = sums.draw_chunk(generative, recognition, *arguments)
-            so_far, _, _ = sums.add(log_weights, so_far)
+            _, log_weights = draw_chunk(generative, recognition, *arguments)
+            so_far, _ = so_far.add(log_weights)
             return number + 1, so_far, kept.write(number - first, log_weights)
 
         end = tf.minimum(first + chunks, (tf.reduce_max(num_samples) + chunk - 1) // chunk)
         kept = tf.TensorArray(tf.float32, chunks, element_shape=[chunk, x.shape[0]])
         _, so_far, kept = tf.while_loop(lambda number, *_: number < end, add, (first, so_far, kept))
         log_weights = tf.reshape(kept.stack(), [chunks * chunk, x.shape[0]])
-        return so_far, sums.estimate(so_far, num_samples), log_weights
+        return so_far, so_far.estimate(num_samples), log_weights
 
     return compiled(model, ("block of draws", chunk, chunks, with_gaps), draw_block)
