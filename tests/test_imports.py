@@ -10,11 +10,12 @@ import tfdsmcmc
 PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 
 LEVELS = [
-    {"random", "types", "checks", "streams"},
+    {"random", "types", "checks", "streams", "estimates"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
     {"networks"},
     {"incomplete", "programs", "sweeps"},
+    {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
     {"model", "methods", "posterior", "boltzmann", "augmentation"},

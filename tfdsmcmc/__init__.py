@@ -1,6 +1,7 @@
 """Bayesian learning of deep generative models by doubly stochastic MCMC."""
 
 from tfdsmcmc import (
+    annealing,
     datasets,
     diagnostics,
     distributions,
@@ -31,6 +32,7 @@ __all__ = [
     "Imputer",
     "Prior",
     "RecognitionNetwork",
+    "annealing",
     "datasets",
     "diagnostics",
     "distributions",

@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.likelihood.estimate import LogLikelihood
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood.importance import make_sampler
 from tfdsmcmc.likelihood.sampler import checked_count
 from tfdsmcmc.programs import batches, compiled, power_of_two, values_of

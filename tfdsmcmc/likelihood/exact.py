@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, incomplete
-from tfdsmcmc.likelihood.estimate import LogLikelihood
+from tfdsmcmc.estimates import LogLikelihood
 
 _LARGEST = 20
 _MOST_ROWS = 256

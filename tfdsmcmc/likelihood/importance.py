@@ -19,10 +19,10 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto, precision
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
 from tfdsmcmc.likelihood.cautions import warn as caution
-from tfdsmcmc.likelihood.estimate import LogLikelihood
 from tfdsmcmc.likelihood.sampler import Sampler, checked_count
 from tfdsmcmc.programs import batches, power_of_two
 

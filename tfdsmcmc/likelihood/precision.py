@@ -28,9 +28,9 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks, random
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto
 from tfdsmcmc.likelihood.cautions import PrecisionNotReached, warn
-from tfdsmcmc.likelihood.estimate import LogLikelihood
 
 _MARGIN = 1.1  # c² tends to rise as more draws are seen; a little more now spares a round
 _GROWTH = 2, 10  # least and most by which a round multiplies the draws

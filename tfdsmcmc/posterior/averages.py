@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.likelihood import LogLikelihood
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.streams import WeightSums
 
 

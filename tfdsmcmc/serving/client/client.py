@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.imputation.incoming import rows_and_mask
-from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.serving.client import wire
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport

@@ -1,4 +1,4 @@
-"""Paths of densities over z, from one that can be drawn from to the posterior.
+"""Paths of densities over the latent variables z of a network, from one that can be drawn from to the posterior.
 
 With unnormalised densities f_β, f_1(z) = p(x, z; θ), and the law g of the first draw,
 
@@ -13,6 +13,9 @@ trained and so not scaled, may depend on z: log f_0/g is taken at each z, which 
 
 All densities but "weights" are linear in β on the logarithmic scale.
 
+A transition sweeps each binary layer once, from the data upwards, and takes one step of Hamiltonian Monte Carlo or of
+the Metropolis-adjusted Langevin algorithm with all real layers together; networks with both take the two in turn.
+
 Sources: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001); Wu, Burda, Salakhutdinov and Grosse,
 "On the quantitative analysis of decoder-based generative models", ICLR 2017 (from the prior); Salakhutdinov and Murray,
 "On the quantitative analysis of deep belief networks", ICML 2008 (scaled weights, there of Boltzmann machines).
@@ -24,49 +27,78 @@ import contextlib
 
 import tensorflow as tf
 
-from tfdsmcmc import incomplete
+from tfdsmcmc import incomplete, random
+from tfdsmcmc.annealing.path import Path
+from tfdsmcmc.annealing.transitions import step
 from tfdsmcmc.networks import evaluated_at
-from tfdsmcmc.sweeps import generative_factors, recognition_factors
+from tfdsmcmc.sweeps import generative_factors, recognition_factors, sweep
 
 
-class Path:
-    """Densities f_β(z) for rows of data, with the networks' present weights.
+class LatentPath(Path):
+    """Densities f_β(z) for rows of data, with the networks' present weights; the state is the list of z.
 
     Args:
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
-      x: (n, D) float32.
+      x: (n, D) float32, the rows of all runs.
       observed: (n, D), 1 where an entry of x counts for the generative network; None if all do.
+      kernel: `HMC` or `MALA`, of the real layers; None if all are binary.
+      num_rows: of which x has copies; by default the rows of x.
     """
 
-    def __init__(self, generative, recognition, x, observed=None):
+    def __init__(self, generative, recognition, x, observed=None, kernel=None, num_rows=None):
+        super().__init__(x.shape[0], num_rows or x.shape[0])
         self.generative, self.recognition, self.x, self.observed = generative, recognition, x, observed
-
-    def start(self, seed):
-        """z ~ g: list of tensors (n, H_l)."""
-        raise NotImplementedError
-
-    def log_start(self, z):
-        """log f_0(z)/g(z), (n,)."""
-        return tf.zeros(tf.shape(self.x)[:1])
+        self._kernel = kernel
+        if kernel is not None:
+            self.step_size, self.target_acceptance = kernel.step_size, kernel.target_acceptance
 
     def at(self, beta):
-        """A context in which the layers have the weights that `factors` and `log_density` need."""
+        """A context in which the layers have the weights that `factors` needs."""
         return contextlib.nullcontext()
 
     def factors(self, beta):
         """f_β as a product of layers' conditional distributions, to be used inside `at`."""
         raise NotImplementedError
 
-    def log_density(self, beta, z):
-        """log f_β(z), (n,), inside `at`."""
+    def log_density(self, beta, state):
+        with self.at(beta):
+            return self._log_density(beta, state)
+
+    def increment(self, before, after, state):
+        return (after - before) * self._slope(state)
+
+    def move(self, beta, state, seed, step_size=None):
+        layers = self.generative.layers[-2::-1]
+        binary = [i for i, layer in enumerate(layers) if layer.binary]
+        real = [i for i, layer in enumerate(layers) if not layer.binary]
+        *seeds, last = tf.unstack(random.split(seed, len(binary) + 1))
+        values = [self.x, *state]
+        with self.at(beta):
+            factors = self.factors(beta)
+            for i, layer_seed in zip(binary, seeds):
+                values[i + 1] = sweep(factors, values, i + 1, layer_seed)
+            z = [tf.ensure_shape(value, part.shape) for value, part in zip(values[1:], state)]
+            if not real:
+                return z, None
+
+            def log_density(*parts):
+                trial = list(z)
+                for i, part in zip(real, parts):
+                    trial[i] = part
+                return self._log_density(beta, trial)
+
+            moved, acceptance = step(self._kernel, log_density, [z[i] for i in real], step_size, last)
+        for i, part in zip(real, moved):
+            z[i] = tf.ensure_shape(part, z[i].shape)
+        return z, acceptance
+
+    def _log_density(self, beta, z):
+        """log f_β(z), inside `at`."""
         raise NotImplementedError
 
-    def increment(self, before, after, z):
-        """log f_after(z) − log f_before(z), (n,), outside `at`."""
-        return (after - before) * self._slope(z)
-
     def _slope(self, z):
+        """d log f_β(z) / dβ, where it is the same for all β."""
         raise NotImplementedError
 
     def _log_joint(self, z):
@@ -79,7 +111,7 @@ class Path:
         return layer.observed_log_prob(self.x, self.observed, z[0])
 
 
-class PriorPath(Path):
+class PriorPath(LatentPath):
     """The likelihood comes in by degrees."""
 
     def start(self, seed):
@@ -88,14 +120,14 @@ class PriorPath(Path):
     def factors(self, beta):
         return generative_factors(self.generative, data_power=beta, observed=self.observed)
 
-    def log_density(self, beta, z):
+    def _log_density(self, beta, z):
         return self._log_joint(z) - (1.0 - beta) * self._slope(z)
 
     def _slope(self, z):
         return self._log_likelihood(z)
 
 
-class RecognitionPath(Path):
+class RecognitionPath(LatentPath):
     """The geometric path from the recognition network to the joint density."""
 
     def start(self, seed):
@@ -105,18 +137,18 @@ class RecognitionPath(Path):
         joint = generative_factors(self.generative, beta, observed=self.observed)
         return [*joint, *recognition_factors(self.recognition, 1.0 - beta)]
 
-    def log_density(self, beta, z):
+    def _log_density(self, beta, z):
         return self.recognition.log_prob(z, self.x) + beta * self._slope(z)
 
     def _slope(self, z):
         return self._log_joint(z) - self.recognition.log_prob(z, self.x)
 
 
-class WeightsPath(Path):
+class WeightsPath(LatentPath):
     """The weights of the generative network grow from 0."""
 
-    def __init__(self, generative, recognition, x, observed=None):
-        super().__init__(generative, recognition, x, observed)
+    def __init__(self, generative, recognition, x, observed=None, kernel=None, num_rows=None):
+        super().__init__(generative, recognition, x, observed, kernel, num_rows)
         self._variables = generative.trainable_variables
         self._theta = [variable.value for variable in self._variables]
 
@@ -124,9 +156,9 @@ class WeightsPath(Path):
         with self.at(0.0):
             return self.generative.sample(self.x.shape[0], seed)[1]
 
-    def log_start(self, z):
+    def log_start(self, state):
         with self.at(0.0):
-            return self._log_likelihood(z)
+            return self._log_likelihood(state)
 
     def at(self, beta):
         return evaluated_at(self._variables, [beta * value for value in self._theta])
@@ -134,21 +166,17 @@ class WeightsPath(Path):
     def factors(self, beta):
         return generative_factors(self.generative, observed=self.observed)
 
-    def log_density(self, beta, z):
+    def _log_density(self, beta, z):
         return self._log_joint(z)
 
-    def increment(self, before, after, z):
-        def log_joint(beta):
-            with self.at(beta):
-                return self._log_joint(z)
-
-        return log_joint(after) - log_joint(before)
+    def increment(self, before, after, state):
+        return self.log_density(after, state) - self.log_density(before, state)
 
 
 PATHS = {"prior": PriorPath, "recognition": RecognitionPath, "weights": WeightsPath}
 
 
-def of(name, generative, recognition, x, copies=1, with_gaps=False):
+def path_over_latents(name, generative, recognition, x, kernel=None, copies=1, with_gaps=False):
     """The path of a name for `copies` of each row, one after the other.
 
     Args:
@@ -156,17 +184,19 @@ def of(name, generative, recognition, x, copies=1, with_gaps=False):
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
       x: (n, D).
+      kernel: `HMC` or `MALA`, of the real layers; None if all are binary.
       copies: of all rows.
       with_gaps: whether NaN in x is missing: then the densities are of x_observed, and the recognition network sees
         what it sees in learning.
     """
-    x, observed = tf.tile(tf.cast(x, tf.float32), [copies, 1]), None
+    rows, observed = x.shape[0], None
+    x = tf.tile(tf.cast(x, tf.float32), [copies, 1])
     if with_gaps:
         x, observed = incomplete.parted(x, incomplete.fill_of(generative))
-    return PATHS[name](generative, recognition, x, observed)
+    return PATHS[name](generative, recognition, x, observed, kernel, rows)
 
 
-def check(path):
+def check_name(path):
     """Raises a ValueError for an unknown path."""
     if not isinstance(path, str) or path not in PATHS:
         raise ValueError(f"path is one of {list(PATHS)}. Received: path={path!r}")
