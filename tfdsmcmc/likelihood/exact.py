@@ -41,10 +41,13 @@ def exact(model, x) -> LogLikelihood:
     if sum(widths) > _LARGEST:
         raise ValueError(f"Enumeration takes at most {_LARGEST} latent units. Received: {sum(widths)} of {widths}")
 
-    if len(x) > _MOST_ROWS:
-        parts = [exact(model, x[start : start + _MOST_ROWS]) for start in range(0, len(x), _MOST_ROWS)]
-        return LogLikelihood(*(np.concatenate(part) for part in zip(*parts)))
+    parts = [_enumerated(generative, x[start : start + _MOST_ROWS]) for start in range(0, len(x), _MOST_ROWS)]
+    return LogLikelihood(np.concatenate(parts), np.zeros(len(x)), np.full(len(x), np.inf))
 
+
+def _enumerated(generative, x):
+    """log Σ_z p(x, z), (n,)."""
+    widths = generative.latent_units
     states = 2 ** sum(widths)
     chunk = max(1, min(states, _CHUNK_ENTRIES // (len(x) * max(layer.widest for layer in generative.layers))))
     data = tf.cast(x, tf.float32)[tf.newaxis]
@@ -54,7 +57,7 @@ def exact(model, x) -> LogLikelihood:
         z = tf.split(configurations, widths, -1) if widths else []
         terms = generative.log_joint(data, [part[:, tf.newaxis] for part in z])
         total = np.logaddexp(total, np.logaddexp.reduce(terms.numpy().astype(np.float64), 0))
-    return LogLikelihood(total, np.zeros(len(x)), np.full(len(x), np.inf))
+    return total
 
 
 def _configurations(start, stop, units):

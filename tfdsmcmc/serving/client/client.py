@@ -246,4 +246,4 @@ def _draws(num_samples, seed):
 
 
 def _log_likelihood(answer):
-    return LogLikelihood(*(answer[name] for name in LogLikelihood._fields))
+    return LogLikelihood(answer["value"], answer["standard_error"], answer["effective_sample_size"])
