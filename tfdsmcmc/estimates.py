@@ -57,6 +57,11 @@ class LogLikelihood(NamedTuple):
     num_samples: np.ndarray | None = None
     pareto_k: np.ndarray | None = None
 
+    @classmethod
+    def joined(cls, parts) -> LogLikelihood:
+        """The estimates of some rows and then of others, one after the other."""
+        return cls(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts, strict=True)))
+
     def mean(self) -> Estimate:
         """The mean over the rows: a float with its Monte Carlo and its row standard error."""
         n = len(self.value)

@@ -57,7 +57,7 @@ def test_the_factors_make_up_the_density(kind, name):
     z = path.start(ds.random.as_seed(2))
     for beta in (0.3, 1.0):
         with path.at(beta):
-            values, total = [path.x, *z], 0.0
+            values, total = [path.rows.values, *z], 0.0
             for factor in path.factors(beta):
                 above = tf.zeros([0]) if factor.parent is None else values[factor.parent]
                 total += factor.power * factor.layer.log_prob(values[factor.child], above)
@@ -87,7 +87,7 @@ def test_weights_that_are_not_scaled_are_weighed():
     model.generative.layers[-1].trainable = False
     path, z = path_of(model, "weights", 16), states_of(model.generative)
     got = path.log_start(z).numpy()
-    np.testing.assert_allclose(got, model.generative.layers[-1].log_prob(path.x, z[0]), rtol=1e-5)
+    np.testing.assert_allclose(got, model.generative.layers[-1].log_prob(path.rows.values, z[0]), rtol=1e-5)
     assert got.std() > 0.1
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import pilot
 from tfdsmcmc.annealing.latent_paths import check_name, path_over_latents
 from tfdsmcmc.annealing.pilot import FRACTION
 from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.programs import compiled, power_of_two, values_of
+from tfdsmcmc.rows import source_of
 
 
 def annealing_schedule(
@@ -20,7 +21,8 @@ def annealing_schedule(
 
     Args:
       model: a `DeepGenerativeModel` with latent layers.
-      x: (n, D); `batch_size` rows of them, evenly spaced, are used.
+      x: (n, D), a source of rows or a `tf.data.Dataset` of batches; `batch_size` rows of them, evenly spaced, are used.
+        NaN is missing.
       num_steps: the most steps T. Where `fraction` would take more, 1 − fraction is doubled until it does not.
       fraction: conditional effective sample size of a step, as a fraction of the runs.
       path: "prior", "recognition" or "weights", see `annealing.latent_paths`.
@@ -42,40 +44,35 @@ def annealing_schedule(
     check_name(path)
     if not model.generative.latent_units:
         raise ValueError("Annealing needs latent layers. Received: a network of its data layer alone")
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
+    source = source_of("x", x, model.generative.units, model.generative.binary_data)
+    model.generative.check_gaps(source)
     kernel = transition_for(model.generative, transition)
     seed = random.stream(seed, "annealing schedule")
-    rows = evenly_spaced(x, min(batch_size, power_of_two(len(x))))
+    rows = source.evenly_spaced(min(batch_size, power_of_two(source.num_rows)))
     run = pilot_of(model, values_of(model, weights), rows, path, kernel)
     return pilot.adaptive(run, num_steps, fraction, seed)[0]
 
 
-def evenly_spaced(x, count):
-    """`count` rows of x, some of them twice if there are fewer."""
-    return x[np.linspace(0, len(x) - 1, count).round().astype(int)]
-
-
-def pilot_of(model, values, x, path, kernel):
+def pilot_of(model, values, rows, path, kernel):
     """The compiled pilot along a path over the latents, a function (betas, fraction, seed) → (β, step sizes).
 
     Args:
       model: a `DeepGenerativeModel`.
       values: (θ, φ), lists of tensors.
-      x: the pilot's rows.
+      rows: `Rows`, the pilot's.
       path: its name.
       kernel: of the real layers, or None.
     """
-    with_gaps = incomplete.has_gaps(x)
 
     def run(betas, fraction, seed):
         adapts = fraction is not None
 
-        def evaluate(generative, recognition, x, betas, fraction, seed):
-            rows = path_over_latents(path, generative, recognition, x, kernel, pilot.NUM_RUNS, with_gaps)
-            return pilot.pilot(rows, betas, fraction if adapts else None, seed)
+        def evaluate(generative, recognition, rows, betas, fraction, seed):
+            runs = path_over_latents(path, generative, recognition, rows, kernel, pilot.NUM_RUNS)
+            return pilot.pilot(runs, betas, fraction if adapts else None, seed)
 
-        program = compiled(model, ("pilot", path, kernel, adapts, with_gaps), evaluate)
-        found = program(*values, x, betas, tf.constant(fraction if adapts else 0.0, tf.float32), seed)
+        program = compiled(model, ("pilot", path, kernel, adapts), evaluate)
+        found = program(*values, rows, betas, tf.constant(fraction if adapts else 0.0, tf.float32), seed)
         return [part.numpy() for part in found]
 
     return run

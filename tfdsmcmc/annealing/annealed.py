@@ -26,13 +26,14 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import pilot, runs, schedules
-from tfdsmcmc.annealing.adaptive import evenly_spaced, pilot_of
+from tfdsmcmc.annealing.adaptive import pilot_of
 from tfdsmcmc.annealing.latent_paths import check_name, path_over_latents
 from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import at_weights, batches, compiled, power_of_two, values_of
+from tfdsmcmc.rows import source_of
 
 _DIRECTIONS = ("forward", "reverse")
 
@@ -56,7 +57,8 @@ def annealed_importance_sampling(
 
     Args:
       model: a `DeepGenerativeModel`. Without latent layers log p(x) is exact and no run is made.
-      x: (n, D). Entries that are NaN are missing: the estimate is of log p(x_observed) then.
+      x: (n, D), a source of rows or a `tf.data.Dataset` of batches. Entries that are NaN are missing: the estimate is
+        of log p(x_observed) then.
       num_steps: T.
       num_runs: R, for each row.
       path: "prior", "recognition" or "weights", see `annealing.latent_paths`.
@@ -83,63 +85,63 @@ def annealed_importance_sampling(
     separation = checks.positive_integer("separation", separation)
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
-    with_gaps = incomplete.has_gaps(x)
-    if with_gaps:
-        incomplete.check(model.generative)
+    source = source_of("x", x, model.generative.units, model.generative.binary_data)
+    model.generative.check_gaps(source)
     values = values_of(model, weights)
     check_name(path)
     schedules.fixed(schedule, num_steps)
     if not model.generative.latent_units:
-        return _of_the_data_layer(model, values, x, batch_size)
+        return _of_the_data_layer(model, values, source, batch_size)
     kernel = transition_for(model.generative, transition)
-    z = _checked_draws(model.generative, z, len(x), num_runs, direction)
+    z = _checked_draws(model.generative, z, source.num_rows, num_runs, direction)
     pilot_seed = random.stream(seed, "annealed importance sampling, pilot")
     run_seed = random.stream(seed, f"annealed importance sampling, {direction}")
 
-    batch_size = min(batch_size, power_of_two(len(x)))
-    pilot_run = pilot_of(model, values, evenly_spaced(x, batch_size), path, kernel)
+    batch_size = min(batch_size, power_of_two(source.num_rows))
+    pilot_run = pilot_of(model, values, source.evenly_spaced(batch_size), path, kernel)
     betas, step_sizes = pilot.plan(pilot_run, schedule, num_steps, getattr(kernel, "step_size", None), pilot_seed)
     last = tf.constant(len(betas) - 1)
     # of a length that other schedules share
     room = (0, power_of_two(len(betas) - 1) + 1 - len(betas))
     betas, step_sizes = (np.pad(part, room, mode="edge") for part in (betas, step_sizes))
-    program = _program(model, path, kernel, direction, num_runs, separation, with_gaps)
-    parts = []
-    for rows, batch_seed in batches(len(x), batch_size, run_seed):
-        batch, *draws = (_padded(part[..., rows, :], batch_size) for part in (x, *z))
-        log_w = program(*values, batch, draws, betas, step_sizes, last, batch_seed).numpy()
-        parts.append(log_w[:, : rows.stop - rows.start])
+    program = _program(model, path, kernel, direction, num_runs, separation)
+    parts, first = [], 0
+    for rows, batch_seed in batches(source, batch_size, run_seed):
+        count = len(rows.values)
+        draws = [_padded(part[..., first : first + count, :], batch_size) for part in z]
+        log_w = program(*values, rows.padded(batch_size), draws, betas, step_sizes, last, batch_seed).numpy()
+        parts.append(log_w[:, :count])
+        first += count
     return runs.log_normaliser(np.concatenate(parts, 1), 1 if direction == "forward" else -1)
 
 
-def _of_the_data_layer(model, values, x, batch_size):
+def _of_the_data_layer(model, values, source, batch_size):
     """log p(x) without latent layers: the data layer's own."""
     with at_weights(model, values):
-        network = incomplete.Observed(model.generative) if incomplete.has_gaps(x) else model.generative
-        pieces = (tf.cast(x[start : start + batch_size], tf.float32) for start in range(0, len(x), batch_size))
-        value = np.concatenate([network.log_joint(piece, []).numpy() for piece in pieces]).astype(np.float64)
-    return LogLikelihood(value, np.zeros(len(x)), np.full(len(x), np.inf))
+        parts = [model.generative.log_joint(rows.floats(), []).numpy() for rows, _ in batches(source, batch_size, 0)]
+    value = np.concatenate(parts).astype(np.float64)
+    return LogLikelihood(value, np.zeros(len(value)), np.full(len(value), np.inf))
 
 
-def _program(model, name, kernel, direction, num_runs, separation, with_gaps):
+def _program(model, name, kernel, direction, num_runs, separation):
     """The compiled log-weights (R, B) at explicit weights."""
 
-    def evaluate(generative, recognition, x, z, betas, step_sizes, last, seed):
-        path = path_over_latents(name, generative, recognition, x, kernel, num_runs, with_gaps)
+    def evaluate(generative, recognition, rows, z, betas, step_sizes, last, seed):
+        count = rows.values.shape[0]
+        path = path_over_latents(name, generative, recognition, rows, kernel, num_runs)
         if direction == "forward":
             log_w = runs.forward(path, betas, seed, step_sizes, last)
         else:
             chain_seed, run_seed = tf.unstack(random.split(seed))
             z = [tf.cast(part, tf.float32) for part in z]
             if z[0].shape.rank == 2:
-                one_each = path_over_latents(name, generative, recognition, x, kernel, 1, with_gaps)
+                one_each = path_over_latents(name, generative, recognition, rows, kernel, 1)
                 z = runs.target_chain(one_each, z, num_runs, separation, chain_seed, step_sizes[-1])
-            z = [tf.reshape(part, [num_runs * x.shape[0], part.shape[-1]]) for part in z]
+            z = [tf.reshape(part, [num_runs * count, part.shape[-1]]) for part in z]
             log_w = runs.reverse(path, z, betas, run_seed, step_sizes, last)
-        return tf.reshape(log_w, [num_runs, x.shape[0]])
+        return tf.reshape(log_w, [num_runs, count])
 
-    return compiled(model, ("annealed", name, kernel, direction, num_runs, separation, with_gaps), evaluate)
+    return compiled(model, ("annealed", name, kernel, direction, num_runs, separation), evaluate)
 
 
 def _padded(rows, size):

@@ -27,10 +27,11 @@ import contextlib
 
 import tensorflow as tf
 
-from tfdsmcmc import incomplete, random
+from tfdsmcmc import random
 from tfdsmcmc.annealing.path import Path
 from tfdsmcmc.annealing.transitions import step
-from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.networks import data_log_prob, evaluated_at
+from tfdsmcmc.rows import as_rows
 from tfdsmcmc.sweeps import generative_factors, recognition_factors, sweep
 
 
@@ -40,15 +41,15 @@ class LatentPath(Path):
     Args:
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
-      x: (n, D) float32, the rows of all runs.
-      observed: (n, D), 1 where an entry of x counts for the generative network; None if all do.
+      x: (n, D) float32 or `Rows` of such values, the rows of all runs. Missing entries are summed out.
       kernel: `HMC` or `MALA`, of the real layers; None if all are binary.
       num_rows: of which x has copies; by default the rows of x.
     """
 
-    def __init__(self, generative, recognition, x, observed=None, kernel=None, num_rows=None):
-        super().__init__(x.shape[0], num_rows or x.shape[0])
-        self.generative, self.recognition, self.x, self.observed = generative, recognition, x, observed
+    def __init__(self, generative, recognition, x, kernel=None, num_rows=None):
+        rows = as_rows(x)
+        super().__init__(rows.values.shape[0], num_rows or rows.values.shape[0])
+        self.generative, self.recognition, self.rows = generative, recognition, rows
         self._kernel = kernel
         if kernel is not None:
             self.step_size, self.target_acceptance = kernel.step_size, kernel.target_acceptance
@@ -73,7 +74,7 @@ class LatentPath(Path):
         binary = [i for i, layer in enumerate(layers) if layer.binary]
         real = [i for i, layer in enumerate(layers) if not layer.binary]
         *seeds, last = tf.unstack(random.split(seed, len(binary) + 1))
-        values = [self.x, *state]
+        values = [self.rows, *state]
         with self.at(beta):
             factors = self.factors(beta)
             for i, layer_seed in zip(binary, seeds):
@@ -102,23 +103,20 @@ class LatentPath(Path):
         raise NotImplementedError
 
     def _log_joint(self, z):
-        return self.generative.log_joint(self.x, z, self.observed)
+        return self.generative.log_joint(self.rows, z)
 
     def _log_likelihood(self, z):
-        layer = self.generative.layers[-1]
-        if self.observed is None:
-            return layer.log_prob(self.x, z[0])
-        return layer.observed_log_prob(self.x, self.observed, z[0])
+        return data_log_prob(self.generative.layers[-1], self.rows, z[0])
 
 
 class PriorPath(LatentPath):
     """The likelihood comes in by degrees."""
 
     def start(self, seed):
-        return self.generative.sample(self.x.shape[0], seed)[1]
+        return self.generative.sample(self.num_runs, seed)[1]
 
     def factors(self, beta):
-        return generative_factors(self.generative, data_power=beta, observed=self.observed)
+        return generative_factors(self.generative, data_power=beta)
 
     def _log_density(self, beta, z):
         return self._log_joint(z) - (1.0 - beta) * self._slope(z)
@@ -131,30 +129,30 @@ class RecognitionPath(LatentPath):
     """The geometric path from the recognition network to the joint density."""
 
     def start(self, seed):
-        return [part[0] for part in self.recognition.sample(self.x, 1, seed)]
+        return [part[0] for part in self.recognition.sample(self.rows, 1, seed)]
 
     def factors(self, beta):
-        joint = generative_factors(self.generative, beta, observed=self.observed)
+        joint = generative_factors(self.generative, beta)
         return [*joint, *recognition_factors(self.recognition, 1.0 - beta)]
 
     def _log_density(self, beta, z):
-        return self.recognition.log_prob(z, self.x) + beta * self._slope(z)
+        return self.recognition.log_prob(z, self.rows) + beta * self._slope(z)
 
     def _slope(self, z):
-        return self._log_joint(z) - self.recognition.log_prob(z, self.x)
+        return self._log_joint(z) - self.recognition.log_prob(z, self.rows)
 
 
 class WeightsPath(LatentPath):
     """The weights of the generative network grow from 0."""
 
-    def __init__(self, generative, recognition, x, observed=None, kernel=None, num_rows=None):
-        super().__init__(generative, recognition, x, observed, kernel, num_rows)
+    def __init__(self, generative, recognition, x, kernel=None, num_rows=None):
+        super().__init__(generative, recognition, x, kernel, num_rows)
         self._variables = generative.trainable_variables
         self._theta = [variable.value for variable in self._variables]
 
     def start(self, seed):
         with self.at(0.0):
-            return self.generative.sample(self.x.shape[0], seed)[1]
+            return self.generative.sample(self.num_runs, seed)[1]
 
     def log_start(self, state):
         with self.at(0.0):
@@ -164,7 +162,7 @@ class WeightsPath(LatentPath):
         return evaluated_at(self._variables, [beta * value for value in self._theta])
 
     def factors(self, beta):
-        return generative_factors(self.generative, observed=self.observed)
+        return generative_factors(self.generative)
 
     def _log_density(self, beta, z):
         return self._log_joint(z)
@@ -176,24 +174,20 @@ class WeightsPath(LatentPath):
 PATHS = {"prior": PriorPath, "recognition": RecognitionPath, "weights": WeightsPath}
 
 
-def path_over_latents(name, generative, recognition, x, kernel=None, copies=1, with_gaps=False):
+def path_over_latents(name, generative, recognition, x, kernel=None, copies=1):
     """The path of a name for `copies` of each row, one after the other.
 
     Args:
       name: one of `PATHS`.
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
-      x: (n, D).
+      x: (n, D), a tensor or `Rows`; of x_observed are the densities of rows with missing entries.
       kernel: `HMC` or `MALA`, of the real layers; None if all are binary.
       copies: of all rows.
-      with_gaps: whether NaN in x is missing: then the densities are of x_observed, and the recognition network sees
-        what it sees in learning.
     """
-    rows, observed = x.shape[0], None
-    x = tf.tile(tf.cast(x, tf.float32), [copies, 1])
-    if with_gaps:
-        x, observed = incomplete.parted(x, incomplete.fill_of(generative))
-    return PATHS[name](generative, recognition, x, observed, kernel, rows)
+    rows = as_rows(x).floats()
+    tiled = rows.map(lambda part: tf.tile(part, [copies, 1]))
+    return PATHS[name](generative, recognition, tiled, kernel, rows.values.shape[0])
 
 
 def check_name(path):

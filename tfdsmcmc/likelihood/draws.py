@@ -14,7 +14,7 @@ def draw_chunk(generative, recognition, x, num_samples, seed, chunk, number):
     Args:
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
-      x: (B, D).
+      x: (B, D), a tensor or `Rows`.
       num_samples: K, int32 scalar or (B,): draws from the K-th on, counted over all chunks, have the weight 0.
       seed: int32 of shape (2,), of all chunks.
       chunk: draws at a time, an integer.
