@@ -12,11 +12,12 @@ import tfdsmcmc
 PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 
 LEVELS = [
-    {"random", "types", "checks", "files"},
+    {"random", "types", "checks", "files", "streams", "estimates"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
     {"networks"},
     {"incomplete", "programs", "sweeps"},
+    {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
     {"model", "methods", "posterior"},

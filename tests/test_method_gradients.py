@@ -240,7 +240,8 @@ def test_phi(name, num_samples, monkeypatch, without_tracing):
     1 at first."""
     model = compiled(name, num_samples=num_samples)
     step = model.run.step
-    monkeypatch.setattr(ds.latents, "NAIS", lambda num_samples: step.estimator.latents)  # the draws are the method's own
+    # the draws are the method's own
+    monkeypatch.setattr(ds.latents, "NAIS", lambda num_samples: step.estimator.latents)
     mean, error = mean_and_error(exact_phi(name, model, num_samples))
     assert np.abs(mean).max() > 0.05, "nothing to learn: choose another seed"
     gradient = mean_gradient(step.learning.proposal, model, np.repeat(X, COPIES, 0), num_samples, CALLS)

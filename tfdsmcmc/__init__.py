@@ -1,6 +1,7 @@
 """Bayesian learning of deep generative models by doubly stochastic MCMC."""
 
 from tfdsmcmc import (
+    annealing,
     datasets,
     diagnostics,
     distributions,
@@ -32,6 +33,7 @@ __all__ = [
     "Imputer",
     "Prior",
     "RecognitionNetwork",
+    "annealing",
     "datasets",
     "diagnostics",
     "distributions",

@@ -63,10 +63,14 @@ def compiled(model, key, evaluate):
     return programs[key]
 
 
-def batches(rows, batch_size, seed):
-    """Yields (slice, seed) of each batch of rows."""
-    for number, start in enumerate(range(0, rows, batch_size)):
-        yield slice(start, min(start + batch_size, rows)), random.fold(seed, number)
+def batches(source, batch_size, seed):
+    """Yields (`Rows` of arrays, seed) of each batch of a source; of one without end, as many rows as it says it has."""
+    left = source.num_rows
+    for number, rows in enumerate(source.batches(batch_size)):
+        yield rows.take(slice(0, left)), random.fold(seed, number)
+        left -= len(rows.values)
+        if left <= 0:
+            return
 
 
 def power_of_two(number):

@@ -34,7 +34,7 @@ def test_estimates_agree_with_enumeration(latent_units):
     standard errors are near the exact ones."""
     model, num_samples = tiny_model(latent_units, seed=1, scale=0.5), 30_000
     estimate = importance_sampling(model, X, num_samples, seed=2)
-    assert all(part.shape == (8,) for part in estimate)
+    assert all(part.shape == (8,) for part in estimate[:4])
     assert_unbiased(estimate.value, model, X, num_samples)
     deviation, _ = Oracle(model).relative_weights(X)
     np.testing.assert_allclose(estimate.standard_error, deviation / np.sqrt(num_samples), rtol=0.15)
@@ -165,7 +165,7 @@ def test_equal_weights_have_no_error():
 def test_one_sample_leaves_the_error_unknown():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        value, error, size = importance_sampling(tiny_model(), X, 1, seed=1)
+        value, error, size = importance_sampling(tiny_model(), X, 1, seed=1)[:3]
     assert np.isfinite(value).all() and np.isnan(error).all()
     np.testing.assert_array_equal(size, np.ones(8))
 

@@ -21,17 +21,19 @@ Source: Rubin, "Multiple imputation for nonresponse in surveys" (1987), chapter 
 from __future__ import annotations
 
 import numpy as np
+import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.imputation.plans import Part
+from tfdsmcmc.streams import WeightSums
 
 
 class Mixture:
     """Takes in a `Part` for each θ, in memory that does not grow with their number."""
 
     def __init__(self):
-        self._x = self._keys = self._reference = None
-        self._total = self._probabilities = self._inverse_size = self._rate = 0.0
+        self._x = self._keys = self._sums = None
+        self._probabilities = self._inverse_size = self._rate = None
 
     def add(self, part: Part, log_weight, seed):
         """Takes in the imputations at one more θ.
@@ -45,35 +47,27 @@ class Mixture:
         uniform = random.open_uniform(part.x.shape[:2], seed).numpy().astype(np.float64)
         keys = log_weight[:, None] - np.log(-np.log(uniform))
         if self._x is None:
-            self._x, self._keys, self._reference = part.x, keys, log_weight
+            self._x, self._keys, self._sums = part.x, keys, WeightSums.of_nothing([len(log_weight)], tf.float64)
+            self._probabilities = tf.zeros(part.probabilities.shape, tf.float64)
+            self._inverse_size = self._rate = tf.zeros([len(log_weight)], tf.float64)
         better = keys > self._keys
         self._x, self._keys = np.where(better[..., None], part.x, self._x), np.maximum(keys, self._keys)
-        reference = np.maximum(self._reference, log_weight)
-        # where every weight so far is 0 the maximum is −∞: any finite shift will do
-        shift = np.where(np.isfinite(reference), reference, 0.0)
-        shrink, weight = np.exp(self._reference - shift), np.exp(log_weight - shift)
-        self._reference = reference
-        self._total = self._total * shrink + weight
-        self._probabilities = self._probabilities * shrink[:, None] + _product(weight[:, None], part.probabilities)
-        self._inverse_size = self._inverse_size * shrink**2 + _product(weight**2, 1.0 / part.effective_sample_size)
+        self._sums, shift = self._sums.add(log_weight[None])
+        self._probabilities = shift.carry(self._probabilities, part.probabilities[None])
+        self._inverse_size = shift.carry(self._inverse_size, 1.0 / part.effective_sample_size[None], power=2)
         if part.acceptance_rate is not None:
-            self._rate = self._rate * shrink + weight * part.acceptance_rate
+            self._rate = shift.carry(self._rate, part.acceptance_rate[None])
 
     def result(self, rates) -> Part:
         """The mixture as one `Part`; `rates` says whether there are rates of acceptance.
 
         Where every weight is 0 nothing is known: there all but the draws is nan.
         """
-        with np.errstate(invalid="ignore"):
-            return Part(
-                self._x,
-                self._probabilities / self._total[:, None],
-                self._total**2 / self._inverse_size,
-                self._rate / self._total if rates else None,
-                None,
-            )
-
-
-def _product(weight, values):
-    """weight · values, 0 where the weight is, whatever the value."""
-    return np.where(weight > 0, weight * values, weight)
+        total = self._sums.total
+        return Part(
+            self._x,
+            (self._probabilities / total[:, None]).numpy(),
+            (total**2 / self._inverse_size).numpy(),
+            (self._rate / total).numpy() if rates else None,
+            None,
+        )

@@ -23,15 +23,16 @@ data sets", ICML 2019.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.imputation.kernels import expected, noise, parents_of_data
 from tfdsmcmc.imputation.plans import Part
 from tfdsmcmc.programs import power_of_two
+from tfdsmcmc.streams import WeightSums
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**10
@@ -59,10 +60,13 @@ class Resampling(NamedTuple):
     chunk: int
 
     def __call__(self, generative, recognition, x, observed, seed):
-        """(imputations (num_imputations, n, D), Σ w E[x given z], Σ w, Σ w², log of the largest weight)."""
+        """(imputations (num_imputations, n, D), Σ w E[x given z] / Σ w, (Σ w)² / Σ w², log (1/K) Σ w).
+
+        All but the imputations is nan, or −∞, where every weight is 0 and nothing is known.
+        """
         shape, slots = tf.shape(x), self.num_imputations
 
-        def add_chunk(number, kept, keys, mean, total, squares, maximum):
+        def add_chunk(number, kept, keys, mean, sums):
             draw_seed, key_seed = tf.unstack(random.split(random.fold(seed, number)))
             drawn, means, log_weights = weighted_draws(generative, recognition, x, observed, self.chunk, draw_seed)
             wanted = number * self.chunk + tf.range(self.chunk) < self.num_samples
@@ -74,39 +78,22 @@ class Resampling(NamedTuple):
             chosen_keys = tf.ensure_shape(chosen_keys, keys.shape)
             chosen, means = tf.ensure_shape(chosen, kept.shape), tf.ensure_shape(means, [self.chunk, *x.shape])
             kept = tf.where((chosen_keys > keys)[..., tf.newaxis], chosen, kept)
-            highest = tf.maximum(maximum, tf.reduce_max(log_weights, 0))
-            # where every weight so far is 0 the maximum is −∞: any finite reference will do
-            reference = tf.where(tf.math.is_finite(highest), highest, 0.0)
-            scale, ratio = tf.cast(tf.exp(maximum - reference), total.dtype), tf.exp(log_weights - reference)
-            added = tf.einsum("kn,knd->nd", ratio, means), tf.reduce_sum(ratio, 0), tf.reduce_sum(ratio**2, 0)
-            added = [tf.cast(part, total.dtype) for part in added]
-            return (
-                number + 1,
-                kept,
-                tf.maximum(keys, chosen_keys),
-                mean * scale[:, tf.newaxis] + added[0],
-                total * scale + added[1],
-                squares * scale**2 + added[2],
-                highest,
-            )
+            sums, shift = sums.add(log_weights)
+            return number + 1, kept, tf.maximum(keys, chosen_keys), shift.carry(mean, means), sums
 
-        # in float32 what a chunk adds to a long sum would be lost
-        nothing, none = tf.zeros_like(x, tf.float64), tf.zeros_like(x[:, 0], tf.float64)
-        minus_infinity = tf.zeros_like(x[:, 0]) - float("inf")
         kept = tf.tile(tf.zeros_like(x)[tf.newaxis], [slots, 1, 1])
-        keys = tf.tile(minus_infinity[tf.newaxis], [slots, 1])
+        keys = tf.tile(tf.zeros_like(x[:, 0])[tf.newaxis] - float("inf"), [slots, 1])
         chunks = -(-self.num_samples // self.chunk)
-        first = (0, kept, keys, nothing, none, none, minus_infinity)
+        first = (0, kept, keys, tf.zeros_like(x, tf.float64), WeightSums.of_nothing(shape[:1]))
         loop = tf.while_loop(lambda number, *_: number < chunks, add_chunk, first, maximum_iterations=chunks)
-        _, kept, _, mean, total, squares, maximum = loop
-        return kept, mean, total, squares, maximum
+        _, kept, _, mean, sums = loop
+        log_likelihood = sums.log_total - math.log(self.num_samples)
+        return kept, mean / sums.total[:, tf.newaxis], sums.effective_sample_size, log_likelihood
 
     def summary(self, results) -> Part:
         """The results of a batch as a `Part`."""
-        kept, mean, total, squares, maximum = results
-        with np.errstate(divide="ignore", invalid="ignore"):  # where every weight is 0 nothing is known: nan
-            log_likelihood = maximum + np.log(total) - np.log(self.num_samples)
-            return Part(kept.swapaxes(0, 1), mean / total[:, None], total**2 / squares, None, log_likelihood)
+        kept, probabilities, size, log_likelihood = results
+        return Part(kept.swapaxes(0, 1), probabilities, size, None, log_likelihood)
 
 
 def weighted_draws(generative, recognition, x, observed, count, seed):

@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from tfdsmcmc.checks import positive_integer
 from tfdsmcmc.latents.base import Latents
+from tfdsmcmc.streams import log_mean_exp
 from tfdsmcmc.types import WeightedLatents
 
 _WEIGHTS = ("importance", "uniform")
@@ -68,8 +69,3 @@ class NAIS(Latents):
 
     def get_config(self):
         return {"num_samples": self.num_samples, "weights": self.weights}
-
-
-def log_mean_exp(log_weights):
-    """log (1/K) Σ_k w_k over the leading axis."""
-    return tf.reduce_logsumexp(log_weights, 0) - tf.math.log(tf.cast(tf.shape(log_weights)[0], log_weights.dtype))

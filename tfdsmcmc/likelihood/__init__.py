@@ -1,14 +1,11 @@
-"""Estimators of log p(x), for each row with its standard error."""
+"""Estimators of log p(x), for each row with its standard error; those of `annealing` among them."""
 
-from tfdsmcmc.likelihood.annealed import annealed_importance_sampling
+from tfdsmcmc.annealing import HMC, MALA, Sandwich, annealed_importance_sampling, annealing_schedule, sandwich
+from tfdsmcmc.estimates import Estimate, LogLikelihood
 from tfdsmcmc.likelihood.bounds import evidence_lower_bound, harmonic_mean
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, PrecisionNotReached, UnreliableImportanceWeights
-from tfdsmcmc.likelihood.estimate import Estimate, LogLikelihood
 from tfdsmcmc.likelihood.exact import exact
 from tfdsmcmc.likelihood.importance import importance_sampling
-from tfdsmcmc.likelihood.pilot import annealing_schedule
-from tfdsmcmc.likelihood.sandwich import Sandwich, sandwich
-from tfdsmcmc.likelihood.transitions import HMC, MALA
 
 __all__ = [
     "HMC",

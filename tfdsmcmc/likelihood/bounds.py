@@ -16,12 +16,12 @@ and Jones, "Batch means and spectral variance estimators in Markov chain Monte C
 from __future__ import annotations
 
 import numpy as np
-import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.likelihood.estimate import LogLikelihood
-from tfdsmcmc.likelihood.importance import make_sampler
+from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc.likelihood.importance import make_sampler, rows_to_estimate
 from tfdsmcmc.likelihood.sampler import checked_count
+from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
 
 
@@ -30,7 +30,8 @@ def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, wei
 
     Args:
       model: a `DeepGenerativeModel`.
-      x: (n, D). Of entries that are NaN, missing, the bound is that of log p(x_observed).
+      x: (n, D), a source of rows or a `tf.data.Dataset` of batches. Of entries that are NaN, missing, the bound is that
+        of log p(x_observed).
       num_samples: K, draws from the recognition network for each row.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
@@ -55,17 +56,16 @@ def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, wei
     """
     num_samples = checked_count("num_samples", num_samples)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
+    source = rows_to_estimate(model, x)
     seed = random.stream(seed, "evidence lower bound")
-    sampler = make_sampler(model, weights, x, batch_size, num_samples)
-    value, error = np.empty((2, len(x)))
-    for rows, batch_seed in batches(len(x), sampler.batch_size, seed):
-        terms = _Moments(len(x[rows]))
-        for block in sampler.blocks(x[rows], np.full(len(x[rows]), num_samples), batch_seed):
+    sampler, parts = make_sampler(model, weights, source, batch_size, num_samples), []
+    for rows, batch_seed in batches(source, sampler.batch_size, seed):
+        count = np.full(len(rows.values), num_samples)
+        terms = _Moments(len(count))
+        for block in sampler.blocks(rows, count, batch_seed):
             terms.add(block.log_weights)
-        value[rows], error[rows] = terms.mean, terms.standard_error()
-    count = np.full(len(x), num_samples)
-    return LogLikelihood(value, error, count.astype(np.float64), count)
+        parts.append(LogLikelihood(terms.mean, terms.standard_error(), count.astype(np.float64), count))
+    return LogLikelihood.joined(parts)
 
 
 def harmonic_mean(
@@ -77,7 +77,8 @@ def harmonic_mean(
 
     Args:
       model: a `DeepGenerativeModel`.
-      x: (n, D).
+      x: (n, D), a source of rows or a `tf.data.Dataset` of batches. Entries that are NaN are missing: the estimate is
+        of log p(x_observed) then.
       latents: Markov chain over z whose draws weigh alike, such as `latents.Gibbs(num_samples=20)`. Its own burn-in
         comes first; its `num_samples` states at a time are one batch of the batch means, and should be many more than
         the states over which the chain forgets.
@@ -100,25 +101,25 @@ def harmonic_mean(
     num_samples = checks.positive_integer("num_samples", num_samples)
     burn_in = checks.nonnegative_integer("burn_in", burn_in)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data)
+    source = rows_to_estimate(model, x)
     if not hasattr(latents, "draw") or not hasattr(latents, "num_samples"):
         raise ValueError(f"latents must be a sampler such as latents.Gibbs. Received: latents={latents!r}")
     getattr(latents, "check", lambda generative: None)(model.generative)
     seed = random.stream(seed, "harmonic mean")
     run, values = _run(model, latents), values_of(model, weights)
-    batch_size = min(batch_size, power_of_two(len(x)))
+    batch_size = min(batch_size, power_of_two(source.num_rows))
     skipped, kept = (-(-count // latents.num_samples) for count in (burn_in, num_samples))
     parts = []
-    for rows, batch_seed in batches(len(x), batch_size, seed):
-        here, carry, log_terms = len(x[rows]), None, []
-        padded = np.pad(x[rows], ((0, batch_size - here), (0, 0)), mode="edge")
+    for rows, batch_seed in batches(source, batch_size, seed):
+        here, carry, log_terms = len(rows.values), None, []
+        padded = rows.padded(batch_size)
         for number in range(skipped + kept):
             log_p, carry = run(*values, padded, random.fold(batch_seed, number), carry)
             if number >= skipped:
                 log_terms.append(_log_sums(-log_p.numpy()[:, :here].astype(np.float64)))
-        parts.append(_harmonic(np.array(log_terms), latents.num_samples))
-    count = np.full(len(x), kept * latents.num_samples)
-    return LogLikelihood(*(np.concatenate(part) for part in zip(*parts)), count)
+        count = np.full(here, kept * latents.num_samples)
+        parts.append(LogLikelihood(*_harmonic(np.array(log_terms), latents.num_samples), count))
+    return LogLikelihood.joined(parts)
 
 
 class _Moments:
@@ -145,12 +146,12 @@ class _Moments:
 def _run(model, latents):
     """A compiled run of the chain: log p(x given z) of its states, (K, B), and its carry."""
 
-    def run(generative, recognition, x, seed, carry):
-        data = tf.cast(x, tf.float32)
-        draws, carry = latents.draw(generative, recognition, data, seed, carry)
+    def run(generative, recognition, rows, seed, carry):
+        rows = rows.floats()
+        draws, carry = latents.draw(generative, recognition, rows.plain, seed, carry)
         if carry is None:
             raise ValueError(f"latents must be a Markov chain over z. Received: latents={latents!r}")
-        return generative.layers[-1].log_prob(data, draws.z[0]), carry
+        return data_log_prob(generative.layers[-1], rows, draws.z[0]), carry
 
     return compiled(model, ("harmonic mean", type(latents), repr(latents.get_config())), run)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, incomplete
-from tfdsmcmc.likelihood.estimate import LogLikelihood
+from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc.programs import batches
+from tfdsmcmc.rows import source_of
 
 _LARGEST = 20
 _MOST_ROWS = 256
@@ -21,7 +22,8 @@ def exact(model, x) -> LogLikelihood:
 
     Args:
       model: a `DeepGenerativeModel` with binary latent layers, at most 20 latent units in all.
-      x: (n, D). Entries that are NaN are missing: the value is log p(x_observed) then.
+      x: (n, D), a source of rows or a `tf.data.Dataset` of batches. Entries that are NaN are missing: the value is
+        log p(x_observed) then.
 
     Returns:
       `LogLikelihood` with standard error 0 and infinite effective sample size.
@@ -31,9 +33,8 @@ def exact(model, x) -> LogLikelihood:
         entries of a data layer whose units depend on each other.
     """
     generative = model.generative
-    x = checks.rows("x", x, generative.units, generative.binary_data, missing=True)
-    if incomplete.has_gaps(x):
-        generative = incomplete.Observed(generative)
+    source = source_of("x", x, generative.units, generative.binary_data)
+    generative.check_gaps(source)
     widths = generative.latent_units
     if not all(layer.binary for layer in generative.layers[:-1]):
         kinds = [type(layer).__name__ for layer in generative.layers]
@@ -41,20 +42,23 @@ def exact(model, x) -> LogLikelihood:
     if sum(widths) > _LARGEST:
         raise ValueError(f"Enumeration takes at most {_LARGEST} latent units. Received: {sum(widths)} of {widths}")
 
-    if len(x) > _MOST_ROWS:
-        parts = [exact(model, x[start : start + _MOST_ROWS]) for start in range(0, len(x), _MOST_ROWS)]
-        return LogLikelihood(*(np.concatenate(part) for part in zip(*parts)))
+    value = np.concatenate([_enumerated(generative, rows) for rows, _ in batches(source, _MOST_ROWS, 0)])
+    return LogLikelihood(value, np.zeros(len(value)), np.full(len(value), np.inf))
 
-    states = 2 ** sum(widths)
-    chunk = max(1, min(states, _CHUNK_ENTRIES // (len(x) * max(layer.widest for layer in generative.layers))))
-    data = tf.cast(x, tf.float32)[tf.newaxis]
-    total = np.full(len(x), -np.inf)
+
+def _enumerated(generative, rows):
+    """log Σ_z p(x, z), (n,)."""
+    widths = generative.latent_units
+    states, count = 2 ** sum(widths), len(rows.values)
+    chunk = max(1, min(states, _CHUNK_ENTRIES // (count * max(layer.widest for layer in generative.layers))))
+    data = rows.floats().map(lambda part: part[tf.newaxis])
+    total = np.full(count, -np.inf)
     for start in range(0, states, chunk):
         configurations = _configurations(start, min(start + chunk, states), sum(widths))
         z = tf.split(configurations, widths, -1) if widths else []
         terms = generative.log_joint(data, [part[:, tf.newaxis] for part in z])
         total = np.logaddexp(total, np.logaddexp.reduce(terms.numpy().astype(np.float64), 0))
-    return LogLikelihood(total, np.zeros(len(x)), np.full(len(x), np.inf))
+    return total
 
 
 def _configurations(start, stop, units):

@@ -13,7 +13,8 @@ from __future__ import annotations
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.likelihood import sums
+from tfdsmcmc.likelihood.draws import draw_chunk
+from tfdsmcmc.streams import WeightSums
 
 
 def expectations(generative, recognition, x, num_samples, seed, chunk, function=None, widths=()):
@@ -35,29 +36,27 @@ def expectations(generative, recognition, x, num_samples, seed, chunk, function=
 
     def add(number, so_far, means):
         arguments = x, num_samples, seed, chunk, number
-        z, log_weights = sums.draw_chunk(generative, recognition, *arguments)
-        so_far, scale, ratio = sums.add(log_weights, so_far)
+        z, log_weights = draw_chunk(generative, recognition, *arguments)
+        so_far, shift = so_far.add(log_weights)
         if function is not None:
             # the chunk's own draws have used fold(seed, number)
             values = function(z, random.fold(random.stream(seed, "functions of the latents"), number))
-            added = [tf.einsum("kb,kbw->bw", ratio, value) for value in values]
-            means = [mean * scale[0][:, tf.newaxis] + tf.cast(a, mean.dtype) for mean, a in zip(means, added)]
+            means = [shift.carry(mean, value) for mean, value in zip(means, values)]
         return number + 1, so_far, means
 
     rows = tf.shape(x)[0]
-    row_shape = tf.TensorShape([1, x.shape[0]])
+    row_shape = tf.TensorShape([x.shape[0]])
     invariants = (
         tf.TensorShape([]),
-        sums.Sums(row_shape, row_shape, row_shape),
+        WeightSums(row_shape, row_shape, row_shape),
         [tf.TensorShape([x.shape[0], width]) for width in widths],
     )
-    # in float32 what a chunk adds to a long sum would be lost
     nothing = [tf.zeros([rows, width], tf.float64) for width in widths]
     _, totals, means = tf.while_loop(
         lambda number, *_: number * chunk < num_samples,
         add,
-        (tf.constant(0), sums.of_nothing(rows), nothing),
+        (tf.constant(0), WeightSums.of_nothing([rows]), nothing),
         shape_invariants=invariants,
     )
-    total = totals.total[0][:, tf.newaxis]
-    return sums.estimate(totals, num_samples), [tf.cast(mean / total, x.dtype) for mean in means]
+    total = totals.total[:, tf.newaxis]
+    return totals.estimate(num_samples), [tf.cast(mean / total, x.dtype) for mean in means]

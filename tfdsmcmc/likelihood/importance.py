@@ -18,16 +18,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc import checks, random
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto, precision
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
 from tfdsmcmc.likelihood.cautions import warn as caution
-from tfdsmcmc.likelihood.estimate import LogLikelihood
 from tfdsmcmc.likelihood.sampler import Sampler, checked_count
 from tfdsmcmc.programs import batches, power_of_two
+from tfdsmcmc.rows import ArraySource, source_of
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**12  # a longer float32 sum over one axis, as XLA adds it up, loses digits
+_PIECE = 2**14  # rows of a stream among which draws are shared out
 _FEW_SAMPLES = 10.0
 
 
@@ -46,7 +48,8 @@ def importance_sampling(
 
     Args:
       model: a `DeepGenerativeModel`.
-      x: (n, D). Entries that are NaN are missing: the estimate is of log p(x_observed) then.
+      x: (n, D), a source of rows or a `tf.data.Dataset` of batches. Entries that are NaN are missing: the estimate is
+        of log p(x_observed) then.
       num_samples: K, draws for each row; with `standard_error` the first ones.
       seed: integer, or int32 tensor of shape (2,). The draws of a row depend on its batch.
       batch_size: rows at a time.
@@ -71,15 +74,16 @@ def importance_sampling(
     if standard_error is not None:
         max_samples = precision.checked(num_samples, standard_error, max_samples)
         checked_count("max_samples", max_samples)
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
-    sampler = make_sampler(model, weights, x, batch_size, num_samples)
+    source = rows_to_estimate(model, x)
+    sampler = make_sampler(model, weights, source, batch_size, num_samples)
     if standard_error is None:
         seed = random.stream(seed, "importance sampling")
-        estimate = _in_one_go(sampler, x, num_samples, seed, with_tails=warn)
+        estimate = _in_one_go(sampler, source, num_samples, seed, with_tails=warn)
     else:
         seed = random.stream(seed, "importance sampling to a precision")
-        arguments = num_samples, float(standard_error), max_samples, seed
-        estimate = precision.in_rounds(sampler, x, *arguments, with_tails=warn)
+        arguments = num_samples, float(standard_error), max_samples
+        parts = (precision.in_rounds(sampler, *part, *arguments, with_tails=warn) for part in _pieces(source, seed))
+        estimate = LogLikelihood.joined(parts)
     if warn:
         _warn_of_few(estimate)
         _warn_of_tails(estimate)
@@ -96,27 +100,38 @@ def chunk_size(generative, batch_size, num_samples):
     return min(power_of_two(num_samples), power_of_two(fitting // 2 + 1))
 
 
-def make_sampler(model, weights, x, batch_size, num_samples) -> Sampler:
+def rows_to_estimate(model, x):
+    """The source of what a user passes; a ValueError for data that do not fit the model."""
+    source = source_of("x", x, model.generative.units, model.generative.binary_data)
+    model.generative.check_gaps(source)
+    return source
+
+
+def make_sampler(model, weights, source, batch_size, num_samples) -> Sampler:
     """The `Sampler` for some rows and a number of draws."""
-    batch_size = min(batch_size, power_of_two(len(x)))
-    chunk = chunk_size(model.generative, batch_size, num_samples)
-    return Sampler(model, weights, batch_size, chunk, incomplete.has_gaps(x))
+    batch_size = min(batch_size, power_of_two(source.num_rows))
+    return Sampler(model, weights, batch_size, chunk_size(model.generative, batch_size, num_samples))
 
 
-def _in_one_go(sampler, x, num_samples, seed, with_tails):
+def _in_one_go(sampler, source, num_samples, seed, with_tails):
     """The same number of draws for each row."""
-    parts, k = [], []
-    for rows, batch_seed in batches(len(x), sampler.batch_size, seed):
-        batch = x[rows]
-        tail = pareto.Tail(len(batch), num_samples) if with_tails else None
-        for block in sampler.blocks(batch, np.full(len(batch), num_samples), batch_seed):
+    parts = []
+    for rows, batch_seed in batches(source, sampler.batch_size, seed):
+        count = np.full(len(rows.values), num_samples)
+        tail = pareto.Tail(len(count), num_samples) if with_tails else None
+        for block in sampler.blocks(rows, count, batch_seed):
             if with_tails:
                 tail.add(block.log_weights)
-        parts.append(block.estimate)
-        if with_tails:
-            k.append(pareto.pareto_k(tail.largest, num_samples))
-    estimate = (np.concatenate(part) for part in zip(*parts))
-    return LogLikelihood(*estimate, np.full(len(x), num_samples), np.concatenate(k) if with_tails else None)
+        k = pareto.pareto_k(tail.largest, num_samples) if with_tails else None
+        parts.append(LogLikelihood(*block.estimate, count, k))
+    return LogLikelihood.joined(parts)
+
+
+def _pieces(source, seed):
+    """Pairs (source of which any row can be had, seed): the source itself, or what a stream yields in pieces."""
+    if source.random_access:
+        return [(source, seed)]
+    return ((ArraySource(rows), own) for rows, own in batches(source, _PIECE, seed))
 
 
 def _warn_of_few(estimate):

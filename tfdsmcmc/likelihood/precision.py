@@ -28,9 +28,9 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks, random
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto
 from tfdsmcmc.likelihood.cautions import PrecisionNotReached, warn
-from tfdsmcmc.likelihood.estimate import LogLikelihood
 
 _MARGIN = 1.1  # c² tends to rise as more draws are seen; a little more now spares a round
 _GROWTH = 2, 10  # least and most by which a round multiplies the draws
@@ -55,25 +55,25 @@ def checked(num_samples, standard_error, max_samples) -> int:
     return max_samples
 
 
-def in_rounds(sampler, x, num_samples, standard_error, max_samples, seed, with_tails) -> LogLikelihood:
+def in_rounds(sampler, source, seed, num_samples, standard_error, max_samples, with_tails) -> LogLikelihood:
     """Draws until the standard error of each row is met, or its draws are spent.
 
     Args:
       sampler: `Sampler`.
-      x: (n, D).
+      source: of rows, with random access.
+      seed: int32 of shape (2,).
       num_samples: the first draws of a row, at least 4.
       standard_error: s.
       max_samples: the most draws of a row.
-      seed: int32 of shape (2,).
       with_tails: whether k̂ is wanted; it is that of a row's longest run.
     """
-    halves = _Halves(len(x))
-    missing = np.full((2, len(x)), num_samples // 2)
+    halves = _Halves(source.num_rows)
+    missing = np.full((2, source.num_rows), num_samples // 2)
     missing[0] += num_samples % 2
     number = 0
     while missing.any():
         half, row = np.nonzero(missing)
-        _draw(sampler, x, halves, half, row, missing[half, row], random.fold(seed, number), with_tails)
+        _draw(sampler, source, halves, half, row, missing[half, row], random.fold(seed, number), with_tails)
         missing = halves.missing(standard_error, max_samples // 2)
         number += 1
     return halves.estimate(with_tails)
@@ -137,7 +137,7 @@ class _Halves:
         return np.maximum(ratio - 1, 0) * (self.count / (self.count - 1))
 
 
-def _draw(sampler, x, halves, half, row, count, seed, with_tails):
+def _draw(sampler, source, halves, half, row, count, seed, with_tails):
     """One round: runs of draws for some halves, given by three arrays, packed by their lengths."""
     order = np.argsort(-count, kind="stable")
     for number, start in enumerate(range(0, len(order), sampler.batch_size)):
@@ -145,13 +145,10 @@ def _draw(sampler, x, halves, half, row, count, seed, with_tails):
         place, share = _places(count[here], sampler.batch_size)
         runs = here[place]
         tail = pareto.Tail(len(runs), count[here].max()) if with_tails else None
-        for block in sampler.blocks(x[row[runs]], share, random.fold(seed, number)):
+        for block in sampler.blocks(source.take(row[runs]), share, random.fold(seed, number)):
             if with_tails:
                 tail.add(block.log_weights)
-        maximum, total, squares = (part.astype(np.float64) for part in block.sums)
-        with np.errstate(divide="ignore"):
-            logs = maximum + np.log(total), 2 * maximum + np.log(squares)
-        halves.add(half[runs], row[runs], *logs, share)
+        halves.add(half[runs], row[runs], *block.log_sums, share)
         for i, run in enumerate(here if with_tails else ()):
             largest = tail.largest[place == i].reshape(1, -1)
             halves.note_tail(row[run], count[run], pareto.pareto_k(largest, count[run])[0])

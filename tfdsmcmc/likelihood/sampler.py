@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, incomplete
-from tfdsmcmc.likelihood import sums
+from tfdsmcmc import checks
+from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.programs import compiled, power_of_two, values_of
+from tfdsmcmc.streams import WeightSums
 
 _MOST_DRAWS = 2**30  # the programs count in int32
 _BLOCK_ENTRIES = 2**17  # log-weights handed out at a time: 512 KiB
@@ -21,7 +22,7 @@ class Block:
     """What is known of a batch of b rows after some of the draws; arrays are fetched when they are asked for.
 
     Attributes:
-      sums: (m, t, s) of `sums`, each (b,), over all draws so far.
+      log_sums: (log Σ w, log Σ w²), each (b,) float64, over all draws so far.
       estimate: (value, standard_error, effective_sample_size), each (b,); right after the last block.
       log_weights: (draws, b), of the newest draws alone; −inf for those that a row has not asked for.
     """
@@ -31,8 +32,8 @@ class Block:
         self._draws, self._rows = draws, rows
 
     @property
-    def sums(self):
-        return tuple(part.numpy()[0, : self._rows] for part in self._so_far)
+    def log_sums(self):
+        return tuple(part.numpy()[: self._rows] for part in (self._so_far.log_total, self._so_far.log_squares))
 
     @property
     def estimate(self):
@@ -51,35 +52,33 @@ class Sampler:
       weights: pair (θ, φ) of lists of arrays, or None for the model's own.
       batch_size: B, rows at a time.
       chunk: draws at a time.
-      with_gaps: whether NaN in the rows is missing.
 
     Raises:
-      ValueError: for weights of other shapes, or gaps in a data layer whose units depend on each other.
+      ValueError: for weights of other shapes.
     """
 
-    def __init__(self, model, weights, batch_size, chunk, with_gaps=False):
+    def __init__(self, model, weights, batch_size, chunk):
         self._weights = values_of(model, weights)
         self.batch_size, self._chunk = batch_size, chunk
         self._chunks = max(1, power_of_two(_BLOCK_ENTRIES // (batch_size * chunk) // 2 + 1))
-        self._program = _program(model, chunk, self._chunks, with_gaps)
+        self._program = _program(model, chunk, self._chunks)
 
-    def blocks(self, x, num_samples, seed):
+    def blocks(self, rows, num_samples, seed):
         """Yields a `Block` after each block of draws.
 
         Args:
-          x: (b, D), at most B rows.
+          rows: `Rows` of arrays, at most B.
           num_samples: (b,) integers, the draws of each row.
           seed: int32 of shape (2,).
         """
-        missing = self.batch_size - len(x)
-        wanted = np.pad(np.asarray(num_samples, np.int32), (0, missing), mode="edge")
-        padded = np.pad(x, ((0, missing), (0, 0)), mode="edge") if missing else x
-        so_far, most = sums.of_nothing(self.batch_size), int(wanted.max())
+        count, padded = len(rows.values), rows.padded(self.batch_size)
+        wanted = np.pad(np.asarray(num_samples, np.int32), (0, self.batch_size - count), mode="edge")
+        so_far, most = WeightSums.of_nothing([self.batch_size]), int(wanted.max())
         for first in range(0, -(-most // self._chunk), self._chunks):
             drawn = min(self._chunks * self._chunk, most - first * self._chunk)
             arguments = padded, tf.constant(wanted), seed, tf.constant(first), so_far
             so_far, estimate, log_weights = self._program(*self._weights, *arguments)
-            yield Block(so_far, estimate, log_weights, drawn, len(x))
+            yield Block(so_far, estimate, log_weights, drawn, count)
 
 
 def checked_count(name, value) -> int:
@@ -90,25 +89,20 @@ def checked_count(name, value) -> int:
     return value
 
 
-def _program(model, chunk, chunks, with_gaps):
+def _program(model, chunk, chunks):
     """The compiled block; one for each size."""
-    if with_gaps:
-        incomplete.check(model.generative)
 
-    def draw_block(generative, recognition, x, num_samples, seed, first, so_far):
-        if with_gaps:
-            generative, recognition = incomplete.of(generative, recognition)
-
+    def draw_block(generative, recognition, rows, num_samples, seed, first, so_far):
         def add(number, so_far, kept):
-            arguments = x, num_samples, seed, chunk, number
-            _, log_weights = sums.draw_chunk(generative, recognition, *arguments)
-            so_far, _, _ = sums.add(log_weights, so_far)
+            arguments = rows, num_samples, seed, chunk, number
+            _, log_weights = draw_chunk(generative, recognition, *arguments)
+            so_far, _ = so_far.add(log_weights)
             return number + 1, so_far, kept.write(number - first, log_weights)
 
         end = tf.minimum(first + chunks, (tf.reduce_max(num_samples) + chunk - 1) // chunk)
-        kept = tf.TensorArray(tf.float32, chunks, element_shape=[chunk, x.shape[0]])
+        kept = tf.TensorArray(tf.float32, chunks, element_shape=[chunk, rows.values.shape[0]])
         _, so_far, kept = tf.while_loop(lambda number, *_: number < end, add, (first, so_far, kept))
-        log_weights = tf.reshape(kept.stack(), [chunks * chunk, x.shape[0]])
-        return so_far, sums.estimate(so_far, num_samples), log_weights
+        log_weights = tf.reshape(kept.stack(), [chunks * chunk, rows.values.shape[0]])
+        return so_far, so_far.estimate(num_samples), log_weights
 
-    return compiled(model, ("block of draws", chunk, chunks, with_gaps), draw_block)
+    return compiled(model, ("block of draws", chunk, chunks), draw_block)

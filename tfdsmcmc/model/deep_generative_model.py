@@ -101,7 +101,7 @@ class DeepGenerativeModel(Learning):
         if not isinstance(callbacks, keras.callbacks.CallbackList):
             callbacks = keras.callbacks.CallbackList(callbacks, model=self)
         callbacks.on_test_begin()
-        x = self.source("x", self._validation if inside_fit else x).all().with_nan()
+        x = self.source("x", self._validation if inside_fit else x)
         mean = likelihood.importance_sampling(
             self, x, num_samples, seed, batch_size=batch_size, warn=not inside_fit
         ).mean()
@@ -128,7 +128,6 @@ class DeepGenerativeModel(Learning):
           `likelihood.LogLikelihood`.
         """
         precision = {"standard_error": standard_error, "max_samples": max_samples}
-        x = self.source("x", x).all().with_nan()
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
     def call(self, inputs):

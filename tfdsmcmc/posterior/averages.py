@@ -5,7 +5,7 @@
     its standard error    √(Σᵢ (p̂_i s_i)²) / Σᵢ p̂_i,  s_i the standard error of log p̂_i (delta method)
     its effective sample size    (Σᵢ p̂_i)² / Σᵢ p̂_i²/n_i,  n_i that of p̂_i
 
-The estimates p̂_i are independent given the θ_i. Densities are held relative to a running maximum, so none overflows.
+The estimates p̂_i are independent given the θ_i. Densities are held relative to a running maximum (see `streams`).
 
 Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 and 9.3.
 """
@@ -13,8 +13,10 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 from __future__ import annotations
 
 import numpy as np
+import tensorflow as tf
 
-from tfdsmcmc.likelihood import LogLikelihood
+from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc.streams import WeightSums
 
 
 class RunningMean:
@@ -47,32 +49,24 @@ class PredictiveAverage:
 
     def __init__(self):
         self.count = 0
-        self._total = self._variance = self._squares = 0.0
-        self._reference = None
+        self._sums = self._variance = self._squares = None
 
     def add(self, estimate: LogLikelihood):
         """Takes in the estimate at one more θ."""
-        value = estimate.value.astype(np.float64)
-        previous = value if self._reference is None else self._reference
-        self._reference = np.maximum(previous, value)
-        # where every density so far is 0 the maximum is −∞: any finite shift will do
-        shift = np.where(np.isfinite(self._reference), self._reference, 0.0)
-        shrink, density = np.exp(previous - shift), np.exp(value - shift)
-        self._total = self._total * shrink + density
-        self._variance = self._variance * shrink**2 + _product(density**2, estimate.standard_error**2)
-        self._squares = self._squares * shrink**2 + _product(density**2, 1.0 / estimate.effective_sample_size)
+        value = estimate.value.astype(np.float64)[None]
+        if self._sums is None:
+            self._sums = WeightSums.of_nothing(value.shape[1:], tf.float64)
+            self._variance = self._squares = tf.zeros(value.shape[1:], tf.float64)
+        self._sums, shift = self._sums.add(value)
+        self._variance = shift.carry(self._variance, estimate.standard_error[None] ** 2, power=2)
+        self._squares = shift.carry(self._squares, 1.0 / estimate.effective_sample_size[None], power=2)
         self.count += 1
 
     def log_likelihood(self) -> LogLikelihood:
         """log p̄ of each row, with its error; −∞ ± nan where all densities are 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return LogLikelihood(
-                self._reference + np.log(self._total) - np.log(self.count),
-                np.sqrt(self._variance) / self._total,
-                self._total**2 / self._squares,
-            )
-
-
-def _product(weight, values):
-    """weight · values, 0 where the weight is, whatever the value: an estimate of 0 states no error."""
-    return np.where(weight > 0, weight * values, weight)
+        total = self._sums.total
+        return LogLikelihood(
+            self._sums.log_total.numpy() - np.log(self.count),
+            (tf.sqrt(self._variance) / total).numpy(),
+            (total**2 / self._squares).numpy(),
+        )

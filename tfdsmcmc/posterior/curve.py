@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.likelihood import LogLikelihood, importance_sampling
+from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 
 

@@ -17,7 +17,8 @@ import warnings
 import numpy as np
 
 from tfdsmcmc import checks, incomplete, random
-from tfdsmcmc.likelihood import LogLikelihood, importance_sampling
+from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.curve import Curve, curve

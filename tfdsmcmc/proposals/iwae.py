@@ -20,6 +20,7 @@ import tensorflow_probability as tfp
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
 from tfdsmcmc.rows import as_rows
+from tfdsmcmc.streams import log_mean_exp
 
 tfd = tfp.distributions
 
@@ -95,8 +96,7 @@ class IWAE(Proposal):
         log_weights = log_joint - recognition.log_prob(z, x)
         if self.bound == "elbo":
             return tf.reduce_mean(log_weights)
-        count = tf.cast(tf.shape(log_weights)[0], log_weights.dtype)
-        return tf.reduce_mean(tf.reduce_logsumexp(log_weights, 0) - tf.math.log(count))
+        return tf.reduce_mean(log_mean_exp(log_weights))
 
     def get_config(self):
         return {**super().get_config(), "bound": self.bound}

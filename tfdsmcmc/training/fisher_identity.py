@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.latents.nais import log_mean_exp
 from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.streams import log_mean_exp
 from tfdsmcmc.training.estimator import GradientEstimator
 from tfdsmcmc.types import WeightedLatents
 

@@ -112,8 +112,9 @@ def assert_same(client, found, expected):
 
 def assert_same_triple(client, found, expected):
     assert isinstance(found, LogLikelihood)
-    for name in LogLikelihood._fields:
+    for name in ("value", "standard_error", "effective_sample_size"):
         assert_same(client, getattr(found, name), expected[name])
+    assert found.num_samples is None and found.pareto_k is None
 
 
 # ---- answers
@@ -195,7 +196,7 @@ def test_seeds_of_every_form(client):
 
 def test_both_ways_agree(stand_ins):
     with Client(stand_ins["rest"].url, "tiny") as rest, Client(stand_ins["grpc"].url, "tiny") as remote:
-        np.testing.assert_array_equal(rest.log_likelihood(X, 9, 4), remote.log_likelihood(X, 9, 4))
+        np.testing.assert_array_equal(rest.log_likelihood(X, 9, 4)[:3], remote.log_likelihood(X, 9, 4)[:3])
         np.testing.assert_array_equal(rest.impute(GAPS, seed=4), remote.impute(GAPS, seed=4))
         assert rest.signatures == remote.signatures and "sample" in rest.signatures
         # one draw leaves the standard error unknown: NaN comes back
@@ -218,7 +219,7 @@ def test_data_frames(client):
     frame = pandas.DataFrame(GAPS).convert_dtypes()
     np.testing.assert_array_equal(client.impute(frame, seed=1), client.impute(GAPS, seed=1))
     frame = pandas.DataFrame(X.astype(int))
-    np.testing.assert_array_equal(client.log_likelihood(frame, 9), client.log_likelihood(X, 9))
+    np.testing.assert_array_equal(client.log_likelihood(frame, 9)[:3], client.log_likelihood(X, 9)[:3])
 
 
 def test_the_url_may_name_the_model_and_the_version(stand_ins):

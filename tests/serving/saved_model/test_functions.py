@@ -61,7 +61,7 @@ def test_the_average_has_the_errors_that_posteriors_state(count):
     average = PredictiveAverage()
     for parts in zip(value, error, size):
         average.add(LogLikelihood(*parts))
-    for one, other in zip(functions_module._averaged(value, error, size), average.log_likelihood(), strict=True):
+    for one, other in zip(functions_module._averaged(value, error, size), average.log_likelihood()[:3], strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5)
 
 

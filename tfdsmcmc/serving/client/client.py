@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.imputation.incoming import rows_and_mask
-from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.serving.client import wire
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport
@@ -246,4 +246,4 @@ def _draws(num_samples, seed):
 
 
 def _log_likelihood(answer):
-    return LogLikelihood(*(answer[name] for name in LogLikelihood._fields))
+    return LogLikelihood(answer["value"], answer["standard_error"], answer["effective_sample_size"])

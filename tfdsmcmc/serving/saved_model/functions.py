@@ -28,6 +28,7 @@ from tfdsmcmc.imputation.impute import method_for
 from tfdsmcmc.imputation.kernels import KERNELS, start
 from tfdsmcmc.imputation.resampling import weighted_draws
 from tfdsmcmc.likelihood.expectations import expectations
+from tfdsmcmc.streams import WeightSums
 
 _CHUNK = 32  # importance samples held at a time
 _BLOCK = 128  # rows at a time
@@ -184,20 +185,14 @@ class Functions:
 
 def _averaged(value, standard_error, effective_sample_size):
     """The average over θ_m of densities, as logarithms: three times (M, n) to three times (n,)."""
-    reference = tf.reduce_max(value, 0)
-    # where every density is 0 the maximum is −∞: any finite shift will do
-    reference = tf.where(tf.math.is_finite(reference), reference, 0.0)
-    density = tf.exp(value - reference)
-    total = tf.reduce_sum(density, 0)
-    count = tf.cast(tf.shape(value)[0], value.dtype)
+    sums, shift = WeightSums.of_nothing(tf.shape(value)[1:]).add(value)
+    nothing = tf.zeros_like(sums.total)
     # an estimate of 0 states no error
-    deviation = tf.where(density > 0, density * standard_error, 0.0)
-    squares = tf.where(density > 0, density**2 / effective_sample_size, 0.0)
-    return (
-        reference + tf.math.log(total / count),
-        tf.norm(deviation, axis=0) / total,
-        total**2 / tf.reduce_sum(squares, 0),
-    )
+    variance = shift.carry(nothing, standard_error**2, power=2)
+    squares = shift.carry(nothing, 1.0 / effective_sample_size, power=2)
+    count = tf.cast(tf.shape(value)[0], sums.total.dtype)
+    averaged = sums.log_total - tf.math.log(count), tf.sqrt(variance) / sums.total, sums.total**2 / squares
+    return tuple(tf.cast(part, value.dtype) for part in averaged)
 
 
 def _mixed(value, means):

@@ -23,10 +23,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.likelihood import paths, schedules, transitions
-from tfdsmcmc.likelihood.annealed import annealed_importance_sampling
-from tfdsmcmc.likelihood.estimate import Estimate, LogLikelihood
-from tfdsmcmc.likelihood.pilot import annealing_schedule
+from tfdsmcmc.annealing import schedules
+from tfdsmcmc.annealing.adaptive import annealing_schedule
+from tfdsmcmc.annealing.annealed import annealed_importance_sampling
+from tfdsmcmc.annealing.latent_paths import check_name
+from tfdsmcmc.annealing.transitions import transition_for
+from tfdsmcmc.estimates import Estimate, LogLikelihood
 from tfdsmcmc.programs import at_weights, values_of
 
 
@@ -86,8 +88,8 @@ def sandwich(
       ValueError: for arguments that `annealed_importance_sampling` refuses, or a count below 1.
     """
     num_rows = checks.positive_integer("num_rows", num_rows)
-    paths.check(path)
-    transitions.of(model.generative, transition)
+    check_name(path)
+    transition_for(model.generative, transition)
     schedules.fixed(schedule, checks.positive_integer("num_steps", num_steps))
     data_seed, *seeds = tf.unstack(random.split(random.stream(seed, "sandwich"), 4))
     with at_weights(model, values_of(model, weights)):

@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
+from tests.annealing.enumeration import KINDS, log_table, model_of, mostly_slow, states_of
 from tests.chance import assert_frequencies, assert_means
-from tests.likelihood.annealing import KINDS, log_table, model_of, mostly_slow, states_of
 from tests.oracles import log_sum, state_numbers
-from tfdsmcmc.likelihood import paths
+from tfdsmcmc.annealing import latent_paths
 
 SBN, MLP, Gaussian = ds.layers.SBN, ds.layers.MLPBernoulli, ds.layers.MLPGaussian
 
@@ -23,23 +23,22 @@ MIXED = {
     ),
 }
 ALL = {**KINDS, **MIXED}
-FAST = [*itertools.product(["SBN", "real above"], paths.PATHS), ("NADE", "weights"), ("MLP", "prior")]
+FAST = [*itertools.product(["SBN", "real above"], latent_paths.PATHS), ("NADE", "weights"), ("MLP", "prior")]
 ROW = np.array([1, 0, 1])
 
 
 def path_of(model, name, rows):
     x = tf.constant(np.repeat(ROW[None], rows, 0), tf.float32)
-    return paths.PATHS[name](model.generative, model.recognition, x)
+    return latent_paths.PATHS[name](model.generative, model.recognition, x)
 
 
-@pytest.mark.parametrize(("kind", "name"), mostly_slow(FAST, itertools.product(KINDS, paths.PATHS)))
+@pytest.mark.parametrize(("kind", "name"), mostly_slow(FAST, itertools.product(KINDS, latent_paths.PATHS)))
 def test_densities_and_starts_by_enumeration(kind, name):
     """log f_β and its increments, and the law of the first draw with log f_0/g, which is the same for each z."""
     model = model_of(KINDS[kind]())
     path, z = path_of(model, name, 16), states_of(model.generative)
     for beta in (0.0, 0.3, 1.0):
-        with path.at(beta):
-            got = path.log_density(beta, z).numpy()
+        got = path.log_density(beta, z).numpy()
         np.testing.assert_allclose(got, log_table(model, name, beta, ROW), rtol=1e-5, atol=1e-5)
     change = path.increment(tf.constant(0.3), tf.constant(0.8), z).numpy()
     want = log_table(model, name, 0.8, ROW) - log_table(model, name, 0.3, ROW)
@@ -50,7 +49,7 @@ def test_densities_and_starts_by_enumeration(kind, name):
     assert_frequencies(np.bincount(drawn, minlength=16), np.exp(start - log_sum(start)))
 
 
-@pytest.mark.parametrize(("kind", "name"), mostly_slow(FAST, itertools.product(ALL, paths.PATHS)))
+@pytest.mark.parametrize(("kind", "name"), mostly_slow(FAST, itertools.product(ALL, latent_paths.PATHS)))
 def test_the_factors_make_up_the_density(kind, name):
     """Σ power · log p over the factors is log f_β, so that sweeps and gradients agree; and so do the increments."""
     model = model_of(ALL[kind]())
@@ -58,14 +57,12 @@ def test_the_factors_make_up_the_density(kind, name):
     z = path.start(ds.random.as_seed(2))
     for beta in (0.3, 1.0):
         with path.at(beta):
-            values, total = [path.x, *z], 0.0
+            values, total = [path.rows.values, *z], 0.0
             for factor in path.factors(beta):
                 above = tf.zeros([0]) if factor.parent is None else values[factor.parent]
                 total += factor.power * factor.layer.log_prob(values[factor.child], above)
-            np.testing.assert_allclose(path.log_density(beta, z), total, rtol=1e-4, atol=1e-4)
-        steps = path.increment(0.0, beta, z)
-        with path.at(0.0):
-            steps += path.log_density(0.0, z)
+        np.testing.assert_allclose(path.log_density(beta, z), total, rtol=1e-4, atol=1e-4)
+        steps = path.increment(0.0, beta, z) + path.log_density(0.0, z)
         np.testing.assert_allclose(steps, total, rtol=1e-4, atol=1e-4)
 
 
@@ -90,7 +87,7 @@ def test_weights_that_are_not_scaled_are_weighed():
     model.generative.layers[-1].trainable = False
     path, z = path_of(model, "weights", 16), states_of(model.generative)
     got = path.log_start(z).numpy()
-    np.testing.assert_allclose(got, model.generative.layers[-1].log_prob(path.x, z[0]), rtol=1e-5)
+    np.testing.assert_allclose(got, model.generative.layers[-1].log_prob(path.rows.values, z[0]), rtol=1e-5)
     assert got.std() > 0.1
 
 

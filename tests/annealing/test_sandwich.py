@@ -5,15 +5,16 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
+from tests.annealing.enumeration import KINDS, model_of, mostly_slow
 from tests.chance import assert_means
-from tests.likelihood.annealing import KINDS, model_of, mostly_slow
 from tests.oracles import binary_states, randomize, tiny_model
-from tfdsmcmc.likelihood import annealing_schedule, exact, paths, pilot, sandwich, schedules
+from tfdsmcmc.annealing import Path, annealing_schedule, latent_paths, pilot, sandwich, schedules
+from tfdsmcmc.likelihood import exact
 
 X = binary_states(3)
 
 
-@pytest.mark.parametrize("path", mostly_slow([("prior",)], zip(paths.PATHS)))
+@pytest.mark.parametrize("path", mostly_slow([("prior",)], zip(latent_paths.PATHS)))
 def test_the_bounds_enclose_the_exact_value(path):
     """4,096 simulated rows with draws of their own, at weights other than the model's: E exp(lower − log p) =
     E exp(log p − upper) = 1, and the rows have the means of p; false failures at most 1e-6 each. The gap is above 0 and
@@ -60,11 +61,12 @@ def test_named_schedules():
     np.testing.assert_array_equal(schedules.fixed("sigmoid", 1), [0, 1])
 
 
-class _Line:
-    """A path whose densities are exp(β s) at given s, which transitions do not change."""
+class _Line(Path):
+    """A path whose densities are exp(β s) at given s, (runs, rows), which transitions do not change."""
 
     def __init__(self, slopes):
-        self.slopes = tf.constant(slopes, tf.float32)
+        super().__init__(slopes.size, slopes.shape[1])
+        self.slopes = tf.constant(slopes.ravel(), tf.float32)
 
     def increment(self, before, after, z):
         return (after - before) * self.slopes
@@ -73,7 +75,7 @@ class _Line:
 def test_the_next_beta_by_bisection():
     """Where the conditional effective sample size, computed directly, is the fraction asked for."""
     slopes = np.random.default_rng(0).normal(0, 5, (pilot.NUM_RUNS, 7))
-    path = _Line(slopes.ravel())
+    path = _Line(slopes)
     for beta in (0.0, 0.4):
         for fraction in (0.9, 0.99):
             found = float(pilot._next_beta(path, tf.constant(beta), None, fraction))
@@ -81,7 +83,7 @@ def test_the_next_beta_by_bisection():
             remaining = (u.mean(0) ** 2 / (u**2).mean(0)).mean()
             assert beta < found < 1 and remaining == pytest.approx(fraction, abs=1e-4)
     assert float(pilot._next_beta(path, tf.constant(0.0), None, 0.05)) == 1.0
-    assert float(pilot._next_beta(_Line(0 * slopes.ravel()), tf.constant(0.3), None, 0.999)) == 1.0
+    assert float(pilot._next_beta(_Line(0 * slopes), tf.constant(0.3), None, 0.999)) == 1.0
 
 
 def test_an_adaptive_schedule():
@@ -91,7 +93,7 @@ def test_an_adaptive_schedule():
     for betas in (tight, loose):
         np.testing.assert_array_equal(schedules.fixed(betas, 1), betas)
     assert len(loose) - 1 < 5 < len(tight) - 1 <= 20
-    estimate = ds.likelihood.annealed_importance_sampling(model, X, 20, 500, schedule="adaptive", seed=2)
+    estimate = ds.annealing.annealed_importance_sampling(model, X, 20, 500, schedule="adaptive", seed=2)
     np.testing.assert_array_less(np.abs(estimate.value - exact(model, X).value) / estimate.standard_error, 5.5)
 
 

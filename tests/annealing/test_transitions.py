@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
+from tests.annealing.enumeration import model_of, mostly_slow
 from tests.chance import assert_frequencies, assert_means
-from tests.likelihood.annealing import model_of, mostly_slow
 from tests.oracles import log_sum
-from tfdsmcmc.likelihood import HMC, MALA, annealed, paths, pilot, transitions
+from tfdsmcmc.annealing import HMC, MALA, latent_paths, pilot, runs
 
 SBN, MLP, Gaussian = ds.layers.SBN, ds.layers.MLPBernoulli, ds.layers.MLPGaussian
 
@@ -23,7 +23,7 @@ NETWORKS = {
     "real data": lambda: ([Gaussian(1), Gaussian(3, hidden_units=[3])], [Gaussian(1, hidden_units=[3])]),
     "mixed": lambda: ([Gaussian(1), SBN(1), MLP(3)], [SBN(1), Gaussian(1, hidden_units=[2])]),
 }
-PRODUCTS = list(itertools.product(NETWORKS, paths.PATHS))
+PRODUCTS = list(itertools.product(NETWORKS, latent_paths.PATHS))
 
 
 def network(name):
@@ -36,8 +36,10 @@ def network(name):
     return model
 
 
-def path_of(model, name, rows):
-    return paths.PATHS[name](model.generative, model.recognition, tf.constant(np.repeat(ROW[None], rows, 0)))
+def path_of(model, name, copies, kernel=None):
+    """Runs of copies of one row."""
+    row = tf.constant(ROW[None])
+    return latent_paths.path_over_latents(name, model.generative, model.recognition, row, kernel, copies)
 
 
 def quadrature(model, name, beta):
@@ -47,8 +49,7 @@ def quadrature(model, name, beta):
     real = tf.constant([[value] for _, value in points], tf.float32)
     z = [real] if binary == [None] else [tf.constant([[bit] for bit, _ in points], tf.float32), real]
     path = path_of(model, name, len(points))
-    with path.at(beta):
-        return path.log_density(beta, z).numpy().astype(np.float64), z
+    return path.log_density(beta, z).numpy().astype(np.float64), z
 
 
 def draws(log_f, z, count, seed):
@@ -77,8 +78,8 @@ def test_a_transition_keeps_the_density(kind, name, kernel):
     model = network(kind)
     log_f, points = quadrature(model, name, 0.6)
     z = draws(log_f, points, 2**13, seed=1)
-    path = path_of(model, name, 2**13)
-    after, acceptance = transitions.move(path, tf.constant(0.6), z, kernel, kernel.step_size, ds.random.as_seed(2))
+    path = path_of(model, name, 2**13, kernel)
+    after, acceptance = path.move(tf.constant(0.6), z, ds.random.as_seed(2), kernel.step_size)
     assert 0.3 < np.mean(acceptance) < 0.999
     assert np.mean(after[-1] != z[-1]) > 0.3
     p = np.exp(log_f - log_sum(log_f))
@@ -101,12 +102,12 @@ def test_runs_have_the_mean_of_quadrature(kind, name, direction):
     log_f, points = quadrature(model, name, 1.0)
     log_p = log_sum(log_f) + np.log(GRID[1] - GRID[0])
     betas, steps = tf.constant([0.0, 0.3, 0.7, 1.0]), tf.fill([4], 0.4)
-    path, kernel, seed = path_of(model, name, copies), HMC(0.4, num_leapfrog_steps=3), ds.random.as_seed(3)
+    path, seed = path_of(model, name, copies, HMC(0.4, num_leapfrog_steps=3)), ds.random.as_seed(3)
     if direction == "forward":
-        relative = np.exp(annealed.forward(path, kernel, betas, steps, seed) - log_p)
+        relative = np.exp(runs.forward(path, betas, seed, steps) - log_p)
     else:
         z = draws(log_f, points, copies, seed=4)
-        relative = np.exp(annealed.reverse(path, kernel, z, betas, steps, seed) + log_p)
+        relative = np.exp(runs.reverse(path, z, betas, seed, steps) + log_p)
     assert relative.max() < 0.05 * copies
     assert_means(relative, 1.0)
 
@@ -120,15 +121,15 @@ def test_the_pilot_finds_step_sizes(kernel):
         if "log_scale" in variable.name and "bias" in variable.name:
             variable.assign(tf.fill(variable.shape, -1.0))
     betas = tf.concat([tf.zeros([1]), tf.linspace(0.1, 1.0, 20)], 0)
-    path, count = path_of(model, "prior", pilot.NUM_RUNS * 8), 16
-    many = path_of(model, "prior", 2**10)
-    run = tf.function(lambda seed: pilot.pilot(path, kernel, betas, None, seed), autograph=False)
+    path, count = path_of(model, "prior", pilot.NUM_RUNS * 8, kernel), 16
+    many = path_of(model, "prior", 2**10, kernel)
+    run = tf.function(lambda seed: pilot.pilot(path, betas, None, seed), autograph=False)
     kept, step_sizes = run(ds.random.as_seed(1))
     np.testing.assert_array_equal(kept, betas)
     assert step_sizes[0] > 2 * step_sizes[-1]
     for beta, t in ((0.0, 0), (1.0, 20)):
         z = draws(*quadrature(model, "prior", beta), 2**10, seed=2)
-        moves = (transitions.move(many, beta, z, kernel, step_sizes[t], ds.random.as_seed(i)) for i in range(count))
+        moves = (many.move(beta, z, ds.random.as_seed(i), step_sizes[t]) for i in range(count))
         assert np.mean([acceptance for _, acceptance in moves]) == pytest.approx(kernel.target_acceptance, abs=0.15)
 
 
@@ -150,7 +151,7 @@ def test_estimates_agree_with_quadrature(kind, kernel, jit_compile):
     log_p = log_sum(log_f) + np.log(GRID[1] - GRID[0])
     z = [np.reshape(part, (1000, 2, -1)) for part in draws(log_f, points, 2000, seed=1)]
     for arguments in ({"direction": "forward"}, {"direction": "reverse", "z": z}):
-        estimate = ds.likelihood.annealed_importance_sampling(
+        estimate = ds.annealing.annealed_importance_sampling(
             model, x, 20, 1000, transition=kernel, batch_size=2, seed=2, **arguments
         )
         assert np.all(estimate.standard_error < 0.06)

@@ -1,7 +1,5 @@
-"""Transitions of z that leave a density f_β invariant.
-
-Binary layers: one Gibbs sweep each, from the data upwards. Real layers: one step of Hamiltonian Monte Carlo or of the
-Metropolis-adjusted Langevin algorithm on all of them together. Networks with both take the two in turn.
+"""Transitions of real variables that leave a density f_β invariant: Hamiltonian Monte Carlo and Metropolis-adjusted
+Langevin.
 
 A step size of "auto" is fitted in a pilot run, one for each β, and fixed before the run that counts: a kernel that
 learns from its own past leaves no density invariant. The pilot aims at an acceptance rate of 0.65 for HMC and 0.574
@@ -22,7 +20,6 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.sweeps import sweep
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +73,7 @@ class MALA:
         return tfp.mcmc.MetropolisAdjustedLangevinAlgorithm(log_density, step_size)
 
 
-def of(generative, transition):
+def transition_for(generative, transition):
     """The kernel for the real latent layers of a network; None if it has none.
 
     Raises:
@@ -91,46 +88,19 @@ def of(generative, transition):
     return (transition or HMC()) if real else None
 
 
-def move(path, beta, z, kernel, step_size, seed):
-    """One transition that leaves f_β invariant.
+def step(kernel, log_density, parts, step_size, seed):
+    """One step of a kernel.
 
     Args:
-      path: `Path` of n rows.
-      beta: β, a scalar.
-      z: list of tensors (n, H_l), nearest to the data first.
-      kernel: of the real layers; None if all are binary.
-      step_size: of that kernel, a scalar.
+      kernel: `HMC` or `MALA`.
+      log_density: function of the parts, (n,).
+      parts: list of tensors (n, …).
+      step_size: a scalar.
       seed: int32 of shape (2,).
 
     Returns:
-      (the new z, the acceptance probability of the real layers' step (n,), 1 without one).
+      (the new parts, the acceptance probabilities (n,)).
     """
-    layers = path.generative.layers[-2::-1]
-    binary = [i for i, layer in enumerate(layers) if layer.binary]
-    real = [i for i, layer in enumerate(layers) if not layer.binary]
-    *seeds, last = tf.unstack(random.split(seed, len(binary) + 1))
-    values = [path.x, *z]
-    with path.at(beta):
-        factors = path.factors(beta)
-        for i, layer_seed in zip(binary, seeds):
-            values[i + 1] = sweep(factors, values, i + 1, layer_seed)
-        z = [tf.ensure_shape(value, part.shape) for value, part in zip(values[1:], z)]
-        if not real:
-            return z, tf.ones(tf.shape(path.x)[:1])
-
-        def log_density(*parts):
-            trial = list(z)
-            for i, part in zip(real, parts):
-                trial[i] = part
-            return path.log_density(beta, trial)
-
-        moved, acceptance = _step(kernel, log_density, [z[i] for i in real], step_size, last)
-    for i, part in zip(real, moved):
-        z[i] = tf.ensure_shape(part, z[i].shape)
-    return z, acceptance
-
-
-def _step(kernel, log_density, parts, step_size, seed):
     kernel_seed, step_seed = tf.unstack(random.split(seed))
     chain = kernel.kernel(log_density, step_size, kernel_seed)
     parts, results = chain.one_step(parts, chain.bootstrap_results(parts), seed=step_seed)

@@ -5,8 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from tfdsmcmc.likelihood import Estimate, LogLikelihood
+from tfdsmcmc.estimates import Estimate, LogLikelihood
 
 VALUE = np.array([-1.0, -2.0, -4.0, -3.0], np.float32)
 ERROR = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
@@ -48,13 +49,24 @@ TWINS = [copy.copy, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))]
 
 
 @pytest.mark.parametrize("twin", TWINS)
-def test_a_triple_with_attributes(twin):
+def test_copies_keep_all_that_is_known_of_the_rows(twin):
     k = np.array([0.1, 0.2, np.inf, np.nan])
     estimate = twin(LogLikelihood(VALUE, ERROR, SIZE, np.array([10, 20, 30, 60]), k))
-    value, error, size = estimate
+    value, error, size = estimate[:3]
     for a, b in zip((value, error, size, estimate.value, estimate.pareto_k), (VALUE, ERROR, SIZE, VALUE, k)):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(estimate.num_samples, [10, 20, 30, 60])
-    assert isinstance(estimate, LogLikelihood) and len(estimate) == 3
+    assert isinstance(estimate, LogLikelihood) and len(estimate) == 5
     bare = twin(LogLikelihood(VALUE, ERROR, SIZE))
     assert bare.num_samples is None and bare.pareto_k is None
+
+
+def test_nothing_is_lost_on_the_way():
+    """In nests and replacements, where an attribute beside the fields would be."""
+    k = np.array([0.1, 0.2, np.inf, np.nan])
+    estimate = LogLikelihood(VALUE, ERROR, SIZE, np.array([10, 20, 30, 60]), k)
+    for other in (estimate._replace(value=-VALUE), tf.nest.map_structure(np.negative, estimate)):
+        assert isinstance(other, LogLikelihood)
+        np.testing.assert_array_equal(other.value, -VALUE)
+        np.testing.assert_array_equal(np.abs(other.num_samples), estimate.num_samples)
+        np.testing.assert_array_equal(np.abs(other.pareto_k), k)

@@ -39,14 +39,8 @@ class Estimate(float):
         )
 
 
-class _Triple(NamedTuple):
-    value: np.ndarray
-    standard_error: np.ndarray
-    effective_sample_size: np.ndarray
-
-
-class LogLikelihood(_Triple):
-    """Estimates of log p(x) for each row, in nats: a triple (value, standard_error, effective_sample_size).
+class LogLikelihood(NamedTuple):
+    """Estimates of log p(x) for each row, in nats.
 
     Attributes:
       value: (n,).
@@ -57,14 +51,16 @@ class LogLikelihood(_Triple):
         fitted; None where it was not asked for.
     """
 
-    num_samples = None
-    pareto_k = None
+    value: np.ndarray
+    standard_error: np.ndarray
+    effective_sample_size: np.ndarray
+    num_samples: np.ndarray | None = None
+    pareto_k: np.ndarray | None = None
 
-    def __new__(cls, value, standard_error, effective_sample_size, num_samples=None, pareto_k=None):
-        self = super().__new__(cls, value, standard_error, effective_sample_size)
-        self.num_samples = num_samples
-        self.pareto_k = pareto_k
-        return self
+    @classmethod
+    def joined(cls, parts) -> LogLikelihood:
+        """The estimates of some rows and then of others, one after the other."""
+        return cls(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts, strict=True)))
 
     def mean(self) -> Estimate:
         """The mean over the rows: a float with its Monte Carlo and its row standard error."""

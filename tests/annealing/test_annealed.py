@@ -7,8 +7,7 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.chance import assert_bounded_means, assert_frequencies, assert_means
-from tests.likelihood.annealing import (
+from tests.annealing.enumeration import (
     KINDS,
     log_table,
     model_of,
@@ -18,25 +17,27 @@ from tests.likelihood.annealing import (
     states_of,
     sweep_matrix,
 )
+from tests.chance import assert_bounded_means, assert_frequencies, assert_means
 from tests.oracles import Oracle, binary_states, randomize, state_numbers, tiny_model
-from tfdsmcmc.likelihood import annealed, annealed_importance_sampling, exact, paths
+from tfdsmcmc.annealing import annealed_importance_sampling, latent_paths, runs
+from tfdsmcmc.likelihood import exact
 
 X = binary_states(3)
 ROW = np.array([1, 1, 0])
 BETAS = np.array([0.0, 0.35, 0.8, 1.0], np.float32)
-PATHS = list(paths.PATHS)
+PATHS = list(latent_paths.PATHS)
 FAST = [("SBN", "prior"), ("DARN", "recognition"), ("NADE", "weights")]
 
 
 def log_weights_of_runs(model, name, direction, betas, copies, seed):
     """One run for each of many copies of a row, eagerly: (copies,)."""
     rows = tf.constant(np.repeat(ROW[None], copies, 0), tf.float32)
-    path = paths.PATHS[name](model.generative, model.recognition, rows)
-    arguments = tf.constant(betas), tf.zeros(len(betas)), ds.random.as_seed(seed)
+    path = latent_paths.PATHS[name](model.generative, model.recognition, rows)
+    arguments = tf.constant(betas), ds.random.as_seed(seed)
     if direction == "forward":
-        return annealed.forward(path, None, *arguments).numpy()
+        return runs.forward(path, *arguments).numpy()
     z = [tf.constant(part) for part in posterior_draws(model, ROW, copies, seed)[0]]
-    return annealed.reverse(path, None, z, *arguments).numpy()
+    return runs.reverse(path, z, *arguments).numpy()
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
@@ -75,13 +76,13 @@ def test_the_order_of_weight_and_move_matters(path, steps):
 def test_the_estimate_of_given_weights():
     log_w = np.random.default_rng(0).normal(-700.0, 2.0, (6, 5))
     w = np.exp(log_w + 700)
-    up, down = annealed.summary(log_w), annealed.summary(-log_w, -1)
+    up, down = runs.log_normaliser(log_w), runs.log_normaliser(-log_w, -1)
     np.testing.assert_allclose(up.value, np.log(w.mean(0)) - 700, rtol=1e-12)
     np.testing.assert_allclose(up.standard_error, w.std(0, ddof=1) / np.sqrt(6) / w.mean(0), rtol=1e-9)
     np.testing.assert_allclose(up.effective_sample_size, w.sum(0) ** 2 / (w**2).sum(0), rtol=1e-9)
     np.testing.assert_allclose(down.value, -np.log((1 / w).mean(0)) - 700, rtol=1e-12)
     assert np.all(down.value < up.value)
-    one = annealed.summary(log_w[:1])
+    one = runs.log_normaliser(log_w[:1])
     np.testing.assert_allclose(one.value, log_w[0])
     assert np.isnan(one.standard_error).all() and np.all(one.effective_sample_size == 1)
 
@@ -122,9 +123,9 @@ def test_the_posterior_chain():
     """From one fixed state the r-th kept one has the law of the sweep's matrix to the power r · separation."""
     model, copies = model_of(KINDS["SBN"]()), 2**14
     rows = tf.constant(np.repeat(ROW[None], copies, 0), tf.float32)
-    path = paths.PriorPath(model.generative, model.recognition, rows)
+    path = latent_paths.PriorPath(model.generative, model.recognition, rows)
     first = [tf.tile(part[5:6], [copies, 1]) for part in states_of(model.generative)]
-    kept = annealed.posterior_chain(path, None, first, 0.0, 2, 2, ds.random.as_seed(4))
+    kept = runs.target_chain(path, first, 2, 2, ds.random.as_seed(4))
     sweep = sweep_matrix(log_table(model, "prior", 1.0, ROW))
     numbers = state_numbers(np.concatenate(kept, -1))
     assert numbers.shape == (2, copies)
@@ -136,13 +137,13 @@ def test_the_posterior_chain():
 def test_reverse_runs(draws):
     """E (1/R) Σ w' = 1/p(x) over exact draws, shared or not; their standard error is right if they are independent, and
     where the runs begin two sweeps apart on a chain that forgets."""
-    model, copies, runs = model_of(KINDS["SBN"](), scale=0.8), 2**11, 8
-    count = copies if draws == "shared" else runs * copies
+    model, copies, repeats = model_of(KINDS["SBN"](), scale=0.8), 2**11, 8
+    count = copies if draws == "shared" else repeats * copies
     z = [part.astype(int) for part in posterior_draws(model, ROW, count)[0]]
     if draws != "shared":
-        z = [part.reshape(runs, copies, -1) for part in z]
+        z = [part.reshape(repeats, copies, -1) for part in z]
     estimate = annealed_importance_sampling(
-        model, np.repeat(ROW[None], copies, 0), 3, runs, direction="reverse", z=z, batch_size=copies, separation=2
+        model, np.repeat(ROW[None], copies, 0), 3, repeats, direction="reverse", z=z, batch_size=copies, separation=2
     )
     relative = np.exp(exact(model, ROW[None]).value - estimate.value)
     assert_means(relative, 1.0)
@@ -220,7 +221,7 @@ def test_bad_counts(name, count):
         {"direction": "reverse", "z": [np.zeros((3, 8, 2))], "num_runs": 4},
         {"z": [np.zeros((8, 2))]},
         {"transition": "hmc"},
-        {"transition": ds.likelihood.HMC()},
+        {"transition": ds.annealing.HMC()},
         {"x": X[:, :2]},
         {"seed": -1},
         {"weights": ([], [])},

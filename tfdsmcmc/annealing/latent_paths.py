@@ -1,0 +1,196 @@
+"""Paths of densities over the latent variables z of a network, from one that can be drawn from to the posterior.
+
+With unnormalised densities f_β, f_1(z) = p(x, z; θ), and the law g of the first draw,
+
+    "prior"         f_β = p(z) p(x given z)^β                    g = p(z)            log f_0/g = 0
+    "recognition"   f_β = q(z given x)^(1 − β) p(x, z)^β         g = q(z given x)    log f_0/g = 0
+    "weights"       f_β = p(x, z; βθ)                            g = p(z; 0)         log f_0/g = log p(x given z; 0)
+
+At θ = 0 every layer of the package forgets its parents, so that log p(x given z; 0) is the same for each z and equals
+log p(x; 0): the logits of SBN, DARN and MLPBernoulli are sums with factors from θ; those of NADE have a factor V or b;
+the mean of MLPGaussian is 0 and its standard deviation exp(0). Layers of other kinds, or with weights that are not
+trained and so not scaled, may depend on z: log f_0/g is taken at each z, which is right for them too.
+
+All densities but "weights" are linear in β on the logarithmic scale.
+
+A transition sweeps each binary layer once, from the data upwards, and takes one step of Hamiltonian Monte Carlo or of
+the Metropolis-adjusted Langevin algorithm with all real layers together; networks with both take the two in turn.
+
+Sources: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001); Wu, Burda, Salakhutdinov and Grosse,
+"On the quantitative analysis of decoder-based generative models", ICLR 2017 (from the prior); Salakhutdinov and Murray,
+"On the quantitative analysis of deep belief networks", ICML 2008 (scaled weights, there of Boltzmann machines).
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.annealing.path import Path
+from tfdsmcmc.annealing.transitions import step
+from tfdsmcmc.networks import data_log_prob, evaluated_at
+from tfdsmcmc.rows import as_rows
+from tfdsmcmc.sweeps import generative_factors, recognition_factors, sweep
+
+
+class LatentPath(Path):
+    """Densities f_β(z) for rows of data, with the networks' present weights; the state is the list of z.
+
+    Args:
+      generative: `GenerativeNetwork`.
+      recognition: `RecognitionNetwork`.
+      x: (n, D) float32 or `Rows` of such values, the rows of all runs. Missing entries are summed out.
+      kernel: `HMC` or `MALA`, of the real layers; None if all are binary.
+      num_rows: of which x has copies; by default the rows of x.
+    """
+
+    def __init__(self, generative, recognition, x, kernel=None, num_rows=None):
+        rows = as_rows(x)
+        super().__init__(rows.values.shape[0], num_rows or rows.values.shape[0])
+        self.generative, self.recognition, self.rows = generative, recognition, rows
+        self._kernel = kernel
+        if kernel is not None:
+            self.step_size, self.target_acceptance = kernel.step_size, kernel.target_acceptance
+
+    def at(self, beta):
+        """A context in which the layers have the weights that `factors` needs."""
+        return contextlib.nullcontext()
+
+    def factors(self, beta):
+        """f_β as a product of layers' conditional distributions, to be used inside `at`."""
+        raise NotImplementedError
+
+    def log_density(self, beta, state):
+        with self.at(beta):
+            return self._log_density(beta, state)
+
+    def increment(self, before, after, state):
+        return (after - before) * self._slope(state)
+
+    def move(self, beta, state, seed, step_size=None):
+        layers = self.generative.layers[-2::-1]
+        binary = [i for i, layer in enumerate(layers) if layer.binary]
+        real = [i for i, layer in enumerate(layers) if not layer.binary]
+        *seeds, last = tf.unstack(random.split(seed, len(binary) + 1))
+        values = [self.rows, *state]
+        with self.at(beta):
+            factors = self.factors(beta)
+            for i, layer_seed in zip(binary, seeds):
+                values[i + 1] = sweep(factors, values, i + 1, layer_seed)
+            z = [tf.ensure_shape(value, part.shape) for value, part in zip(values[1:], state)]
+            if not real:
+                return z, None
+
+            def log_density(*parts):
+                trial = list(z)
+                for i, part in zip(real, parts):
+                    trial[i] = part
+                return self._log_density(beta, trial)
+
+            moved, acceptance = step(self._kernel, log_density, [z[i] for i in real], step_size, last)
+        for i, part in zip(real, moved):
+            z[i] = tf.ensure_shape(part, z[i].shape)
+        return z, acceptance
+
+    def _log_density(self, beta, z):
+        """log f_β(z), inside `at`."""
+        raise NotImplementedError
+
+    def _slope(self, z):
+        """d log f_β(z) / dβ, where it is the same for all β."""
+        raise NotImplementedError
+
+    def _log_joint(self, z):
+        return self.generative.log_joint(self.rows, z)
+
+    def _log_likelihood(self, z):
+        return data_log_prob(self.generative.layers[-1], self.rows, z[0])
+
+
+class PriorPath(LatentPath):
+    """The likelihood comes in by degrees."""
+
+    def start(self, seed):
+        return self.generative.sample(self.num_runs, seed)[1]
+
+    def factors(self, beta):
+        return generative_factors(self.generative, data_power=beta)
+
+    def _log_density(self, beta, z):
+        return self._log_joint(z) - (1.0 - beta) * self._slope(z)
+
+    def _slope(self, z):
+        return self._log_likelihood(z)
+
+
+class RecognitionPath(LatentPath):
+    """The geometric path from the recognition network to the joint density."""
+
+    def start(self, seed):
+        return [part[0] for part in self.recognition.sample(self.rows, 1, seed)]
+
+    def factors(self, beta):
+        joint = generative_factors(self.generative, beta)
+        return [*joint, *recognition_factors(self.recognition, 1.0 - beta)]
+
+    def _log_density(self, beta, z):
+        return self.recognition.log_prob(z, self.rows) + beta * self._slope(z)
+
+    def _slope(self, z):
+        return self._log_joint(z) - self.recognition.log_prob(z, self.rows)
+
+
+class WeightsPath(LatentPath):
+    """The weights of the generative network grow from 0."""
+
+    def __init__(self, generative, recognition, x, kernel=None, num_rows=None):
+        super().__init__(generative, recognition, x, kernel, num_rows)
+        self._variables = generative.trainable_variables
+        self._theta = [variable.value for variable in self._variables]
+
+    def start(self, seed):
+        with self.at(0.0):
+            return self.generative.sample(self.num_runs, seed)[1]
+
+    def log_start(self, state):
+        with self.at(0.0):
+            return self._log_likelihood(state)
+
+    def at(self, beta):
+        return evaluated_at(self._variables, [beta * value for value in self._theta])
+
+    def factors(self, beta):
+        return generative_factors(self.generative)
+
+    def _log_density(self, beta, z):
+        return self._log_joint(z)
+
+    def increment(self, before, after, state):
+        return self.log_density(after, state) - self.log_density(before, state)
+
+
+PATHS = {"prior": PriorPath, "recognition": RecognitionPath, "weights": WeightsPath}
+
+
+def path_over_latents(name, generative, recognition, x, kernel=None, copies=1):
+    """The path of a name for `copies` of each row, one after the other.
+
+    Args:
+      name: one of `PATHS`.
+      generative: `GenerativeNetwork`.
+      recognition: `RecognitionNetwork`.
+      x: (n, D), a tensor or `Rows`; of x_observed are the densities of rows with missing entries.
+      kernel: `HMC` or `MALA`, of the real layers; None if all are binary.
+      copies: of all rows.
+    """
+    rows = as_rows(x).floats()
+    tiled = rows.map(lambda part: tf.tile(part, [copies, 1]))
+    return PATHS[name](generative, recognition, tiled, kernel, rows.values.shape[0])
+
+
+def check_name(path):
+    """Raises a ValueError for an unknown path."""
+    if not isinstance(path, str) or path not in PATHS:
+        raise ValueError(f"path is one of {list(PATHS)}. Received: path={path!r}")

@@ -1,0 +1,29 @@
+"""One chunk of importance samples from the recognition network; in tensors, for a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+
+
+def draw_chunk(generative, recognition, x, num_samples, seed, chunk, number):
+    """Draws one chunk.
+
+    Args:
+      generative: `GenerativeNetwork`.
+      recognition: `RecognitionNetwork`.
+      x: (B, D), a tensor or `Rows`.
+      num_samples: K, int32 scalar or (B,): draws from the K-th on, counted over all chunks, have the weight 0.
+      seed: int32 of shape (2,), of all chunks.
+      chunk: draws at a time, an integer.
+      number: of the chunk, from 0.
+
+    Returns:
+      (z, log-weights): a list of (chunk, B, H_l), and (chunk, B).
+    """
+    z, log_q = recognition.sample_and_log_prob(x, chunk, random.fold(seed, number))
+    log_weights = generative.log_joint(x, z) - log_q
+    wanted = (number * chunk + tf.range(chunk))[:, tf.newaxis] < num_samples
+    return z, tf.where(wanted, log_weights, -np.inf)
