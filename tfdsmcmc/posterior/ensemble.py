@@ -16,7 +16,7 @@ import warnings
 
 import numpy as np
 
-from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc import checks, random
 from tfdsmcmc.likelihood import LogLikelihood, importance_sampling
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
@@ -131,7 +131,7 @@ class Posterior:
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; its θ and φ are overwritten.
-          x: training data for the refit, (n, D); NaN is missing.
+          x: training data for the refit: array (n, D) in which NaN is missing, a source of rows or a `tf.data.Dataset`.
           refit_epochs: epochs of φ alone.
           batch_size: of the refit.
           verbose: of the refit, as in Keras.
@@ -239,12 +239,9 @@ class Posterior:
 
 
 def _rows_for_refit(model, x, epochs):
-    """The rows; a ValueError where a refit would be refused, for by then the weights would be others."""
+    """The source of rows; a ValueError where a refit would be refused, for by then the weights would be others."""
     if x is None:
         raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
     if model.run is None:
         raise ValueError(f"A refit needs a compiled model. Received: one that is not, refit_epochs={epochs}")
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
-    if incomplete.has_gaps(x):
-        incomplete.check(model.generative)
-    return x
+    return model.source("x", x)
