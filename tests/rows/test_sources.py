@@ -127,7 +127,8 @@ def test_datasets_that_cannot_be_read_are_refused():
     with pytest.raises(ValueError, match="^num_rows must be a positive integer. Received: num_rows=0"):
         source_of("data", endless, 3, binary=True, num_rows=0)
     empty = dataset_source(np.zeros((0, 3), np.float32))
-    for ask in (lambda: empty.num_rows, lambda: empty.complete, empty.check, empty.all):
+    known = dataset_source(np.zeros((0, 3), np.float32), num_rows=7)
+    for ask in (lambda: empty.num_rows, lambda: empty.complete, empty.check, empty.all, known.check, known.all):
         with pytest.raises(ValueError, match="^data must have at least one row. Received: an empty dataset"):
             ask()
     with pytest.raises(ValueError, match="^data must have the shape .*Received: "):
