@@ -162,7 +162,7 @@ def _mixture(model, posterior, plan, evidence, kind, rows, seed, batch_size):
 
 
 def _whole(rows, places, part, num_imputations, rates):
-    """The result for all rows, from that of those at some places, which have gaps; observed entries stay as they are."""
+    """The result for all rows, from the part of those with gaps at some places; observed entries stay as they are."""
     probabilities = rows.values.astype(np.float32)
     drawn = np.repeat(probabilities[np.newaxis], num_imputations, 0)
     size = np.full(len(probabilities), np.inf)

@@ -22,6 +22,7 @@ from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
+from tfdsmcmc.rows import ArraySource
 
 
 class MeanOverChains(UserWarning):
@@ -131,7 +132,8 @@ class Posterior:
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; its θ and φ are overwritten.
-          x: training data for the refit: array (n, D) in which NaN is missing, a source of rows or a `tf.data.Dataset`.
+          x: training data for the refit: array (n, D) in which NaN is missing, a source of rows, or a
+            `tf.data.Dataset`, which is read into memory.
           refit_epochs: epochs of φ alone.
           batch_size: of the refit.
           verbose: of the refit, as in Keras.
@@ -244,4 +246,5 @@ def _rows_for_refit(model, x, epochs):
         raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
     if model.run is None:
         raise ValueError(f"A refit needs a compiled model. Received: one that is not, refit_epochs={epochs}")
-    return model.source("x", x)
+    source = model.source("x", x)
+    return source if source.random_access else model.source("x", ArraySource(source.all()))
