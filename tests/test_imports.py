@@ -16,7 +16,7 @@ LEVELS = [
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
     {"networks"},
-    {"incomplete", "programs", "sweeps"},
+    {"programs", "sweeps"},
     {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},

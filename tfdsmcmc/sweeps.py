@@ -61,7 +61,7 @@ class _Targets(NamedTuple):
     observed: Any
 
 
-def generative_factors(network, power=1.0, data_power=None, observed=None):
+def generative_factors(network, power=1.0, data_power=None):
     """The factors of p(x, z), the data layer first.
 
     Args:

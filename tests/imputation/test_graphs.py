@@ -12,6 +12,7 @@ from tests.imputation.support import SBN, Pair
 from tests.imputation.test_posterior import Sample, Samples
 from tests.oracles import randomize
 from tfdsmcmc.imputation import plans, resampling
+from tfdsmcmc.rows import Rows
 
 METHODS = ("gibbs", "metropolis", "resampling")
 
@@ -62,14 +63,15 @@ def test_sums_over_many_chunks_lose_nothing(monkeypatch):
     seed, number, small = tf.constant([1, 2]), 4000, 5e-8
     first_seed = ds.random.split(ds.random.fold(seed, 0))[0, 0]
 
-    def known(generative, recognition, x, observed, count, own_seed):
+    def known(generative, recognition, rows, count, own_seed):
         first = tf.cast(tf.equal(own_seed[0], first_seed), tf.float32)
         log_weights = tf.fill([count, 1], tf.math.log(first + (1 - first) * small))
         return tf.zeros([count, 1, 1]), tf.fill([count, 1, 1], 1 - first), log_weights
 
     monkeypatch.setattr(resampling, "weighted_draws", known)
     plan = resampling.Resampling(1, number + 1, 1)
-    results = tf.function(lambda: plan(None, None, tf.zeros([1, 1]), tf.zeros([1, 1], tf.bool), seed))()
+    rows = Rows(tf.zeros([1, 1]), tf.zeros([1, 1], tf.bool))
+    results = tf.function(lambda: plan(None, None, rows, seed))()
     part = plan.summary([result.numpy() for result in results])
     total = 1 + number * small
     np.testing.assert_allclose(part.probabilities, [[number * small / total]], rtol=1e-5)
@@ -79,8 +81,8 @@ def test_sums_over_many_chunks_lose_nothing(monkeypatch):
 class Nothing(NamedTuple):
     """A plan that leaves the rows as they are."""
 
-    def __call__(self, generative, recognition, x, observed, seed):
-        return (x,)
+    def __call__(self, generative, recognition, rows, seed):
+        return (rows.values,)
 
     def summary(self, results):
         return plans.Part(results[0][:, None], results[0], np.ones(len(results[0])), None, None)
@@ -94,8 +96,8 @@ def test_models_may_be_many():
     logger.addHandler(handler)
     try:
         for _ in range(8):
-            x = np.zeros((1, 2), np.float32)
-            plans.run(bernoulli([0.4, 0.6]), Nothing(), x, x > 0, None, ds.random.as_seed(0), 1)
+            rows = Rows(np.zeros((1, 2), np.float32), np.zeros((1, 2), bool))
+            plans.run(bernoulli([0.4, 0.6]), Nothing(), rows, None, ds.random.as_seed(0), 1)
     finally:
         logger.removeHandler(handler)
     assert not [message for message in messages if "retracing" in message]

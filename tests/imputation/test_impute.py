@@ -8,7 +8,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.imputation.support import MASKS, ROW, counts, missing, pair
 from tfdsmcmc.imputation.impute import method_for
-from tfdsmcmc.imputation.incoming import rows_and_mask
+from tfdsmcmc.rows import source_of
 
 impute = ds.imputation.impute
 SHORT = {"burn_in": 12, "thinning": 1, "num_samples": 1, "num_chains": 1}
@@ -223,35 +223,21 @@ def test_auto_follows_the_layers():
         method_for(normal, "gibbs")
 
 
-def test_pandas_frames_with_their_own_missing_values():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": [1, None], "b": [0, 1], "c": [None, 1], "d": [1, 1]}).astype("Int64")
-    want = rows_and_mask([[1, 0, np.nan, 1], [np.nan, 1, 1, 1]], None, 4, True)
-    for found in (rows_and_mask(frame, None, 4, True), rows_and_mask(frame.fillna(0), frame.notna(), 4, True)):
-        for one, other in zip(found, want):
+@pytest.mark.parametrize("method", ["gibbs", "resampling"])
+def test_rows_from_anywhere(method):
+    """A source of rows and a dataset, whatever its batches: the draws are those of the array."""
+    networks = pair("SBN")
+    x = np.random.default_rng(1).integers(0, 2, (5, 4)).astype(np.float32)
+    x[[0, 2, 2, 4], [1, 0, 3, 2]] = np.nan
+    arguments = {"method": method, "num_imputations": 2, "burn_in": 1, "num_samples": 2, "thinning": 1, "seed": 3}
+    want = impute(networks, x, **arguments)
+    dataset = tf.data.Dataset.from_tensor_slices(x).batch(2)
+    for rows in (source_of("x", x, 4, binary=True), dataset):
+        for one, other in zip(impute(networks, rows, **arguments), want):
             np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(want[0], [[1, 0, 0, 1], [0, 1, 1, 1]])
-
-
-def test_masked_arrays_hide_their_entries():
-    x = np.ma.array([[1, 0, 1, 1], [0, 1, 1, 1]], mask=[[0, 0, 1, 0], [1, 0, 0, 0]])
-    want = rows_and_mask([[1, 0, np.nan, 1], [np.nan, 1, 1, 1]], None, 4, True)
-    for found in (rows_and_mask(x, None, 4, True), rows_and_mask(x, ~x.mask, 4, True)):
-        for one, other in zip(found, want):
-            np.testing.assert_array_equal(one, other)
-    known, observed = rows_and_mask(x, [[True, True, False, False], [False, True, True, True]], 4, True)
-    np.testing.assert_array_equal(observed, [[True, True, False, False], [False, True, True, True]])
-
-
-def test_pandas_objects_and_booleans():
-    """Columns of objects with pandas' own NA, and masks of its nullable booleans."""
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"a": [1, pandas.NA], "b": [0, 1], "c": [None, 1], "d": [1, 1]}, dtype=object)
-    want = rows_and_mask([[1, 0, np.nan, 1], [np.nan, 1, 1, 1]], None, 4, True)
-    mask = frame.notna().astype("boolean")
-    for found in (rows_and_mask(frame, None, 4, True), rows_and_mask(frame, mask, 4, True)):
-        for one, other in zip(found, want):
-            np.testing.assert_array_equal(one, other)
-    mask.iloc[0, 0] = pandas.NA
-    with pytest.raises(ValueError, match="Received: object entries"):
-        rows_and_mask(frame, mask, 4, True)
+        with pytest.raises(ValueError, match="mask is for arrays. Received: ndarray"):
+            impute(networks, rows, mask=np.ones((5, 4)))
+    with pytest.raises(ValueError, match=r"^x .*Received: "):
+        impute(networks, source_of("rows", x[:, :3], 3, binary=True))
+    with pytest.raises(ValueError, match=r"^x must have at least one row. Received: an empty dataset"):
+        impute(networks, dataset.take(0))

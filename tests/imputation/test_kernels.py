@@ -8,6 +8,7 @@ from tests.chance import assert_frequencies
 from tests.imputation.support import MASKS, NETWORKS, ROW, copies, counts, joint, pair
 from tests.oracles import state_numbers
 from tfdsmcmc.imputation import kernels
+from tfdsmcmc.rows import Rows
 
 COUNT = 2**14
 
@@ -36,10 +37,11 @@ def test_a_step_keeps_the_law(name, kernel):
     x, z, before, p = exact_draws(networks.generative, mask, seed=1)
     assert p.max() < 0.9, "there is little to sample: choose other weights"
     step = kernels.KERNELS[kernel]
-    arguments = networks.generative, networks.recognition, x, z, copies(mask, COUNT), tf.constant([5, 6])
-    moved_x, moved_z, accepted = step(*arguments)
-    np.testing.assert_array_equal(moved_x.numpy()[:, mask], x.numpy()[:, mask])
-    after = numbers(moved_x, moved_z, mask)
+    rows = Rows(x, copies(mask, COUNT))
+    moved, moved_z, accepted = step(networks.generative, networks.recognition, rows, z, tf.constant([5, 6]))
+    np.testing.assert_array_equal(moved.observed, rows.observed)
+    np.testing.assert_array_equal(moved.values.numpy()[:, mask], x.numpy()[:, mask])
+    after = numbers(moved.values, moved_z, mask)
     assert np.mean(after != before) > 0.15, "the chain does not move"
     for old, new in zip(z, moved_z):
         assert np.any(old != new)
@@ -53,7 +55,9 @@ def test_the_start_knows_nothing_of_what_is_missing():
     """Fair coins in the gaps, z from q at the filled row; a row with nothing observed starts at a draw of the model."""
     networks = pair("SBN")
     observed = tf.concat([copies(MASKS["some"], COUNT), copies(MASKS["all missing"], COUNT)], 0)
-    x, z = kernels.start(networks.generative, networks.recognition, copies(ROW, 2 * COUNT), observed, [1, 2])
+    rows = Rows(copies(ROW, 2 * COUNT), observed)
+    (x, known), z = kernels.start(networks.generative, networks.recognition, rows, [1, 2])
+    np.testing.assert_array_equal(known, observed)
     assert_frequencies(counts(x[:COUNT], MASKS["some"]), np.full(4, 0.25))
     np.testing.assert_array_equal(x.numpy()[:COUNT, MASKS["some"]], np.repeat(ROW[None, MASKS["some"]], COUNT, 0))
     rows, states, log_joint = joint(networks.generative, ROW, MASKS["all missing"])

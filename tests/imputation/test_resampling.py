@@ -8,6 +8,7 @@ from tests.chance import assert_bounded_means, assert_frequencies
 from tests.imputation.support import MASKS, ROW, copies, joint, missing, pair
 from tests.oracles import state_numbers
 from tfdsmcmc.imputation import resampling
+from tfdsmcmc.rows import Rows
 
 
 def exact_terms(networks, mask):
@@ -33,7 +34,7 @@ def test_weighted_draws_have_the_joint_law(name):
     probabilities, weights = exact_terms(networks, mask)
     np.testing.assert_allclose((probabilities * weights).sum((0, 1)), p * np.exp(log_observed), rtol=1e-4)
     variance = (probabilities * weights**2).sum((0, 1)) - (p * np.exp(log_observed)) ** 2
-    arguments = networks.generative, networks.recognition, copies(ROW, 1), copies(mask, 1)
+    arguments = networks.generative, networks.recognition, Rows(copies(ROW, 1), copies(mask, 1))
     drawn, means, log_weights = resampling.weighted_draws(*arguments, count, tf.constant([3, 4]))
     w, drawn = np.exp(log_weights.numpy().astype(np.float64))[:, 0], drawn.numpy()[:, 0]
     hits = state_numbers(drawn[:, ~mask])[:, None] == np.arange(len(rows))
@@ -52,16 +53,17 @@ def test_the_stream_resamples_by_the_weights(chunk, offset, monkeypatch):
     log_weights = np.array([0, 1, -1, 0.5, -np.inf, 2, -3, 1.5, 0.2, 0.1, -0.4, 1.1]) + offset
     calls = []
 
-    def known(generative, recognition, x, observed, count, seed):
+    def known(generative, recognition, rows, count, seed):
         places = np.arange(len(calls) * chunk, (len(calls) + 1) * chunk)
         calls.append(seed)
-        values = tf.tile(tf.constant(places, tf.float32)[:, None, None], [1, len(x), 1])
+        values = tf.tile(tf.constant(places, tf.float32)[:, None, None], [1, len(rows.values), 1])
         of_rows = np.append(log_weights, np.full(chunk, 50.0))[places]  # beyond the twelfth none may count
-        return values, 2 * values, tf.tile(tf.constant(of_rows, tf.float32)[:, None], [1, len(x)])
+        return values, 2 * values, tf.tile(tf.constant(of_rows, tf.float32)[:, None], [1, len(rows.values)])
 
     monkeypatch.setattr(resampling, "weighted_draws", known)
     rows, plan = 2**14, resampling.Resampling(2, 12, chunk)
-    results = plan(None, None, tf.zeros([rows, 1]), tf.zeros([rows, 1], tf.bool), tf.constant([1, 2]))
+    gaps = Rows(tf.zeros([rows, 1]), tf.zeros([rows, 1], tf.bool))
+    results = plan(None, None, gaps, tf.constant([1, 2]))
     part = plan.summary([result.numpy() for result in results])
     w = np.exp(log_weights - offset)
     chosen = part.x[..., 0].astype(int)

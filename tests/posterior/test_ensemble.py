@@ -6,6 +6,7 @@ import weakref
 import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, tiny_model
@@ -14,6 +15,7 @@ from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.posterior.ensemble import MeanOverChains, load
+from tfdsmcmc.rows import source_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The importance weights")  # of few samples, where few will do
 
@@ -210,6 +212,8 @@ def test_a_mean_that_is_refused_leaves_the_weights(tmp_path):
         (compiled, {"x": X, "refit_epochs": 1, "batch_size": 0}),
         (compiled, {"x": X[:, :3], "refit_epochs": 1}),
         (compiled, {"x": X + np.inf, "refit_epochs": 1}),
+        (compiled, {"x": tf.data.Dataset.from_tensor_slices([*X, X[0] + 2]).batch(5), "refit_epochs": 1}),
+        (compiled, {"x": source_of("x", X[:, :3], 3, binary=True), "refit_epochs": 1}),
         (bare, {"refit_epochs": -1}),
     ):
         before = model.get_weights()
@@ -222,12 +226,18 @@ def test_a_mean_that_is_refused_leaves_the_weights(tmp_path):
 def test_a_mean_is_refitted_to_incomplete_rows(tmp_path):
     posterior, model = written(tmp_path), unfitted()
     theta, phi = posterior.mean()
-    posterior.apply_mean(model, np.where(np.eye(16, 4) > 0, np.nan, X), refit_epochs=1)
+    x = np.where(np.eye(16, 4) > 0, np.nan, X)
+    posterior.apply_mean(model, x, refit_epochs=1)
     for variable, value in zip(model.generative.trainable_variables, theta, strict=True):
         np.testing.assert_array_equal(variable, value)
     found = [v.numpy() for v in model.recognition.trainable_variables]
     assert any(np.any(one != other) for one, other in zip(found, phi, strict=True))
     assert all(np.isfinite(part).all() for part in found)
+    for rows in (source_of("x", x, 4, binary=True), tf.data.Dataset.from_tensor_slices(x).batch(5)):
+        again = unfitted()
+        posterior.apply_mean(again, rows, refit_epochs=1)
+        for one, other in zip(again.get_weights(), model.get_weights(), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("change", ["a step that is no number", "a dataset in the place of a group"])

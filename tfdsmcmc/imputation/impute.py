@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.imputation.chains import plan_chains
-from tfdsmcmc.imputation.incoming import rows_and_mask
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.imputation.result import Imputation
+from tfdsmcmc.imputation.sweep_plan import plan_sweeps
 from tfdsmcmc.layers import NADE
 from tfdsmcmc.programs import values_of
+from tfdsmcmc.rows import source_of
 
 _METHODS = ("auto", "gibbs", "metropolis", "resampling")
 _WEIGHTS = ("likelihood", "equal")
@@ -48,8 +48,9 @@ def impute(
 
     Args:
       model: a `DeepGenerativeModel`.
-      x: (n, D). Missing entries may be NaN or, under a mask, anything: what stands there has no influence.
-      mask: (n, D) or (D,), True where an entry is observed; by default where x is not NaN.
+      x: array (n, D), a source of rows or a `tf.data.Dataset` of batches (B, D), which are read into memory. Missing
+        entries are NaN or, under a mask, anything: what stands there has no influence.
+      mask: of an array, (n, D) or (D,), True where an entry is observed; by default where x is not NaN.
       num_imputations: draws for each row.
       seed: integer, or int32 tensor of shape (2,). The draws of a row depend on its batch.
       method: "gibbs", "metropolis" or "resampling"; "auto" is "gibbs" where all latent layers are binary and no layer
@@ -95,23 +96,23 @@ def impute(
     seed = random.stream(seed, "imputation")
     if posterior is not None:
         _check_posterior(model, posterior)
-    x, observed = rows_and_mask(x, mask, model.generative.units, model.generative.binary_data)
-    gaps = np.flatnonzero(~observed.all(1))
-    if not len(gaps):
-        return _whole(x, observed, gaps, None, num_imputations, method == "metropolis")
-    rows, batch_size = (x[gaps], observed[gaps]), rows_at_a_time(len(gaps), batch_size)
+    rows = source_of("x", x, model.generative.units, model.generative.binary_data, mask).all()
+    places = [] if rows.complete else np.flatnonzero(~rows.observed.all(1))
+    if not len(places):
+        return _whole(rows, places, None, num_imputations, method == "metropolis")
+    gappy, batch_size = rows.take(places), rows_at_a_time(len(places), batch_size)
     if method == "resampling":
         plan = plan_resampling(model.generative, num_imputations, num_samples, batch_size)
     else:
-        plan = plan_chains(method, num_imputations, *lengths, num_samples, num_chains)
+        plan = plan_sweeps(method, num_imputations, *lengths, num_samples, num_chains)
     if posterior is None:
-        part = run(model, plan, *rows, None, seed, batch_size)
+        part = run(model, plan, gappy, None, seed, batch_size)
     else:
         evidence = None
         if posterior_weights == "likelihood" and method != "resampling":
             evidence = plan_resampling(model.generative, 1, evidence_samples, batch_size)
-        part = _mixture(model, posterior, plan, evidence, posterior_weights, *rows, seed, batch_size)
-    return _whole(x, observed, gaps, part, num_imputations, method == "metropolis")
+        part = _mixture(model, posterior, plan, evidence, posterior_weights, gappy, seed, batch_size)
+    return _whole(rows, places, part, num_imputations, method == "metropolis")
 
 
 def method_for(generative, method):
@@ -144,32 +145,33 @@ def _check_posterior(model, posterior):
     values_of(model, (first.theta, first.phi), "theta and phi of a sample")
 
 
-def _mixture(model, posterior, plan, evidence, kind, x, observed, seed, batch_size):
+def _mixture(model, posterior, plan, evidence, kind, rows, seed, batch_size):
     """The imputations over all samples of a posterior."""
     mixture = Mixture()
     for m, sample in enumerate(posterior.samples):
         weights = sample.theta, sample.phi
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
-        part = run(model, plan, x, observed, weights, run_seed, batch_size)
+        part = run(model, plan, rows, weights, run_seed, batch_size)
         log_weight = part.log_likelihood
         if kind == "equal":
-            log_weight = np.zeros(len(x))
+            log_weight = np.zeros(len(rows.values))
         elif log_weight is None:
-            log_weight = run(model, evidence, x, observed, weights, evidence_seed, batch_size).log_likelihood
+            log_weight = run(model, evidence, rows, weights, evidence_seed, batch_size).log_likelihood
         mixture.add(part, log_weight, choice_seed)
     return mixture.result(part.acceptance_rate is not None)
 
 
-def _whole(x, observed, gaps, part, num_imputations, rates):
-    """The result for all rows, from that of the rows with gaps; observed entries stay as they are."""
-    drawn, probabilities = np.repeat(x[np.newaxis], num_imputations, 0), x.copy()
-    size = np.full(len(x), np.inf)
-    rate = np.full(len(x), np.nan) if rates else None
+def _whole(rows, places, part, num_imputations, rates):
+    """The result for all rows, from the part of those with gaps at some places; observed entries stay as they are."""
+    probabilities = rows.values.astype(np.float32)
+    drawn = np.repeat(probabilities[np.newaxis], num_imputations, 0)
+    size = np.full(len(probabilities), np.inf)
+    rate = np.full(len(probabilities), np.nan) if rates else None
     if part is not None:
-        known = observed[gaps]
-        drawn[:, gaps] = np.where(known, x[gaps], part.x.swapaxes(0, 1))
-        probabilities[gaps] = np.where(known, x[gaps], part.probabilities)
-        size[gaps] = part.effective_sample_size
+        x, known = rows.take(places)
+        drawn[:, places] = np.where(known, x, part.x.swapaxes(0, 1))
+        probabilities[places] = np.where(known, x, part.probabilities)
+        size[places] = part.effective_sample_size
         if rates:
-            rate[gaps] = part.acceptance_rate
+            rate[places] = part.acceptance_rate
     return Imputation(drawn, probabilities, size, rate)

@@ -14,6 +14,8 @@ Without the test of acceptance, z' ~ q(z given x) leads to another law unless q 
 "pseudo-Gibbs" sampler of Rezende, Mohamed and Wierstra, "Stochastic backpropagation and approximate inference in deep
 generative models", ICML 2014, which is biased.
 
+A state of a chain is (rows, z): `Rows` whose missing entries have their present fillings as values.
+
 Source of the correction: Mattei and Frellsen, "Leveraging the exact likelihood of deep latent variable models", NeurIPS
 2018. Of summing out: Liu, "The collapsed Gibbs sampler in Bayesian computations with applications to a gene regulation
 problem", Journal of the American Statistical Association 89 (1994).
@@ -24,6 +26,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.rows import Rows
 from tfdsmcmc.sweeps import generative_factors, sweep
 
 
@@ -32,68 +35,67 @@ def noise(generative, shape, seed):
     return random.bernoulli(tf.zeros(shape), seed) if generative.binary_data else random.normal(shape, seed)
 
 
-def start(generative, recognition, x, observed, seed):
-    """A first state (x, z): noise in the gaps and z from the recognition network.
+def start(generative, recognition, rows: Rows, seed):
+    """A first state (rows, z): noise in the gaps and z from the recognition network.
 
     Rows with nothing observed start with a draw from the model itself, which is an exact one.
 
     Args:
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
-      x: (n, D); what is not observed may have any finite value.
-      observed: (n, D), booleans.
+      rows: (n, D), with gaps; the values in these have no influence.
       seed: int32 of shape (2,).
     """
     noise_seed, latent_seed, model_seed = tf.unstack(random.split(seed, 3))
-    x = tf.where(observed, x, noise(generative, tf.shape(x), noise_seed))
+    x = tf.where(rows.observed, rows.values, noise(generative, tf.shape(rows.values), noise_seed))
     z = [part[0] for part in recognition.sample(x, 1, latent_seed)]
     model_x, model_z = generative.sample(tf.shape(x)[0], model_seed)
-    some = tf.reduce_any(observed, 1, keepdims=True)
-    return tf.where(some, x, model_x), [tf.where(some, *pair) for pair in zip(z, model_z)]
+    some = tf.reduce_any(rows.observed, 1, keepdims=True)
+    return rows._replace(values=tf.where(some, x, model_x)), [tf.where(some, *pair) for pair in zip(z, model_z)]
 
 
-def gibbs(generative, recognition, x, z, observed, seed):
+def gibbs(generative, recognition, rows: Rows, z, seed):
     """One sweep over all latent layers, from the data upwards, and the missing entries.
 
     Args:
       generative: `GenerativeNetwork` of binary latent layers.
       recognition: not used.
-      x: (n, D).
+      rows: (n, D), with gaps and their present fillings.
       z: list of (n, H_l).
-      observed: (n, D), booleans.
       seed: int32 of shape (2,).
 
     Returns:
-      (x, z, None).
+      (rows, z, None).
     """
     seeds = tf.unstack(random.split(seed, len(z) + 1))
-    data_layer = generative.layers[-1]
-    summed_out = tf.cast(observed, x.dtype) if data_layer.factorised else None
-    factors, values = generative_factors(generative, observed=summed_out), [x, *z]
+    x, data_layer = rows.values, generative.layers[-1]
+    # of rows with gaps the sweeps sum out what is missing, of a tensor nothing
+    factors, values = generative_factors(generative), [rows if data_layer.factorised else x, *z]
     for place in range(1, len(values)):
         values[place] = sweep(factors, values, place, seeds[place])
+    z = values[1:]
     if data_layer.factorised:
-        values[0] = data_layer.complete(x, observed, parents_of_data(x, values[1:]), seeds[0])[0]
+        x = data_layer.complete(x, rows.observed, parents_of_data(x, z), seeds[0])[0]
     else:
-        values[0] = sweep(factors, values, 0, seeds[0], tf.logical_not(observed))
-    return values[0], values[1:], None
+        x = sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed))
+    return rows._replace(values=x), z, None
 
 
-def metropolis(generative, recognition, x, z, observed, seed):
+def metropolis(generative, recognition, rows: Rows, z, seed):
     """One proposal of z and one of the missing entries; arguments as for `gibbs`, any layers.
 
     Returns:
-      (x, z, accepted): the share of the proposals that was accepted, (n,).
+      (rows, z, accepted): the share of the proposals that was accepted, (n,).
     """
     latent_seed, data_seed = tf.unstack(random.split(seed))
-    shares = []
+    x, shares = rows.values, []
     if z:
         z, accepted = _move_latents(generative, recognition, x, z, latent_seed)
         shares.append(accepted)
-    x, accepted = _move_data(generative.layers[-1], x, z, observed, data_seed)
+    x, accepted = _move_data(generative.layers[-1], rows, z, data_seed)
     if accepted is not None:
         shares.append(accepted)
-    return x, z, sum(shares) / len(shares) if shares else tf.ones(tf.shape(x)[:1])
+    return rows._replace(values=x), z, sum(shares) / len(shares) if shares else tf.ones(tf.shape(x)[:1])
 
 
 KERNELS = {"gibbs": gibbs, "metropolis": metropolis}
@@ -104,12 +106,12 @@ def parents_of_data(x, z):
     return z[0] if z else tf.zeros([tf.shape(x)[0], 0])
 
 
-def expected(generative, x, z, observed):
-    """The mean of the missing entries given z and x_observed; x itself where the units depend on each other."""
-    data_layer = generative.layers[-1]
+def expected(generative, rows: Rows, z):
+    """The values, with the mean given z in the gaps; their fillings themselves where the units depend on each other."""
+    x, data_layer = rows.values, generative.layers[-1]
     if not data_layer.factorised:
         return x
-    return tf.where(observed, x, data_layer.conditional_mean(x, parents_of_data(x, z)))
+    return tf.where(rows.observed, x, data_layer.conditional_mean(x, parents_of_data(x, z)))
 
 
 def _move_latents(generative, recognition, x, z, seed):
@@ -123,9 +125,10 @@ def _move_latents(generative, recognition, x, z, seed):
     return z, tf.cast(accepted, x.dtype)
 
 
-def _move_data(layer, x, z, observed, seed):
+def _move_data(layer, rows, z, seed):
     """(x, which proposals were accepted); None for the second where each is an exact draw."""
     proposal_seed, accept_seed = tf.unstack(random.split(seed))
+    x, observed = rows
     parents = parents_of_data(x, z)
     proposed, log_weight = layer.complete(x, observed, parents, proposal_seed)
     if layer.factorised:

@@ -1,7 +1,7 @@
 """Plans of imputation, compiled once and run over all rows in batches.
 
-A plan is a named tuple that can be called with (generative, recognition, x, observed, seed), in a graph, and whose
-`summary` turns the results into a `Part`.
+A plan is a named tuple that can be called with (generative, recognition, rows, seed), in a graph, and whose `summary`
+turns the results into a `Part`. Its rows have gaps, all of them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
-from tfdsmcmc.programs import compiled, power_of_two, values_of
+from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
+from tfdsmcmc.rows import Rows
 
 
 class Part(NamedTuple):
@@ -33,27 +33,25 @@ class Part(NamedTuple):
     log_likelihood: np.ndarray | None
 
 
-def run(model, plan, x, observed, weights, seed, batch_size) -> Part:
+def run(model, plan, rows: Rows, weights, seed, batch_size) -> Part:
     """Runs a plan over all rows, a full batch at a time.
 
     Args:
       model: `DeepGenerativeModel`.
       plan: of what is computed.
-      x: (n, D) float32.
-      observed: (n, D), booleans.
+      rows: `Rows` of arrays (n, D), with gaps.
       weights: pair (θ, φ) of lists of arrays; None for the model's own.
       seed: int32 of shape (2,).
       batch_size: rows at a time, at most.
     """
     theta, phi = values_of(model, weights)
-    batch_size = rows_at_a_time(len(x), batch_size)
+    batch_size = rows_at_a_time(len(rows.values), batch_size)
     program, parts = compiled(model, (type(plan), plan), plan), []
-    for number, first in enumerate(range(0, len(x), batch_size)):
-        chosen = np.minimum(np.arange(first, first + batch_size), len(x) - 1)
-        results = program(theta, phi, x[chosen], observed[chosen], random.fold(seed, number))
+    for places, batch_seed in batches(len(rows.values), batch_size, seed):
+        batch = rows.take(places)
+        results = program(theta, phi, batch.padded(batch_size), batch_seed)
         part = plan.summary(tf.nest.map_structure(lambda result: result.numpy(), results))
-        count = min(batch_size, len(x) - first)
-        parts.append([None if field is None else field[:count] for field in part])
+        parts.append([None if field is None else field[: len(batch.values)] for field in part])
     return Part(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts)))
 
 

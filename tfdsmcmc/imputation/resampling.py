@@ -32,6 +32,7 @@ from tfdsmcmc import random
 from tfdsmcmc.imputation.kernels import expected, noise, parents_of_data
 from tfdsmcmc.imputation.plans import Part
 from tfdsmcmc.programs import power_of_two
+from tfdsmcmc.rows import Rows
 from tfdsmcmc.streams import WeightSums
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
@@ -59,16 +60,17 @@ class Resampling(NamedTuple):
     num_samples: int
     chunk: int
 
-    def __call__(self, generative, recognition, x, observed, seed):
+    def __call__(self, generative, recognition, rows: Rows, seed):
         """(imputations (num_imputations, n, D), Σ w E[x given z] / Σ w, (Σ w)² / Σ w², log (1/K) Σ w).
 
         All but the imputations is nan, or −∞, where every weight is 0 and nothing is known.
         """
-        shape, slots = tf.shape(x), self.num_imputations
+        x, slots = rows.values, self.num_imputations
+        shape = tf.shape(x)
 
         def add_chunk(number, kept, keys, mean, sums):
             draw_seed, key_seed = tf.unstack(random.split(random.fold(seed, number)))
-            drawn, means, log_weights = weighted_draws(generative, recognition, x, observed, self.chunk, draw_seed)
+            drawn, means, log_weights = weighted_draws(generative, recognition, rows, self.chunk, draw_seed)
             wanted = number * self.chunk + tf.range(self.chunk) < self.num_samples
             log_weights = tf.where(wanted[:, tf.newaxis], log_weights, float("-inf"))
             uniform = random.open_uniform([slots, self.chunk, shape[0]], key_seed)
@@ -96,7 +98,7 @@ class Resampling(NamedTuple):
         return Part(kept.swapaxes(0, 1), probabilities, size, None, log_likelihood)
 
 
-def weighted_draws(generative, recognition, x, observed, count, seed):
+def weighted_draws(generative, recognition, rows: Rows, count, seed):
     """Draws of the missing entries and their log-weights.
 
     Rows with nothing observed are drawn from the model itself, with weight 1.
@@ -104,8 +106,7 @@ def weighted_draws(generative, recognition, x, observed, count, seed):
     Args:
       generative: `GenerativeNetwork`.
       recognition: `RecognitionNetwork`.
-      x: (n, D); what is not observed may have any finite value.
-      observed: (n, D), booleans.
+      rows: (n, D), with gaps; the values in these have no influence.
       count: K.
       seed: int32 of shape (2,).
 
@@ -114,8 +115,8 @@ def weighted_draws(generative, recognition, x, observed, count, seed):
       layer whose units depend on each other.
     """
     noise_seed, latent_seed, model_seed, data_seed = tf.unstack(random.split(seed, 4))
-    shape = tf.shape(x)
-    observed, x = (tf.tile(part, [count, 1]) for part in (observed, x))
+    shape = tf.concat([[count], tf.shape(rows.values)], 0)
+    x, observed = rows.map(lambda part: tf.tile(part, [count, 1]))
     filled = tf.where(observed, x, noise(generative, tf.shape(x), noise_seed))
     z, log_q = recognition.sample_and_log_prob(filled, 1, latent_seed)
     _, model_z = generative.sample(tf.shape(x)[0], model_seed)
@@ -123,10 +124,9 @@ def weighted_draws(generative, recognition, x, observed, count, seed):
     z = [tf.where(some[:, tf.newaxis], part[0], other) for part, other in zip(z, model_z)]
     log_weights = tf.where(some, log_prior(generative, z) - log_q[0], 0.0)
     completed, log_observed = generative.layers[-1].complete(x, observed, parents_of_data(x, z), data_seed)
-    means = expected(generative, completed, z, observed)
-    rows = tf.concat([[count], shape], 0)
-    log_weights = tf.reshape(log_weights + log_observed, rows[:2])
-    return tf.reshape(completed, rows), tf.reshape(means, rows), log_weights
+    means = expected(generative, Rows(completed, observed), z)
+    log_weights = tf.reshape(log_weights + log_observed, shape[:2])
+    return tf.reshape(completed, shape), tf.reshape(means, shape), log_weights
 
 
 def log_prior(generative, z):

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfdsmcmc.rows import Rows, rows_of
+
 
 class Columns(NamedTuple):
     """The columns of the rows that were learnt from.
@@ -26,9 +28,21 @@ class Columns(NamedTuple):
     mean: np.ndarray
     scale: np.ndarray
 
-    def standardised(self, x):
-        """The kept columns (n, K) of x in the units of the data layer, float32."""
-        return ((x - self.mean) / self.scale).astype(np.float32)
+    def standardised(self, x) -> Rows:
+        """The kept columns of rows, in the units of the data layer.
+
+        Args:
+          x: (n, D), with NaN where an entry is missing.
+
+        Returns:
+          `Rows` of arrays (n, K).
+
+        Raises:
+          ValueError: for entries that are infinite in these units or, where the columns are binary, neither 0 nor 1.
+        """
+        with np.errstate(over="ignore"):
+            values = ((x[:, self.kept] - self.mean) / self.scale).astype(np.float32)
+        return rows_of("X", values, values.shape[1], self.binary)
 
     def restored(self, values):
         """Values (n, K) of the data layer in the units of the columns, float64."""

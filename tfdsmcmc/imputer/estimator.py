@@ -21,6 +21,7 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 from tfdsmcmc import checks, imputation
 from tfdsmcmc.imputer import learning
 from tfdsmcmc.imputer.columns import columns_of
+from tfdsmcmc.rows import ArraySource
 
 _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
@@ -143,7 +144,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
         self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.columns_ = columns
-        rows = columns.standardised(X[:, columns.kept])
+        rows = columns.standardised(X)
         model = learning.build(rows, columns.binary, architecture, self.hidden_units, self.seed_)
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
         self.posterior_ = learning.learn(model, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
@@ -168,10 +169,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
         kept = self.columns_.kept
         filled = X[:, kept].copy()
-        rows = checks.rows("X", self.columns_.standardised(filled), kept.sum(), self.columns_.binary, missing=True)
-        gaps = np.isnan(filled)
-        if gaps.any():
-            filled[gaps] = self.columns_.restored(self._imputed(rows))[gaps]
+        rows = self.columns_.standardised(X)
+        if not rows.complete:
+            filled = np.where(rows.observed, filled, self.columns_.restored(self._imputed(rows))).astype(X.dtype)
         if kept.all() or not self.keep_empty_features:
             return filled
         whole = np.where(np.isnan(X), 0, X).astype(X.dtype)
@@ -201,7 +201,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         options = {} if self.imputation_options is None else self.imputation_options
         # an integer may have been set since the fit, for other draws of the same model
         seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_
-        result = imputation.impute(self.model_, rows, seed=int(seed), posterior=self.posterior_, **options)
+        result = imputation.impute(self.model_, ArraySource(rows), seed=int(seed), posterior=self.posterior_, **options)
         if self.strategy == "draw":
             return result.x[0]
         if self.strategy == "mode" and self.columns_.binary:

@@ -18,25 +18,26 @@ from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior import Posterior, store
 from tfdsmcmc.posterior.last_part import last_epochs
+from tfdsmcmc.rows import ArraySource, Rows
 from tfdsmcmc.training.starts import fresh_weights
 
 _BLOCK = 100  # minibatches in one compiled call, at most
 
 
-def build(rows, binary, architecture, hidden_units, seed) -> DeepGenerativeModel:
+def build(rows: Rows, binary, architecture, hidden_units, seed) -> DeepGenerativeModel:
     """A model for rows, with initial weights that follow the seed.
 
     Args:
-      rows: (n, D), NaN where an entry is missing.
+      rows: `Rows` of arrays (n, D).
       binary: whether they are of zeros and ones; otherwise the data layer is an `MLPGaussian`.
       architecture: as in `models.from_name`.
       hidden_units: of each layer that has an inner network.
       seed: integer.
     """
-    logits = _log_odds(rows) if binary else None
-    model = models.from_name(architecture, rows.shape[1], hidden_units, logits, seed=seed)
+    units, logits = rows.values.shape[1], _log_odds(rows) if binary else None
+    model = models.from_name(architecture, units, hidden_units, logits, seed=seed)
     if not binary:
-        data_layer = MLPGaussian(rows.shape[1], hidden_units=[hidden_units])
+        data_layer = MLPGaussian(units, hidden_units=[hidden_units])
         generative = GenerativeNetwork([*model.generative.layers[:-1], data_layer])
         model = DeepGenerativeModel(generative, model.recognition, seed=seed)
     for place, network in enumerate((model.generative, model.recognition)):
@@ -72,12 +73,12 @@ def check_options(name, options, allowed):
         raise ValueError(f"{name} are among {sorted(allowed)}. Received: {unknown}")
 
 
-def learn(model, rows, updates, batch_size, posterior_samples, verbose):
+def learn(model, rows: Rows, updates, batch_size, posterior_samples, verbose):
     """Learns a compiled model from rows.
 
     Args:
       model: `DeepGenerativeModel`, compiled with `steps_per_execution` of `epoch_length`.
-      rows: (n, D), NaN where an entry is missing.
+      rows: `Rows` of arrays (n, D).
       updates: minibatches.
       batch_size: rows in each.
       posterior_samples: M; 0 for the last weights alone.
@@ -90,7 +91,7 @@ def learn(model, rows, updates, batch_size, posterior_samples, verbose):
     epochs = -(-updates // length)
     snapshots = Snapshots(last_epochs(epochs, posterior_samples))
     model.fit(
-        rows,
+        ArraySource(rows),
         batch_size=batch_size,
         epochs=epochs,
         steps_per_epoch=length,
@@ -136,5 +137,6 @@ class Snapshots(keras.callbacks.Callback):
 
 def _log_odds(rows):
     """The log-odds of the columns' means, one half added to the ones and to the zeros observed."""
-    ones, known = np.nansum(rows, 0), (~np.isnan(rows)).sum(0)
+    x = rows.with_nan()
+    ones, known = np.nansum(x, 0), (~np.isnan(x)).sum(0)
     return np.log((ones + 0.5) / (known - ones + 0.5)).astype(np.float32)

@@ -16,13 +16,14 @@ import warnings
 
 import numpy as np
 
-from tfdsmcmc import checks, incomplete, random
+from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
+from tfdsmcmc.rows import ArraySource
 
 
 class MeanOverChains(UserWarning):
@@ -132,7 +133,8 @@ class Posterior:
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; its θ and φ are overwritten.
-          x: training data for the refit, (n, D); NaN is missing.
+          x: training data for the refit: array (n, D) in which NaN is missing, a source of rows, or a
+            `tf.data.Dataset`, which is read into memory.
           refit_epochs: epochs of φ alone.
           batch_size: of the refit.
           verbose: of the refit, as in Keras.
@@ -240,12 +242,10 @@ class Posterior:
 
 
 def _rows_for_refit(model, x, epochs):
-    """The rows; a ValueError where a refit would be refused, for by then the weights would be others."""
+    """The source of rows; a ValueError where a refit would be refused, for by then the weights would be others."""
     if x is None:
         raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
     if model.run is None:
         raise ValueError(f"A refit needs a compiled model. Received: one that is not, refit_epochs={epochs}")
-    x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
-    if incomplete.has_gaps(x):
-        incomplete.check(model.generative)
-    return x
+    source = model.source("x", x)
+    return source if source.random_access else model.source("x", ArraySource(source.all()))

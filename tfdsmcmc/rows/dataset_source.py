@@ -60,19 +60,22 @@ class DatasetSource(Source):
         if self._counted:
             _ = self._survey
         else:
-            self.rows_of(next(iter(self.dataset)))
+            next(self.batches(1))
 
     def batches(self, size):
-        held = []
+        held, read = [], False
         for element in self.dataset:
-            held.append(self.rows_of(element))
-            while sum(len(part.values) for part in held) >= size:
-                rows = concatenate(held)
-                yield rows.take(slice(0, size))
-                held = [rows.take(slice(size, None))]
-        rest = [part for part in held if len(part.values)]
-        if rest:
-            yield concatenate(rest)
+            held, read = [*held, self.rows_of(element)], True
+            count = sum(len(part.values) for part in held)
+            if count >= size:
+                rows, whole = concatenate(held), count // size * size
+                for first in range(0, whole, size):
+                    yield rows.take(slice(first, first + size))
+                held = [rows.take(slice(whole, None))] if whole < count else []
+        if not read:
+            raise self._nothing()
+        if held:
+            yield concatenate(held)
 
     @functools.cached_property
     def _survey(self):
@@ -82,8 +85,11 @@ class DatasetSource(Source):
             rows = self.rows_of(element)
             count, complete = count + len(rows.values), complete and rows.complete
         if not count:
-            raise ValueError(f"{self._name} must have at least one row. Received: an empty dataset")
+            raise self._nothing()
         return count, complete
+
+    def _nothing(self):
+        return ValueError(f"{self._name} must have at least one row. Received: an empty dataset")
 
 
 def is_dataset(x):

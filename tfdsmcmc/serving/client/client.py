@@ -18,7 +18,7 @@ import numpy as np
 
 from tfdsmcmc import checks
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.imputation.incoming import rows_and_mask
+from tfdsmcmc.rows import rows_of
 from tfdsmcmc.serving.client import wire
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport
@@ -220,8 +220,9 @@ class Client:
 
     def _with_gaps(self, signature, x, mask, **others):
         name, units = self._named(signature, x)
-        x, mask = rows_and_mask(x, mask, units, self._packed)
-        return self._with_data(name, {"x": x, "mask": mask}, others)
+        rows = rows_of("x", x, units, self._packed, mask)
+        mask = np.ones(rows.values.shape, bool) if rows.complete else rows.observed
+        return self._with_data(name, {"x": np.where(mask, rows.values, np.float32(0)), "mask": mask}, others)
 
     def _with_data(self, name, data, others):
         if self._packed:

@@ -28,6 +28,8 @@ from tfdsmcmc.imputation.impute import method_for
 from tfdsmcmc.imputation.kernels import KERNELS, start
 from tfdsmcmc.imputation.resampling import weighted_draws
 from tfdsmcmc.likelihood.expectations import expectations
+from tfdsmcmc.rows import Rows, as_rows
+from tfdsmcmc.rows.door import filling
 from tfdsmcmc.streams import WeightSums
 
 _CHUNK = 32  # importance samples held at a time
@@ -66,7 +68,7 @@ class Functions:
             return dict(zip(("value", "standard_error", "effective_sample_size"), _averaged(*estimates)))
 
         names = ("value", "standard_error", "effective_sample_size")
-        return _in_blocks(block, [x], seed, {name: [] for name in names})
+        return _in_blocks(block, x, seed, {name: [] for name in names})
 
     def encode(self, x, num_samples, seed):
         """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
@@ -78,7 +80,7 @@ class Functions:
             return {**named, "effective_sample_size": _averaged(*estimates)[2]}
 
         shapes = {f"z_{i + 1}": [width] for i, width in enumerate(widths)}
-        return _in_blocks(block, [x], seed, {**shapes, "effective_sample_size": []})
+        return _in_blocks(block, x, seed, {**shapes, "effective_sample_size": []})
 
     def reconstruct(self, x, num_samples, seed):
         """x, (n, D)."""
@@ -93,7 +95,7 @@ class Functions:
             estimates, (mean,) = self._estimates(x, num_samples, seed, means, [units])
             return {"x": _mixed(estimates[0], mean)}
 
-        return _in_blocks(block, [x], seed, {"x": [units]})
+        return _in_blocks(block, x, seed, {"x": [units]})
 
     def sample(self, num_samples, seed):
         """x, (num_samples, D)."""
@@ -110,22 +112,22 @@ class Functions:
         """x, (num_imputations, n, D)."""
         units = self._generative.units
 
-        def block(x, mask, seed):
-            rows = tf.shape(x)[0]
+        def block(rows, seed):
+            count = tf.shape(rows.values)[0]
             choice_seed, draw_seed = self._choice_and_draw(seed)
-            chosen = tf.reshape(self._chosen(x, mask, num_imputations, choice_seed), [-1])
-            row_of = tf.tile(tf.range(rows), [num_imputations])
+            chosen = tf.reshape(self._chosen(rows, num_imputations, choice_seed), [-1])
+            row_of = tf.tile(tf.range(count), [num_imputations])
 
             def draw(places, seed):
-                here = tf.gather(row_of, places)
-                return self._chains(tf.gather(x, here), tf.gather(mask, here), seed)
+                return self._chains(rows.take(tf.gather(row_of, places)), seed)
 
             drawn = self._weights.draw(draw, chosen, draw_seed, units)
             # rows lead, so that the blocks can be joined
-            return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, rows, units]), [1, 0, 2])}
+            return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, count, units]), [1, 0, 2])}
 
-        x = tf.where(mask, x, 0.0)  # whatever stands in the gaps, NaN too, is gone from here on
-        drawn = _in_blocks(block, [x, mask], seed, {"x": [None, units]})["x"]
+        # whatever stands in the gaps, NaN too, is gone from here on
+        rows = Rows(tf.where(mask, x, filling(self._generative.binary_data)), mask)
+        drawn = _in_blocks(block, rows, seed, {"x": [None, units]})["x"]
         return {"x": tf.transpose(drawn, [1, 0, 2])}
 
     def _estimates(self, x, num_samples, seed, function=None, widths=()):
@@ -142,45 +144,44 @@ class Functions:
         """Two seeds; where there is nothing to choose the second is the seed itself, as the live model has it."""
         return (seed, seed) if self._weights.count == 1 else tf.unstack(random.split(seed))
 
-    def _chosen(self, x, mask, num_imputations, seed):
+    def _chosen(self, rows, num_imputations, seed):
         """The sample m behind each imputation, (num_imputations, n)."""
-        rows, count = tf.shape(x)[0], self._weights.count
+        size, count = tf.shape(rows.values)[0], self._weights.count
         if count == 1:
-            return tf.zeros([num_imputations, rows], tf.int32)
+            return tf.zeros([num_imputations, size], tf.int32)
         evidence_seed, gumbel_seed = tf.unstack(random.split(seed))
 
         @self._compile
-        def at_one(x, mask, seed):
+        def at_one(rows, seed):
             def of_chunk(number):
-                drawn = weighted_draws(self._generative, self._recognition, x, mask, _CHUNK, random.fold(seed, number))
+                drawn = weighted_draws(self._generative, self._recognition, rows, _CHUNK, random.fold(seed, number))
                 return tf.reduce_logsumexp(drawn[2], 0)
 
             found = tf.map_fn(of_chunk, tf.range(_EVIDENCE_CHUNKS), fn_output_signature=tf.float32)
             return tf.reduce_logsumexp(found, 0)
 
-        log_evidence = self._weights.over(lambda seed: at_one(x, mask, seed), evidence_seed, tf.float32)
-        uniform = random.open_uniform([num_imputations, count, rows], gumbel_seed)
+        log_evidence = self._weights.over(lambda seed: at_one(rows, seed), evidence_seed, tf.float32)
+        uniform = random.open_uniform([num_imputations, count, size], gumbel_seed)
         return tf.argmax(log_evidence - tf.math.log(-tf.math.log(uniform)), 1, output_type=tf.int32)
 
-    def _chains(self, x, mask, seed):
+    def _chains(self, rows, seed):
         """The last state of a chain for each row, (n, D)."""
         networks = self._generative, self._recognition
         # as many rows as have chosen one of several samples: XLA would compile each number anew
         compile_ = self._compile if self._weights.count == 1 else lambda f: f
 
         @compile_
-        def run(x, mask, seed):
+        def run(rows, seed):
             start_seed, sweep_seed = tf.unstack(random.split(seed))
-            first, z = start(*networks, x, mask, start_seed)
+            first = 0, *start(*networks, rows, start_seed)
 
-            def sweep(i, x, z):
-                return i + 1, *self._kernel(*networks, x, z, mask, random.fold(sweep_seed, i))[:2]
+            def sweep(i, rows, z):
+                return i + 1, *self._kernel(*networks, rows, z, random.fold(sweep_seed, i))[:2]
 
-            shapes = tf.TensorShape([]), first.shape, [part.shape for part in z]
-            _, x, _ = tf.while_loop(lambda i, *_: i < self._sweeps, sweep, (0, first, z), shapes)
-            return x
+            shapes = tf.nest.map_structure(lambda part: tf.convert_to_tensor(part).shape, first)
+            return tf.while_loop(lambda i, *_: i < self._sweeps, sweep, first, shapes)[1].values
 
-        return run(x, mask, seed)
+        return run(rows, seed)
 
 
 def _averaged(value, standard_error, effective_sample_size):
@@ -202,25 +203,25 @@ def _mixed(value, means):
     return tf.einsum("mn,mnw->nw", weight, tf.where(weight[..., tf.newaxis] > 0, means, 0.0))
 
 
-def _in_blocks(function, inputs, seed, shapes):
-    """function(*inputs, seed) over blocks of rows, joined.
+def _in_blocks(function, x, seed, shapes):
+    """function(x, seed) over blocks of rows, joined.
 
     Args:
-      function: of inputs with the rows leading, and a seed; returns a dictionary of tensors with the rows leading.
-      inputs: list of tensors, the rows leading.
+      function: of some of the rows and a seed; returns a dictionary of tensors with the rows leading.
+      x: (n, D), a tensor or `Rows`.
       seed: int32 of shape (2,); every block has its own.
       shapes: dictionary, the shape of a row of each result.
     """
-    rows = tf.shape(inputs[0])[0]
-    blocks = tf.maximum((rows + _BLOCK - 1) // _BLOCK, 1)
+    rows = as_rows(x)
+    blocks = tf.maximum((tf.shape(rows.values)[0] + _BLOCK - 1) // _BLOCK, 1)
     arrays = {
         name: tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=[None, *shape])
         for name, shape in shapes.items()
     }
 
     def one_block(i, arrays):
-        part = [value[i * _BLOCK : (i + 1) * _BLOCK] for value in inputs]
-        results = function(*part, random.fold(seed, i))
+        block = rows.map(lambda part: part[i * _BLOCK : (i + 1) * _BLOCK])
+        results = function(block.plain, random.fold(seed, i))
         return i + 1, {name: array.write(i, results[name]) for name, array in arrays.items()}
 
     _, arrays = tf.while_loop(lambda i, _: i < blocks, one_block, (0, arrays), parallel_iterations=1)

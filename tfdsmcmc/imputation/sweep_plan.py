@@ -16,16 +16,17 @@ from tfdsmcmc import random
 from tfdsmcmc.imputation.effective import effective_sample_size
 from tfdsmcmc.imputation.kernels import KERNELS, expected, start
 from tfdsmcmc.imputation.plans import Part
+from tfdsmcmc.rows import Rows
 
 
-def plan_chains(kernel, num_imputations, burn_in, thinning, num_sweeps, num_chains):
+def plan_sweeps(kernel, num_imputations, burn_in, thinning, num_sweeps, num_chains):
     """The plan with enough sweeps: at least `num_sweeps` in all, and `thinning` between two imputations of a chain."""
     states = -(-num_imputations // num_chains)
-    return Chains(kernel, num_imputations, num_chains, burn_in, states, max(thinning, -(-num_sweeps // states)))
+    return SweepPlan(kernel, num_imputations, num_chains, burn_in, states, max(thinning, -(-num_sweeps // states)))
 
 
-class Chains(NamedTuple):
-    """A plan: chains of a kernel.
+class SweepPlan(NamedTuple):
+    """A plan: sweeps of a kernel along several chains for each row.
 
     Attributes:
       kernel: "gibbs" or "metropolis".
@@ -43,34 +44,34 @@ class Chains(NamedTuple):
     states: int
     spacing: int
 
-    def __call__(self, generative, recognition, x, observed, seed):
+    def __call__(self, generative, recognition, rows: Rows, seed):
         """(kept states (states · chains, n, D), sums of means, accepted proposals, the trace of log p(x, z))."""
-        observed, x = (tf.tile(part, [self.num_chains, 1]) for part in (observed, x))
+        rows = rows.map(lambda part: tf.tile(part, [self.num_chains, 1]))
         start_seed, burn_seed, keep_seed = tf.unstack(random.split(seed, 3))
         networks = generative, recognition
-        x, z = start(*networks, x, observed, start_seed)
+        rows, z = start(*networks, rows, start_seed)
         kernel = KERNELS[self.kernel]
 
-        def burn(i, x, z):
-            return i + 1, *kernel(*networks, x, z, observed, random.fold(burn_seed, i))[:2]
+        def burn(i, rows, z):
+            return i + 1, *kernel(*networks, rows, z, random.fold(burn_seed, i))[:2]
 
-        _, x, z = _loop(burn, (0, x, z), self.burn_in)
+        _, rows, z = _loop(burn, (0, rows, z), self.burn_in)
 
-        def sweep(i, first, x, z, mean, accepted, trace):
-            x, z, share = kernel(*networks, x, z, observed, random.fold(keep_seed, first + i))
+        def sweep(i, first, rows, z, mean, accepted, trace):
+            rows, z, share = kernel(*networks, rows, z, random.fold(keep_seed, first + i))
             # in float32 what a sweep adds to a long sum would be lost
-            mean += tf.cast(expected(generative, x, z, observed), mean.dtype)
+            mean += tf.cast(expected(generative, rows, z), mean.dtype)
             accepted += 0.0 if share is None else tf.cast(share, accepted.dtype)
-            return i + 1, first, x, z, mean, accepted, trace.write(i, generative.log_joint(x, z))
+            return i + 1, first, rows, z, mean, accepted, trace.write(i, generative.log_joint(rows.values, z))
 
-        def keep(i, x, z, mean, accepted, kept, traces):
-            state = (0, i * self.spacing, x, z, mean, accepted, tf.TensorArray(x.dtype, self.spacing))
-            _, _, x, z, mean, accepted, trace = _loop(sweep, state, self.spacing)
-            return i + 1, x, z, mean, accepted, kept.write(i, x), traces.write(i, trace.stack())
+        def keep(i, rows, z, mean, accepted, kept, traces):
+            state = (0, i * self.spacing, rows, z, mean, accepted, tf.TensorArray(tf.float32, self.spacing))
+            _, _, rows, z, mean, accepted, trace = _loop(sweep, state, self.spacing)
+            return i + 1, rows, z, mean, accepted, kept.write(i, rows.values), traces.write(i, trace.stack())
 
-        arrays = [tf.TensorArray(x.dtype, self.states) for _ in range(2)]
-        sums = tf.zeros_like(x, tf.float64), tf.zeros_like(x[:, 0], tf.float64)
-        _, _, _, mean, accepted, kept, traces = _loop(keep, (0, x, z, *sums, *arrays), self.states)
+        arrays = [tf.TensorArray(tf.float32, self.states) for _ in range(2)]
+        sums = tf.zeros_like(rows.values, tf.float64), tf.zeros_like(rows.values[:, 0], tf.float64)
+        _, _, _, mean, accepted, kept, traces = _loop(keep, (0, rows, z, *sums, *arrays), self.states)
         units, chains = generative.units, self.num_chains
         return (
             tf.reshape(kept.stack(), [self.states * chains, -1, units]),
