@@ -102,8 +102,9 @@ def _blocks(rows):
     if hasattr(rows, "__array__") and not isinstance(rows, MappedRows):
         rows = np.asarray(rows)
     if isinstance(rows, MappedRows) or (isinstance(rows, np.ndarray) and rows.ndim == 2):
-        size = max(1, BLOCK // max(1, np.shape(rows[:1])[1]))
-        rows = (rows[first : first + size] for first in range(0, len(rows), size))
+        units = rows.units if isinstance(rows, MappedRows) else rows.shape[1]
+        size = max(1, BLOCK // max(1, units))
+        rows = map(lambda first, rows=rows: rows[first : first + size], range(0, len(rows), size))
     try:
         iterator = iter(rows)
     except TypeError:
