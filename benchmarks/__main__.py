@@ -1,4 +1,4 @@
-"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [--reference FOLDER]
+"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [rows] [--reference FOLDER]
 
 Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
 turn with ours where it and JAX are there; --reference-python the interpreter that has JAX.
@@ -10,7 +10,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from benchmarks import evaluation, gibbs, load, serving, training
+from benchmarks import evaluation, gibbs, load, rows, serving, training
 
 PARTS = {
     "training": training.main,
@@ -18,6 +18,7 @@ PARTS = {
     "evaluation": evaluation.main,
     "serving": serving.main,
     "load": load.main,
+    "rows": rows.main,
 }
 
 

@@ -166,6 +166,24 @@ def test_a_permutation_has_every_number_once(n):
     np.testing.assert_array_equal(np.sort(order), np.arange(n))
 
 
+@pytest.mark.parametrize(("n", "block"), [(0, 4), (1, 1), (7, 3), (8, 4), (9, 4), (1000, 999), (5000, 1 << 19)])
+def test_the_permutation_of_the_host_is_the_same(n, block):
+    for seed in (9, random.fold(2, 3)):
+        order = random.host_permutation(n, seed, block)
+        assert order.dtype == np.int32
+        np.testing.assert_array_equal(order, random.permutation(n, seed))
+
+
+def test_keys_that_agree_in_their_first_bits_are_told_apart_by_the_host_too():
+    """Of 2²¹ keys one pair, on average, agrees in the 42 bits sorted first; with this seed in the wrong order."""
+    n, seed = (1 << 21) - 5, 6
+    places = np.arange(n)
+    by_first_bits = np.argsort(random._host_keys(places, seed) >> 10, kind="stable")
+    order = random.host_permutation(n, seed)
+    assert (order != by_first_bits).any()
+    np.testing.assert_array_equal(order, random.permutation(n, seed))
+
+
 def test_every_order_is_equally_likely():
     seeds = random.split(10, 24_000)
     orders = tf.function(

@@ -178,9 +178,40 @@ def permutation(n: int, seed) -> tf.Tensor:
     return tf.argsort(_bits52([n], seed), stable=True)
 
 
-def host_permutation(n: int, seed):
-    """`permutation` as a NumPy array, drawn outside of any program."""
-    return permutation(n, seed).numpy()
+def host_permutation(n: int, seed, block: int = 1 << 19) -> np.ndarray:
+    """`permutation` as a NumPy array, drawn outside of any program, in some fourteen bytes an entry.
+
+    Words of the first bits of a key and the place that it belongs to are sorted, which is many times faster than an
+    `argsort`; the few places whose keys agree so far are put in order by their whole keys.
+
+    Args:
+      n: number of entries.
+      seed: an integer, or an int32 tensor of shape (2,).
+      block: entries whose keys are drawn at a time.
+    """
+    place = max(n - 1, 0).bit_length()  # bits of a place; what is left of 63 is for the key
+    dropped = max(0, 52 - (63 - place))
+    words = np.empty(n, np.int64)
+    for first in range(0, n, block):
+        places = np.arange(first, min(first + block, n))
+        words[first : first + block] = (_host_keys(places, seed) >> dropped << place) | places
+    words.sort()
+    order = np.empty(n, np.int32)
+    np.bitwise_and(words, (1 << place) - 1, out=order, casting="unsafe")
+    words >>= place
+    equal = np.flatnonzero(words[1:] == words[:-1])
+    if dropped and len(equal):
+        open_ = np.union1d(equal, equal + 1)
+        order[open_] = order[open_][np.lexsort((order[open_], _host_keys(order[open_], seed)))]
+    return order
+
+
+def _host_keys(places, seed):
+    """The keys by which `permutation` sorts, int64, of some places."""
+    key = tf.unstack(tf.bitcast(as_seed(seed), tf.uint32))
+    words = threefry_2x32(key, (tf.constant(places.astype(np.uint32)), np.uint32(0)))
+    high, low = (word.numpy().astype(np.int64) >> 6 for word in words)
+    return high << 26 | low
 
 
 def _gamma_by_rejection(a, seed):

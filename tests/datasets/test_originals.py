@@ -96,7 +96,7 @@ def test_the_files_at_hand_are_the_published_data(name):
     path = pathlib.Path(REAL) / f"{name}.npz"
     if not path.exists():
         pytest.skip(f"{path} is not there")
-    arrays, shape, grey = packed.read(path)
-    originals.verify(name, arrays)
-    assert shape == ORIGINALS[name].shape
-    assert grey == (name in ("mnist", "omniglot"))
+    stored = packed.read(path)
+    originals.verify(name, {split: stored.rows(split) for split in packed.SPLITS})
+    assert stored.shape == ORIGINALS[name].shape
+    assert stored.grey == (name in ("mnist", "omniglot"))

@@ -1,6 +1,8 @@
-"""Benchmark data of the density-estimation literature: find, download, binarize, pack."""
+"""Benchmark data of the density-estimation literature: find, download, binarize, pack; and rows beyond memory."""
 
-from tfdsmcmc.datasets.finding import Dataset, load, names
+from tfdsmcmc.datasets.finding import Dataset, Labels, load, names
+from tfdsmcmc.datasets.mapped_rows import MappedRows
+from tfdsmcmc.datasets.opening import open
 from tfdsmcmc.datasets.packed import pack
 
-__all__ = ["Dataset", "load", "names", "pack"]
+__all__ = ["Dataset", "Labels", "MappedRows", "load", "names", "open", "pack"]

@@ -17,6 +17,14 @@ _DIGITS_THRESHOLD = 8  # of grey values from 0 to 16
 _DIGITS_SPLIT = (1197, 1497)  # 1,197 rows to learn from, 300 to validate on, 300 to test
 
 
+class Labels(NamedTuple):
+    """The labels of a dataset's rows, an array (n,) for each split."""
+
+    train: np.ndarray
+    valid: np.ndarray
+    test: np.ndarray
+
+
 class Dataset(NamedTuple):
     """A dataset in memory.
 
@@ -26,6 +34,7 @@ class Dataset(NamedTuple):
       valid: likewise.
       test: likewise.
       shape: of a row, such as (28, 28).
+      labels: `Labels`, or None where the data have none.
     """
 
     name: str
@@ -33,6 +42,7 @@ class Dataset(NamedTuple):
     valid: np.ndarray
     test: np.ndarray
     shape: tuple[int, ...]
+    labels: Labels | None = None
 
 
 def names():
@@ -69,12 +79,39 @@ def load(name, data_dir=None, *, binarization="dynamic", seed=0):
     >>> data.train.shape, data.valid.shape, data.test.shape, data.shape
     ((1197, 64), (300, 64), (300, 64), (8, 8))
     """
+    check_binarization(binarization, seed)
+    if name == "digits":
+        return _digits()
+    stored = packed.read(file_of(name, data_dir))
+    splits = [binarizer(stored.grey, binarization, seed, split)(stored.rows(split)) for split in SPLITS]
+    labels = None if stored.labels is None else Labels(**stored.labels)
+    return Dataset(name, *splits, stored.shape, labels)
+
+
+def check_binarization(binarization, seed):
+    """Raises a ValueError for what `load` does not take."""
     if binarization not in ("dynamic", "threshold", "none"):
         raise ValueError(f"binarization is 'dynamic', 'threshold' or 'none'. Received: binarization={binarization!r}")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ValueError(f"seed must be a non-negative integer. Received: seed={seed!r}")
-    if name == "digits":
-        return _digits()
+
+
+def binarizer(grey, binarization, seed, split):
+    """The function that makes float32 rows of the uint8 rows of a split: of all, or of a block after the one before."""
+    seeds = dict(zip(SPLITS, np.random.SeedSequence(seed).spawn(len(SPLITS))))
+    generator = np.random.Generator(np.random.Philox(seeds[split]))
+
+    def drawn(x):
+        return (generator.random(x.shape, np.float32) * 255 < x).astype(np.float32)
+
+    if not grey:
+        return lambda x: x.astype(np.float32)
+    functions = {"dynamic": drawn, "threshold": lambda x: (x >= 128).astype(np.float32)}
+    return functions.get(binarization, lambda x: x.astype(np.float32) / 255)
+
+
+def file_of(name, data_dir):
+    """The packed file of a name; one that is not at hand is downloaded."""
     if not isinstance(name, str) or pathlib.Path(name).name != name:
         raise ValueError(f"A dataset has one of the names {names()}. Received: name={name!r}")
     path = _find(name, data_dir)
@@ -83,29 +120,17 @@ def load(name, data_dir=None, *, binarization="dynamic", seed=0):
             f"The known datasets are {names()}; {name}.npz is not in data_dir or $TFDSMCMC_DATA. "
             f"Received: name={name!r}"
         )
-    arrays, shape, grey = packed.read(path or download(name))
-    seeds = np.random.SeedSequence(seed).spawn(len(SPLITS))
-    splits = [_floats(arrays[split], grey, binarization, s) for split, s in zip(SPLITS, seeds)]
-    return Dataset(name, *splits, shape)
+    return pathlib.Path(path or download(name))
 
 
 def _digits():
     from sklearn.datasets import load_digits
 
-    x = (load_digits().data >= _DIGITS_THRESHOLD).astype(np.float32)
-    x = x[np.random.Generator(np.random.Philox(0)).permutation(len(x))]
-    return Dataset("digits", *np.split(x, _DIGITS_SPLIT), (8, 8))
-
-
-def _floats(x, grey, binarization, seed):
-    if not grey:
-        return x.astype(np.float32)
-    if binarization == "threshold":
-        return (x >= 128).astype(np.float32)
-    if binarization == "none":
-        return x.astype(np.float32) / 255
-    draws = np.random.Generator(np.random.Philox(seed)).random(x.shape, np.float32)
-    return (draws * 255 < x).astype(np.float32)
+    digits = load_digits()
+    order = np.random.Generator(np.random.Philox(0)).permutation(len(digits.data))
+    x = (digits.data >= _DIGITS_THRESHOLD).astype(np.float32)[order]
+    labels = Labels(*np.split(digits.target[order], _DIGITS_SPLIT))
+    return Dataset("digits", *np.split(x, _DIGITS_SPLIT), (8, 8), labels)
 
 
 def _find(name, data_dir):

@@ -3,7 +3,18 @@
 from tfdsmcmc.rows.array_source import ArraySource
 from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.door import rows_of, source_of
+from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.rows import Rows, as_rows
 from tfdsmcmc.rows.source import RandomAccessSource, Source
 
-__all__ = ["ArraySource", "DatasetSource", "RandomAccessSource", "Rows", "Source", "as_rows", "rows_of", "source_of"]
+__all__ = [
+    "ArraySource",
+    "DatasetSource",
+    "FileSource",
+    "RandomAccessSource",
+    "Rows",
+    "Source",
+    "as_rows",
+    "rows_of",
+    "source_of",
+]

@@ -11,6 +11,7 @@ import numpy as np
 from tfdsmcmc import checks
 from tfdsmcmc.rows.array_source import ArraySource
 from tfdsmcmc.rows.dataset_source import DatasetSource, is_dataset
+from tfdsmcmc.rows.file_source import FileSource, mapped_rows
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import Source
 
@@ -51,11 +52,12 @@ def filling(binary):
 
 
 def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) -> Source:
-    """A source of rows: an array on the device, or a `tf.data.Dataset` of batches; a source as it is.
+    """A source of rows: an array on the device, a file, or a `tf.data.Dataset` of batches; a source as it is.
 
     Args:
       name: what to call the data in an error.
-      x: what `rows_of` takes; or a `tf.data.Dataset` whose elements are batches (B, units).
+      x: what `rows_of` takes; rows in a file, `datasets.MappedRows` or a `np.memmap` of bytes or booleans; or a
+        `tf.data.Dataset` whose elements are batches (B, units).
       units: D.
       binary: whether observed entries must be 0 or 1.
       mask: of an array, as in `rows_of`.
@@ -65,6 +67,9 @@ def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) ->
     Raises:
       ValueError: for data that do not fit, or a mask for what is no array.
     """
+    mapped = None if mask is not None and isinstance(x, np.ndarray) else mapped_rows(x)
+    if mapped is not None:
+        x = FileSource(mapped, binary)
     if not (is_dataset(x) or isinstance(x, Source)):
         return ArraySource(rows_of(name, x, units, binary, mask))
     if mask is not None:

@@ -1,0 +1,263 @@
+"""Rows that stay in their file: the file, and opening it by path and by name."""
+
+import builtins
+import json
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tfdsmcmc.datasets import mapped_file, mapped_rows
+
+RNG = np.random.default_rng(1)
+X = RNG.integers(0, 2, (41, 13)).astype(np.uint8)  # 13 is no multiple of 8
+LABELS = [np.arange(41) % 7, np.arange(41) / 4, np.array([f"row {i}" for i in range(41)])]
+GREY = [RNG.integers(0, 256, (rows, 12)).astype(np.uint8) for rows in (37, 3, 4)]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of few rows wherever rows are looked at, written or made binary."""
+    for module in (mapped_file, mapped_rows, ds.datasets.opening):
+        monkeypatch.setattr(module, "BLOCK", 60)
+
+
+def blocks(x=X):
+    yield from (x[:5], x[5:5], x[5:6], x[6:])
+
+
+# ---- the file
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("labels", [None, *LABELS])
+@pytest.mark.parametrize("rows", [X, X.astype(bool), X.astype(float), blocks, lambda: list(blocks())])
+def test_what_is_packed_is_what_is_opened(tmp_path, small_blocks, packed, labels, rows):
+    rows = rows() if callable(rows) else rows
+    path = ds.datasets.pack(tmp_path / "new" / "rows.npy", rows, shape=(13, 1), labels=labels, packed=packed)
+    mapped = ds.datasets.open(path)
+    assert (mapped.num_rows, len(mapped), mapped.units, mapped.shape, mapped.packed) == (41, 41, 13, (13, 1), packed)
+    np.testing.assert_array_equal(np.asarray(mapped), X)
+    assert (mapped.labels is None) == (labels is None)
+    if labels is not None:
+        np.testing.assert_array_equal(mapped.labels, labels)
+        assert mapped.labels.dtype == labels.dtype
+    # NumPy alone reads the rows
+    stored = np.load(path)
+    np.testing.assert_array_equal(stored, np.packbits(X, axis=1) if packed else X)
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["rows.npy"]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_taking_rows_and_parts(tmp_path, packed):
+    mapped = ds.datasets.open(ds.datasets.pack(tmp_path / "rows.npy", X, labels=LABELS[0], packed=packed))
+    for index in (slice(3, 20, 4), np.array([40, 0, 7, 7]), [2, 1], np.int32([5]), slice(None)):
+        taken = mapped.take(index)
+        assert taken.dtype == np.uint8 and type(taken) is np.ndarray and taken.flags.writeable
+        np.testing.assert_array_equal(taken, X[index])
+    part = mapped[4::3]
+    np.testing.assert_array_equal(np.asarray(part, np.float32), X[4::3])
+    np.testing.assert_array_equal(part[1:].labels, LABELS[0][4::3][1:])
+    np.testing.assert_array_equal(part.take([1, 0]), X[[7, 4]])
+    again = ds.datasets.open(ds.datasets.pack(tmp_path / "part.npy", part, labels=part.labels))
+    np.testing.assert_array_equal(np.asarray(again), X[4::3])
+    for bad in (3, slice(41, None), "a"):
+        with pytest.raises(ValueError, match="Received: "):
+            mapped[bad]
+
+
+def test_one_unit(tmp_path):
+    """One byte is the width of a row both with bits and without: what the file says counts."""
+    for packed in (True, False):
+        path = ds.datasets.pack(tmp_path / "rows.npy", X[:, :1], packed=packed)
+        np.testing.assert_array_equal(np.asarray(ds.datasets.open(path)), X[:, :1])
+
+
+def test_files_of_numpy_alone(tmp_path, small_blocks):
+    path = tmp_path / "rows.npy"
+    for x in (X, X.astype(bool), np.asfortranarray(X)):
+        np.save(path, x)
+        np.testing.assert_array_equal(np.asarray(ds.datasets.open(path)), X)
+        assert ds.datasets.open(path, units=13).shape == (13,)
+    np.save(path, np.packbits(X, axis=1))
+    mapped = ds.datasets.open(str(path), units=13)
+    assert mapped.packed and mapped.labels is None
+    np.testing.assert_array_equal(np.asarray(mapped), X)
+    for units in (None, 12, 2, 17, 100):  # of 12 there would be a bit beyond the last unit
+        with pytest.raises(ValueError, match="Received: .*rows.npy"):
+            ds.datasets.open(path, units=units)
+    ds.datasets.pack(path, X)
+    with pytest.raises(ValueError, match="13 units. Received: units=12"):
+        ds.datasets.open(path, units=12)
+
+
+def test_entries_are_checked_to_the_last_row(tmp_path, small_blocks):
+    for row in (0, 20, 40):
+        wrong = X.copy()
+        wrong[row, 12] = 2
+        np.save(tmp_path / "rows.npy", wrong)
+        with pytest.raises(ValueError, match=f"other than 0 and 1 in row {row}"):
+            ds.datasets.open(tmp_path / "rows.npy")
+        bits = np.packbits(X, axis=1)
+        bits[row, 1] |= 1
+        np.save(tmp_path / "rows.npy", bits)
+        with pytest.raises(ValueError, match=f"beyond the 13 units in row {row}"):
+            ds.datasets.open(tmp_path / "rows.npy", units=13)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        (X[:0], {}),
+        (iter([]), {}),
+        (X[0], {}),
+        (X.tolist(), {}),
+        (3, {}),
+        (X * 2, {}),
+        (X * np.nan, {}),
+        (GREY[0], {}),
+        (np.array([["a"]]), {}),
+        ([X, X[:, :12]], {}),
+        ([X, X * 2], {}),
+        (X, {"shape": (2, 7)}),
+        (X, {"labels": np.arange(40)}),
+        (X, {"labels": np.zeros((41, 1))}),
+        (X, {"labels": np.array([{}] * 41, object)}),
+        (X, {"valid": X, "test": X}),
+    ],
+)
+def test_pack_refuses_what_are_no_binary_rows_and_leaves_the_old_file(tmp_path, rows, options):
+    path = tmp_path / "rows.npy"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="Received: "):
+        ds.datasets.pack(path, rows, **options)
+    assert [file.name for file in tmp_path.iterdir()] == ["rows.npy"] and path.read_text() == "old"
+
+
+def test_a_killed_pack_leaves_the_old_file(tmp_path):
+    path = ds.datasets.pack(tmp_path / "rows.npy", X)
+
+    def killed():
+        yield X[:3]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ds.datasets.pack(path, killed())
+    assert [file.name for file in tmp_path.iterdir()] == ["rows.npy"]
+    np.testing.assert_array_equal(np.asarray(ds.datasets.open(path)), X)
+
+
+def test_broken_files_are_refused(tmp_path):
+    path = tmp_path / "rows.npy"
+    whole = builtins.open(ds.datasets.pack(path, X, labels=LABELS[0]), "rb").read()
+    start = 128 + 41 * 2  # of the description
+    changed = whole.replace(b"l\0\0\0a\0\0\0b\0\0\0e\0\0\0l\0\0\0s", b"l\0\0\0a\0\0\0b\0\0\0e\0\0\0l\0\0\0z")
+    assert changed != whole
+    for broken in (b"", b"text", whole[:60], whole[:150], whole[: start + 60], whole[:-1], whole + b"\0", changed):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match="Received: .*rows.npy"):
+            ds.datasets.open(path)
+    for x in (X.astype(np.float32), X[0], X[np.newaxis], np.array([{}], object), X[:0]):
+        np.save(path, x, allow_pickle=True)
+        with pytest.raises(ValueError, match="Received: .*rows.npy"):
+            ds.datasets.open(path)
+    with pytest.raises(FileNotFoundError):
+        ds.datasets.open(tmp_path / "nothing.npy")
+
+
+def test_a_description_of_other_rows_is_refused(tmp_path):
+    path = tmp_path / "rows.npy"
+    for change in ({"shape": [2, 9]}, {"shape": [12]}, {"packed": False}, {"shape": 13}, {"labels": True}):
+        with path.open("wb") as file:
+            np.save(file, np.packbits(X, axis=1))
+            np.save(file, np.array(json.dumps({"shape": [13], "packed": True, "labels": False} | change)))
+        with pytest.raises(ValueError, match="Received: .*rows.npy"):
+            ds.datasets.open(path)
+
+
+# ---- by name
+
+
+def test_digits_by_name_are_those_of_load():
+    data = ds.datasets.load("digits")
+    for split in ("train", "valid", "test"):
+        for _ in range(2):  # written, and found
+            mapped = ds.datasets.open("digits", split)
+            np.testing.assert_array_equal(np.asarray(mapped), getattr(data, split))
+            np.testing.assert_array_equal(mapped.labels, getattr(data.labels, split))
+            assert mapped.shape == (8, 8) and mapped.packed
+
+
+def test_the_labels_of_digits_belong_to_their_rows():
+    from sklearn.datasets import load_digits
+
+    digits, data = load_digits(), ds.datasets.load("digits")
+    of_row = {}
+    for row, label in zip(digits.data >= 8, digits.target):
+        of_row.setdefault(row.tobytes(), set()).add(label)
+    for x, labels in zip((data.train, data.valid, data.test), data.labels):
+        assert len(x) == len(labels)
+        assert all(label in of_row[row.astype(bool).tobytes()] for row, label in zip(x, labels))
+
+
+@pytest.mark.parametrize("labels", [None, [np.arange(len(x)) for x in (X, X[:3], X[3:5])]])
+def test_a_packed_dataset_by_name(tmp_path, small_blocks, labels):
+    splits = X, X[:3], X[3:5]
+    ds.datasets.pack(tmp_path / "data" / "mine.npz", *splits, labels=labels)
+    data = ds.datasets.load("mine", tmp_path / "data")
+    (tmp_path / "data").chmod(0o500)  # nothing is written there
+    for i, (split, x) in enumerate(zip(("train", "valid", "test"), splits)):
+        mapped = ds.datasets.open("mine", split, tmp_path / "data")
+        np.testing.assert_array_equal(np.asarray(mapped), x)
+        if labels is None:
+            assert mapped.labels is None and data.labels is None
+        else:
+            np.testing.assert_array_equal(mapped.labels, labels[i])
+            np.testing.assert_array_equal(getattr(data.labels, split), labels[i])
+    assert [file.name for file in (tmp_path / "data").iterdir()] == ["mine.npz"]
+    (tmp_path / "data").chmod(0o700)
+
+
+def test_a_dataset_that_changed_is_written_anew(tmp_path):
+    for x in (X, 1 - X, X):
+        ds.datasets.pack(tmp_path / "mine.npz", x, x, x)
+        np.testing.assert_array_equal(np.asarray(ds.datasets.open("mine", data_dir=tmp_path)), x)
+
+
+@pytest.mark.parametrize("binarization", ["dynamic", "threshold"])
+def test_grey_data_are_binarized_as_load_does_it_block_by_block(tmp_path, small_blocks, binarization):
+    ds.datasets.pack(tmp_path / "grey.npz", *GREY, shape=(3, 4))
+    for seed in (0, 1):
+        data = ds.datasets.load("grey", tmp_path, binarization=binarization, seed=seed)
+        for split in ("train", "test"):
+            mapped = ds.datasets.open("grey", split, tmp_path, binarization=binarization, seed=seed)
+            np.testing.assert_array_equal(np.asarray(mapped), getattr(data, split))
+            assert mapped.shape == (3, 4)
+
+
+def test_what_cannot_be_opened_is_refused(tmp_path):
+    ds.datasets.pack(tmp_path / "mine.npz", X, X, X)
+    for arguments in (
+        {"name_or_path": "nope"},
+        {"name_or_path": "mine.npz"},
+        {"name_or_path": tmp_path / "mine.npz"},
+        {"name_or_path": None},
+        {"split": "validation"},
+        {"binarization": "none"},
+        {"binarization": "sharp"},
+        {"seed": -1},
+        {"units": 13},
+    ):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.datasets.open(**{"name_or_path": "mine", "data_dir": tmp_path, **arguments})
+
+
+@pytest.mark.parametrize("labels", [3, [X[:, 0]] * 2, [X[:, 0], X[:, 0], X[:3, 0]], [X, X, X]])
+def test_labels_that_do_not_fit_the_splits_are_refused(tmp_path, labels):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.datasets.pack(tmp_path / "new" / "mine.npz", X, X, X, labels=labels)
+    assert not (tmp_path / "new").exists()
+    np.savez(tmp_path / "mine.npz", **{f"{s}_labels": np.arange(3) for s in ("train", "valid", "test")}, n_features=13,
+             shape=(13,), **{s: np.packbits(X, axis=1) for s in ("train", "valid", "test")})
+    with pytest.raises(ValueError, match="Labels.*Received: "):
+        ds.datasets.load("mine", tmp_path)

@@ -1,0 +1,94 @@
+"""Rows by the name of their dataset or by their file, left where they are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+
+from tfdsmcmc.datasets import mapped_file, packed
+from tfdsmcmc.datasets.downloading import cache
+from tfdsmcmc.datasets.finding import binarizer, check_binarization, file_of, load
+from tfdsmcmc.datasets.mapped_rows import BLOCK, MappedRows
+from tfdsmcmc.datasets.packed import SPLITS
+
+
+def open(name_or_path, split="train", data_dir=None, *, units=None, binarization="dynamic", seed=0) -> MappedRows:
+    """Opens rows of zeros and ones that stay in their file: `fit`, `evaluate` and the like read them as they need them.
+
+    A dataset by its name is found as `load` finds it. Its rows are those that `load` gives; they are written once to a
+    file of bits in the folder `mapped` of the Keras cache, which is known by the content of the packed file.
+
+    Args:
+      name_or_path: name of a dataset; or the path of a file NAME.npy, as `pack` or `np.save` writes it.
+      split: of a dataset, "train", "valid" or "test".
+      data_dir: of a dataset, folder of packed files.
+      units: of a file that `np.save` has written, the number D of units where bits share bytes as by
+        `np.packbits(x, axis=1)`.
+      binarization: of grey data, "dynamic" or "threshold" as in `load`.
+      seed: non-negative integer, of the dynamic binarization.
+
+    Returns:
+      `MappedRows`.
+
+    Raises:
+      ValueError: for an unknown name, split or binarization, or a file that is broken or holds something else.
+      FileNotFoundError: where there is no such file, or the data are not at hand and cannot be downloaded.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> rows = ds.datasets.open("digits", split="test")
+    >>> rows.num_rows, rows.shape, rows.labels[:3].tolist(), rows.take([5, 2]).dtype
+    (300, (8, 8), [9, 8, 8], dtype('uint8'))
+    """
+    if isinstance(name_or_path, os.PathLike) or str(name_or_path).endswith(".npy"):
+        return mapped_file.read(pathlib.Path(name_or_path), units)
+    if units is not None:
+        raise ValueError(f"units is of a file of bits NAME.npy. Received: units={units!r} with {name_or_path!r}")
+    if split not in SPLITS:
+        raise ValueError(f"split is one of {SPLITS}. Received: split={split!r}")
+    check_binarization(binarization, seed)
+    if binarization == "none":
+        raise ValueError("Mapped rows are zeros and ones: grey data are drawn or cut. Received: binarization='none'")
+    if name_or_path == "digits":
+        data = load("digits")
+        return _mapped("digits", split, "1", data.shape, [getattr(data, split)], getattr(data.labels, split))
+    path = file_of(name_or_path, data_dir)
+    digest = _digest(path)
+    for known in (digest, f"{digest}-{binarization}-{seed}"):  # of binary data, of grey
+        if (file := _file(path.stem, split, known)).exists():
+            return mapped_file.read(file)
+    stored = packed.read(path, (split,))
+    known = f"{digest}-{binarization}-{seed}" if stored.grey else digest
+    labels = None if stored.labels is None else stored.labels[split]
+    return _mapped(path.stem, split, known, stored.shape, _blocks(stored, split, binarization, seed), labels)
+
+
+def _mapped(name, split, known, shape, blocks, labels):
+    """The rows of a split in the cache, written there unless they are."""
+    file = _file(name, split, known)
+    if not file.exists():
+        mapped_file.write(file, blocks, shape, labels)
+    return mapped_file.read(file)
+
+
+def _file(name, split, known):
+    return cache() / "mapped" / f"{name}-{split}-{known}.npy"
+
+
+def _digest(path):
+    """The first digits of a file's SHA-256."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def _blocks(stored, split, binarization, seed):
+    """Yields the rows of a split as `load` makes them, some at a time."""
+    rows, function = stored.arrays[split], binarizer(stored.grey, binarization, seed, split)
+    size = max(1, BLOCK // rows.shape[1] // 8)
+    for first in range(0, len(rows), size):
+        yield function(stored._replace(arrays={split: rows[first : first + size]}).rows(split))

@@ -1,0 +1,38 @@
+"""Rows in a file that the operating system maps into memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfdsmcmc.datasets import MappedRows
+from tfdsmcmc.rows.rows import Rows
+from tfdsmcmc.rows.source import RandomAccessSource
+
+
+class FileSource(RandomAccessSource):
+    """A source of rows that stay in their file: the rows that are asked for are read, and no others.
+
+    Args:
+      mapped: `datasets.MappedRows`.
+      binary: whether the model's data are binary: its rows are uint8 then, else float32, as those of an array are.
+    """
+
+    complete = True
+
+    def __init__(self, mapped: MappedRows, binary=True):
+        self.mapped, self.units = mapped, mapped.units
+        self._type = np.uint8 if binary else np.float32
+
+    @property
+    def num_rows(self):
+        return len(self.mapped)
+
+    def take(self, index):
+        return Rows(self.mapped.take(index).astype(self._type, copy=False))
+
+
+def mapped_rows(x):
+    """x as mapped rows where it is such, or an array of bytes or booleans in a file (`np.memmap`); else None."""
+    if isinstance(x, np.memmap) and x.ndim == 2 and x.dtype in (np.uint8, bool):
+        return MappedRows(x)
+    return x if isinstance(x, MappedRows) else None
