@@ -54,6 +54,8 @@ class Source:
             if len(here):
                 found.append(batch.take(here - first))
             first += size
+            if first > wanted[-1]:  # a stream may go on for ever
+                break
         return concatenate(found)
 
 
