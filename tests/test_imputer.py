@@ -21,6 +21,7 @@ from tests.oracles import Oracle, state_numbers, tiny_model
 from tfdsmcmc.imputer import learning
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.posterior.last_part import last_epochs
+from tfdsmcmc.rows import rows_of
 
 NAN = np.nan
 SHORT = {"method": "resampling", "num_samples": 4}
@@ -47,7 +48,7 @@ def unlearnt(monkeypatch):
     made, build = {}, learning.build
 
     def once(rows, binary, *arguments):
-        key = rows.shape[1], binary
+        key = rows.values.shape[1], binary
         if key not in made:
             made[key] = build(rows, binary, *arguments)
             made[key].compile(jit_compile=False)
@@ -172,7 +173,12 @@ def test_columns_are_standardised_and_restored():
         values = REAL[~np.isnan(REAL[:, j]), j]
         np.testing.assert_allclose([columns.mean[j], columns.scale[j]], [values.mean(), values.std() or 1.0])
     rows = columns.standardised(REAL)
-    np.testing.assert_allclose(columns.restored(rows), REAL, rtol=1e-6)
+    np.testing.assert_array_equal(rows.observed, ~np.isnan(REAL))
+    np.testing.assert_allclose(columns.restored(rows.with_nan()), REAL, rtol=1e-6)
+    complete = np.nan_to_num(REAL)
+    np.testing.assert_allclose(columns.restored(columns.standardised(complete).with_nan()), complete, atol=1e-4)
+    with pytest.raises(ValueError, match="^X must be finite in float32. Received: 1 entries"):
+        columns.standardised(np.array([[1e300, NAN, 0.0]]))
     constant = columns_of(np.full((3, 1), 0.1))
     assert constant.scale == 1 and not constant.binary
     with pytest.raises(ValueError, match="Received: entries up to 1e\\+200"):
@@ -194,7 +200,7 @@ def test_the_kind_of_the_data(unlearnt):
 
 def test_first_weights():
     """The binary data layer starts at the log-odds of the columns, with half a one and half a zero added."""
-    model = learning.build(BINARY, True, "SBN 2", 2, 0)
+    model = learning.build(rows_of("x", BINARY, 3, binary=True), True, "SBN 2", 2, 0)
     np.testing.assert_allclose(model.generative.layers[-1].bias, np.log([2.5 / 2.5, 2.5 / 1.5, 2.5 / 1.5]), atol=1e-6)
 
 

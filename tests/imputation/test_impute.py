@@ -225,7 +225,7 @@ def test_auto_follows_the_layers():
 
 @pytest.mark.parametrize("method", ["gibbs", "resampling"])
 def test_rows_from_anywhere(method):
-    """A source of rows and a dataset, whatever its batches: the draws are those of the array."""
+    """A source of rows and a dataset, whatever its batches, under a mask too: the draws are those of the array."""
     networks = pair("SBN")
     x = np.random.default_rng(1).integers(0, 2, (5, 4)).astype(np.float32)
     x[[0, 2, 2, 4], [1, 0, 3, 2]] = np.nan
@@ -235,8 +235,12 @@ def test_rows_from_anywhere(method):
     for rows in (source_of("x", x, 4, binary=True), dataset):
         for one, other in zip(impute(networks, rows, **arguments), want):
             np.testing.assert_array_equal(one, other)
-        with pytest.raises(ValueError, match="mask is for arrays. Received: ndarray"):
-            impute(networks, rows, mask=np.ones((5, 4)))
+        with pytest.raises(ValueError, match="^x must be known where mask is True. Received: 4 such entries"):
+            impute(networks, rows, np.ones((5, 4)), **arguments)
+    whole, mask = np.nan_to_num(x), ~np.isnan(x)
+    for rows in (source_of("x", whole, 4, binary=True), tf.data.Dataset.from_tensor_slices(whole).batch(2)):
+        for one, other in zip(impute(networks, rows, mask, **arguments), want):
+            np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match=r"^x .*Received: "):
         impute(networks, source_of("rows", x[:, :3], 3, binary=True))
     with pytest.raises(ValueError, match=r"^x must have at least one row. Received: an empty dataset"):

@@ -52,7 +52,7 @@ def impute(
       model: a `DeepGenerativeModel`.
       x: array (n, D), a source of rows or a `tf.data.Dataset` of batches (B, D), which are read into memory. Missing
         entries are NaN or, under a mask, anything: what stands there has no influence.
-      mask: of an array, (n, D) or (D,), True where an entry is observed; by default where x is not NaN.
+      mask: (n, D) or (D,), True where an entry is observed; by default where x is not NaN.
       num_imputations: draws for each row.
       seed: integer, or int32 tensor of shape (2,). The draws of a row depend on its batch.
       method: "gibbs", "metropolis" or "resampling"; "auto" is "gibbs" where all latent layers are binary and no layer

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
-from tfdsmcmc.rows import Rows
+from tfdsmcmc.rows import ArraySource, Rows
 
 
 class Part(NamedTuple):
@@ -47,8 +47,7 @@ def run(model, plan, rows: Rows, weights, seed, batch_size) -> Part:
     theta, phi = values_of(model, weights)
     batch_size = rows_at_a_time(len(rows.values), batch_size)
     program, parts = compiled(model, (type(plan), plan), plan), []
-    for places, batch_seed in batches(len(rows.values), batch_size, seed):
-        batch = rows.take(places)
+    for batch, batch_seed in batches(ArraySource(rows), batch_size, seed):
         results = program(theta, phi, batch.padded(batch_size), batch_seed)
         part = plan.summary(tf.nest.map_structure(lambda result: result.numpy(), results))
         parts.append([None if field is None else field[: len(batch.values)] for field in part])

@@ -165,6 +165,26 @@ def test_rows_do_not_depend_on_the_batch(client, direct):
     np.testing.assert_allclose(plain, [a[1:2] for a in found], rtol=1e-5)
 
 
+@pytest.mark.parametrize("hidden", [None, 1.0, 7.0])
+def test_what_is_sent_of_rows_with_gaps(stand_ins, monkeypatch, hidden):
+    """Zeros in the gaps, whatever stood there: single precision and booleans, or bits; all observed is said too."""
+    sent = []
+    monkeypatch.setattr(Client, "predict", lambda client, name, **inputs: sent.append(inputs) or {"x": None})
+    x, mask = (GAPS, None) if hidden is None else (np.where(MASK, X, hidden), MASK)
+    with Client(stand_ins["rest"].url, model=stand_in.NAME) as plain:
+        plain.impute(x, mask)
+        plain.impute(X)
+    with Client(stand_ins["rest"].url, model=stand_in.NAME, packed=True) as packed:
+        packed.impute(x, mask)
+        packed.impute(X)
+    for values, known, (one, bits) in ((X * MASK, MASK, sent[::2]), (X, np.ones_like(MASK), sent[1::2])):
+        assert one["x"].dtype == np.float32 and one["mask"].dtype == bool
+        np.testing.assert_array_equal(one["x"], values)
+        np.testing.assert_array_equal(one["mask"], known)
+        np.testing.assert_array_equal(bits["x"], np.packbits(values > 0, axis=1))
+        np.testing.assert_array_equal(bits["mask"], np.packbits(known, axis=1))
+
+
 def test_packed_calls_answer_the_same(url, client):
     with Client(url, model=stand_in.NAME, packed=True) as packed:
         for name, arguments in {

@@ -12,6 +12,7 @@ from tests.oracles import Oracle, binary_states, randomize, state_numbers, tiny_
 from tfdsmcmc import random
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior.averages import PredictiveAverage
+from tfdsmcmc.rows import Rows
 from tfdsmcmc.serving.saved_model import functions as functions_module
 from tfdsmcmc.serving.saved_model.functions import Functions
 from tfdsmcmc.serving.saved_model.weights import Weights
@@ -190,7 +191,7 @@ def test_jitted_functions_answer_alike():
 def test_samples_of_the_weights_share_no_draws(monkeypatch):
     """Three times the same θ: what is estimated and drawn at each differs, and so do all draws behind p(x_observed)."""
     functions, _ = served([6, 6, 6])
-    x, mask = tf.constant(X[:4]), tf.constant(X[:4] > 0)
+    x = tf.constant(X[:4])
     values = np.stack(functions._estimates(x, tf.constant(40), SEED)[0][0])
     assert values.shape == (3, 4) and all(len(np.unique(values[:, i])) == 3 for i in range(4))
 
@@ -200,12 +201,12 @@ def test_samples_of_the_weights_share_no_draws(monkeypatch):
 
     seeds = []
 
-    def recorded(generative, recognition, x, mask, count, seed):
+    def recorded(generative, recognition, rows, count, seed):
         seeds.append(tuple(seed.numpy()))
-        return None, None, tf.zeros([count, tf.shape(x)[0]])
+        return None, None, tf.zeros([count, tf.shape(rows.values)[0]])
 
     monkeypatch.setattr(functions_module, "weighted_draws", recorded)
-    functions._chosen(x, mask, tf.constant(2), SEED)
+    functions._chosen(Rows(x, x > 0), tf.constant(2), SEED)
     assert len(seeds) == len(set(seeds)) == 3 * functions_module._EVIDENCE_CHUNKS > 3
 
 
