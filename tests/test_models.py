@@ -209,6 +209,7 @@ def test_importance_sampling_agrees_with_enumeration(name):
     assert_bounded_means(means, 1.0, deviation, ratio.max(0), 2**16)
 
 
+@pytest.mark.compiled
 def test_the_estimate_of_the_log_likelihood_agrees_with_enumeration():
     """`log_likelihood` itself, within its own standard errors; false failures at most 1e-6."""
     model, x = mixed_model("NADE/SBN 2-2"), binary_states(3)

@@ -77,6 +77,7 @@ def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values,
     assert len(history.epoch) == (steps[-1] // 2 if steps else 8)
 
 
+@pytest.mark.compiled
 def test_collecting_does_not_touch_the_chain(tmp_path):
     with_collector, without = model_to_fit(), model_to_fit()
     fit(with_collector, ds.posterior.Collector(tmp_path / "run", burn_in=0, stop=False, num_samples=2), 4)
