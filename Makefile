@@ -10,18 +10,15 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
 	$(BIN)/python recipes/digits_sbn.py
 
-# The suite runs in two processes side by side, as one keeps one core busy; the output of the second follows the first's.
-HALF := tests/cli tests/model tests/posterior tests/recipes tests/serving tests/test_docstrings.py tests/test_incomplete.py
-LOG := .pytest_half.log
+# files are dealt out to this many processes: more than cores cost memory and gain nothing
+WORKERS ?= 2
+TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test: $(READY)  ## the default suite
-	@$(BIN)/python -m pytest -m "not slow" $(HALF) -p no:cacheprovider > $(LOG) 2>&1 & half=$$!; \
-	trap 'kill $$half; rm -f $(LOG); exit 130' INT TERM; \
-	$(BIN)/python -m pytest -m "not slow" $(addprefix --ignore=,$(HALF)); rest=$$?; \
-	wait $$half; status=$$?; cat $(LOG); rm -f $(LOG); exit $$((rest > status ? rest : status))
+	$(TESTS) -m "not slow"
 
 test-all: $(READY)  ## the slow statistical and training tests too
-	$(BIN)/python -m pytest
+	$(TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -92,7 +92,7 @@ def test_what_is_infinite_in_single_precision_is_refused():
     """Under binary data it is refused for being neither 0 nor 1."""
     for x in ([[1e300, 0.0]], [[10**400, 0]], np.array([[0.0, -1e39]])):
         for missing in (False, True):
-            with pytest.raises(ValueError, match="Received: "):
+            with pytest.raises(ValueError, match="x .*Received: "):
                 checks.rows("x", x, 2, binary=False, missing=missing)
     assert checks.rows("x", [[1e38, np.nan]], 2, binary=False, missing=True).dtype == np.float32
     with pytest.raises(ValueError, match="binary.*Received: 1 other entries"):

@@ -51,6 +51,7 @@ def runs():
 
 
 @pytest.mark.parametrize(("page", "slow"), list(runs()))
+@pytest.mark.compiled
 def test_a_page_runs(page, slow, tmp_path, monkeypatch):
     """Its blocks in one namespace, one after the other, in an empty folder."""
     monkeypatch.chdir(tmp_path)

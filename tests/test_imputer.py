@@ -241,14 +241,15 @@ def test_empty_columns(unlearnt):
     ids=str,
 )
 def test_bad_arguments_are_refused_in_fit(arguments):
-    with pytest.raises(ValueError, match="Received: "):
+    name = "name|NADE" if "architecture" in arguments else next(iter(arguments))
+    with pytest.raises(ValueError, match=f"({name}).*Received: |Received: ({name})"):
         tiny(**{"posterior_samples": 0, **arguments}).fit(BINARY)
 
 
 def test_what_is_changed_after_the_fit_is_checked_again(unlearnt):
     imputer = tiny().fit(BINARY)
     for name in ("strategy", "imputation_options"):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=f"{name}.*Received: "):
             imputer.set_params(**{"strategy": "mode", name: "nothing"}).transform(BINARY)
 
 

@@ -237,9 +237,23 @@ def _gamma_by_rejection(a, seed):
 
 
 def _words(pairs, seed):
-    key = tf.unstack(tf.bitcast(as_seed(seed), tf.uint32))
+    x0, x1 = _block(as_seed(seed), tf.range(pairs))
+    shape = [pairs if isinstance(pairs, int) else None]
+    return tf.ensure_shape(x0, shape), tf.ensure_shape(x1, shape)
+
+
+def _words_of_counter(seed, counter):
     # tf.range has no uint32 kernel
-    return threefry_2x32(key, (tf.bitcast(tf.range(pairs), tf.uint32), np.uint32(0)))
+    key = tf.unstack(tf.bitcast(seed, tf.uint32))
+    return threefry_2x32(key, (tf.bitcast(counter, tf.uint32), np.uint32(0)))
+
+
+# one function that all programs call: its 150 operations, written out at each draw, are most of a program's graph
+_block = tf.function(
+    _words_of_counter,
+    input_signature=[tf.TensorSpec([2], tf.int32), tf.TensorSpec([None], tf.int32)],
+    autograph=False,
+)
 
 
 def _bits52(shape, seed):

@@ -52,6 +52,6 @@ def test_a_network_without_latent_layers_checks_its_arguments_too():
     model = ds.models.from_name("NADE", units=3, hidden_units=2)
     model.compile(jit_compile=False)
     for arguments in ({"path": "no"}, {"schedule": "no"}, {"direction": np.array(["forward", "a"])}):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=f"{next(iter(arguments))}.*Received: "):
             ds.annealing.annealed_importance_sampling(model, X, **arguments)
     assert np.all(ds.annealing.annealed_importance_sampling(model, X).standard_error == 0)

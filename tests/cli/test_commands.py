@@ -46,6 +46,7 @@ def test_it_runs_as_a_module():
     assert done.stdout.split() == ds.datasets.names()
 
 
+@pytest.mark.compiled
 def test_evaluate_prints_both_estimates(fitted, capsys):
     model = str(fitted / "model.keras")
     assert main(["evaluate", model, "digits", "--num-samples", "20", "--split", "valid"]) == 0

@@ -33,6 +33,7 @@ def replicates(networks, mask, rows, **arguments):
         ("no latent layers", "gibbs", "first in order"),
     ],
 )
+@pytest.mark.compiled
 def test_chains_reach_the_law(name, method, mask):
     """4,096 chains from noise: chi-square over the completions, false failures at most 1e-6."""
     networks, mask = pair(name), MASKS[mask]

@@ -49,6 +49,7 @@ def ensemble(networks):
         pytest.param("DARN", "gibbs", "likelihood", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.compiled
 def test_the_mixture_has_the_exact_law(name, method, weights):
     """2,048 copies of a row: chi-square of the draws and z-tests of the probabilities, false failures at most 1e-6.
     The mixture with the other kind of weights is another law."""

@@ -67,6 +67,7 @@ def test_one_draw_leaves_the_error_of_the_bound_unknown():
 # ---- the harmonic mean
 
 
+@pytest.mark.compiled
 def test_the_harmonic_mean_agrees_with_enumeration():
     """E exp(−value) = 1/p(x) over 2,000 chains that start near the posterior and have forgotten it after the burn-in;
     false failures at most 1e-6, an error of 2 % is seen. The stated errors are those between the chains."""

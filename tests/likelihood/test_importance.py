@@ -29,6 +29,7 @@ def assert_unbiased(value, model, x, num_samples):
 
 
 @pytest.mark.parametrize("latent_units", [(2,), (1, 2, 2)])
+@pytest.mark.compiled
 def test_estimates_agree_with_enumeration(latent_units):
     """Every row, false failures at most 1e-6 by Bernstein's inequality; errors of 5 % and more are seen. The
     standard errors are near the exact ones."""

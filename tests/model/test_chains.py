@@ -26,6 +26,7 @@ def fit(model, until, start=0, **arguments):
 
 
 @pytest.mark.parametrize("num_chains", [1, 3])
+@pytest.mark.compiled
 def test_a_chain_of_the_run_is_a_chain_of_single_steps(num_chains):
     """The run's steps, one by one, from the seeds that belong to chain and step; φ at rest."""
     model = compiled(num_chains=num_chains, proposal_steps=0)

@@ -10,6 +10,7 @@ from tests.model.support import compiled, patterns, state
 from tests.oracles import Oracle, binary_states, tiny_model
 
 
+@pytest.mark.compiled
 def test_evaluate_and_log_likelihood_meet_enumeration():
     model = tiny_model((3, 2), units=4, seed=5)
     states = binary_states(4)

@@ -79,6 +79,7 @@ def test_steps_per_execution_does_not_change_the_run(integrator):
     assert_same_state(runs[0], runs[2])
 
 
+@pytest.mark.compiled
 def test_jitted_and_not_agree():
     x = patterns()
     plain, jitted = compiled(False, steps_per_execution=5), compiled(True, steps_per_execution=5)

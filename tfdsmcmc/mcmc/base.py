@@ -188,9 +188,21 @@ def check_friction(friction, integrator):
 
 
 def normals(parts, seed):
-    """A standard normal draw for each part, of its shape and type."""
-    seeds = tf.unstack(random.split(seed, len(parts)))
-    return [random.normal(tf.shape(part), part_seed, part.dtype) for part, part_seed in zip(parts, seeds)]
+    """A standard normal draw for each part, of its shape and type.
+
+    The parts of a type share one call, which is split: a program with a call for each part takes XLA far longer to
+    compile.
+    """
+    dtypes = list(dict.fromkeys(part.dtype for part in parts))
+    seeds = [seed] if len(dtypes) == 1 else tf.unstack(random.split(seed, len(dtypes)))
+    drawn = [None] * len(parts)
+    for dtype, dtype_seed in zip(dtypes, seeds):
+        places = [place for place, part in enumerate(parts) if part.dtype == dtype]
+        sizes = [tf.size(parts[place]) for place in places]
+        flat = tf.split(random.normal([tf.add_n(sizes)], dtype_seed, dtype), sizes)
+        for place, part in zip(places, flat):
+            drawn[place] = tf.reshape(part, tf.shape(parts[place]))
+    return drawn
 
 
 def mean_square(parts):

@@ -98,7 +98,7 @@ def test_bad_names_and_sizes_are_refused_before_a_file_is_touched(tmp_path):
         with pytest.raises(ValueError, match="Received: model_name="):
             configuration.write(tmp_path, name)
     for sizes in ((), (2, 1), (1, 1), (0, 1), (1.5,), ("a",), 8, None):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match="batch.sizes?.*Received: "):
             configuration.write(tmp_path, "tiny", batch_sizes=sizes)
     assert contents(tmp_path) == {}
 

@@ -1,0 +1,56 @@
+"""What all tests share: models are tested op by op unless a test is marked `compiled`, and memory is given back.
+
+To compile a tiny model with XLA takes seconds and some 80 MiB that TensorFlow keeps, op by op it takes a tenth of that.
+So within a test `jit_compile` is False where neither the test nor the code under test says otherwise. A test with the
+mark `compiled`, and what passes `jit_compile=True` itself, runs as users run it.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+
+import keras
+import pytest
+
+from tfdsmcmc import programs
+from tfdsmcmc.model import DeepGenerativeModel
+from tfdsmcmc.training.learner import Learner
+
+_COMPILE = DeepGenerativeModel.compile
+_DEFAULTS = _COMPILE.__defaults__
+_PLACE = [p.name for p in inspect.signature(_COMPILE).parameters.values() if p.default is not p.empty].index(
+    "jit_compile"
+)
+_default = {"jit_compile": True}
+
+# an import of TensorFlow leaves some millions of objects that would be looked at in each collection
+gc.collect()
+gc.freeze()
+
+
+def _use_xla(default):
+    _default["jit_compile"] = default
+    _COMPILE.__defaults__ = (*_DEFAULTS[:_PLACE], default, *_DEFAULTS[_PLACE + 1 :])
+
+
+# a model that was never compiled
+Learner.uses_xla = property(lambda self: self._settings.get("jit_compile", _default["jit_compile"]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Before the fixtures, those of a module included, are made."""
+    _use_xla(item.get_closest_marker("compiled") is not None)
+
+
+def pytest_unconfigure():
+    _use_xla(True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _give_memory_back():
+    yield
+    programs._programs.clear()
+    keras.backend.clear_session()
+    gc.collect()
