@@ -1,0 +1,36 @@
+"""What version 0.1 saved before there were runs and rows: a model of two chains over θ with persistent chains over z and
+a horseshoe prior, learnt from `ROWS` for two epochs, and its posterior samples.
+"""
+
+import pathlib
+
+import keras
+import numpy as np
+
+import tfdsmcmc as ds
+from tests.training.support import begin
+
+FILES = pathlib.Path(__file__).parent / "files"
+ROWS = np.random.default_rng(0).integers(0, 2, (12, 4)).astype(np.float32)
+
+
+def test_a_model_loads_with_all_of_its_state_and_goes_on():
+    model = keras.saving.load_model(FILES / "before_runs.keras")
+    with np.load(FILES / "before_runs.npz") as stored:
+        assert set(stored.files) == set(model.run.saved)
+        for name, variable in model.run.saved.items():
+            np.testing.assert_array_equal(variable.numpy(), stored[name], err_msg=name)
+        begin(model, ROWS)  # the rows are those that the chains over z belong to
+        for i, part in enumerate(model.run.state.carried):
+            np.testing.assert_array_equal(part.numpy(), stored[f"carried_{i}"])
+    model.fit(ROWS, batch_size=4, epochs=3, initial_epoch=2, verbose=0)
+    assert int(model.run.steps) == 9 and int(model.run.epochs) == 3
+
+
+def test_posterior_samples_load():
+    model = keras.saving.load_model(FILES / "before_runs.keras")
+    posterior = ds.posterior.load(FILES / "before_runs_samples")
+    assert [(sample.step, sample.chain) for sample in posterior.samples] == [(3, 0), (3, 1), (6, 0), (6, 1)]
+    for chain, weights in zip(posterior.samples[2:], model.run.weights, strict=True):
+        for stored, live in zip(chain.theta, weights, strict=True):
+            np.testing.assert_array_equal(stored, live)
