@@ -1,5 +1,5 @@
-"""What version 0.1 saved before there were runs and rows: a model of two chains over θ with persistent chains over z and
-a horseshoe prior, learnt from `ROWS` for two epochs, and its posterior samples.
+"""What version 0.1 saved before there were runs and rows: a model of two chains over θ with persistent chains over z
+and a horseshoe prior, learnt from `ROWS` for two epochs, and its posterior samples.
 """
 
 import pathlib

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.training.estimator import GradientEstimator
 from tfdsmcmc.training.learner import Learner
+from tfdsmcmc.training.several_chains import SeveralChains
 from tfdsmcmc.training.step import Step
 
 
@@ -43,6 +44,10 @@ class ColumnSums(Step):
         weights = tf.where(batch.ends_pass, sums / batch.num_rows, state.weights[0])
         sums = tf.where(batch.ends_pass, tf.zeros_like(sums), sums)
         return SumsState([weights], sums, reads), {"read": tf.reduce_sum(counted)}
+
+
+    def fresh_weights(self, seed):
+        return [random.uniform(self.variables[0].shape, seed).numpy()]
 
 
 class Persistent(GradientEstimator):
@@ -84,9 +89,13 @@ class ColumnMeans(Learner):
     def theta_variables(self):
         return [self.mean]
 
-    def compile(self, steps_per_execution=2, jit_compile=False):
-        settings = {"steps_per_execution": steps_per_execution, "jit_compile": jit_compile}
-        self._begin_run(ColumnSums(self.mean), None, settings)
+    def compile(self, steps_per_execution=2, jit_compile=False, num_chains=1):
+        step = ColumnSums(self.mean)
+        step = step if num_chains == 1 else SeveralChains(step, num_chains)
+        settings = {
+            "steps_per_execution": steps_per_execution, "jit_compile": jit_compile, "num_chains": num_chains
+        }  # fmt: skip
+        self._begin_run(step, None, settings)
 
     def evaluate(self, x=None, **_):
         p = np.clip(self.mean.numpy(), 1e-3, 1 - 1e-3)

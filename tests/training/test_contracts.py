@@ -16,6 +16,7 @@ from tfdsmcmc.rows import ArraySource, Rows
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.feed import feed_of
 from tfdsmcmc.training.recognition_learning import RecognitionLearning
+from tfdsmcmc.training.several_chains import SeveralChains
 
 ROWS = np.random.default_rng(0).integers(0, 2, (10, 3)).astype(np.uint8)
 SOURCE = ArraySource(Rows(ROWS))
@@ -63,12 +64,14 @@ STEPS = {
     "importance samples": doubly_stochastic,
     "persistent chains": lambda: doubly_stochastic(ds.latents.Gibbs(2, 1, persistent=True), interleaved=True),
     "full passes": lambda: ColumnSums(tf.Variable([0.5, 0.5, 0.5])),
+    "full passes of two chains": lambda: SeveralChains(ColumnSums(tf.Variable([0.5, 0.5, 0.5])), 2),
     "particles of the run": lambda: DoublyStochasticStep(
         Biases(), ds.Prior({"": None}), Persistent(3), ds.mcmc.SGLD(learning_rate=0.1), jit_compile=False
     ),
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", STEPS)
 def test_steps(name):
     run_step_test(STEPS[name], SOURCE, beside=learning_of)
@@ -120,6 +123,28 @@ def test_a_learner_of_another_kind_has_all_of_keras(tmp_path):
     for bad in ({"steps_per_epoch": 2}, {"x": tf.data.Dataset.from_tensor_slices(ROWS).batch(5)}):
         with pytest.raises(ValueError, match="Persistent chains|once over all rows.*Received: "):
             model.fit(**{"x": ROWS, "verbose": 0, **bad})
+
+
+def test_a_learner_of_another_kind_has_several_chains(tmp_path):
+    """Each reads all rows in an order of its own; they start apart, and a sample of each is collected."""
+    model = ColumnMeans()
+    model.compile(num_chains=3)
+    apart = model.run.weights
+    assert len({weights[0].tobytes() for weights in apart}) == 3
+    collector = ds.posterior.Collector(tmp_path, num_samples=1, burn_in=1)
+    model.fit(ROWS, batch_size=4, epochs=2, verbose=0, callbacks=[collector])
+    samples = ds.posterior.load(tmp_path).samples
+    assert [sample.chain for sample in samples] == [0, 1, 2]
+    for weights in (*model.run.weights, *(sample.theta for sample in samples)):
+        np.testing.assert_allclose(weights[0], ROWS.mean(0), rtol=1e-6)
+    np.testing.assert_array_equal(model.run.state.reads, np.full((3, 10), 2))
+
+
+def test_chains_that_would_share_a_variable_are_refused():
+    with pytest.raises(ValueError, match=r"variables of its own. Received: \['proposal_0'"):
+        model = tiny_model((2,), seed=1)
+        proposal = ds.proposals.NVIL(keras.optimizers.SGD(0.1), baseline_units=2)
+        SeveralChains(step_of(model, ds.mcmc.SGLD(learning_rate=0.1), proposal=proposal), 2)
 
 
 def test_interleaved_updates_follow_each_other():
