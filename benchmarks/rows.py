@@ -30,7 +30,7 @@ def main(args):
         program = [sys.executable, "-m", "benchmarks.rows"]
         made = run([*program, "make", path])
         print(
-            f"\nRows beyond memory: {ROWS:,} rows of {UNITS} units, a file of {made['size_mb']:.0f} MB, "
+            f"\nRows beyond memory: {ROWS:,} rows of {UNITS} units, {made['size_mb']:.0f} MB, "
             f"packed in {made['seconds']:.0f} s with {made['memory_mib']:.0f} MiB at most\n"
         )
         runs = {"array": [], "file": []}
@@ -79,7 +79,7 @@ def _status():
     """The fields of /proc/self/status that are sizes, in MiB."""
     with open("/proc/self/status", encoding="ascii") as file:
         fields = [line.split() for line in file]
-    return {name.rstrip(":"): int(value) / 1024 for name, value, *unit in fields if unit == ["kB"]}
+    return {field[0].rstrip(":"): int(field[1]) / 1024 for field in fields if field[2:] == ["kB"]}
 
 
 def make(path):
