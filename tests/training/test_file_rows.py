@@ -105,6 +105,7 @@ def test_estimates_and_imputations_of_a_file_are_those_of_the_array(tmp_path):
     model, other = compiled(), compiled()
     history = fit(model, rows, 2, validation_data=rows).history
     assert history == fit(other, X, 2, validation_data=X).history and "val_log_likelihood" in history
+    assert fit(model, rows, 3, 2, validation_split=0.3).history == fit(other, X, 3, 2, validation_split=0.3).history
     assert model.evaluate(rows, verbose=0) == model.evaluate(X, verbose=0)
     np.testing.assert_array_equal(model.log_likelihood(rows, 20).value, model.log_likelihood(X, 20).value)
     mask = np.array([True, False, True, True])
