@@ -42,6 +42,7 @@ def run_source_test(make, cases=tuple(CASES)):
         assert source.random_access == isinstance(source, RandomAccessSource) == hasattr(source, "take")
         if source.random_access:
             _check_take(source, x, binary)
+            _check_part(source, x, binary)
             _check_one_kind(source, x, binary)
             # whatever a source is made of, the same rows have the same checksum: a run may go on from another one
             assert source.checksum == ArraySource(rows_of("x", x, 3, binary)).checksum
@@ -97,6 +98,13 @@ def _check_take(source, x, binary):
     # what is handed out is a copy as far as its owner can tell: another one follows unchanged
     np.copyto(source.take(orders[0]).values, 0)
     assert_rows(source.take(orders[0]), x[orders[0]], binary)
+
+
+def _check_part(source, x, binary):
+    for rows in (slice(None, -1), slice(-2, None), slice(None)) if len(x) > 1 else (slice(None),):
+        part = source.part(rows)
+        assert type(part) is type(source) and part.num_rows == len(x[rows])
+        assert_rows(part.all(), x[rows], binary)
 
 
 def _check_one_kind(source, x, binary):

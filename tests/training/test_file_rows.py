@@ -48,12 +48,13 @@ def assert_same_state(one, other):
         np.testing.assert_array_equal(array, other[name], err_msg=name)
 
 
-@pytest.fixture(params=["bits", "bytes", "memmap"])
-def rows(request, tmp_path):
-    if request.param == "memmap":
-        np.save(tmp_path / "rows.npy", X)
-        return np.load(tmp_path / "rows.npy", mmap_mode="r")
-    return ds.datasets.open(ds.datasets.pack(tmp_path / "rows.npy", X, packed=request.param == "bits"))
+def in_file(folder, kind="bits"):
+    """X in a file: bits, bytes, or what NumPy alone saves and maps."""
+    path = folder / f"{kind}.npy"
+    if kind == "memmap":
+        np.save(path, X)
+        return np.load(path, mmap_mode="r")
+    return ds.datasets.open(ds.datasets.pack(path, X, packed=kind == "bits"))
 
 
 CASES = {
@@ -64,19 +65,27 @@ CASES = {
     "persistent chains over z, two over the weights": (persistent, {"num_chains": 2}),
     "with XLA": (compiled, {"steps_per_execution": 3, "jit_compile": True}),
 }
+LONG = CASES.keys() - {"steps one by one", "two chains", "persistent chains over z"}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_file_gives_bit_for_bit_what_an_array_gives(case, rows):
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] if case in LONG else []) for case in CASES]
+)
+def test_a_file_gives_bit_for_bit_what_an_array_gives(case, tmp_path):
     make, arguments = CASES[case]
-    one, other = make(**arguments), make(**arguments)
-    expected, found = fit(one, X, 3, shuffle=True), fit(other, rows, 3, shuffle=True)
-    assert int(other.run.steps) == 15
-    assert_same_state(one, other)
-    assert expected.history == found.history
+    one = make(**arguments)
+    expected = fit(one, X, 3, shuffle=True)
+    for kind in ("bits", "bytes", "memmap") if case == "steps one by one" else ("bits",):
+        other = make(**arguments)
+        found = fit(other, in_file(tmp_path, kind), 3, shuffle=True)
+        assert int(other.run.steps) == 15
+        assert_same_state(one, other)
+        assert expected.history == found.history
 
 
-def test_a_resumed_run_equals_an_uninterrupted_one(rows, tmp_path):
+@pytest.mark.slow
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path):
+    rows = in_file(tmp_path)
     whole, part = (persistent(steps_per_execution=3, num_chains=2) for _ in range(2))
     fit(whole, rows, 4)
     fit(part, rows, 2)
@@ -90,10 +99,13 @@ def test_a_resumed_run_equals_an_uninterrupted_one(rows, tmp_path):
     assert_same_state(whole, other)
 
 
-def test_estimates_and_imputations_of_a_file_are_those_of_the_array(rows):
+@pytest.mark.filterwarnings("ignore:The importance weights")
+def test_estimates_and_imputations_of_a_file_are_those_of_the_array(tmp_path):
+    rows = in_file(tmp_path)
     model, other = compiled(), compiled()
     history = fit(model, rows, 2, validation_data=rows).history
     assert history == fit(other, X, 2, validation_data=X).history and "val_log_likelihood" in history
+    assert fit(model, rows, 3, 2, validation_split=0.3).history == fit(other, X, 3, 2, validation_split=0.3).history
     assert model.evaluate(rows, verbose=0) == model.evaluate(X, verbose=0)
     np.testing.assert_array_equal(model.log_likelihood(rows, 20).value, model.log_likelihood(X, 20).value)
     mask = np.array([True, False, True, True])
@@ -105,7 +117,9 @@ class _Stop(keras.callbacks.Callback):
         raise InterruptedError
 
 
-def test_no_thread_is_left(rows):
+def test_no_thread_is_left(tmp_path):
+    rows = in_file(tmp_path)
+
     def left():
         return [thread for thread in threading.enumerate() if thread.name.startswith("rows")]
 
@@ -119,11 +133,11 @@ def test_no_thread_is_left(rows):
     assert not left() and int(model.run.epochs) == 4
 
 
-def test_files_of_another_width_are_refused_before_anything_changes(rows):
+def test_files_of_another_width_are_refused_before_anything_changes(tmp_path):
     model = tiny_model((2,), units=5, seed=3, scale=0.3)
     model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.05), jit_compile=False)
     before = state(model)
     with pytest.raises(ValueError, match="Received: "):
-        fit(model, rows, 1)
+        fit(model, in_file(tmp_path), 1)
     for name, array in state(model).items():
         np.testing.assert_array_equal(array, before[name])

@@ -30,5 +30,8 @@ class ArraySource(RandomAccessSource):
     def take(self, index):
         return self.rows.take(index)
 
+    def part(self, rows):
+        return ArraySource(self.rows.take(rows))
+
     def all(self):
         return self.rows

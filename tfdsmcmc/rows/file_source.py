@@ -21,14 +21,17 @@ class FileSource(RandomAccessSource):
 
     def __init__(self, mapped: MappedRows, binary=True):
         self.mapped, self.units = mapped, mapped.units
-        self._type = np.uint8 if binary else np.float32
+        self._binary = binary
 
     @property
     def num_rows(self):
         return len(self.mapped)
 
     def take(self, index):
-        return Rows(self.mapped.take(index).astype(self._type, copy=False))
+        return Rows(self.mapped.take(index).astype(np.uint8 if self._binary else np.float32, copy=False))
+
+    def part(self, rows):
+        return FileSource(self.mapped[rows], self._binary)
 
 
 def mapped_rows(x):

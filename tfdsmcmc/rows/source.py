@@ -60,13 +60,17 @@ class Source:
 
 
 class RandomAccessSource(Source):
-    """Base class: a subclass defines `num_rows`, `complete` and `take`."""
+    """Base class: a subclass defines `num_rows`, `complete`, `take` and `part`."""
 
     random_access = True
 
     def take(self, index) -> Rows:
         """The rows of a slice, or of an array of indices in any order: `Rows` of arrays."""
         raise NotImplementedError(f"{type(self).__name__} must define take(index).")
+
+    def part(self, rows: slice) -> RandomAccessSource:
+        """A source of some of the rows, kept where these are."""
+        raise NotImplementedError(f"{type(self).__name__} must define part(rows).")
 
     def batches(self, size):
         for first in range(0, self.num_rows, size):

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.rows import ArraySource, DatasetSource, source_of
+from tfdsmcmc.rows import DatasetSource, source_of
 from tfdsmcmc.training.feed import feed_of, take
 from tfdsmcmc.training.run import EpochCounter, Run
 from tfdsmcmc.training.saving import Saving
@@ -103,7 +103,7 @@ class Learner(Saving):
           epochs: the epoch to stop at.
           verbose: as in Keras.
           callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule.
-          validation_split: fraction of an array, its last rows, to validate on.
+          validation_split: fraction of rows with random access, the last ones, to validate on.
           validation_data: what x may be.
           shuffle: whether rows with random access are read in a new order each epoch.
           initial_epoch: the epoch to start at.
@@ -243,10 +243,10 @@ def _optional_count(name, value):
 
 def _split_last(source, fraction):
     """(the source without its last rows, one of the last `fraction` of the rows)."""
-    if not isinstance(source, ArraySource):
-        raise ValueError(f"validation_split is for arrays. Received: validation_split={fraction}")
+    if not source.random_access:
+        raise ValueError(f"validation_split is for arrays and files. Received: validation_split={fraction}")
     valid = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
     held_out = int(source.num_rows * fraction) if valid else 0
     if not 0 < held_out < source.num_rows:
         raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction!r}")
-    return ArraySource(source.take(slice(None, -held_out))), ArraySource(source.take(slice(-held_out, None)))
+    return source.part(slice(None, -held_out)), source.part(slice(-held_out, None))
