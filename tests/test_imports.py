@@ -16,7 +16,7 @@ LEVELS = [
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
     {"networks"},
-    {"programs", "sweeps"},
+    {"programs", "gibbs_sweeps"},
     {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},

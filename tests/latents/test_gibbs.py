@@ -7,8 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import binary_states, flat, randomize, state_numbers, tiny_model
-from tests.training.support import theta_of
-from tfdsmcmc.training.step import Method, theta_gradient
+from tests.training.support import estimator_of, theta_of
 
 SBN, DARN, NADE, MLP = ds.layers.SBN, ds.layers.DARN, ds.layers.NADE, ds.layers.MLPBernoulli
 NADE3 = {"hidden_units": 3}
@@ -115,9 +114,8 @@ def test_the_theta_gradient_from_exact_chains_is_that_of_the_likelihood():
     model = tiny_model((2, 1), seed=5, prior={"": None})
     oracle, row = Oracle(model), np.array([[1, 0, 1]], np.float32)
     carry = exact_draws(oracle.posterior(row)[:, 0], [part.astype(np.float32) for part in oracle.z], 2**14, seed=6)
-    parts = model.generative, model.recognition, model.prior, None, ds.latents.Gibbs(1), None, 1, 0
-    x = np.repeat(row, 2**14, 0)
-    gradients, (weighted, _) = theta_gradient(Method(*parts), x, 1.0, carry=carry)(*theta_of(model), seed=[1, 2])
+    estimator, x = estimator_of(model, latents=ds.latents.Gibbs(1)), np.repeat(row, 2**14, 0)
+    gradients, weighted, _ = estimator.gradient(theta_of(model), x, 1.0, (), carry, [1, 2])
     values = flat(oracle.joint_gradient(row), 2)[oracle.state(weighted.z)[0], 0]
     np.testing.assert_allclose(flat(gradients), values.mean(0), rtol=1e-3, atol=1e-4)
     assert_means(values, flat(oracle.likelihood_gradient(row), 1)[0])

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.training.estimator import GradientEstimator
+from tfdsmcmc.training.gradient_estimator import GradientEstimator
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
 from tfdsmcmc.training.step import Step

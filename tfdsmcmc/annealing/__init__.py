@@ -5,7 +5,7 @@ latent variables of a network `annealed_importance_sampling` and `sandwich` do a
 """
 
 from tfdsmcmc.annealing.adaptive import annealing_schedule
-from tfdsmcmc.annealing.annealed import annealed_importance_sampling
+from tfdsmcmc.annealing.annealed_importance_sampling import annealed_importance_sampling
 from tfdsmcmc.annealing.path import Path
 from tfdsmcmc.annealing.runs import forward, log_normaliser, reverse, target_chain
 from tfdsmcmc.annealing.sandwich import Sandwich, sandwich

@@ -30,9 +30,9 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.annealing.path import Path
 from tfdsmcmc.annealing.transitions import step
+from tfdsmcmc.gibbs_sweeps import generative_factors, recognition_factors, sweep
 from tfdsmcmc.networks import data_log_prob, evaluated_at
 from tfdsmcmc.rows import as_rows
-from tfdsmcmc.sweeps import generative_factors, recognition_factors, sweep
 
 
 class LatentPath(Path):

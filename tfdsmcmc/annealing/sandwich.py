@@ -25,7 +25,7 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import schedules
 from tfdsmcmc.annealing.adaptive import annealing_schedule
-from tfdsmcmc.annealing.annealed import annealed_importance_sampling
+from tfdsmcmc.annealing.annealed_importance_sampling import annealed_importance_sampling
 from tfdsmcmc.annealing.latent_paths import check_name
 from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.estimates import Estimate, LogLikelihood

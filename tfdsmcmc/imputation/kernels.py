@@ -26,8 +26,8 @@ from __future__ import annotations
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
 from tfdsmcmc.rows import Rows
-from tfdsmcmc.sweeps import generative_factors, sweep
 
 
 def noise(generative, shape, seed):

@@ -18,10 +18,10 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
+from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
 from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
 from tfdsmcmc.rows import as_rows
-from tfdsmcmc.sweeps import generative_factors, sweep
 from tfdsmcmc.types import WeightedLatents
 
 _STARTS = ("recognition", "prior")

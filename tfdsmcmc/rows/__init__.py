@@ -2,8 +2,8 @@
 
 from tfdsmcmc.rows.array_source import ArraySource
 from tfdsmcmc.rows.dataset_source import DatasetSource
-from tfdsmcmc.rows.door import rows_of, source_of
 from tfdsmcmc.rows.file_source import FileSource
+from tfdsmcmc.rows.from_users import rows_of, source_of
 from tfdsmcmc.rows.rows import Rows, as_rows
 from tfdsmcmc.rows.source import RandomAccessSource, Source
 

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.streams import log_mean_exp
-from tfdsmcmc.training.estimator import GradientEstimator
+from tfdsmcmc.training.gradient_estimator import GradientEstimator
 from tfdsmcmc.types import WeightedLatents
 
 

@@ -29,7 +29,7 @@ from tfdsmcmc.imputation.kernels import KERNELS, start
 from tfdsmcmc.imputation.resampling import weighted_draws
 from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.rows import Rows, as_rows
-from tfdsmcmc.rows.door import filling
+from tfdsmcmc.rows.from_users import filling
 from tfdsmcmc.streams import WeightSums
 
 _CHUNK = 32  # importance samples held at a time

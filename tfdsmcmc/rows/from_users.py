@@ -1,7 +1,7 @@
 """Where data come in: what a user passes is checked and becomes rows, or a source of rows.
 
-Missing entries are NaN, what pandas takes for missing, what a masked array hides, or what a mask says. Behind the door
-none of these is left.
+Missing entries are NaN, what pandas takes for missing, what a masked array hides, or what a mask says. Beyond this
+file none of these is left.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What comes in at the door: missing entries in every form, and what is refused."""
+"""What users pass: missing entries in every form, and what is refused."""
 
 import numpy as np
 import pytest
