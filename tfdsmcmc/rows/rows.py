@@ -1,8 +1,8 @@
 """Rows of data as a value.
 
 Missing entries are parted from the others once, where data come in, see `rows.from_users`. From there on rows are a
-pair of values, all of them finite, and of what is observed. Where the data layer's units are independent given its parents,
-missing entries drop out:
+pair of values, all of them finite, and of what is observed. Where the data layer's units are independent given its
+parents, missing entries drop out:
 
     p(x_observed, z; θ) = p(z; θ) Π_{d observed} p(x_d given z_1; θ)
 
