@@ -47,11 +47,10 @@ def runs():
         if quick:
             yield pytest.param(page, False, id=page.name)
         if all_of_them > quick:
-            yield pytest.param(page, True, marks=pytest.mark.slow, id=f"{page.name}, all")
+            yield pytest.param(page, True, marks=(pytest.mark.slow, pytest.mark.compiled), id=f"{page.name}, all")
 
 
 @pytest.mark.parametrize(("page", "slow"), list(runs()))
-@pytest.mark.compiled
 def test_a_page_runs(page, slow, tmp_path, monkeypatch):
     """Its blocks in one namespace, one after the other, in an empty folder."""
     monkeypatch.chdir(tmp_path)
