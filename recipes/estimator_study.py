@@ -97,7 +97,7 @@ def bootstrap(log_weights, counts, replicates, rng, values=None):
 
 def pooled(model, row, size, seed):
     """(log-weights (N,), gradients of log p(x, z_k) in θ (N, P)) of N importance samples of one row."""
-    z, log_weights = ds.latents.NAIS(size).draw(model.generative, model.recognition, row[None], seed)[0]
+    z, log_weights, _ = ds.latents.NAIS(size).draw(model.generative, model.recognition, row[None], seed)[0]
     variables = [variable.value for variable in model.generative.trainable_variables]
 
     @tf.autograph.experimental.do_not_convert

@@ -59,7 +59,7 @@ def test_a_kind_without_sizes_is_its_layer_alone(kind):
     exact = ds.likelihood.exact(model, x).value
     np.testing.assert_allclose(np.exp(exact).sum(), 1.0, atol=1e-5)
     np.testing.assert_allclose(model.generative.layers[0].log_prob(x, tf.zeros([0])), exact, rtol=1e-5)
-    z, log_weights = ds.latents.NAIS(4).draw(model.generative, model.recognition, x, tf.constant([1, 2]))[0]
+    z, log_weights, _ = ds.latents.NAIS(4).draw(model.generative, model.recognition, x, tf.constant([1, 2]))[0]
     assert z == [] and log_weights.shape == (4, 8)
     np.testing.assert_allclose(log_weights, np.broadcast_to(exact, (4, 8)), rtol=1e-5)
 

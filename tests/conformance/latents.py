@@ -29,7 +29,7 @@ def run_latents_test(make, model, binary=True):
         return latents.draw(*networks, x, seed, carry)
 
     weighted, carry = draw(1)
-    z, log_weights = weighted
+    z, log_weights, _ = weighted
     assert isinstance(weighted, WeightedLatents) and weighted.z is z and weighted.log_weights is log_weights
     assert [part.shape for part in z] == [(3, 2, width) for width in model.generative.latent_units]
     assert log_weights.shape == (3, 2) and np.isfinite(log_weights).all()

@@ -24,7 +24,7 @@ def test_log_weights_are_log_p_minus_log_q(latent_units, jit_compile):
     """At every state: the draws are many enough to visit all of them."""
     model = tiny_model(latent_units, seed=1, scale=0.7)
     oracle = Oracle(model)
-    z, log_weights = draw(model, 2**14, jit_compile=jit_compile)
+    z, log_weights, _ = draw(model, 2**14, jit_compile=jit_compile)
     assert log_weights.shape == (2**14, 3) and [part.shape for part in z] == [(2**14, 3, u) for u in latent_units]
     states = oracle.state(z)
     assert len(np.unique(states)) == len(oracle.z[0])

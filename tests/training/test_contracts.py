@@ -71,8 +71,11 @@ STEPS = {
 }
 
 
+LONG = ("persistent chains",)
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in STEPS])
 def test_steps(name):
     run_step_test(STEPS[name], SOURCE, beside=learning_of)
 

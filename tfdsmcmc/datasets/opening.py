@@ -40,7 +40,7 @@ def open(name_or_path, split="train", data_dir=None, *, units=None, binarization
     >>> import tfdsmcmc as ds
     >>> rows = ds.datasets.open("digits", split="test")
     >>> rows.num_rows, rows.shape, rows.labels[:3].tolist(), rows.take([5, 2]).dtype
-    (300, (8, 8), [9, 8, 8], dtype('uint8'))
+    (300, (8, 8), [2, 3, 3], dtype('uint8'))
     """
     if isinstance(name_or_path, os.PathLike) or str(name_or_path).endswith(".npy"):
         return mapped_file.read(pathlib.Path(name_or_path), units)

