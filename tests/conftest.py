@@ -24,9 +24,12 @@ _PLACE = [p.name for p in inspect.signature(_COMPILE).parameters.values() if p.d
 )
 _default = {"jit_compile": True}
 
-# an import of TensorFlow leaves some millions of objects that would be looked at in each collection
+# to look at the objects of TensorFlow, millions of them, takes seconds: garbage is collected when memory has grown
+_GROWTH = 300 * 2**20
+_last = {"resident": 0}
 gc.collect()
 gc.freeze()
+gc.disable()
 
 
 def _use_xla(default):
@@ -52,5 +55,13 @@ def pytest_unconfigure():
 def _give_memory_back():
     yield
     programs._programs.clear()
-    keras.backend.clear_session()
-    gc.collect()
+    if resident() > _last["resident"] + _GROWTH:
+        keras.backend.clear_session()
+        gc.collect()
+        _last["resident"] = resident()
+
+
+def resident():
+    """The memory of this process, bytes."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
