@@ -71,6 +71,7 @@ def batches(source, batch_size, seed):
         left -= len(rows.values)
         if left <= 0:
             return
+    raise ValueError(f"A stream must give the same rows whenever it is read. Received: one that gave {left} fewer")
 
 
 def power_of_two(number):

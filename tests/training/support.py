@@ -33,13 +33,14 @@ def batch_of(x, num_rows=10.0):
     """A minibatch that is no part of anything."""
     rows = Rows(tf.convert_to_tensor(x, tf.float32))
     counted = tf.ones(tf.shape(rows.values)[:-1], tf.bool)
-    return Batch(rows, None, counted, tf.constant(False), tf.constant(float(num_rows)))
+    return Batch(rows, None, counted, tf.constant(False), tf.constant(False), tf.constant(float(num_rows)))
 
 
 def block_of(x, index, count=1):
     """A block of minibatches x[index[0]], x[index[1]], … of rows x."""
     index = np.asarray(index, np.int32)
-    return Block(Rows(x), index, index, np.ones(index.shape, bool), np.zeros(len(index), bool), np.int32(count))
+    place = np.zeros(len(index), bool)
+    return Block(Rows(x), index, index, np.ones(index.shape, bool), place, place, np.int32(count))
 
 
 def begin(model, x, num_rows=None):

@@ -39,10 +39,10 @@ class ColumnSums(Step):
 
     def step(self, state, batch, seed):
         counted = tf.cast(batch.counted, tf.float32)
-        sums = state.sums + tf.linalg.matvec(batch.rows.values, counted, transpose_a=True)
+        before = tf.where(batch.begins_pass, tf.zeros_like(state.sums), state.sums)
+        sums = before + tf.linalg.matvec(batch.rows.values, counted, transpose_a=True)
         reads = tf.tensor_scatter_nd_add(state.reads, batch.index[:, tf.newaxis], counted)
         weights = tf.where(batch.ends_pass, sums / batch.num_rows, state.weights[0])
-        sums = tf.where(batch.ends_pass, tf.zeros_like(sums), sums)
         return SumsState([weights], sums, reads), {"read": tf.reduce_sum(counted)}
 
 

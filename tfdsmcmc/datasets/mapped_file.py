@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from tfdsmcmc import files
+from tfdsmcmc import checks, files
 from tfdsmcmc.datasets.mapped_rows import BLOCK, MappedRows, bytes_of_row
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -75,7 +75,7 @@ def read(path, units=None):
 
 def row_shape(shape, width):
     """The shape of a row as a tuple, which must have as many entries as the row."""
-    shape = tuple(int(n) for n in np.atleast_1d(shape))
+    shape = tuple(checks.positive_integer("shape", n) for n in np.atleast_1d(np.asarray(shape, object)))
     if math.prod(shape) != width:
         raise ValueError(f"A row has {width} features. Received: shape={shape}")
     return shape

@@ -121,7 +121,7 @@ class Learning(Learner):
         """Fits φ at fixed θ with a fresh optimizer; no chain over θ moves.
 
         Args:
-          x: array (n, D).
+          x: what `fit` takes.
           epochs: passes over it.
           batch_size: B.
           verbose: as in Keras.
@@ -148,7 +148,8 @@ class Learning(Learner):
             proposal = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
         twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
         twin._stream = f"refit {int(self.run.refits)} after step {int(self.run.steps)}"
+        source, epochs = self.source("x", x), checks.nonnegative_integer("epochs", epochs)
         self.run.refits.assign_add(1)
         twin.compile(**{**settings, "proposal": proposal})
         twin.run.move_to(self.run.weights[:num_chains])
-        return twin.fit(x, batch_size=batch_size, epochs=epochs, verbose=verbose)
+        return twin.fit(source, batch_size=batch_size, epochs=epochs, verbose=verbose)

@@ -17,7 +17,9 @@ import numpy as np
 from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
+from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
+from tfdsmcmc.rows import kept
 
 
 class Curve(NamedTuple):
@@ -68,6 +70,7 @@ def curve(samples, chains, model, x, num_samples, counts, seed, batch_size) -> C
       ValueError: for counts out of range.
     """
     counts = _counts(counts, len(samples))
+    x = kept(rows_to_estimate(model, x))
     average, mean = PredictiveAverage(), RunningMean()
     mean_seed = random.stream(seed, "mean of weights")
     predictive, mean_of_weights, mean_counts = [], [], []

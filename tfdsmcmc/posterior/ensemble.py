@@ -19,11 +19,12 @@ import numpy as np
 from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
+from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
-from tfdsmcmc.rows import ArraySource
+from tfdsmcmc.rows import kept
 
 
 class MeanOverChains(UserWarning):
@@ -168,7 +169,7 @@ class Posterior:
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
-          x: (n, D).
+          x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
           num_samples: K, importance samples a row for each θ.
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
@@ -177,7 +178,7 @@ class Posterior:
           ValueError: for a model of another architecture, or data that do not fit it.
         """
         self.check(model)
-        average = PredictiveAverage()
+        x, average = kept(rows_to_estimate(model, x)), PredictiveAverage()
         for m, sample in enumerate(self.samples):
             weights = sample.theta, sample.phi
             average.add(
@@ -247,5 +248,6 @@ def _rows_for_refit(model, x, epochs):
         raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
     if model.run is None:
         raise ValueError(f"A refit needs a compiled model. Received: one that is not, refit_epochs={epochs}")
-    source = model.source("x", x)
-    return source if source.random_access else model.source("x", ArraySource(source.all()))
+    source = kept(model.source("x", x))
+    model.check_rows(source)
+    return source

@@ -44,6 +44,8 @@ def last_part(epochs, num_samples, share=0.5, burn_in=None) -> dict:
     num_samples = checks.positive_integer("num_samples", num_samples)
     if burn_in is not None:
         burn_in = checks.nonnegative_integer("burn_in", burn_in)
+        if burn_in >= epochs:
+            raise ValueError(f"burn_in must be below epochs={epochs}. Received: burn_in={burn_in}")
         return {"burn_in": burn_in, "every": max(1, (epochs - burn_in) // num_samples)}
     if not 0 <= checks.nonnegative_number("share", share) <= 1:
         raise ValueError(f"share must be between 0 and 1. Received: share={share!r}")

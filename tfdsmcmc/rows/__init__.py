@@ -1,6 +1,6 @@
 """Rows of data, whatever they come from and whether or not entries are missing."""
 
-from tfdsmcmc.rows.array_source import ArraySource
+from tfdsmcmc.rows.array_source import ArraySource, kept
 from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.from_users import rows_of, source_of
@@ -15,6 +15,7 @@ __all__ = [
     "Rows",
     "Source",
     "as_rows",
+    "kept",
     "rows_of",
     "source_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfdsmcmc.rows.rows import Rows
-from tfdsmcmc.rows.source import RandomAccessSource
+from tfdsmcmc.rows.source import RandomAccessSource, Source
 
 
 class ArraySource(RandomAccessSource):
@@ -35,3 +35,11 @@ class ArraySource(RandomAccessSource):
 
     def all(self):
         return self.rows
+
+
+def kept(source: Source) -> Source:
+    """A source of the same rows that gives them in the same order whenever it is read.
+
+    A stream is read into memory: its order may be another one each time.
+    """
+    return source if source.random_access else ArraySource(source.all())

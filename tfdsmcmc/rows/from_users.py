@@ -56,8 +56,8 @@ def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) ->
 
     Args:
       name: what to call the data in an error.
-      x: what `rows_of` takes; rows in a file, `datasets.MappedRows` or a `np.memmap` of bytes or booleans; or a
-        `tf.data.Dataset` whose elements are batches (B, units).
+      x: what `rows_of` takes, or `Rows`; binary rows in a file, `datasets.MappedRows` or a `np.memmap` of bytes or
+        booleans; or a `tf.data.Dataset` whose elements are batches (B, units).
       units: D.
       binary: whether observed entries must be 0 or 1.
       mask: of an array, as in `rows_of`.
@@ -67,7 +67,13 @@ def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) ->
     Raises:
       ValueError: for data that do not fit, or a mask for what is no array.
     """
-    mapped = None if mask is not None and isinstance(x, np.ndarray) else mapped_rows(x)
+    if isinstance(x, Rows):
+        x = x.with_nan()  # whatever was done to them, they are checked
+    in_memory = isinstance(x, np.ndarray) and (mask is not None or not binary)
+    try:
+        mapped = None if in_memory else mapped_rows(x)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     if mapped is not None:
         x = FileSource(mapped, binary)
     if not (is_dataset(x) or isinstance(x, Source)):

@@ -41,6 +41,9 @@ class Source:
         """Yields `Rows` of arrays, `size` rows at a time, in order; the last ones may be fewer."""
         raise NotImplementedError(f"{type(self).__name__} must define batches(size).")
 
+    def check(self):
+        """Raises a ValueError for rows that do not fit, as far as that is not known already."""
+
     def all(self) -> Rows:
         """All rows in memory."""
         return concatenate(self.batches(10_000))

@@ -19,6 +19,8 @@ class Batch(NamedTuple):
       rows: `Rows` of B rows, float32.
       index: (B,) int32, the numbers of the rows in their source; None where they have none, in a stream.
       counted: (B,) booleans, False for a row that fills up the last minibatch of a pass.
+      begins_pass: boolean scalar, whether this is the first minibatch of a pass: what was summed before belongs to one
+        that is over, or was broken off.
       ends_pass: boolean scalar, whether this is the last minibatch of a pass.
       num_rows: float32 scalar, N, the number of rows that the posterior is given.
     """
@@ -26,6 +28,7 @@ class Batch(NamedTuple):
     rows: Rows
     index: Any
     counted: Any
+    begins_pass: Any
     ends_pass: Any
     num_rows: Any
 
@@ -38,6 +41,7 @@ class Block(NamedTuple):
       places: (S, B) int32; of C > 1 chains (S, C, B).
       index: of that shape, the numbers of the rows in their source, or None.
       counted: of that shape, see `Batch`.
+      begins_pass: (S,) booleans.
       ends_pass: (S,) booleans.
       count: int32 scalar, at most S; what follows is padding.
     """
@@ -46,6 +50,7 @@ class Block(NamedTuple):
     places: Any
     index: Any
     counted: Any
+    begins_pass: Any
     ends_pass: Any
     count: Any
 
@@ -53,7 +58,7 @@ class Block(NamedTuple):
         """Minibatch i."""
         index = None if self.index is None else self.index[i]
         rows = self.rows.take(self.places[i]).floats()
-        return Batch(rows, index, self.counted[i], self.ends_pass[i], num_rows)
+        return Batch(rows, index, self.counted[i], self.begins_pass[i], self.ends_pass[i], num_rows)
 
     def tensors(self):
         """The block with all parts as tensors."""

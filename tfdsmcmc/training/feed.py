@@ -52,7 +52,6 @@ class _OrderedFeed:
         self._batch_size = min(batch_size, source.num_rows)
         self._block = steps_per_execution
         self._seed, self._shuffle, self._num_chains = seed, shuffle, num_chains
-        self._order = None
 
     def blocks(self, numbers, steps_taken):
         """Yields the one block of minibatches `numbers`; number 0 begins a new epoch."""
@@ -75,17 +74,18 @@ class _OrderedFeed:
         self._orders = [random.host_permutation(rows, s) if self._shuffle else np.arange(rows) for s in seeds]
 
     def _layout(self, first, count):
-        """(index, counted, ends_pass) of minibatches first, …, first + count − 1, padded to a whole block."""
+        """(index, counted, begins_pass, ends_pass) of `count` minibatches from `first` on, padded to a whole block."""
         rows, size = self.source.num_rows, self._batch_size
         places = np.arange(first * size, (first + count) * size).reshape(count, size)
         index = np.stack([order[places % rows] for order in self._orders], 1).astype(np.int32)
         counted = np.repeat((places // rows == places[:, :1] // rows)[:, np.newaxis], self._num_chains, 1)
         if self._num_chains == 1:
             index, counted = index[:, 0], counted[:, 0]
-        ends = np.zeros(self._block, bool)
-        ends[:count] = (np.arange(first, first + count) + 1) % self._pass == 0
+        begins, ends = np.zeros((2, self._block), bool)
+        numbers = np.arange(first, first + count)
+        begins[:count], ends[:count] = numbers % self._pass == 0, (numbers + 1) % self._pass == 0
         room = [(0, self._block - count)] + [(0, 0)] * (index.ndim - 1)
-        return np.pad(index, room), np.pad(counted, room), ends
+        return np.pad(index, room), np.pad(counted, room), begins, ends
 
 
 class DeviceFeed(_OrderedFeed):
@@ -96,8 +96,8 @@ class DeviceFeed(_OrderedFeed):
         self._rows = source.all().map(tf.convert_to_tensor)
 
     def _block_of(self, first, count):
-        index, counted, ends = self._layout(first, count)
-        return Block(self._rows, index, index, counted, ends, np.int32(count))
+        index, *others = self._layout(first, count)
+        return Block(self._rows, index, index, *others, np.int32(count))
 
 
 class GatheringFeed(_OrderedFeed):
@@ -123,10 +123,10 @@ class GatheringFeed(_OrderedFeed):
         return block
 
     def _gathered(self, first, count):
-        index, counted, ends = self._layout(first, count)
+        index, *others = self._layout(first, count)
         rows = self.source.take(index.reshape(-1))
         places = np.arange(index.size, dtype=np.int32).reshape(index.shape)
-        return Block(rows, places, index, counted, ends, np.int32(count))
+        return Block(rows, places, index, *others, np.int32(count))
 
 
 class StreamFeed:
@@ -153,8 +153,8 @@ class StreamFeed:
             places = np.arange(self._block * size, dtype=np.int32).reshape(self._block, size)
             if self._num_chains > 1:
                 places = np.repeat(places[:, np.newaxis], self._num_chains, 1)
-            counted, ends = np.ones(places.shape, bool), np.zeros(self._block, bool)
-            yield Block(rows, places, None, counted, ends, np.int32(count))
+            counted, unknown = np.ones(places.shape, bool), np.zeros(self._block, bool)
+            yield Block(rows, places, None, counted, unknown, unknown, np.int32(count))
             batches = batches[count:]
 
     def close(self):

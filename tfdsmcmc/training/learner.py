@@ -139,10 +139,8 @@ class Learner(Saving):
         source = self.source("x", x, mask, num_rows)
         if validation_split and validation_data is None:
             source, validation_data = _split_last(source, validation_split)
-        if isinstance(validation_data, tuple) and validation_data[1:] in ((), (None,)):
-            validation_data = validation_data[0]
         if validation_data is not None:
-            validation_data = self.source("validation_data", validation_data)
+            validation_data = self._validation_source(validation_data)
         self._check_source(source, steps_per_epoch)
         order, chains = self._seed_of("row order"), self.run.num_chains
         feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
@@ -150,12 +148,15 @@ class Learner(Saving):
         self._feed, self._validation = feed, validation_data
         self.train_function = None
         self.validates = validation_data is not None
-        self.run.begin(source if source.random_access else None, num_rows or source.num_rows)
-        if isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks.callbacks.insert(0, EpochCounter(self.run))
-        else:
+        kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
+        self.run.begin(kept, num_rows)
+        counter = EpochCounter(self.run, kept, num_rows)
+        users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
+        if users is None:
             callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
-            callbacks = [EpochCounter(self.run), *callbacks]
+            callbacks = [counter, *callbacks]
+        else:
+            users.callbacks.insert(0, counter)
         try:
             return super().fit(
                 feed.dataset,
@@ -172,7 +173,10 @@ class Learner(Saving):
             )
         finally:
             feed.close()
-            self._feed = self._validation = None
+            # the function holds the feed, and with it rows on the device
+            self._feed = self._validation = self.train_function = None
+            if users is not None:
+                users.callbacks.remove(counter)
 
     def make_train_function(self, force=False):
         """The function that Keras calls with an iterator: it advances the run by up to steps_per_execution."""
@@ -198,6 +202,20 @@ class Learner(Saving):
             self.check_rows(source)
         return source
 
+    def _validation_source(self, data):
+        """The source of validation data, all of them checked: nothing is learnt before a mistake is found."""
+        if isinstance(data, tuple):
+            if any(part is not None for part in data[1:]):
+                raise ValueError(
+                    "validation_data takes data x alone: there are no targets. "
+                    f"Received: a tuple of {[type(part).__name__ for part in data]}"
+                )
+            data = data[0]
+        source = self.source("validation_data", data)
+        source.check()
+        self.check_rows(source)
+        return source
+
     def _begin_run(self, step, optimizer, settings):
         """The end of `compile`: a new run of the step, whose counts go on from the last one's."""
         run = Run(step, self._seed_of("chain"), settings["jit_compile"], self.run)
@@ -210,6 +228,11 @@ class Learner(Saving):
     def _check_source(self, source, steps_per_epoch):
         """Raises a ValueError for rows that the step cannot go through; reads a dataset once, or its first batch."""
         if not source.random_access:
+            if not isinstance(source, DatasetSource):
+                raise ValueError(
+                    "Learning takes rows with random access, or a tf.data.Dataset. "
+                    f"Received: x={type(source).__name__}"
+                )
             if self.run.step.per_row:
                 raise ValueError("Persistent chains over z need rows with random access. Received: x, a dataset")
             if steps_per_epoch is None and int(source.dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:

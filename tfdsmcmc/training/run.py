@@ -186,13 +186,25 @@ def _packer(state):
 
 
 class EpochCounter(keras.callbacks.Callback):
-    """Counts completed epochs in the run, before any other callback sees the end of the epoch."""
+    """Counts completed epochs in the run, before any other callback sees the end of the epoch.
 
-    def __init__(self, run):
+    Before the first epoch it lets a state that a callback has restored begin with the rows of this fit.
+
+    Args:
+      run: `Run`.
+      source: of the rows, or None where they have no random access.
+      num_rows: N.
+    """
+
+    def __init__(self, run, source, num_rows):
         super().__init__()
         self.run = run
+        self._source, self._num_rows, self._rows = source, num_rows, int(run.rows)
 
     def on_epoch_begin(self, epoch, logs=None):
+        self.run.num_rows.assign(float(self._num_rows))
+        if int(self.run.rows) != self._rows:
+            self.run.begin(self._source, self._num_rows)
         self._steps = int(self.run.steps)
 
     def on_epoch_end(self, epoch, logs=None):

@@ -11,8 +11,8 @@ Parts named in `per_row` have an entry for each row of the data, such as the sta
 variables of that row. They belong to these rows in this order; for others they begin anew.
 
 A step that moves once in a pass over all rows, such as a sweep of full-data Gibbs sampling, sums statistics of the
-minibatches in a part of its state, over the rows that `batch.counted`, moves where `batch.ends_pass` is true, and sets
-`needs_passes`, so that no epoch is shorter or longer than a pass.
+minibatches in a part of its state, over the rows that `batch.counted`, anew where `batch.begins_pass` is true, moves
+where `batch.ends_pass` is, and sets `needs_passes`, so that no epoch is shorter or longer than a pass.
 """
 
 from __future__ import annotations
