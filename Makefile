@@ -10,8 +10,8 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
 	$(BIN)/python recipes/digits_sbn.py
 
-# files are dealt out to this many processes: more than cores cost memory and gain nothing
-WORKERS ?= 2
+# files are dealt out to this many processes; one more than two cores, so that none holds more than 3 GB
+WORKERS ?= 3
 TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test: $(READY)  ## the default suite

@@ -67,8 +67,12 @@ def call(name, x, batch_size=3, **sizes):
     return ESTIMATORS[name](quick_model((2,), seed=4, scale=0.6), x, **sizes)
 
 
+# those that take long
+EACH = [pytest.param(name, marks=pytest.mark.slow) if name in ("harmonic", "adaptive") else name for name in ESTIMATORS]
+
+
 @pytest.mark.parametrize("rows", [X, GAPS], ids=["complete", "gaps"])
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", EACH)
 def test_an_array_a_file_and_a_stream_give_the_same(name, rows):
     """Whatever the batches of the dataset; rows of a file are read a batch at a time. (To a precision, the draws of a
     stream are shared out among other rows, with seeds of their own.)"""
@@ -83,7 +87,7 @@ def test_an_array_a_file_and_a_stream_give_the_same(name, rows):
     assert file.read and (name == "exact" or max(file.read) <= 4)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", EACH)
 def test_missing_entries_are_summed_out(name):
     """In a stream, against enumeration of the completions, within 6 standard errors; the bound below it. A row with
     nothing observed has the likelihood 1."""
@@ -104,7 +108,7 @@ def test_missing_entries_are_summed_out(name):
     assert np.all(estimate.standard_error < 0.1)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", EACH)
 def test_a_stream_without_end_counts_for_the_rows_it_says(name):
     array, endless = call(name, X, 5), call(name, Endless(), 5)
     assert endless.value.shape == (8,)
@@ -112,7 +116,7 @@ def test_a_stream_without_end_counts_for_the_rows_it_says(name):
         np.testing.assert_allclose(endless.value[:5], array.value[:5], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", EACH)
 def test_what_does_not_fit_is_refused(name):
     model = ds.DeepGenerativeModel(
         ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.DARN(3)]), ds.RecognitionNetwork([ds.layers.SBN(2)])

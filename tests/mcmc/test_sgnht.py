@@ -100,7 +100,7 @@ def test_heavy_thermostat_stays_in_balance(integrator):
     assert_means((results.thermostat - start) * mass / (steps * ETA), np.zeros(4))
 
 
-@pytest.mark.parametrize("mass", [30 * ETA, "auto"])
+@pytest.mark.parametrize("mass", [pytest.param(30 * ETA, marks=pytest.mark.slow), "auto"])
 def test_variance_does_not_depend_on_the_mass(mass):
     """From a cold start the splitting finds Var θ = T/λ under gradient noise, whatever the mass; SGHMC finds 2T/λ.
 

@@ -89,6 +89,7 @@ def test_the_quadrature_is_the_known_horseshoe():
     np.testing.assert_allclose(got, exact, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_global_scale_given_the_weights():
     """One tensor of three weights and an unknown τ: every 60th of the draws, which are then independent up to a
     correlation of a hundredth."""
@@ -128,6 +129,7 @@ def test_the_global_scale_given_the_weights():
         assert scipy.stats.kstest(draw, lambda t, x=points, y=cdf: np.interp(t, x, y)).pvalue > LEVEL / 3
 
 
+@pytest.mark.slow
 def test_the_global_scale_of_many_weights_is_found():
     """5,000 weights drawn at τ = 0.05, sixteen times below the scale of its prior, tell τ to two in a hundred; with a
     and b exchanged in its concentration it would be off by far more."""
