@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import pathlib
 
 import keras
 import pytest
@@ -17,6 +18,7 @@ from tfdsmcmc import programs
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.training.learner import Learner
 
+SLOW_CASES = set((pathlib.Path(__file__).parent / "slow_cases.txt").read_text().splitlines())
 _COMPILE = DeepGenerativeModel.compile
 _DEFAULTS = _COMPILE.__defaults__
 _PLACE = [p.name for p in inspect.signature(_COMPILE).parameters.values() if p.default is not p.empty].index(
@@ -25,7 +27,7 @@ _PLACE = [p.name for p in inspect.signature(_COMPILE).parameters.values() if p.d
 _default = {"jit_compile": True}
 
 # to look at the objects of TensorFlow, millions of them, takes seconds: garbage is collected when memory has grown
-_GROWTH = 300 * 2**20
+_GROWTH = 200 * 2**20
 _last = {"resident": 0}
 gc.collect()
 gc.freeze()
@@ -39,6 +41,14 @@ def _use_xla(default):
 
 # a model that was never compiled
 Learner.uses_xla = property(lambda self: self._settings.get("jit_compile", _default["jit_compile"]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Before tests are chosen by their marks."""
+    for item in items:
+        if item.nodeid in SLOW_CASES:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(tryfirst=True)
