@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import re
 
 import numpy as np
 import pytest
@@ -61,8 +62,8 @@ def test_taking_rows_and_parts(tmp_path, packed):
     np.testing.assert_array_equal(part.take([1, 0]), X[[7, 4]])
     again = ds.datasets.open(ds.datasets.pack(tmp_path / "part.npy", part, labels=part.labels))
     np.testing.assert_array_equal(np.asarray(again), X[4::3])
-    for bad in (3, slice(41, None), "a"):
-        with pytest.raises(ValueError, match="Received: "):
+    for bad, reason in ((3, "chosen by a slice"), (slice(41, None), "At least one row"), ("a", "chosen by a slice")):
+        with pytest.raises(ValueError, match=f"{reason}.*Received: .*{re.escape(repr(bad))}"):
             mapped[bad]
 
 
@@ -106,30 +107,30 @@ def test_entries_are_checked_to_the_last_row(tmp_path, small_blocks):
 
 
 @pytest.mark.parametrize(
-    ("rows", "options"),
+    ("rows", "options", "reason"),
     [
-        (X[:0], {}),
-        (iter([]), {}),
-        (X[0], {}),
-        (X.tolist(), {}),
-        (3, {}),
-        (X * 2, {}),
-        (X * np.nan, {}),
-        (GREY[0], {}),
-        (np.array([["a"]]), {}),
-        ([X, X[:, :12]], {}),
-        ([X, X * 2], {}),
-        (X, {"shape": (2, 7)}),
-        (X, {"labels": np.arange(40)}),
-        (X, {"labels": np.zeros((41, 1))}),
-        (X, {"labels": np.array([{}] * 41, object)}),
-        (X, {"valid": X, "test": X}),
+        (X[:0], {}, "train must have at least one row"),
+        (iter([]), {}, "train must have at least one row"),
+        (X[0], {}, "train must be blocks of numbers"),
+        (X.tolist(), {}, "train must be blocks of numbers"),
+        (3, {}, "train must be an array or an iterable"),
+        (X * 2, {}, "train must be zeros and ones"),
+        (X * np.nan, {}, "train must be zeros and ones"),
+        (GREY[0], {}, "train must be zeros and ones"),
+        (np.array([["a"]]), {}, "train must be blocks of numbers"),
+        ([X, X[:, :12]], {}, "train must be blocks of one width, 13"),
+        ([X, X * 2], {}, "train must be zeros and ones"),
+        (X, {"shape": (2, 7)}, "shape must be of 13 features"),
+        (X, {"labels": np.arange(40)}, "labels must be one for each of 41 rows"),
+        (X, {"labels": np.zeros((41, 1))}, r"labels must be an array \(rows,\)"),
+        (X, {"labels": np.array([{}] * 41, object)}, "labels must be an array .* of numbers or texts"),
+        (X, {"valid": X, "test": X}, "NAME.npy holds the rows train alone"),
     ],
 )
-def test_pack_refuses_what_are_no_binary_rows_and_leaves_the_old_file(tmp_path, rows, options):
+def test_pack_refuses_what_are_no_binary_rows_and_leaves_the_old_file(tmp_path, rows, options, reason):
     path = tmp_path / "rows.npy"
     path.write_text("old")
-    with pytest.raises(ValueError, match="Received: "):
+    with pytest.raises(ValueError, match=f"^{reason}.*Received: "):
         ds.datasets.pack(path, rows, **options)
     assert [file.name for file in tmp_path.iterdir()] == ["rows.npy"] and path.read_text() == "old"
 
@@ -237,24 +238,32 @@ def test_grey_data_are_binarized_as_load_does_it_block_by_block(tmp_path, small_
 
 def test_what_cannot_be_opened_is_refused(tmp_path):
     ds.datasets.pack(tmp_path / "mine.npz", X, X, X)
-    for arguments in (
-        {"name_or_path": "nope"},
-        {"name_or_path": "mine.npz"},
-        {"name_or_path": tmp_path / "mine.npz"},
-        {"name_or_path": None},
-        {"split": "validation"},
-        {"binarization": "none"},
-        {"binarization": "sharp"},
-        {"seed": -1},
-        {"units": 13},
+    for arguments, reason in (
+        ({"name_or_path": "nope"}, "The known datasets are .*Received: name='nope'"),
+        ({"name_or_path": "mine.npz"}, "The known datasets are .*Received: name='mine.npz'"),
+        ({"name_or_path": tmp_path / "mine.npz"}, "Not a file of mapped rows.*Received: .*mine.npz"),
+        ({"name_or_path": None}, "A dataset has one of the names.*Received: name=None"),
+        ({"split": "validation"}, "^split is one of .*Received: split="),
+        ({"binarization": "none"}, "grey data are drawn or cut. Received: binarization="),
+        ({"binarization": "sharp"}, "^binarization is .*Received: binarization="),
+        ({"seed": -1}, "^seed must be .*Received: seed=-1"),
+        ({"units": 13}, "^units is of a file of bits.*Received: units=13"),
     ):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=reason):
             ds.datasets.open(**{"name_or_path": "mine", "data_dir": tmp_path, **arguments})
 
 
-@pytest.mark.parametrize("labels", [3, [X[:, 0]] * 2, [X[:, 0], X[:, 0], X[:3, 0]], [X, X, X]])
-def test_labels_that_do_not_fit_the_splits_are_refused(tmp_path, labels):
-    with pytest.raises(ValueError, match="Received: "):
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        (3, "labels must be three arrays"),
+        ([X[:, 0]] * 2, "labels must be three arrays"),
+        ([X[:, 0], X[:, 0], X[:3, 0]], "test_labels must be 41"),
+        ([X, X, X], "train_labels must be an array"),
+    ],
+)
+def test_labels_that_do_not_fit_the_splits_are_refused(tmp_path, labels, reason):
+    with pytest.raises(ValueError, match=f"^{reason}.*Received: "):
         ds.datasets.pack(tmp_path / "new" / "mine.npz", X, X, X, labels=labels)
     assert not (tmp_path / "new").exists()
     np.savez(tmp_path / "mine.npz", **{f"{s}_labels": np.arange(3) for s in ("train", "valid", "test")}, n_features=13,

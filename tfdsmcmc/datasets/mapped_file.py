@@ -77,7 +77,7 @@ def row_shape(shape, width):
     """The shape of a row as a tuple, which must have as many entries as the row."""
     shape = tuple(checks.positive_integer("shape", n) for n in np.atleast_1d(np.asarray(shape, object)))
     if math.prod(shape) != width:
-        raise ValueError(f"A row has {width} features. Received: shape={shape}")
+        raise ValueError(f"shape must be of {width} features. Received: shape={shape}")
     return shape
 
 
@@ -110,7 +110,7 @@ def _blocks(rows):
                 f"train must be blocks of numbers (rows, features). Received: {block.dtype} of shape {block.shape}"
             )
         if ((block != 0) & (block != 1)).any():
-            raise ValueError(f"Rows of NAME.npy must be zeros and ones. Received: {block.dtype} values with others")
+            raise ValueError(f"train must be zeros and ones in NAME.npy. Received: {block.dtype} values with others")
         if len(block):
             yield block.astype(np.uint8)
 
@@ -120,7 +120,7 @@ def _write_blocks(file, first, blocks, packed):
     count = 0
     for block in itertools.chain([first], blocks):
         if block.shape[1] != first.shape[1]:
-            raise ValueError(f"All blocks must have the width {first.shape[1]}. Received: shape={block.shape}")
+            raise ValueError(f"train must be blocks of one width, {first.shape[1]}. Received: shape={block.shape}")
         file.write((np.packbits(block, axis=1) if packed else block).tobytes())
         count += len(block)
     return count
