@@ -213,5 +213,5 @@ def test_the_order_is_checked(ordering):
 
 
 def test_shapes_must_fit():
-    with pytest.raises(ValueError, match="Received: "):
+    with pytest.raises(ValueError, match="^lateral is of the shape.*Received: "):
         ds.distributions.AutoregressiveBernoulli(tf.zeros([4]), tf.zeros([3, 3]))

@@ -185,10 +185,17 @@ def test_a_dataset_gives_a_block_for_each_run_of_equal_batches(num_chains):
     assert all(block.index is None and not block.ends_pass.any() for block in delivered)
 
 
-@pytest.mark.parametrize("bad", [np.full((4, 2), 0.5), np.full((4, 2), np.inf), np.zeros((4, 3))])
-def test_bad_batches_of_a_dataset_are_refused(bad):
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (np.full((4, 2), 0.5), "must be binary"),
+        (np.full((4, 2), np.inf), "must be finite"),
+        (np.zeros((4, 3)), r"must have the shape \(rows, 2\)"),
+    ],
+)
+def test_bad_batches_of_a_dataset_are_refused(bad, reason):
     source = source_of("x", tf.data.Dataset.from_tensor_slices(bad).batch(2), 2, True)
-    with pytest.raises(ValueError, match="Received: "):
+    with pytest.raises(ValueError, match=f"^x {reason}.*Received: "):
         source.check()
 
 

@@ -137,7 +137,7 @@ def test_files_of_another_width_are_refused_before_anything_changes(tmp_path):
     model = tiny_model((2,), units=5, seed=3, scale=0.3)
     model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.05), jit_compile=False)
     before = state(model)
-    with pytest.raises(ValueError, match="Received: "):
+    with pytest.raises(ValueError, match="^x must have the width 5. Received: "):
         fit(model, in_file(tmp_path), 1)
     for name, array in state(model).items():
         np.testing.assert_array_equal(array, before[name])
