@@ -59,19 +59,22 @@ def test_no_global_state_is_used():
 
 
 def test_what_does_not_fit_is_refused():
-    for call in (
-        lambda: ds.plots.samples(np.zeros((2, 5)), (2, 2)),
-        lambda: ds.plots.samples(np.zeros((0, 4)), (2, 2)),
-        lambda: ds.plots.features(np.zeros(4), (2, 2)),
-        lambda: ds.plots.learning_curves({"loss": [1.0]}),
-        lambda: ds.plots.learning_curves(None),
-        lambda: ds.plots.learning_curves({"log_likelihood": ["a"]}),
-        *(lambda c=c: ds.plots.samples(np.eye(4), (2, 2), columns=c) for c in (-1, 0, 2.5)),
-        *(lambda s=s: ds.plots.samples(np.eye(4), s) for s in (None, (4,), (2.0, 2.0), (-2, -2), "22")),
-        *(lambda n=n: ds.plots.features(np.eye(4), (2, 2), limit=n) for n in (0, -1, 1.5)),
-        lambda: ds.plots.samples([["a"] * 4], (2, 2)),
+    columns, limit = (f"^{name} must be .*Received: {name}=" for name in ("columns", "limit"))
+    shape = "^A shape is .*Received: shape="
+    numbers = "must be an array of numbers.*Received: list"
+    for reason, call in (
+        (r"need rows of 4. Received: shape=\(2, 5\)", lambda: ds.plots.samples(np.zeros((2, 5)), (2, 2))),
+        (r"need rows of 4. Received: shape=\(0, 4\)", lambda: ds.plots.samples(np.zeros((0, 4)), (2, 2))),
+        (r"need rows of 4. Received: shape=\(4,\)", lambda: ds.plots.features(np.zeros(4), (2, 2))),
+        ("is in the history. Received: .*'loss'", lambda: ds.plots.learning_curves({"loss": [1.0]})),
+        ("A history is a dict.*Received: NoneType", lambda: ds.plots.learning_curves(None)),
+        (f"^log_likelihood {numbers}", lambda: ds.plots.learning_curves({"log_likelihood": ["a"]})),
+        *((columns, lambda c=c: ds.plots.samples(np.eye(4), (2, 2), columns=c)) for c in (-1, 0, 2.5)),
+        *((shape, lambda s=s: ds.plots.samples(np.eye(4), s)) for s in (None, (4,), (2.0, 2.0), (-2, -2), "22")),
+        *((limit, lambda n=n: ds.plots.features(np.eye(4), (2, 2), limit=n)) for n in (0, -1, 1.5)),
+        (f"^images {numbers}", lambda: ds.plots.samples([["a"] * 4], (2, 2))),
     ):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=reason):
             call()
 
 
@@ -107,14 +110,14 @@ def test_a_predictive_curve_has_both_lines_and_their_errors():
 
 
 def test_other_traces_and_curves_are_refused():
-    for call in (
-        lambda: plots.traces({}),
-        lambda: plots.traces([1.0]),
-        lambda: plots.traces({"a": np.ones(3)}),
-        lambda: plots.traces({"a": np.ones((2, 3))}, limit=0),
-        lambda: plots.traces({"a": [["x", "y"]]}),
-        lambda: plots.traces({"a": [[1.0, 2.0], [1.0]]}),
-        lambda: plots.predictive_curve({"a": 1}),
+    for reason, call in (
+        ("A trace is a dict.*Received: an empty dict", lambda: plots.traces({})),
+        ("A trace is a dict.*Received: list", lambda: plots.traces([1.0])),
+        (r"A trace is a dict.*Received: {'a': \(3,\)}", lambda: plots.traces({"a": np.ones(3)})),
+        ("^limit must be .*Received: limit=0", lambda: plots.traces({"a": np.ones((2, 3))}, limit=0)),
+        ("^a must be an array of numbers.*Received: ", lambda: plots.traces({"a": [["x", "y"]]})),
+        ("^a must be an array of numbers.*Received: ", lambda: plots.traces({"a": [[1.0, 2.0], [1.0]]})),
+        ("A predictive curve is what.*Received: dict", lambda: plots.predictive_curve({"a": 1})),
     ):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=reason):
             call()

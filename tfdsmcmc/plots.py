@@ -108,9 +108,10 @@ def traces(trace, limit=12, title=None):
     limit = checks.positive_integer("limit", limit)
     arrays = {name: _array(name, a) for name, a in trace.items()} if isinstance(trace, dict) else {}
     if not arrays or any(a.ndim != 2 or not a.size for a in arrays.values()):
+        other = "an empty dict" if isinstance(trace, dict) else type(trace).__name__
         raise ValueError(
             "A trace is a dict from names to arrays (chains, draws). "
-            f"Received: {({name: a.shape for name, a in arrays.items()}) or type(trace).__name__}"
+            f"Received: {({name: a.shape for name, a in arrays.items()}) or other}"
         )
     shown = list(arrays.items())[:limit]
     figure = _new_figure((8.0, 0.6 + 1.5 * len(shown)))

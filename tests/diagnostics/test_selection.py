@@ -43,6 +43,14 @@ def test_entries_have_their_labels_and_values():
 
 
 def test_what_chooses_nothing_is_refused():
-    for patterns in ("sbn_3", "bias[2]", "sbn_12/kernel[0, 3]", "sbn_12/bias[0, 0]", "(", [3], [None]):
-        with pytest.raises(ValueError, match="Received: "):
+    for patterns, reason in (
+        ("sbn_3", "must be found in a weight's name.*Received: 'sbn_3'"),
+        ("bias[2]", r"index must be one into 'sbn_2/bias' of shape \(2,\). Received: "),
+        ("sbn_12/kernel[0, 3]", r"index must be one into 'sbn_12/kernel' of shape \(2, 3\). Received: "),
+        ("sbn_12/bias[0, 0]", r"index must be one into 'sbn_12/bias' of shape \(3,\). Received: "),
+        ("(", r"are regular expressions.*Received: '\('"),
+        ([3], "A pattern of weight names is a string. Received: 3"),
+        ([None], "A pattern of weight names is a string. Received: None"),
+    ):
+        with pytest.raises(ValueError, match=reason):
             select(WEIGHTS, patterns)

@@ -90,8 +90,16 @@ def test_long_lists_are_cut(capsys, rng):
 def test_other_arrays_are_refused():
     unequal = {"a": np.ones((1, 9)), "b": np.ones((2, 9))}
     ragged, words = {"a": [[1.0] * 9, [1.0] * 8]}, {"a": [["x"] * 9]}
-    for trace in ({}, [1.0], {"a": np.ones(9)}, {"a": np.ones((1, 3))}, unequal, ragged, words):
-        with pytest.raises(ValueError, match="Received: "):
+    for trace, reason in (
+        ({}, "A trace is a dict.*Received: an empty dict"),
+        ([1.0], "A trace is a dict.*Received: list"),
+        ({"a": np.ones(9)}, r"arrays \(chains, draws\), all of one shape.*Received: shapes \[\(9,\)\]"),
+        ({"a": np.ones((1, 3))}, r"8 draws or more. Received: shapes \[\(1, 3\)\]"),
+        (unequal, r"all of one shape.*Received: shapes \[\(1, 9\), \(2, 9\)\]"),
+        (ragged, "arrays of numbers.*Received: .*inhomogeneous"),
+        (words, "arrays of numbers.*Received: .*'x'"),
+    ):
+        with pytest.raises(ValueError, match=reason):
             ds.diagnostics.summary(trace)
 
 

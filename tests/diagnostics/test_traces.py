@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     for arguments in ({"weights": "nothing"}, {"x": X[:, :2]}, {"x": X, "num_samples": 0}):
         with pytest.raises(ValueError, match=f"{list(arguments)[-1].rstrip('s')}.*Received: "):
             ds.diagnostics.trace(posterior, model, **arguments)
-    with pytest.raises(ValueError, match="Received: "):
+    with pytest.raises(ValueError, match="weights of the shapes.*Received: a model with"):
         ds.diagnostics.trace(posterior, tiny_model((3,), units=4))
 
 

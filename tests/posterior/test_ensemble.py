@@ -91,25 +91,25 @@ def test_a_mean_over_chains_comes_with_a_warning(tmp_path):
 
 def test_what_leaves_no_samples_is_refused(tmp_path, model):
     posterior = written(tmp_path)
-    for call in (
-        lambda: posterior[0],
-        lambda: posterior[5:],
-        lambda: posterior[::0],
-        lambda: posterior["a":],
-        lambda: posterior[0.5:],
-        lambda: load(None),
-        lambda: load(3),
-        lambda: posterior.thin(0),
-        lambda: posterior.thin(1.5),
-        lambda: posterior.chain(1),
-        lambda: posterior.chain(-1),
-        lambda: posterior.curve(model, X, counts=[4]),
-        lambda: posterior.curve(model, X, counts=[]),
-        lambda: posterior.curve(model, X, counts=[0]),
-        lambda: posterior.curve(model, X[:, :3]),
-        lambda: posterior.curve(tiny_model((3,), units=4), X),
+    for reason, call in (
+        ("cut by slices.*Received: index=0", lambda: posterior[0]),
+        ("at least one sample.*Received: the slice", lambda: posterior[5:]),
+        ("its step is not 0.*Received: slice", lambda: posterior[::0]),
+        ("A slice is of integers.*Received: slice.'a'", lambda: posterior["a":]),
+        ("A slice is of integers.*Received: slice.0.5", lambda: posterior[0.5:]),
+        ("a folder with files.*Received: path='None'", lambda: load(None)),
+        ("a folder with files.*Received: path='3'", lambda: load(3)),
+        ("^every must be .*Received: every=0", lambda: posterior.thin(0)),
+        ("^every must be .*Received: every=1.5", lambda: posterior.thin(1.5)),
+        ("at least one sample.*Received: the number 1", lambda: posterior.chain(1)),
+        ("^number must be .*Received: number=-1", lambda: posterior.chain(-1)),
+        (r"^counts must be .*Received: counts=\[4\]", lambda: posterior.curve(model, X, counts=[4])),
+        (r"^counts must be .*Received: counts=\[\]", lambda: posterior.curve(model, X, counts=[])),
+        ("^counts must be a positive integer. Received: ", lambda: posterior.curve(model, X, counts=[0])),
+        (r"^x must have the shape \(rows, 4\). Received: ", lambda: posterior.curve(model, X[:, :3])),
+        ("weights of the shapes.*Received: a model", lambda: posterior.curve(tiny_model((3,), units=4), X)),
     ):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=reason):
             call()
     with pytest.raises(TypeError, match="not iterable"):
         list(posterior)
@@ -206,18 +206,20 @@ def test_the_curve_reads_each_sample_once_and_holds_one(tmp_path, model, monkeyp
 def test_a_mean_that_is_refused_leaves_the_weights(tmp_path):
     posterior, bare = written(tmp_path), tiny_model((2,), units=4)
     compiled = unfitted()
-    for model, arguments in (
-        (bare, {"x": X, "refit_epochs": 1}),
-        (compiled, {"refit_epochs": 1}),
-        (compiled, {"x": X, "refit_epochs": 1, "batch_size": 0}),
-        (compiled, {"x": X[:, :3], "refit_epochs": 1}),
-        (compiled, {"x": X + np.inf, "refit_epochs": 1}),
-        (compiled, {"x": tf.data.Dataset.from_tensor_slices([*X, X[0] + 2]).batch(5), "refit_epochs": 1}),
-        (compiled, {"x": source_of("x", X[:, :3], 3, binary=True), "refit_epochs": 1}),
-        (bare, {"refit_epochs": -1}),
+    not_binary = tf.data.Dataset.from_tensor_slices([*X, X[0] + 2]).batch(5)
+    narrow = source_of("x", X[:, :3], 3, binary=True)
+    for model, arguments, reason in (
+        (bare, {"x": X, "refit_epochs": 1}, "needs a compiled model"),
+        (compiled, {"refit_epochs": 1}, "needs training data"),
+        (compiled, {"x": X, "refit_epochs": 1, "batch_size": 0}, "batch_size must be"),
+        (compiled, {"x": X[:, :3], "refit_epochs": 1}, r"x must have the shape \(rows, 4\)"),
+        (compiled, {"x": X + np.inf, "refit_epochs": 1}, "x must be finite"),
+        (compiled, {"x": not_binary, "refit_epochs": 1}, "x must be binary"),
+        (compiled, {"x": narrow, "refit_epochs": 1}, "x must have the width 4"),
+        (bare, {"refit_epochs": -1}, "refit_epochs must be"),
     ):
         before = model.get_weights()
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=f"{reason}.*Received: "):
             posterior.apply_mean(model, **arguments)
         for one, other in zip(before, model.get_weights(), strict=True):
             np.testing.assert_array_equal(one, other)

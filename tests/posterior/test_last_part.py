@@ -72,7 +72,7 @@ def test_bad_arguments_are_refused(bad):
         ds.posterior.last_part(**{"epochs": 10, "num_samples": 2, **bad})
 
 
-@pytest.mark.parametrize("bad", [(0, 1), (5, 4), (5, -1)])
-def test_bad_counts_of_epochs_are_refused(bad):
-    with pytest.raises(ValueError, match="Received: "):
+@pytest.mark.parametrize(("bad", "name"), [((0, 1), "epochs"), ((5, 4), "num_samples"), ((5, -1), "num_samples")])
+def test_bad_counts_of_epochs_are_refused(bad, name):
+    with pytest.raises(ValueError, match=f"^{name} must be .*Received: {name}="):
         last_epochs(*bad)

@@ -120,7 +120,8 @@ def _listed(names):
 def _checked(trace):
     """The arrays in float64; a ValueError unless all are (chains, draws)."""
     if not isinstance(trace, dict) or not trace:
-        raise ValueError(f"A trace is a dict from names to arrays. Received: {type(trace).__name__}")
+        received = "an empty dict" if isinstance(trace, dict) else type(trace).__name__
+        raise ValueError(f"A trace is a dict from names to arrays. Received: {received}")
     try:
         arrays = {name: np.asarray(array, np.float64) for name, array in trace.items()}
     except (TypeError, ValueError) as error:

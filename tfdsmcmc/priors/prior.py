@@ -155,7 +155,7 @@ def _check(pattern, distribution):
     if not isinstance(distribution, tfd.Distribution):
         raise ValueError(
             "A prior is a TFP distribution or a shrinkage prior, or a dict from name patterns to such. "
-            f"Received: {type(distribution).__name__}"
+            f"Received: {type(distribution).__name__}" + (f" for the pattern {pattern!r}" if pattern else "")
         )
     if distribution.event_shape.rank != 0 or distribution.batch_shape.rank != 0:
         raise ValueError(f"A prior's distributions are scalar. Received: {distribution}")
