@@ -185,32 +185,35 @@ def test_xla_changes_nothing(name, method):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "reason"),
     [
-        {"num_imputations": 0},
-        {"burn_in": -1},
-        {"thinning": 0},
-        {"num_samples": 0},
-        {"num_chains": 0},
-        {"evidence_samples": 0},
-        {"batch_size": 0},
-        {"method": "mean"},
-        {"posterior_weights": "flat"},
-        {"mask": np.ones((2, 3))},
-        {"mask": np.full((2, 4), 0.5)},
-        {"x": [[0, 1, 0.5, np.nan]]},
-        {"x": [[0, 1, np.inf, np.nan]]},
-        {"x": np.zeros((2, 3))},
-        {"x": [["a", "b", "c", "d"]], "mask": np.ones(4)},
-        {"x": [[0, 1, np.nan, 0]], "mask": [[True, True, True, False]]},
-        {"seed": -1},
-        {"mask": [[1, 0], [1]]},
-        {"x": [["0", "1", "1", "0"]], "mask": np.ones(4)},
-        {"x": np.ma.array(np.zeros((2, 4)), mask=[[0, 0, 1, 0]] * 2), "mask": np.ones(4)},
+        ({"num_imputations": 0}, "num_imputations must be"),
+        ({"burn_in": -1}, "burn_in must be"),
+        ({"thinning": 0}, "thinning must be"),
+        ({"num_samples": 0}, "num_samples must be"),
+        ({"num_chains": 0}, "num_chains must be"),
+        ({"evidence_samples": 0}, "evidence_samples must be"),
+        ({"batch_size": 0}, "batch_size must be"),
+        ({"method": "mean"}, "method is one of"),
+        ({"posterior_weights": "flat"}, "posterior_weights is one of"),
+        ({"mask": np.ones((2, 3))}, r"mask must have the shape \(2, 4\)"),
+        ({"mask": np.full((2, 4), 0.5)}, "mask has True where an entry is observed"),
+        ({"x": [[0, 1, 0.5, np.nan]]}, "x must be binary"),
+        ({"x": [[0, 1, np.inf, np.nan]]}, "x must be finite"),
+        ({"x": np.zeros((2, 3))}, r"x must have the shape \(rows, 4\)"),
+        ({"x": [["a", "b", "c", "d"]], "mask": np.ones(4)}, "x must be an array of real numbers"),
+        ({"x": [[0, 1, np.nan, 0]], "mask": [[True, True, True, False]]}, "x must be known where mask is True"),
+        ({"seed": -1}, "An integer seed lies in"),
+        ({"mask": [[1, 0], [1]]}, "mask must be an array"),
+        ({"x": [["0", "1", "1", "0"]], "mask": np.ones(4)}, "x must be an array of real numbers"),
+        (
+            {"x": np.ma.array(np.zeros((2, 4)), mask=[[0, 0, 1, 0]] * 2), "mask": np.ones(4)},
+            "x must be known where mask is True",
+        ),
     ],
 )
-def test_bad_arguments_are_refused(arguments):
-    with pytest.raises(ValueError, match="Received: "):
+def test_bad_arguments_are_refused(arguments, reason):
+    with pytest.raises(ValueError, match=f"^{reason}.*Received: "):
         impute(pair("SBN"), **{"x": np.zeros((2, 4)), **arguments})
 
 

@@ -297,15 +297,18 @@ def test_descriptions():
     assert set(found) == {"packed", "sample"} and wire.units(found, X, packed=True) == 11
     assert found["sample"].inputs == {"seed": (np.int32, ())} and found["packed"].inputs["x"] == (np.uint8, (None, 2))
     packed = {"packed": found["packed"]}
-    with pytest.raises(ValueError, match="Received: "):
+    with pytest.raises(ValueError, match=r"the width of the data. Received: the widths \[\]"):
         wire.units(packed, X, packed=False)
     widths = {wire.units(packed, np.ones((2, width)), packed=True) for width in range(9, 17)}
     assert widths == set(range(9, 17))
     for wrong in (np.ones((2, 8)), np.ones((2, 17)), 3, [[1], [1, 2]]):
         assert wire.units(packed, wrong, packed=True) == 16  # by which the check of rows refuses it
-    for odd in (None, [], {"s": None}, {"s": []}, {"s": {"inputs": None}}, {"s": {"inputs": {"x": 3}}}):
-        with pytest.raises(ValueError, match="Received: "):
+    for odd, kind in ((None, "NoneType"), ([], "list")):
+        with pytest.raises(ValueError, match=f"^Signatures must be described by name. Received: a {kind}"):
             wire.signatures(odd)
+    for odd in (None, [], {"inputs": None}, {"inputs": {"x": 3}}):
+        with pytest.raises(ValueError, match="must describe its inputs and outputs. Received: s$"):
+            wire.signatures({"s": odd})
     any_rank = {"dtype": "DT_FLOAT", "tensor_shape": {"unknown_rank": True}}
     any_rank = wire.signatures({"s": {"inputs": {"x": any_rank}, "outputs": {"x": any_rank}}})["s"]
     assert any_rank.inputs["x"].shape is None

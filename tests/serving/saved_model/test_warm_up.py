@@ -79,19 +79,23 @@ def test_what_would_keep_the_server_from_loading_is_refused(tiny, tmp_path):
     warm_up.write(tiny, [("sample", good)] * warm_up.MOST, "tiny")
     assert len(warm_up.read(tiny)) == 1000
     before = contents(tiny)
-    for requests in (
-        [],
-        [("sample", good)] * 1001,
-        [("sample", good), ("no_such", good)],
-        [("sample", {"seed": good["seed"]})],
-        [("sample", {**good, "x": np.zeros((1, UNITS), np.float32)})],
-        [("sample", {**good, "num_samples": np.int64(5)})],
-        [("sample", {**good, "num_samples": 5})],
-        [("sample", {**good, "num_samples": np.array([5], np.int32)})],
-        [("sample", {**good, "seed": np.array([1, 2, 3], np.int32)})],
-        [("log_likelihood", {**good, "x": np.zeros((2, UNITS - 1), np.float32)})],
+    number, inputs = "num_samples of sample must be int32", r"sample has the inputs \['num_samples', 'seed'\]"
+    for requests, reason in (
+        ([], "1 to 1000 requests.*Received: 0 requests"),
+        ([("sample", good)] * 1001, "1 to 1000 requests.*Received: 1001 requests"),
+        ([("sample", good), ("no_such", good)], "names a signature among.*Received: 'no_such'"),
+        ([("sample", {"seed": good["seed"]})], rf"{inputs}. Received: \['seed'\]"),
+        ([("sample", {**good, "x": np.zeros((1, UNITS), np.float32)})], f"{inputs}. Received: .*'x'"),
+        ([("sample", {**good, "num_samples": np.int64(5)})], f"{number}.*Received: int64"),
+        ([("sample", {**good, "num_samples": 5})], f"{number}.*Received: int64"),
+        ([("sample", {**good, "num_samples": np.array([5], np.int32)})], rf"{number}.*Received: .*shape \(1,\)"),
+        ([("sample", {**good, "seed": np.array([1, 2, 3], np.int32)})], r"seed of sample.*Received: .*shape \(3,\)"),
+        (
+            [("log_likelihood", {**good, "x": np.zeros((2, UNITS - 1), np.float32)})],
+            r"x of log_likelihood.*Received: .*shape \(2, 10\)",
+        ),
     ):
-        with pytest.raises(ValueError, match="Received: "):
+        with pytest.raises(ValueError, match=reason):
             warm_up.write(tiny, requests, "tiny")
     for name in ("", None, 3):
         with pytest.raises(ValueError, match="Received: model_name="):
