@@ -111,8 +111,12 @@ def _named(path, kind):
 
 
 def _machine():
-    """Eight digits for the machine, or for the container, in which process numbers have a meaning."""
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    """Eight digits for the machine and the space of process numbers in it, such as that of a container."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return hashlib.sha256(f"{platform.node()} {space}".encode()).hexdigest()[:8]
 
 
 def _is_alive(entry, machine, pid):
