@@ -237,20 +237,20 @@ def _gamma_by_rejection(a, seed):
 
 
 def _words(pairs, seed):
-    x0, x1 = _block(as_seed(seed), tf.range(pairs))
-    shape = [pairs if isinstance(pairs, int) else None]
-    return tf.ensure_shape(x0, shape), tf.ensure_shape(x1, shape)
+    seed, counter = as_seed(seed), tf.range(pairs)
+    # op by op the 150 operations of a block cost twice what one function of them does; in a program XLA makes faster
+    # loops of them where they stand
+    return _as_function(seed, counter) if tf.executing_eagerly() else _words_of(seed, counter)
 
 
-def _words_of_counter(seed, counter):
+def _words_of(seed, counter):
     # tf.range has no uint32 kernel
     key = tf.unstack(tf.bitcast(seed, tf.uint32))
     return threefry_2x32(key, (tf.bitcast(counter, tf.uint32), np.uint32(0)))
 
 
-# one function that all programs call: its 150 operations, written out at each draw, are most of a program's graph
-_block = tf.function(
-    _words_of_counter,
+_as_function = tf.function(
+    _words_of,
     input_signature=[tf.TensorSpec([2], tf.int32), tf.TensorSpec([None], tf.int32)],
     autograph=False,
 )

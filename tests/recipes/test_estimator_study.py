@@ -61,6 +61,7 @@ def test_the_recipe_draws_its_figures(tmp_path, monkeypatch, request):
     path = request.config.rootpath / "recipes" / "estimator_study.py"
     options = "--updates 12 --posterior-samples 2 --rows 2 --pool 50 --test-rows 20 --architecture"
     monkeypatch.setattr(sys, "argv", [str(path), *options.split(), "SBN/SBN 4", "--output", str(tmp_path)])
+    monkeypatch.syspath_prepend(str(path.parent))  # as where it is run
     runpy.run_path(str(path), run_name="__main__")
     pictures = {file.stem for file in tmp_path.glob("*.png")}
     assert pictures == {"training_samples", "likelihood", "gradient", "posterior_samples"}

@@ -42,6 +42,7 @@ def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
     path = request.config.rootpath / "recipes" / "imputation_table.py"
     options = "--dataset digits --updates 24 --posterior-samples 1 --rows 20 --few 50 --missing 0.3 --architecture"
     monkeypatch.setattr(sys, "argv", [str(path), *options.split(), "SBN/SBN 5", "--output", str(tmp_path)])
+    monkeypatch.syspath_prepend(str(path.parent))  # as where it is run
     runpy.run_path(str(path), run_name="__main__")
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
     assert [row["method"] for row in rows][-2:] == ["tfdsmcmc", "tfdsmcmc, learnt from gaps"] and len(rows) == 5
