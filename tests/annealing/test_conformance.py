@@ -16,9 +16,11 @@ from tfdsmcmc.likelihood import exact
 ROW = np.array([[1, 1, 0]], np.float32)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), mostly_slow(itertools.product(["SBN"], PATHS), itertools.product(KINDS, PATHS))
-)
+# the tiny MLP's posterior is too near its prior, and too far from its proposal, for the suite to have power there
+CASES = [case for case in itertools.product(KINDS, PATHS) if case not in (("MLP", "prior"), ("MLP", "recognition"))]
+
+
+@pytest.mark.parametrize(("kind", "name"), mostly_slow(list(itertools.product(["SBN"], PATHS)), CASES))
 def test_paths_over_latents(kind, name):
     model = model_of(KINDS[kind]())
 
