@@ -12,7 +12,8 @@ import tfdsmcmc
 PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 
 LEVELS = [
-    {"random", "types", "checks", "files", "streams", "estimates"},
+    {"threefry", "types", "checks", "files", "streams", "estimates"},
+    {"random"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
     {"networks"},

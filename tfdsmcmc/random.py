@@ -1,19 +1,21 @@
 """The one place for randomness: stateless seeds, and draws that are fast under XLA.
 
-A seed is an int32 tensor of shape (2,). `as_seed` makes one from an integer, `split` and `fold` make new
-ones with Philox; a seed is used once. The draws come from Threefry-2x32 with 20 rounds, written in uint32
-tensor operations: XLA fuses them into one loop, on a CPU many times faster than its stock generators, and the
-bits are the same jitted, unjitted, exported and on every device.
+A seed is an int32 tensor of shape (2,). `as_seed` makes one from an integer, `split`, `fold` and `stream` make new
+ones; a seed is used once. Everything comes from the block function of `threefry`, with the seed as its key:
 
-    bits      (y₀, y₁) = Threefry(key = seed, counter = (i, 0)),  i = 0, 1, …
+    words     (y₀, y₁) = Threefry(seed, (i, 0)),  i = 0, 1, …
+    split     Threefry(seed, (i, 1)),  i = 0, …, n − 1
+    stream    Threefry(seed, (CRC-32 of the purpose, 2))
+    fold      Threefry(seed, data + 2⁶³),  the data as 64 bits
     uniform   u = k / 2²³,  k = the top 23 bits                          (float64: 52 bits of both words)
     normal    x = √2 erf⁻¹(2u' − 1),  u' = (k + ½) / 2²³                  (so |x| < 5.3: float32 has no more)
     Bernoulli 1[(k + ½) / 2²³ < σ(logit)]                                (so a logit of −50 never gives a 1)
     gamma     d(1 + cx)³ where log u' < x²/2 + d − d(1 + cx)³ + 3d log(1 + cx), else again;  d = a − ⅓, c = 1/√(9d)
 
-Sources: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Threefry) and its
-published known-answer vectors; Marsaglia and Tsang, "A simple method for generating gamma variables", ACM Transactions
-on Mathematical Software 26 (2000).
+No counter serves two purposes while the data of `fold` are below 2⁶² in absolute value.
+
+Source of the gamma draws: Marsaglia and Tsang, "A simple method for generating gamma variables", ACM Transactions on
+Mathematical Software 26 (2000).
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = np.uint32(0x1BD11BDA)
+from tfdsmcmc import threefry
+
+_DRAWS, _SPLIT, _STREAM = 0, 1, 2  # the second words of counters
+_FOLD = -(2**63)  # flips the highest bit
 
 
 def as_seed(seed) -> tf.Tensor:
@@ -59,39 +63,19 @@ def as_seed(seed) -> tf.Tensor:
 
 def split(seed, n: int = 2) -> tf.Tensor:
     """Returns `n` new independent seeds, int32 of shape (n, 2). The old one is used up."""
-    return tf.random.experimental.stateless_split(as_seed(seed), n, alg="philox")
+    words = threefry.words(as_seed(seed), tf.range(n), _SPLIT)
+    return tf.ensure_shape(tf.bitcast(tf.stack(words, 1), tf.int32), [n, 2])
 
 
 def fold(seed, data) -> tf.Tensor:
     """Returns the seed that belongs to `data`, an integer (a step, a layer's place), under `seed`."""
-    return as_seed(tf.random.experimental.stateless_fold_in(as_seed(seed), data, alg="philox"))
+    number = data if tf.is_tensor(data) else np.asarray(data, np.int64)
+    return threefry.word_pair(as_seed(seed), tf.cast(number, tf.int64) + _FOLD)
 
 
 def stream(seed, purpose: str) -> tf.Tensor:
     """Returns the seed of a purpose, such as "row order", under `seed`: different purposes never share draws."""
-    return fold(seed, zlib.crc32(purpose.encode()) & 0x7FFFFFFF)
-
-
-def threefry_2x32(key, counter):
-    """The Threefry-2x32 block function of 20 rounds.
-
-    Args:
-      key: two uint32 tensors.
-      counter: two uint32 tensors that broadcast with the key.
-
-    Returns:
-      Two uint32 tensors.
-    """
-    key0, key1 = key
-    keys = (key0, key1, _xor(_xor(key0, key1), _PARITY))
-    x0, x1 = counter[0] + key0, counter[1] + key1
-    for group in range(5):
-        for rotation in _ROTATIONS[group % 2]:
-            x0 += x1
-            x1 = _xor(_rotate_left(x1, rotation), x0)
-        x0 += keys[(group + 1) % 3]
-        x1 += keys[(group + 2) % 3] + np.uint32(group + 1)
-    return x0, x1
+    return threefry.word_pair(as_seed(seed), _STREAM << 32 | zlib.crc32(purpose.encode()))
 
 
 def bits(shape, seed) -> tf.Tensor:
@@ -208,8 +192,7 @@ def host_permutation(n: int, seed, block: int = 1 << 19) -> np.ndarray:
 
 def _host_keys(places, seed):
     """The keys by which `permutation` sorts, int64, of some places."""
-    key = tf.unstack(tf.bitcast(as_seed(seed), tf.uint32))
-    words = threefry_2x32(key, (tf.constant(places.astype(np.uint32)), np.uint32(0)))
+    words = threefry.words(as_seed(seed), places.astype(np.int32), _DRAWS)
     high, low = (word.numpy().astype(np.int64) >> 6 for word in words)
     return high << 26 | low
 
@@ -237,23 +220,7 @@ def _gamma_by_rejection(a, seed):
 
 
 def _words(pairs, seed):
-    seed, counter = as_seed(seed), tf.range(pairs)
-    # op by op the 150 operations of a block cost twice what one function of them does; in a program XLA makes faster
-    # loops of them where they stand
-    return _as_function(seed, counter) if tf.executing_eagerly() else _words_of(seed, counter)
-
-
-def _words_of(seed, counter):
-    # tf.range has no uint32 kernel
-    key = tf.unstack(tf.bitcast(seed, tf.uint32))
-    return threefry_2x32(key, (tf.bitcast(counter, tf.uint32), np.uint32(0)))
-
-
-_as_function = tf.function(
-    _words_of,
-    input_signature=[tf.TensorSpec([2], tf.int32), tf.TensorSpec([None], tf.int32)],
-    autograph=False,
-)
+    return threefry.words(as_seed(seed), tf.range(pairs), _DRAWS)
 
 
 def _bits52(shape, seed):
@@ -272,12 +239,8 @@ def _size(shape):
     return int(np.prod(static)), static
 
 
-def _rotate_left(x, distance: int):
-    return _or(_left(x, distance), _right(x, 32 - distance))
-
-
 # the operators << and >> do not work on tensors in a graph
-_xor, _or = tf.bitwise.bitwise_xor, tf.bitwise.bitwise_or
+_or = tf.bitwise.bitwise_or
 
 
 def _left(x, distance: int):

@@ -82,7 +82,7 @@ class _ProposalTest:
         """With θ given as values, as in a training step."""
         proposal, model = self.built(), self.model_of()
         proposal.check(model.generative, model.recognition)
-        theta = [tf.convert_to_tensor(variable) + 0.1 for variable in model.generative.trainable_variables]
+        theta = [tf.convert_to_tensor(variable) + 1.0 for variable in model.generative.trainable_variables]
         phi = [variable.value for variable in model.recognition.trainable_variables]
         with tf.GradientTape(persistent=True) as tape:
             tape.watch(theta)

@@ -21,6 +21,7 @@ import tensorflow_probability as tfp
 
 from tfdsmcmc import random
 from tfdsmcmc.priors.base import FlatPrior, IndependentPrior, WeightPrior
+from tfdsmcmc.priors.student_t import StudentTPrior
 
 tfd = tfp.distributions
 
@@ -164,7 +165,7 @@ def _check(pattern, distribution):
 def _weight_prior(member):
     if isinstance(member, WeightPrior):
         return member
-    return FlatPrior() if member is None else IndependentPrior(member)
+    return FlatPrior() if member is None else StudentTPrior.of(member) or IndependentPrior(member)
 
 
 def _to_config(value):
