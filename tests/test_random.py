@@ -1,5 +1,6 @@
-"""Seeds and draws, against the published Threefry vectors, a reference in Python integers, and SciPy's laws."""
+"""Seeds and draws, against Threefry in Python integers and SciPy's laws."""
 
+import zlib
 
 import keras
 import numpy as np
@@ -9,23 +10,8 @@ import scipy.stats
 import tensorflow as tf
 
 from tests.chance import LEVEL, assert_frequencies, assert_means, assert_near
-from tfdsmcmc import random, threefry
-
-WORD = 2**32
-
-
-def threefry_reference(key, counter):
-    """Threefry-2x32-20 (Salmon et al. 2011) in Python integers."""
-    keys = [*key, key[0] ^ key[1] ^ 0x1BD11BDA]
-    x = [(c + k) % WORD for c, k in zip(counter, key)]
-    for i in range(20):
-        r = (13, 15, 26, 6, 17, 29, 16, 24)[i % 8]
-        x[0] = (x[0] + x[1]) % WORD
-        x[1] = (((x[1] << r) | (x[1] >> (32 - r))) % WORD) ^ x[0]
-        if i % 4 == 3:
-            group = i // 4 + 1
-            x = [(x[0] + keys[group % 3]) % WORD, (x[1] + keys[(group + 1) % 3] + group) % WORD]
-    return x
+from tests.test_threefry import threefry_reference
+from tfdsmcmc import random
 
 
 def signed(words):
@@ -33,22 +19,6 @@ def signed(words):
 
 
 # ---- bits
-
-
-@pytest.mark.parametrize(
-    ("key", "counter", "expected"),
-    [
-        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
-        ((WORD - 1, WORD - 1), (WORD - 1, WORD - 1), (0x1CB996FC, 0xBB002BE7)),
-        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
-    ],
-)
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_threefry_known_answers(key, counter, expected, jit_compile):
-    block = tf.function(threefry.threefry_2x32, jit_compile=jit_compile)
-    words = block(*([tf.constant(w, tf.uint32) for w in pair] for pair in (key, counter)))
-    assert tuple(int(w) for w in words) == expected
-    assert tuple(threefry_reference(key, counter)) == expected
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 8])
@@ -118,7 +88,7 @@ def test_normal(dtype):
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
 def test_the_extreme_normals_are_finite_and_symmetric(monkeypatch, dtype, jit_compile):
-    words = tf.constant([0, WORD - 1, 2**31 - 1, 2**31], tf.uint32)
+    words = tf.constant([0, 2**32 - 1, 2**31 - 1, 2**31], tf.uint32)
     monkeypatch.setattr(random, "bits", lambda shape, seed: words)
     monkeypatch.setattr(random, "_words", lambda pairs, seed: (words, words))
     x = tf.function(lambda: random.normal([4], 0, dtype), jit_compile=jit_compile)().numpy()
@@ -203,6 +173,21 @@ def test_split_and_fold_give_distinct_seeds():
     seeds = np.concatenate([split, fold, other, [random.as_seed(i) for i in range(200)]])
     assert seeds.dtype == np.int32
     assert len(np.unique(seeds, axis=0)) == len(seeds)
+
+
+def test_splits_folds_and_streams_have_counters_of_their_own():
+    """Of one seed: the words of split, stream and fold against the block function, draws at (i, 0) beside them."""
+    key = (0xDEADBEEF, 0x12345678)
+    seed = signed(key)
+
+    def words(*counters):
+        return np.array([threefry_reference(key, counter) for counter in counters], np.uint32).view(np.int32)
+
+    np.testing.assert_array_equal(random.split(seed, 3), words((0, 1), (1, 1), (2, 1)))
+    purpose = zlib.crc32(b"row order")
+    np.testing.assert_array_equal([random.stream(seed, "row order")], words((purpose, 2)))
+    folds = {0: (0, 2**31), 7: (7, 2**31), 2**32 + 3: (3, 2**31 + 1), -1: (2**32 - 1, 2**31 - 1)}
+    np.testing.assert_array_equal([random.fold(seed, data) for data in folds], words(*folds.values()))
 
 
 def test_streams_are_independent():

@@ -60,7 +60,7 @@ class LatentPath(Path):
 
     def factors(self, beta):
         """f_β as a product of layers' conditional distributions, to be used inside `at`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define factors(beta).")
 
     def log_density(self, beta, state):
         with self.at(beta):
@@ -96,11 +96,11 @@ class LatentPath(Path):
 
     def _log_density(self, beta, z):
         """log f_β(z), inside `at`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _log_density(beta, z).")
 
     def _slope(self, z):
         """d log f_β(z) / dβ, where it is the same for all β."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _slope(z) or increment(before, after, state).")
 
     def _log_joint(self, z):
         return self.generative.log_joint(self.rows, z)

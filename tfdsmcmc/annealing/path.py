@@ -44,7 +44,7 @@ class Path:
         Args:
           seed: int32 of shape (2,).
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define start(seed).")
 
     def log_start(self, state):
         """log f_0(s)/g(s), (n,)."""
@@ -57,7 +57,7 @@ class Path:
           beta: β, a scalar.
           state: as `start` returns it.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define log_density(beta, state).")
 
     def increment(self, before, after, state):
         """log f_after(s) − log f_before(s), (n,), of two β."""
@@ -76,4 +76,4 @@ class Path:
           (the new state, in the structure of the old; the acceptance probabilities (n,), or None where nothing is ever
           refused).
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define move(beta, state, seed, step_size).")

@@ -20,9 +20,7 @@ from tfdsmcmc.imputation.result import Imputation
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
 from tfdsmcmc.layers import NADE
 from tfdsmcmc.programs import values_of
-from tfdsmcmc.rows import Source, rows_of, source_of
-from tfdsmcmc.rows.dataset_source import is_dataset
-from tfdsmcmc.rows.file_source import mapped_rows
+from tfdsmcmc.rows import rows_in_memory
 
 _METHODS = ("auto", "gibbs", "metropolis", "resampling")
 _WEIGHTS = ("likelihood", "equal")
@@ -98,7 +96,7 @@ def impute(
     seed = random.stream(seed, "imputation")
     if posterior is not None:
         _check_posterior(model, posterior)
-    rows = _rows_to_impute(model.generative, x, mask)
+    rows = rows_in_memory("x", x, model.generative.units, model.generative.binary_data, mask)
     places = [] if rows.complete else np.flatnonzero(~rows.observed.all(1))
     if not len(places):
         return _whole(rows, places, None, num_imputations, method == "metropolis")
@@ -115,15 +113,6 @@ def impute(
             evidence = plan_resampling(model.generative, 1, evidence_samples, batch_size)
         part = _mixture(model, posterior, plan, evidence, posterior_weights, gappy, seed, batch_size)
     return _whole(rows, places, part, num_imputations, method == "metropolis")
-
-
-def _rows_to_impute(generative, x, mask):
-    """All rows in memory, those of a source under a mask too."""
-    kind = generative.units, generative.binary_data
-    if isinstance(x, Source) or is_dataset(x) or mapped_rows(x) is not None:
-        rows = source_of("x", x, *kind).all()
-        return rows if mask is None else rows_of("x", rows.with_nan(), *kind, mask)
-    return rows_of("x", x, *kind, mask)
 
 
 def method_for(generative, method):

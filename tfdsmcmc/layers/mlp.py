@@ -57,7 +57,7 @@ class _MLP(StochasticLayer):
         self.built = True
 
     def _build_output(self, width):
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _build_output(width).")
 
     def _map(self, prefix, width, units, bias_initializer):
         kernel = add_weight(self, f"{prefix}kernel", (width, units), self.kernel_initializer)

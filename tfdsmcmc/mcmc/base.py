@@ -161,11 +161,11 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
 
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):
         """The kernel results at the start."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _bootstrap(init_state, parts, step_size, seed).")
 
     def _update(self, parts, gradients, results, step_size, seed):
         """(new parts, results with the new momentum and thermostat)."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _update(parts, gradients, results, …).")
 
 
 def initial_momentum(parts, eta, seed):

@@ -3,7 +3,7 @@
 from tfdsmcmc.rows.array_source import ArraySource, kept
 from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
-from tfdsmcmc.rows.from_users import rows_of, source_of
+from tfdsmcmc.rows.from_users import rows_in_memory, rows_of, source_of
 from tfdsmcmc.rows.rows import Rows, as_rows
 from tfdsmcmc.rows.source import RandomAccessSource, Source
 
@@ -16,6 +16,7 @@ __all__ = [
     "Source",
     "as_rows",
     "kept",
+    "rows_in_memory",
     "rows_of",
     "source_of",
 ]

@@ -91,6 +91,18 @@ def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) ->
     return x
 
 
+def rows_in_memory(name, x, units, binary, mask=None) -> Rows:
+    """All rows of what `source_of` takes, as `Rows` of arrays; a mask is for those of a source too.
+
+    Raises:
+      ValueError: for data that do not fit, or NaN where the mask is True.
+    """
+    if isinstance(x, Source) or is_dataset(x) or mapped_rows(x) is not None:
+        rows = source_of(name, x, units, binary).all()
+        return rows if mask is None else rows_of(name, rows.with_nan(), units, binary, mask)
+    return rows_of(name, x, units, binary, mask)
+
+
 def _masked(name, x, mask, units):
     """x with NaN where the mask is False; as it is where it is no array of numbers, which the check of rows refuses."""
     try:
