@@ -14,6 +14,7 @@ import pathlib
 import keras
 import pytest
 
+from tests import pool
 from tfdsmcmc import programs
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.training.learner import Learner
@@ -61,9 +62,20 @@ def pytest_unconfigure():
     _use_xla(True)
 
 
+@pytest.fixture(autouse=True)
+def _models_are_taken_in_turn(request):
+    """What a test patches would be traced into models that others use."""
+    if "monkeypatch" in request.fixturenames:
+        pool.close()
+    yield
+    pool.open_()
+    pool.take_back()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _give_memory_back():
     yield
+    pool.empty()
     programs._programs.clear()
     if resident() > _last["resident"] + _GROWTH:
         keras.backend.clear_session()

@@ -9,6 +9,7 @@ import numpy as np
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tests.pool import pooled
 
 RATE = 0.05
 
@@ -20,6 +21,7 @@ def patterns(rows=90, seed=0):
     return (rng.random((rows, 4)) < prototypes[rng.integers(0, 3, rows)]).astype(np.float32)
 
 
+@pooled
 def compiled(jit_compile=False, latent_units=(2,), kernel=None, proposal=None, **arguments):
     """A compiled tiny model; the same arguments give the same model."""
     model = tiny_model(latent_units, units=4, seed=3, scale=0.3)

@@ -8,6 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.model.support import assert_same_state, patterns
 from tests.oracles import tiny_model
+from tests.pool import pooled
 from tests.training.support import begin, block_of
 
 FLAT = {"": None}
@@ -34,6 +35,7 @@ CHOICES = {
 }
 
 
+@pooled
 def compiled(name, seed=3, jit_compile=False):
     prior, method = CHOICES[name]()
     model = tiny_model((2, 2), units=4, seed=seed, scale=0.3, prior=prior)

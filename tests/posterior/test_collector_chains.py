@@ -8,11 +8,13 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.oracles import binary_states, tiny_model
+from tests.pool import pooled
 from tfdsmcmc.posterior import store
 
 X = binary_states(4)[[0, 3, 3, 5, 9, 9, 14, 15]].astype(np.float32)
 
 
+@pooled
 def model_to_fit(num_chains=3):
     model = tiny_model((2,), units=4, seed=2, scale=0.5)
     model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.1), jit_compile=False, num_chains=num_chains)

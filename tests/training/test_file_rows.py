@@ -8,11 +8,13 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tests.pool import pooled
 
 X = (np.random.default_rng(2).random((90, 4)) < [0.8, 0.3, 0.5, 0.6]).astype(np.uint8)
 X[:, 3] |= X[:, 0]
 
 
+@pooled
 def compiled(**arguments):
     """A compiled tiny model; the same arguments give the same model."""
     model = tiny_model((2,), units=4, seed=3, scale=0.3)
