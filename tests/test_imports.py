@@ -12,7 +12,7 @@ import tfdsmcmc
 PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 
 LEVELS = [
-    {"threefry", "types", "checks", "files", "streams", "estimates"},
+    {"threefry", "types", "checks", "finite", "files", "streams", "estimates"},
     {"random"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
@@ -24,7 +24,8 @@ LEVELS = [
     {"model", "methods", "posterior"},
     {"serving", "diagnostics", "models", "plots"},
     {"imputer"},
-    {"__init__"},  # the public names of the package
+    {"public"},  # its names
+    {"__init__"},
     {"cli"},
     {"__main__"},
 ]

@@ -1,54 +1,27 @@
 """Bayesian learning of deep generative models by doubly stochastic MCMC."""
 
-from tfdsmcmc import (
-    annealing,
-    datasets,
-    diagnostics,
-    distributions,
-    files,
-    imputation,
-    latents,
-    layers,
-    likelihood,
-    mcmc,
-    methods,
-    models,
-    plots,
-    posterior,
-    priors,
-    proposals,
-    random,
-    serving,
-)
-from tfdsmcmc.imputer import Imputer
-from tfdsmcmc.model import DeepGenerativeModel
-from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-from tfdsmcmc.priors import Prior
+import importlib
+import sys
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DeepGenerativeModel",
-    "GenerativeNetwork",
-    "Imputer",
-    "Prior",
-    "RecognitionNetwork",
-    "annealing",
-    "datasets",
-    "diagnostics",
-    "distributions",
-    "files",
-    "imputation",
-    "latents",
-    "layers",
-    "likelihood",
-    "mcmc",
-    "methods",
-    "models",
-    "plots",
-    "posterior",
-    "priors",
-    "proposals",
-    "random",
-    "serving",
-]
+
+def __getattr__(name):
+    """A room of the package that nothing has imported so far."""
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def _is_command_line():
+    """Whether this is the start of `python -m tfdsmcmc`, whose commands import what they need."""
+    words = sys.orig_argv
+    return sys.argv[:1] == ["-m"] and "-m" in words and words[words.index("-m") + 1 :][:1] == [__name__]
+
+
+if not _is_command_line():
+    from tfdsmcmc.public import *  # noqa: F403
+    from tfdsmcmc.public import __all__  # noqa: F401

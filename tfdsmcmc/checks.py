@@ -1,13 +1,14 @@
-"""Checks of what a user passes: each returns the value in a plain form, or raises a ValueError."""
+"""Checks of what a user passes: each returns the value in a plain form, or raises a ValueError.
+
+Keras and TensorFlow, which take seconds to import, are imported by the checks of what comes from them.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 
-import keras
 import numpy as np
-import tensorflow as tf
 
 
 def positive_integer(name: str, value) -> int:
@@ -22,7 +23,7 @@ def nonnegative_integer(name: str, value) -> int:
 
 def nonnegative_number(name: str, value):
     """Returns `value`; a plain number must be finite and at least 0, a tensor is taken as it is."""
-    if tf.is_tensor(value):
+    if _is_tensor(value):
         return value
     try:
         number = float(value)
@@ -36,13 +37,15 @@ def nonnegative_number(name: str, value):
 def positive_number(name: str, value):
     """Returns `value`; a plain number must be finite and above 0, a tensor is taken as it is."""
     nonnegative_number(name, value)
-    if not tf.is_tensor(value) and float(value) == 0.0:
+    if not _is_tensor(value) and float(value) == 0.0:
         raise ValueError(f"{name} must be above 0. Received: {name}={value!r}")
     return value
 
 
 def learning_rate(value):
     """Returns a positive number as it is, and a Keras schedule or its configuration as a schedule."""
+    import keras
+
     if isinstance(value, dict):
         value = keras.saving.deserialize_keras_object(value)
     if not isinstance(value, keras.optimizers.schedules.LearningRateSchedule):
@@ -52,6 +55,8 @@ def learning_rate(value):
 
 def optimizer(value):
     """Returns the Keras optimizer of a name or a configuration, or the optimizer itself."""
+    import keras
+
     try:
         found = keras.optimizers.get(value)
     except (TypeError, ValueError) as error:
@@ -75,6 +80,10 @@ def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.nd
       ValueError: no rows, another shape or width, entries that are infinite in float32, missing ones unless they may
         be, or others than 0 and 1.
     """
+    if x is None:
+        raise ValueError(f"{name} must be an array of numbers. Received: NoneType")
+    if hasattr(x, "toarray"):
+        raise ValueError(f"{name} must be dense: use .toarray(). Received: {type(x).__name__}")
     try:
         array = numbers(x)
         if array.dtype == object:
@@ -152,6 +161,12 @@ def no_targets(name: str, y):
     """Refuses targets: a generative model learns from data alone."""
     if y is not None:
         raise ValueError(f"{name} takes data x alone: there are no targets. Received: y={type(y).__name__}")
+
+
+def _is_tensor(value):
+    import tensorflow as tf
+
+    return tf.is_tensor(value)
 
 
 def _integer(name, value, least, kind):

@@ -68,6 +68,29 @@ def replacing(path):
             raise
 
 
+@contextlib.contextmanager
+def locked(folder):
+    """Keeps other processes and threads that ask for the same out of a folder; a kill lets them in.
+
+    Args:
+      folder: an existing folder.
+
+    Where the system has no locks of files, as Windows, nothing is kept out.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def write_json(path, content, indent=None):
     """Writes what `json` can say to a file, whole or not at all."""
     text = json.dumps(content, indent=indent)  # before a file is touched

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.finite import check_finite
 from tfdsmcmc.networks import evaluated_at
 
 _programs = weakref.WeakKeyDictionary()
@@ -22,7 +23,7 @@ def values_of(model, weights, name="weights"):
     """The pair (θ, φ) of lists of tensors; by default the model's own. The name is for the error.
 
     Raises:
-      ValueError: for weights of other shapes.
+      ValueError: for weights of other shapes, or not finite.
     """
     groups = _groups(model)
     weights = groups if weights is None else weights
@@ -33,10 +34,12 @@ def values_of(model, weights, name="weights"):
         received = type(weights).__name__
     if received != expected:
         raise ValueError(f"{name} must be a pair of lists of arrays of shapes {expected}. Received: shapes {received}")
-    return [
+    values = [
         [tf.cast(tf.convert_to_tensor(w), v.dtype) for v, w in zip(variables, values)]
         for variables, values in zip(groups, weights)
     ]
+    check_finite(name, [part for group in values for part in group])
+    return values
 
 
 def at_weights(model, values):

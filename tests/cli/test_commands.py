@@ -9,6 +9,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tfdsmcmc.cli import main, tables
+from tfdsmcmc.cli.arguments import METHODS
 from tfdsmcmc.serving.saved_model import manifest
 
 
@@ -202,3 +203,7 @@ def test_impute_hands_on_what_is_asked_for(fitted, tmp_path, capsys, monkeypatch
 def test_serve_refuses_what_is_no_model(tmp_path, capsys):
     refused(["serve", str(tmp_path / "none")], capsys)
     refused(["serve", str(tmp_path)], capsys)
+
+
+def test_the_methods_of_the_help_are_all():
+    assert list(METHODS) == ds.methods.__all__

@@ -46,6 +46,7 @@ def run_kernel_test(cls, init_kwargs=None, heavy_ball=None, rate_kwargs=None, dr
     _check_gradient_call(make)
     _check_zero_temperature(make, heavy_ball)
     _check_gradients_that_are_not_finite(make)
+    _check_overflow(make)
     _check_empty_parts(make)
     _check_config(make)
     _check_errors(make, draws)
@@ -280,6 +281,17 @@ def _check_gradients_that_are_not_finite(make):
         resumed = kernel.one_step(stopped, skipped, seed=3)
         assert int(resumed[1].step) == 3 and int(resumed[1].skipped_steps) == 1
         _assert_equal(resumed[0], kernel.one_step(state, results, seed=3)[0])
+
+
+def _check_overflow(make):
+    """A finite gradient at which the next state, or what goes with it, is not finite."""
+    huge = tf.constant([3.4e38, 3.4e38])
+    kernel = make(lambda x, seed: x)
+    results = kernel.bootstrap_results(huge)
+    stopped, skipped = kernel.one_step(huge, results, seed=2)
+    assert int(skipped.step) == 1 and int(skipped.skipped_steps) == 1
+    counts = {"step": results.step, "skipped_steps": results.skipped_steps}
+    _assert_equal((stopped, skipped._replace(**counts)), (huge, results))
 
 
 def _check_empty_parts(make):

@@ -15,6 +15,7 @@ from tfdsmcmc.training.doubly_stochastic import StepState
 
 class Results(NamedTuple):
     kinetic_temperature: tf.Tensor
+    skipped_steps: tf.Tensor
 
 
 class SpyKernel:
@@ -52,7 +53,7 @@ class SpyProposal(ds.proposals.Wake):
 def spied_step(model, kernel_steps=1, proposal_steps=1, redraw=False, num_rows=50.0, **options):
     kernel, proposal = SpyKernel(), SpyProposal(redraw)
     step = step_of(model, kernel, 5, proposal, kernel_steps, proposal_steps, **options)
-    results = Results(tf.constant(1.25))
+    results = Results(tf.constant(1.25), tf.constant(0))
     state, metrics = step.step(StepState(theta_of(model), results), batch_of(X, num_rows), SEED)
     return kernel, proposal, state.weights, metrics
 
@@ -187,7 +188,8 @@ def test_scales_are_drawn_once_a_step_given_the_moved_weights():
     model = tiny_model((2,), seed=6, prior=prior)
     step = step_of(model, kernel, kernel_steps=2)
     names = [name for name, _ in model.generative.named_weights]
-    start = StepState(theta_of(model), Results(tf.constant(1.0)), prior.initial_auxiliary(names, theta_of(model), 1))
+    results = Results(tf.constant(1.0), tf.constant(0))
+    start = StepState(theta_of(model), results, prior.initial_auxiliary(names, theta_of(model), 1))
     state, _ = step.step(start, batch_of(X), SEED)
     ((theta, auxiliary, seed),) = prior.updates
     np.testing.assert_array_equal(theta, flat(state.weights))

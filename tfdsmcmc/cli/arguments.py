@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from tfdsmcmc import methods
-from tfdsmcmc.cli import commands as commands_of
+# when to choose which, in the order of `methods`; that module imports TensorFlow, which takes seconds
+METHODS = {
+    "dsghmc_gibbs": "samples the weights, z by Gibbs sampling: small models of binary units",
+    "dsghmc_nais": "samples the weights, z by importance sampling: tens of thousands of rows",
+    "dsgld_nais": "the same without momentum: slower",
+    "dsgnht_gibbs": "as dsghmc_gibbs, with a thermostat that makes up for unknown gradient noise",
+    "dsgnht_nais": "as dsghmc_nais, with that thermostat: the default",
+    "iwae": "one set of weights, continuous z: the best likelihood of a VAE",
+    "nvil": "one set of weights by the evidence lower bound: for comparison",
+    "rws": "one set of weights, reweighted wake-sleep: about a thousand rows, or plain NADE",
+    "vae": "one set of weights, continuous z",
+    "wake_sleep": "one set of weights, the first of its kind: for comparison",
+}
 
 _DESCRIPTION = """Bayesian learning of deep generative models by doubly stochastic MCMC.
 
@@ -29,7 +40,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 def parser():
-    """The parser of all commands; each sets `run`, the function that carries it out."""
+    """The parser of all commands; each sets `module`, which has a function of its name that carries it out."""
     commands_parser = argparse.ArgumentParser(
         prog="python -m tfdsmcmc", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -39,14 +50,14 @@ def parser():
     return commands_parser
 
 
-def _command(commands, name, run, summary, details=""):
+def _command(commands, name, summary, details="", module="tfdsmcmc.cli.commands"):
     command = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}. {details}".strip(),
         formatter_class=_Help,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(module=module)
     return command
 
 
@@ -54,7 +65,6 @@ def _add_fit(commands):
     command = _command(
         commands,
         "fit",
-        commands_of.fit,
         "learn a deep generative model",
         "By the methods whose names begin with ds the weights are a Markov chain whose samples follow their posterior; "
         "the others climb to one set of weights. Where z is drawn by Gibbs sampling the recognition network is fitted "
@@ -68,8 +78,8 @@ def _add_fit(commands):
         help="latent layers, nearest to the data first: 200 or 200-100; or the name of an architecture of SBN, DARN, "
         "NADE or VAE layers, such as 'SBN/NADE 200-100' or 'VAE 50' (default: 100)",
     )
-    names = ", ".join(methods.__all__)
-    command.add_argument("--method", choices=methods.__all__, metavar="METHOD", help=f"{names} (default: dsgnht_nais)")
+    choices = "; ".join(f"{name}: {what}" for name, what in METHODS.items())
+    command.add_argument("--method", choices=METHODS, metavar="METHOD", help=f"{choices} (default: dsgnht_nais)")
     command.add_argument("--epochs", type=int, default=100, help="passes over the training data")
     command.add_argument("--batch-size", type=int, default=100, help="rows a step")
     command.add_argument(
@@ -89,7 +99,6 @@ def _add_evaluate(commands):
     command = _command(
         commands,
         "evaluate",
-        commands_of.evaluate,
         "estimate the log-likelihood of a dataset's split by importance sampling",
         "Prints the mean in nats a row with its Monte Carlo error and its error over rows.",
     )
@@ -105,7 +114,6 @@ def _add_sample(commands):
     command = _command(
         commands,
         "sample",
-        commands_of.sample,
         "draw from a model",
         "Writes a picture (.png, .pdf, .svg) or an array (.npy), as the name of the file says.",
     )
@@ -121,7 +129,6 @@ def _add_impute(commands):
     command = _command(
         commands,
         "impute",
-        commands_of.impute,
         "draw the missing entries of rows given the observed ones",
         "Reads a .csv, with or without column names, where empty cells, NA, nan, null and none are missing; or an .npz "
         "with an array x and perhaps mask, True where an entry is observed. Writes a .csv of the rows with their gaps "
@@ -152,7 +159,6 @@ def _add_export(commands):
     command = _command(
         commands,
         "export",
-        commands_of.export,
         "write a SavedModel for model servers",
         "Signatures log_likelihood (the default), sample, impute, encode and reconstruct, their row-wise twins "
         "NAME_rows and, for binary data, packed ones, NAME_packed; all with seeds as inputs.",
@@ -174,7 +180,6 @@ def _add_serve(commands):
     command = _command(
         commands,
         "serve",
-        commands_of.serve,
         "serve an exported model on this machine",
         "A development server: the REST API of TensorFlow Serving and a page on which missing parts of a picture are "
         "completed. It is for trying a model out, not for the open network.",
@@ -185,7 +190,8 @@ def _add_serve(commands):
 
 
 def _add_datasets(commands):
-    _command(commands, "datasets", commands_of.datasets, "list the datasets that fit and evaluate know")
+    summary = "list the datasets that fit and evaluate know"
+    _command(commands, "datasets", summary, module="tfdsmcmc.cli.listing")
 
 
 def _add_data(command):

@@ -8,8 +8,8 @@ import zipfile
 import keras
 import numpy as np
 
-import tfdsmcmc as ds
 from tfdsmcmc import checks, files
+from tfdsmcmc import public as ds
 from tfdsmcmc.cli import tables
 
 _REFIT_EPOCHS = 10
@@ -161,11 +161,6 @@ def export(args):
 
 def serve(args):
     ds.serving.serve(args.path, args.host, args.port)
-
-
-def datasets(args):
-    for name in ds.datasets.names():
-        print(name)
 
 
 def _load(path):

@@ -14,10 +14,11 @@ import tensorflow_probability as tfp
 
 from tfdsmcmc import random
 from tfdsmcmc.checks import learning_rate, nonnegative_number, positive_number
+from tfdsmcmc.finite import all_finite
 
 
 class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
-    """Base class of the kernels: the step count, the step size, the skipping of bad gradients.
+    """Base class of the kernels: the step count, the step size, the steps that are skipped.
 
     A subclass defines `_bootstrap` and `_update`, both on flat lists of tensors. One without the parameter
     learning_rate also defines `_step_size`, what those two are to know of the length of a step.
@@ -132,9 +133,9 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
           seed: integer, or int32 tensor of shape (2,).
 
         Returns:
-          (state, kernel_results, aux). A gradient with an entry that is not finite leaves state, momentum and
-          thermostat as they were and adds one to `skipped_steps`; that holds for the state as a whole, several chains
-          in one state included.
+          (state, kernel_results, aux). Where an entry of the gradient, of the new state or of its momentum and the
+          like is not finite, all of them stay as they were, and `skipped_steps` counts one more; that holds for the
+          state as a whole, several chains in one state included.
         """
         gradient_seed, noise_seed = tf.unstack(random.split(seed))
         arguments = state if isinstance(state, (list, tuple)) else [state]
@@ -146,7 +147,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         step_size = self._step_size(results.step)
         new_parts, new_results = self._update(parts, gradients, results, step_size, noise_seed)
 
-        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(g)) for g in gradients])
+        finite = all_finite([*gradients, *new_parts, *tf.nest.flatten(new_results)])
         new_parts, new_results = tf.nest.map_structure(
             lambda new, old: tf.where(finite, new, old), (new_parts, new_results), (parts, results)
         )

@@ -29,7 +29,7 @@ class MAPResults(NamedTuple):
       optimizer_variables: list of the values of `optimizer.variables`: iterations, learning rate where it is a number,
         and slots.
       step: int32 scalar.
-      skipped_steps: int32 scalar, the steps whose gradient was not finite.
+      skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
 
     optimizer_variables: list

@@ -36,7 +36,7 @@ class PreconditionedSGLDResults(NamedTuple):
     Attributes:
       square_average: V, of the structure of the state; 0 before the first gradient.
       step: int32 scalar.
-      skipped_steps: int32 scalar, the steps whose gradient was not finite.
+      skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
 
     square_average: Any

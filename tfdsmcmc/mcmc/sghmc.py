@@ -66,7 +66,7 @@ class SGHMCResults(NamedTuple):
       kinetic_temperature: mean of v²/η after the step, 1 where the chain is as hot as it should be.
       eta: η of the step.
       step: int32 scalar.
-      skipped_steps: int32 scalar, the steps whose gradient was not finite.
+      skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
       noise_variance: ŝ², of the structure of the state; empty unless it is estimated, like the next.
       previous_gradient: g of the last step whose gradient was finite.
     """

@@ -61,7 +61,7 @@ class SGNHTResults(NamedTuple):
         1 where the chain is as hot as it should be.
       eta: η of the step.
       step: int32 scalar.
-      skipped_steps: int32 scalar, the steps whose gradient was not finite.
+      skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
 
     momentum: Any

@@ -7,9 +7,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, imputation, likelihood, random
+from tfdsmcmc.finite import check_finite
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.training.learner import with_loss
 
 _PARTS = ("generative", "recognition", "prior")
 
@@ -39,7 +41,7 @@ class DeepGenerativeModel(Learning):
     >>> model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.01))
     >>> history = model.fit(np.eye(4), batch_size=2, epochs=1, verbose=0)
     >>> sorted(history.history)
-    ['effective_sample_size', 'kinetic_temperature', 'log_likelihood']
+    ['effective_sample_size', 'kinetic_temperature', 'log_likelihood', 'loss', 'skipped_steps']
     >>> model.sample(3, seed=0).shape
     (3, 4)
     """
@@ -109,6 +111,8 @@ class DeepGenerativeModel(Learning):
         callbacks.on_test_end(logs)
         if verbose and not inside_fit:
             print(" - ".join(f"{name}: {value:.4f}" for name, value in logs.items()))
+        if inside_fit:
+            logs = with_loss(logs)
         return logs if return_dict else list(logs.values())
 
     def log_likelihood(
@@ -137,6 +141,14 @@ class DeepGenerativeModel(Learning):
             f"Received: a call with {type(inputs).__name__}"
         )
 
+    def train_on_batch(self, *args, **kwargs):
+        """A run learns many steps at a time: a ValueError names `fit`."""
+        raise ValueError("Use fit, with as many epochs as there are batches. Received: a call of train_on_batch")
+
+    def test_on_batch(self, *args, **kwargs):
+        """A ValueError names `evaluate`."""
+        raise ValueError("Use evaluate or log_likelihood. Received: a call of test_on_batch")
+
     def sample(self, num_samples, seed=0, probabilities=False):
         """Ancestral samples of the data.
 
@@ -148,8 +160,16 @@ class DeepGenerativeModel(Learning):
 
         Returns:
           float32 array (n, D).
+
+        Raises:
+          ValueError: for a count out of range, such that a layer would draw 2³¹ units or more, or weights that are not
+            finite.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
+        most = (2**31 - 1) // max(self.generative.units, *self.generative.latent_units, 1)
+        if num_samples > most:
+            raise ValueError(f"num_samples must be at most {most:,} at a time. Received: num_samples={num_samples}")
+        check_finite("the model's weights", self.generative.trainable_variables)
         x, z = self.generative.sample(num_samples, seed)
         if probabilities:
             x = self.generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([num_samples, 0]))

@@ -4,12 +4,19 @@ Whether an epoch ends with a sample depends on the recorded validation values al
 by the number of steps, with the identity of the chain; a resumed run of that chain forgets what lies after its own step
 and decides as an uninterrupted one would. A run of several chains over θ draws a sample of each of them at a time, and
 has one identity; the validation values are those of chain 0.
+
+The record is also what tells two runs in one folder: each finds it, whenever it writes, as it left it, or another run
+has written there. A run that is killed after its first record and before its first backup begins anew, with another
+identity. It is the same chain again, bit for bit, if it begins with the same seed at the same weights, and takes the
+folder over while no more than that first record is lost.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
+import zlib
 
 import keras
 import numpy as np
@@ -52,7 +59,7 @@ class Collector(keras.callbacks.Callback):
         self.every = checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
-        self._records = None
+        self._records = self._seen = self._start_of_run = None
 
     def on_train_begin(self, logs=None):
         self._records = None
@@ -66,7 +73,11 @@ class Collector(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         if self._records is None:  # only now is the state of a resumed run in place
-            self._records = self._reconcile(int(self.model.run.steps), int(self.model.run.identity))
+            run = self.model.run
+            if int(run.steps) == 0:
+                self._start_of_run = _checksum(run)
+            with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
+                self._records = self._reconcile(int(run.steps), int(run.identity))
             if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
 
@@ -77,6 +88,16 @@ class Collector(keras.callbacks.Callback):
         value = (logs or {}).get("val_log_likelihood")
         self._records.append([step, int(self.model.run.epochs), None if value is None else float(value)])
         self.path.mkdir(parents=True, exist_ok=True)
+        with files.locked(self.path):
+            self._write(step)
+
+    def _write(self, step):
+        """Adds to the folder what the end of an epoch adds."""
+        if _text(self.path / "history.json") != self._seen:
+            raise ValueError(
+                "Another run writes into this folder: give each a folder of its own. "
+                f"Received: path={str(self.path)!r}"
+            )
         count = self._draws()
         start = self._start()
         if start is not None and (len(self._records) - 1 - start) % self.every == 0 and count < self.num_samples:
@@ -84,8 +105,9 @@ class Collector(keras.callbacks.Callback):
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
             count += 1
-        history = {"chain": int(self.model.run.identity), "records": self._records}
+        history = {"chain": int(self.model.run.identity), "start": self._start_of_run, "records": self._records}
         files.write_json(self.path / "history.json", history)
+        self._seen = _text(self.path / "history.json")
         if self.stop and count >= self.num_samples:
             self.model.stop_training = True
 
@@ -99,6 +121,8 @@ class Collector(keras.callbacks.Callback):
             return next((i for i, (_, epochs, _) in enumerate(self._records) if epochs > self.burn_in), None)
         best, since = -np.inf, 0
         for i, (_, _, value) in enumerate(self._records):
+            if value is not None and not np.isfinite(value):  # neither better nor settled
+                continue
             if value is not None and value > best:
                 best, since = value, 0
             else:
@@ -111,10 +135,15 @@ class Collector(keras.callbacks.Callback):
         """The records of this chain up to `step`; deletes what an interrupted run of it left after that."""
         history = self.path / "history.json"
         try:
-            stored = json.loads(history.read_text()) if history.exists() else {}
-            owner, records = stored.get("chain"), stored.get("records", [])
+            self._seen = _text(history)
+            stored = {} if self._seen is None else json.loads(self._seen)
+            owner, records, start = stored.get("chain"), stored.get("records", []), stored.get("start")
         except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
             raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
+        if step == 0 and start is not None and start == self._start_of_run and len(records) <= 1:
+            owner = chain  # begun anew before there was a backup
+        elif owner == chain:
+            self._start_of_run = start
         files.remove_leftovers(self.path)
         paths, whole = store.written_paths(self.path), set(store.sample_paths(self.path))
         if owner != chain:
@@ -127,3 +156,15 @@ class Collector(keras.callbacks.Callback):
             (self.path / "mean.h5").unlink(missing_ok=True)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
         return [record for record in records if record[0] <= step]
+
+
+def _checksum(run):
+    """A number of what a run of a seed begins with."""
+    total = zlib.crc32(np.asarray(run.seed).tobytes())
+    for part in (part for weights in run.weights for part in weights):
+        total = zlib.crc32(np.ascontiguousarray(part), total)
+    return total
+
+
+def _text(path):
+    return path.read_text(encoding="utf-8") if path.exists() else None

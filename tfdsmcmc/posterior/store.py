@@ -20,6 +20,7 @@ import h5py
 import numpy as np
 
 from tfdsmcmc import files
+from tfdsmcmc.finite import check_finite
 
 _GROUPS = ("theta", "phi")
 _NAME = re.compile(r"sample_(\d+)(?:_chain_(\d+))?\.h5")
@@ -74,7 +75,12 @@ def write_draw(folder, samples):
     Args:
       folder: the folder.
       samples: list of `Sample`, chain 0 first.
+
+    Raises:
+      ValueError: for weights that are not finite; nothing is written then.
     """
+    for sample in samples:
+        check_finite("the weights of a posterior sample", (*sample.theta, *sample.phi))
     for sample in reversed(samples):
         of_chain = f"_chain_{sample.chain}" if len(samples) > 1 else ""
         attributes = {"step": sample.step, "chain": sample.chain} if of_chain else {"step": sample.step}
@@ -89,8 +95,9 @@ def delete(paths):
 
 
 def read_sample(path) -> Sample:
-    """Reads a sample; a ValueError says which file cannot be read."""
+    """Reads a sample; a ValueError says which file cannot be read, or has weights that are not finite."""
     theta, phi, attributes = read_weights(path, "step", chain=0)
+    check_finite(f"the weights in {path}", (*theta, *phi))
     return Sample(theta, phi, attributes["step"], attributes["chain"])
 
 
@@ -152,6 +159,8 @@ def read_weights(path, *attributes, **optional):
     try:
         with h5py.File(path, "r") as file:
             theta, phi = ([file[g][str(i)][()] for i in range(len(file[g]))] for g in _GROUPS)
+            if not all(np.issubdtype(part.dtype, np.floating) for part in (*theta, *phi)):
+                raise TypeError("weights that are no numbers")
             found = {name: int(file.attrs[name]) for name in attributes}
             found.update({name: int(file.attrs.get(name, value)) for name, value in optional.items()})
     except (OSError, KeyError, RuntimeError, AttributeError, TypeError, ValueError) as error:

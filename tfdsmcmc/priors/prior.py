@@ -41,7 +41,7 @@ class Prior:
         name, such as "sbn_1/kernel".
 
     Raises:
-      ValueError: if `distribution` is neither, or a distribution is no scalar one.
+      ValueError: if `distribution` is neither, or a distribution is no scalar one, or its support is not all of ℝ.
 
     Example:
 
@@ -160,6 +160,29 @@ def _check(pattern, distribution):
         )
     if distribution.event_shape.rank != 0 or distribution.batch_shape.rank != 0:
         raise ValueError(f"A prior's distributions are scalar. Received: {distribution}")
+    if not _is_of_all_reals(distribution):
+        raise ValueError(
+            "A prior's distributions have all real numbers as their support, as weights may be any; for another one, "
+            f"transform it by a bijector onto the reals. Received: {distribution}"
+        )
+
+
+def _is_of_all_reals(distribution):
+    """Whether a scalar distribution has a density on all of ℝ, by the map from ℝ onto its support where it has one."""
+    if not distribution.dtype.is_floating:
+        return False
+    try:
+        onto = distribution.experimental_default_event_space_bijector()
+    except (NotImplementedError, TypeError):
+        onto = None
+    if onto is None:  # a mixture, or a discrete law, which repeats its values
+        if len(np.unique(distribution.sample(9, seed=random.as_seed(0)))) < 9:
+            return False
+        log_prob = distribution.log_prob(tf.constant([-1e4, -1.0, -1e-3, 1e-3, 1.0, 1e4], distribution.dtype))
+        return bool(tf.reduce_all(log_prob > -np.inf))
+    low, below, centre, above, high = tf.unstack(onto.forward(tf.constant([-1e4, -1.0, 0.0, 1.0, 1e4], onto.dtype)))
+    # an end of the support is nearly reached after a step of 1, where there is one
+    return bool((centre - low > 5 * (centre - below)) & (high - centre > 5 * (above - centre)))
 
 
 def _weight_prior(member):

@@ -9,6 +9,10 @@ By default all θ-updates of a minibatch come first; `interleaved`, φ-updates f
 algorithm is published. Several chains over θ share φ, which learns from the mean of their gradients; each has its own
 minibatch and draws.
 
+An update whose gradient or result is not finite is left out: θ, its momentum and the like, and the latent variables
+that are carried, stay as they were before it; so do φ, its optimizer and what the proposal learns for itself, also
+where a θ-update before it was left out. The metric `skipped_steps` is the fraction of updates left out.
+
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018), algorithms 1 and 2.
 """
@@ -75,7 +79,7 @@ class DoublyStochasticStep(Step):
         self.num_chains = num_chains
         # kept here, for a layer may be frozen later
         self._names, self.variables = (list(parts) for parts in zip(*network.named_weights))
-        self.metric_names = (*estimator.metric_names, "kinetic_temperature")
+        self.metric_names = (*estimator.metric_names, "kinetic_temperature", "skipped_steps")
         self.per_row = ("carried",) if estimator.carries == "row" else ()
         self._start = tf.function(estimator.start, jit_compile=jit_compile, autograph=False)
 
@@ -106,6 +110,7 @@ class DoublyStochasticStep(Step):
         rounds = self._rounds()
         scalars = {name: tf.TensorSpec([]) for name in self.metric_names}
         draws_like = self.estimator.draws_like(batch.rows.values.shape[-2]) if self.learning else ()
+        skipped = tf.zeros([])
 
         for number in range(rounds):
             last = number == rounds - 1
@@ -117,8 +122,14 @@ class DoublyStochasticStep(Step):
             like = (specs_of(state[:-1], chains), specs_of(carry, chains), draws_like, scalars)
             moved, carry, draws, metrics = over_chains(move, chains, (state, x, carry, seeds), like)
             state = StepState(*moved, state.carried)
-            self._learn(state.weights, x, draws, carry, seeds, number)
-        return self._with_carry(state, batch.index, carry), mean_over_chains(metrics, chains)
+            here = tf.reduce_sum(metrics["skipped_steps"])
+            skipped += here / chains + self._learn(state.weights, x, draws, carry, seeds, number, here == 0)
+        metrics = mean_over_chains(metrics, chains) | {"skipped_steps": skipped / self._updates()}
+        return self._with_carry(state, batch.index, carry), metrics
+
+    def skipped(self, state):
+        results = state.kernel_results
+        return (results.step, results.skipped_steps) if self.kernel_steps else None
 
     def fresh_weights(self, seed):
         return fresh_weights(self.network, seed)
@@ -126,6 +137,10 @@ class DoublyStochasticStep(Step):
     def _rounds(self):
         """Groups of θ-updates, each followed by φ-updates."""
         return self.kernel_steps if self.interleaved and self.kernel_steps else 1
+
+    def _updates(self):
+        """Updates of θ and φ from a minibatch, at least 1."""
+        return max(1, self.kernel_steps + (self.learning.steps * self._rounds() if self.learning else 0))
 
     def _kernel(self, num_rows):
         return self.kernel.copy(temperature=self.kernel.temperature / num_rows)
@@ -146,35 +161,45 @@ class DoublyStochasticStep(Step):
         weights, results, auxiliary, carried = state
         kernel, seeds, estimator = self._kernel(num_rows), self._seeds(seed), self.estimator
         each = self.kernel_steps // self._rounds()
-        draws = None
+        draws, before = None, results.skipped_steps
         for kernel_seed in seeds[number * each : (number + 1) * each]:
 
             def gradient_fn(*weights, seed, carry=carry):
                 gradients, draws, carry = estimator.gradient(weights, x, num_rows, auxiliary, carry, seed)
                 return gradients, (draws, carry)
 
-            weights, results, (draws, carry) = kernel.integrate(gradient_fn, weights, results, kernel_seed)
+            already = results.skipped_steps
+            weights, results, (draws, moved) = kernel.integrate(gradient_fn, weights, results, kernel_seed)
+            carry = _chosen(results.skipped_steps == already, moved, carry)
         if self.kernel_steps and last and len(auxiliary):
             auxiliary_seed = random.stream(seed, "auxiliary")
             auxiliary = self.prior.update_auxiliary(self._names, weights, auxiliary, auxiliary_seed)
         if draws is None:
             draws, carry = estimator.draw(weights, x, carry, seeds[-1])
-        metrics = {**estimator.metrics(draws), "kinetic_temperature": kernel.kinetic_temperature(results)}
+        metrics = {
+            **estimator.metrics(draws),
+            "kinetic_temperature": kernel.kinetic_temperature(results),
+            "skipped_steps": tf.cast(results.skipped_steps - before, tf.float32),
+        }
         return StepState(weights, results, auxiliary, carried), carry, draws, metrics
 
-    def _learn(self, weights, x, draws, carry, seeds, number):
-        """The φ-updates that follow a round."""
-        if not self.learning:
-            return
-        for i in range(self.learning.steps):
+    def _learn(self, weights, x, draws, carry, seeds, number, moved):
+        """The φ-updates that follow a round, if all θ-updates of it were made; the number of those left out."""
+        skipped = tf.zeros([])
+        for i in range(self.learning.steps if self.learning else 0):
             place = self.kernel_steps + number * self.learning.steps + i
 
             def descend(weights, x, draws, carry, seed, place=place):
                 return self.learning.gradient(weights, x, draws, carry, self._seeds(seed)[place])
 
             arguments = (weights, x, draws, carry, seeds)
-            gradients = over_chains(descend, self.num_chains, arguments, self.learning.gradients_like)
-            self.learning.apply(mean_over_chains(gradients, self.num_chains))
+
+            def gradient(descend=descend, arguments=arguments):
+                gradients = over_chains(descend, self.num_chains, arguments, self.learning.gradients_like)
+                return mean_over_chains(gradients, self.num_chains)
+
+            skipped += 1.0 - tf.cast(self.learning.update(gradient, moved), tf.float32)
+        return skipped
 
     def _carry_of(self, state, index):
         if self.estimator.carries == "row":
@@ -185,3 +210,8 @@ class DoublyStochasticStep(Step):
         if self.estimator.carries == "row":
             return state._replace(carried=row_parts.with_rows(state.carried, index, carry))
         return state._replace(carried=carry) if self.estimator.carries == "run" else state
+
+
+def _chosen(condition, new, old):
+    """One of two nests of one structure; None stays None."""
+    return tf.nest.map_structure(lambda a, b: None if a is None else tf.where(condition, a, b), new, old)

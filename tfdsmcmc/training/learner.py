@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.rows import DatasetSource, source_of
 from tfdsmcmc.training.feed import feed_of, take
+from tfdsmcmc.training.restarts import RestoredEpoch, mend_backups
 from tfdsmcmc.training.run import EpochCounter, Run
 from tfdsmcmc.training.saving import Saving
 
@@ -72,6 +73,10 @@ class Learner(Saving):
         run = self.__dict__.get("run")
         return [] if run is None else list(run.means)
 
+    def get_metrics_result(self):
+        """The means of the metrics so far, with the loss that callbacks of Keras look for."""
+        return with_loss(super().get_metrics_result())
+
     def fit(
         self,
         x=None,
@@ -102,7 +107,9 @@ class Learner(Saving):
           batch_size: B, of rows with random access; by default 100.
           epochs: the epoch to stop at.
           verbose: as in Keras.
-          callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule.
+          callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule. A
+            run that `BackupAndRestore` restores goes on bit for bit from the end of an epoch; from the middle of one
+            (its `save_freq` a number) the epoch begins anew, with other draws.
           validation_split: fraction of rows with random access, the last ones, to validate on.
           validation_data: what x may be.
           shuffle: whether rows with random access are read in a new order each epoch.
@@ -117,14 +124,16 @@ class Learner(Saving):
         Returns:
           `keras.callbacks.History` of the step's metrics: of a `DeepGenerativeModel` `log_likelihood` (the estimate of
           the training step, of K samples; with uniform weights the evidence lower bound), `effective_sample_size` (of
-          the weights that the gradient gives its draws: K where all weigh alike) and `kinetic_temperature` (1 is
-          right), and for validation `val_log_likelihood` and `val_effective_sample_size`. The log-likelihoods are
-          estimated with the recognition network; where it does not learn they are far too low until
-          `refit_recognition`.
+          the weights that the gradient gives its draws: K where all weigh alike), `kinetic_temperature` (1 is right)
+          and `skipped_steps` (the fraction of the updates that were left out as not finite); and for validation
+          `val_log_likelihood` and `val_effective_sample_size`. Callbacks of Keras find −log_likelihood as `loss` and
+          `val_loss`. The log-likelihoods are estimated with the recognition network; where it does not learn they are
+          far too low until `refit_recognition`.
 
         Raises:
           ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
             `compile`; nothing is changed then. Of a dataset with `num_rows` only the first batch is seen beforehand.
+          DivergedError: after an epoch in which a chain made no update, as none was finite.
         """
         self._assert_compiled("fit")
         checks.no_targets("fit", y)
@@ -150,13 +159,14 @@ class Learner(Saving):
         self.validates = validation_data is not None
         kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
         self.run.begin(kept, num_rows)
-        counter = EpochCounter(self.run, kept, num_rows)
+        counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
         if users is None:
             callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
-            callbacks = [counter, *callbacks]
+            callbacks = [counter, *callbacks, restored]
         else:
-            users.callbacks.insert(0, counter)
+            users.callbacks[:] = [counter, *users.callbacks, restored]
+        mend_backups(callbacks if users is None else users.callbacks)
         try:
             return super().fit(
                 feed.dataset,
@@ -174,9 +184,9 @@ class Learner(Saving):
         finally:
             feed.close()
             # the function holds the feed, and with it rows on the device
-            self._feed = self._validation = self.train_function = None
+            self._feed = self._validation = self.train_function = self._initial_epoch = None
             if users is not None:
-                users.callbacks.remove(counter)
+                users.callbacks[:] = [callback for callback in users.callbacks if callback not in (counter, restored)]
 
     def make_train_function(self, force=False):
         """The function that Keras calls with an iterator: it advances the run by up to steps_per_execution."""
@@ -258,6 +268,11 @@ class Learner(Saving):
                 f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
                 f"Received: other trainable weights {sorted(now ^ compiled)}"
             )
+
+
+def with_loss(logs):
+    """Logs with −log_likelihood as `loss` where they have one, under which `TerminateOnNaN` and others look."""
+    return {**logs, "loss": -logs["log_likelihood"]} if "log_likelihood" in logs else logs
 
 
 def _optional_count(name, value):

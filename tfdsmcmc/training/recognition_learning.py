@@ -10,6 +10,7 @@ import weakref
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.finite import all_finite
 from tfdsmcmc.networks import evaluated_at
 
 _SERVED = weakref.WeakKeyDictionary()  # the variables that an optimizer updates, as weak references
@@ -55,9 +56,27 @@ class RecognitionLearning:
                 loss = -self.proposal.surrogate(generative, recognition, x, draws, surrogate_seed)
         return tape.gradient(loss, values, unconnected_gradients="zero")
 
-    def apply(self, gradients):
-        """One step of the optimizer."""
+    def update(self, gradient, allowed):
+        """One step of the optimizer, if its gradient and all that it changes are finite; else nothing changes.
+
+        Args:
+          gradient: function of nothing that gives the gradient; what it assigns, such as running means of the proposal,
+            is part of the update.
+          allowed: boolean scalar, False for no update whatever the gradient.
+
+        Returns:
+          Boolean scalar, whether the update was made.
+        """
+        assigned = [*self.variables, *self.proposal.variables, *self.proposal.optimizer.variables]
+        assigned = list({id(variable): variable for variable in assigned}.values())
+        before = [tf.convert_to_tensor(variable) for variable in assigned]
+        gradients = gradient()
         self.proposal.optimizer.apply(gradients, self.variables)
+        after = [tf.convert_to_tensor(variable) for variable in assigned]
+        made = allowed & all_finite([*gradients, *after])
+        for variable, new, old in zip(assigned, after, before):
+            variable.assign(tf.where(made, new, old))
+        return made
 
 
 def _build(optimizer, variables):

@@ -16,6 +16,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.training.batch import Block
 from tfdsmcmc.training.chains import of_chain
+from tfdsmcmc.training.divergence import Watch
 from tfdsmcmc.training.step import Step
 
 
@@ -188,7 +189,8 @@ def _packer(state):
 class EpochCounter(keras.callbacks.Callback):
     """Counts completed epochs in the run, before any other callback sees the end of the epoch.
 
-    Before the first epoch it lets a state that a callback has restored begin with the rows of this fit.
+    Before the first epoch it lets a state that a callback has restored begin with the rows of this fit. An epoch that
+    moved nothing is an error and is not counted.
 
     Args:
       run: `Run`.
@@ -200,13 +202,16 @@ class EpochCounter(keras.callbacks.Callback):
         super().__init__()
         self.run = run
         self._source, self._num_rows, self._rows = source, num_rows, int(run.rows)
+        self._watch = Watch(run)
 
     def on_epoch_begin(self, epoch, logs=None):
         self.run.num_rows.assign(float(self._num_rows))
         if int(self.run.rows) != self._rows:
             self.run.begin(self._source, self._num_rows)
         self._steps = int(self.run.steps)
+        self._watch.begin()
 
     def on_epoch_end(self, epoch, logs=None):
         if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
+            self._watch.end(logs, whole=not self.model.stop_training)
             self.run.epochs.assign_add(1)

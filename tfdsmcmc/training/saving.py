@@ -17,6 +17,8 @@ class Saving(keras.Model):
     def save(self, filepath, overwrite=True, **kwargs):
         """Saves model, compile arguments and run as a .keras file; an interrupted save leaves the old file whole."""
         path = pathlib.Path(filepath)
+        if path.suffix in (".h5", ".hdf5"):  # Keras would write a file that it cannot load
+            raise ValueError(f"A model is saved as NAME.keras. Received: filepath={str(filepath)!r}")
         if self.run is not None:
             self._assert_compiled("save")
         if path.suffix != ".keras" or (path.exists() and not overwrite):

@@ -73,6 +73,15 @@ class Step:
         """
         raise NotImplementedError(f"{type(self).__name__} must define step(state, batch, seed).")
 
+    def skipped(self, state):
+        """What a run asks at the end of an epoch to tell a chain that cannot move.
+
+        Returns:
+          (updates of the weights so far, those of them that were left out as not finite), integers, (C,) for several
+          chains; None where no update is ever left out.
+        """
+        return None
+
     def fresh_weights(self, seed):
         """Weights at which another chain may start, list of arrays as `variables`."""
         raise NotImplementedError(f"{type(self).__name__} does not say where a second chain starts.")

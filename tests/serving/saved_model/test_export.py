@@ -214,7 +214,7 @@ def test_a_version_lost_between_two_renames_comes_back_before_it_is_asked_for(tm
 
 def test_paths_that_are_no_folders(tmp_path):
     (tmp_path / "file").write_text("")
-    for path in (None, 3, tmp_path / "file"):
+    for path in (None, 3, tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ValueError, match="path.*Received: "):
             ds.serving.export(tiny_model((2,), units=4), path)
     (tmp_path / "real").mkdir()
@@ -226,7 +226,7 @@ def test_paths_that_are_no_folders(tmp_path):
 def test_weights_that_are_not_finite_are_refused(tmp_path):
     model = tiny_model((2,), units=4)
     model.generative.layers[0].bias.assign([0.0, np.nan])
-    with pytest.raises(ValueError, match="finite. Received: NaN"):
+    with pytest.raises(ValueError, match="finite.*Received: "):
         ds.serving.export(model, tmp_path / "m", only="sample")
     assert not (tmp_path / "m").exists()
 

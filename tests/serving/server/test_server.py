@@ -544,6 +544,8 @@ def test_other_names_and_other_sites_are_refused(ask, direct, host):
     site = f"http://{host or 'a.example'}"
     assert ask("POST", "/v1/models/tiny:predict", {"inputs": LIKELIHOOD}, Origin=site)[0] == 403
     assert ask("GET", "/", Origin="null")[0] == ask("GET", "/", Origin="http://[")[0] == 403
+    for site in ("http://evil.example//localhost", "http://localhost@evil.example", "http://evil.example/?//localhost"):
+        assert ask("GET", "/v1/models/tiny", Origin=site)[0] == 403
     assert_right(ask, direct)
 
 

@@ -126,8 +126,9 @@ def _target(path, version):
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path is that of a folder. Received: path={path!r}")
     folder = pathlib.Path(os.path.abspath(path))
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"path is that of a folder. Received: a file, {folder}")
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"path is that of a folder. Received: a file, {place}")
     if version >= 2**63:
         raise ValueError(f"version must fit 64 bits. Received: version={version}")
     return folder / str(version)

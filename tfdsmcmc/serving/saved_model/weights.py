@@ -32,11 +32,9 @@ class Weights(tf.Module):
         self.count = 1 if samples is None else len(samples)
         stacks = [np.empty((self.count, *v.shape), v.dtype) for v in learnt]
         for m in range(self.count):
-            theta, phi = values_of(model, None if samples is None else samples[m], "theta and phi of a sample")
+            theta, phi = values_of(model, None if samples is None else samples[m], f"theta and phi of sample {m}")
             for stack, value in zip(stacks, [*theta, *phi], strict=True):
                 stack[m] = value
-                if not np.isfinite(stack[m]).all():
-                    raise ValueError(f"Weights must be finite. Received: NaN or infinite entries in sample {m}")
         self._stacks = [tf.Variable(stack, trainable=False) for stack in stacks]
         # what was frozen is the same in every sample
         frozen = [v for v in variables if not any(v is other for other in learnt)]

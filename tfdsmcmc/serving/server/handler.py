@@ -110,10 +110,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 length -= len(part)
 
     def _check_origin(self):
-        origin = self.headers.get("Origin")
-        names = [self.headers.get("Host"), origin and origin.split("//")[-1]]
-        for name in names if self.server.local else ():
-            if name is not None and not is_loopback(re.sub(":[0-9]*$", "", name).strip("[]")):
+        host, origin = self.headers.get("Host"), self.headers.get("Origin")
+        for name, url in ((host, f"//{host}"), (origin, origin)) if self.server.local else ():
+            if name is not None and not is_loopback(_hostname(url)):
                 raise _Fault(403, f"This development server answers to this machine's own names. Received: {name[:60]}")
 
     def _get(self, path, body):
@@ -176,6 +175,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format, *args):
         """Says nothing of requests that were answered."""
+
+
+def _hostname(url):
+    """The host that a browser would take from "scheme://host:port"; "" where there is none."""
+    try:
+        return urllib.parse.urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def is_loopback(host):

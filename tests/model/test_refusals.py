@@ -1,0 +1,43 @@
+"""What Keras offers and a model refuses, before anything is written or asked for."""
+
+import numpy as np
+import pytest
+
+from tests.model.support import compiled, patterns
+
+
+@pytest.mark.parametrize("name", ["model.h5", "model.hdf5"])
+def test_a_file_that_could_not_be_loaded_is_not_written(tmp_path, name):
+    with pytest.raises(ValueError, match="NAME.keras.*Received: "):
+        compiled().save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_single_batches_are_refused_by_the_name_of_what_there_is():
+    model = compiled()
+    for call, name in ((model.train_on_batch, "fit"), (model.test_on_batch, "evaluate")):
+        with pytest.raises(ValueError, match=f"Use {name}.*Received: "):
+            call(patterns())
+
+
+class Sparse:
+    """What `scipy.sparse` looks like."""
+
+    def toarray(self):
+        return np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("x", "message"), [(None, "x must be an array.*Received: NoneType"), (Sparse(), "toarray.*Received: Sparse")]
+)
+def test_what_is_no_array_is_said(x, message):
+    with pytest.raises(ValueError, match=message):
+        compiled().fit(x, verbose=0)
+
+
+@pytest.mark.parametrize("count", [10**10, 2**31])
+def test_counts_beyond_a_tensor_are_refused_before_memory_is_asked_for(count):
+    model = compiled()
+    for call in (lambda: model.sample(count), lambda: model.log_likelihood(patterns(2), count)):
+        with pytest.raises(ValueError, match="at most.*Received: num_samples="):
+            call()

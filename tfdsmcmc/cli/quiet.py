@@ -1,0 +1,29 @@
+"""TensorFlow's start without its log, which is for whoever develops with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+
+
+@contextlib.contextmanager
+def quiet_start():
+    """Keeps standard error, that of libraries written in C too, from being seen; all of it is where the block raises."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # looked at after the first lines have been written
+    sys.stderr.flush()
+    own = os.dup(2)
+    with tempfile.TemporaryFile() as kept:
+        os.dup2(kept.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            sys.stderr.flush()
+            kept.seek(0)
+            os.write(own, kept.read())
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(own, 2)
+            os.close(own)

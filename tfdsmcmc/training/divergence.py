@@ -1,0 +1,66 @@
+"""Chains that cannot move: an epoch whose updates were left out is said, one that moved nothing is an error.
+
+An update of the weights is left out where its gradient or its result is not finite. Now and then that is harmless. A
+chain all of whose updates are left out stays where it is for ever, and what looks like a run is none.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+_WORTH_SAYING = 0.1
+
+
+class DivergedError(ArithmeticError):
+    """A Markov chain over the weights did not move in a whole epoch: no update of it was finite."""
+
+
+class Watch:
+    """Looks at the updates of each epoch of a run.
+
+    Args:
+      run: `Run`.
+    """
+
+    def __init__(self, run):
+        self._run = run
+        self._before = None
+
+    def begin(self):
+        """At the beginning of an epoch."""
+        self._before = self._counts()
+
+    def end(self, logs, whole=True):
+        """At the end of an epoch.
+
+        Args:
+          logs: its metrics; `skipped_steps` among them is the fraction of all updates that were left out.
+          whole: False for an epoch that a callback has broken off, which is no error whatever it moved.
+
+        Raises:
+          DivergedError: if a chain made no update.
+        """
+        before, after = self._before, self._counts()
+        if after is not None and whole:
+            taken, skipped = (np.atleast_1d(now - then) for now, then in zip(after, before))
+            stuck = np.flatnonzero((taken > 0) & (skipped == taken))
+            if len(stuck):
+                raise DivergedError(
+                    "The weights did not move: in a whole epoch no update was finite. Take a lower learning rate, a "
+                    f"wider prior, or data in a smaller range. Received: {int(taken[stuck[0]])} updates of "
+                    + ("the chain" if len(taken) == 1 else f"chain {', '.join(map(str, stuck))}")
+                )
+        fraction = float((logs or {}).get("skipped_steps", 0.0))
+        if fraction >= _WORTH_SAYING:
+            warnings.warn(
+                f"{fraction:.0%} of the epoch's updates were left out, as they were not finite. A lower learning rate, "
+                "a wider prior or data in a smaller range may help.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def _counts(self):
+        counts = self._run.step.skipped(self._run.state)
+        return None if counts is None else [np.asarray(part) for part in counts]
