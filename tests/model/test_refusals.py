@@ -1,5 +1,6 @@
 """What Keras offers and a model refuses, before anything is written or asked for."""
 
+import keras
 import numpy as np
 import pytest
 
@@ -41,3 +42,12 @@ def test_counts_beyond_a_tensor_are_refused_before_memory_is_asked_for(count):
     for call in (lambda: model.sample(count), lambda: model.log_likelihood(patterns(2), count)):
         with pytest.raises(ValueError, match="at most.*Received: num_samples="):
             call()
+
+
+def test_images_of_empty_weights_are_refused_and_histograms_are_not(tmp_path):
+    """The first would end the process."""
+    model = compiled()
+    with pytest.raises(ValueError, match="write_images=False.*Received: "):
+        model.fit(patterns(), verbose=0, callbacks=keras.callbacks.TensorBoard(tmp_path, 1, write_images=True))
+    assert not list(tmp_path.iterdir()) and int(model.run.steps) == 0
+    model.fit(patterns(), verbose=0, callbacks=keras.callbacks.TensorBoard(tmp_path, 1, write_graph=False))

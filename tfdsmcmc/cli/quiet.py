@@ -10,7 +10,7 @@ import tempfile
 
 @contextlib.contextmanager
 def quiet_start():
-    """Keeps standard error, that of libraries written in C too, from being seen; all of it is where the block raises."""
+    """Keeps standard error from being seen, that of libraries in C too; where the block raises all of it is."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # looked at after the first lines have been written
     sys.stderr.flush()
     own = os.dup(2)

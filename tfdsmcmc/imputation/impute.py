@@ -4,8 +4,10 @@
     "metropolis"    Markov chains with the recognition network as proposal    any layers
     "resampling"    importance sampling with the recognition network          any layers
 
-The first two are exact in the limit of long chains, the third in that of many samples; `effective_sample_size` tells
-when that is far. Their files have the equations and the sources.
+The first two are exact in the limit of long chains, the third in that of many samples. `effective_sample_size` tells
+how much the draws say of the law that they have. It does not see a burn-in that was too short, as that of "metropolis"
+may be where the recognition network proposes badly: then the chains are still near where they began, and the size can
+be the same as later. Runs with a longer `burn_in` tell. Their files have the equations and the sources.
 """
 
 from __future__ import annotations

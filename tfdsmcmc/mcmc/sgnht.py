@@ -9,7 +9,8 @@
     Euler       v ← v − ξ⊙v + ℓ g + N(0, 2aη);   θ ← θ + v;   ξ ← ξ + (v⊙v − η)/μ  (with the new v)
 
 with η = ℓT, started at v ~ N(0, η), ξ = a. The thermostat ξ finds the friction that removes the heat of the
-gradient noise, whatever its size; μ is its mass. The extended system leaves
+gradient noise, without being told its size, where the noise is drawn anew at each step: what several steps on one
+minibatch share (`kernel_steps` above 1) is no heat to it; μ is its mass. The extended system leaves
 exp(log target / T) N(v; 0, η) N(ξ; ξ̄, η/μ) invariant as ℓ → 0, so the law of θ does not depend on μ.
 
 Two facts about the Euler scheme, the one of the papers (μ = 1):

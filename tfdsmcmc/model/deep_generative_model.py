@@ -188,7 +188,7 @@ class DeepGenerativeModel(Learning):
           majority: True for 1 where that probability is above ½, else 0, as the literature reports accuracies; binary
             data alone.
           **options: of `imputation.impute`, such as `method`, `burn_in` and `posterior`. It returns effective sample
-            sizes besides, which tell whether its chains are long enough.
+            sizes besides; whether `burn_in` was long enough only a longer one tells.
 
         Returns:
           float32 array (num_imputations, n, D), or (n, D) of the probabilities or the majority; what is observed is

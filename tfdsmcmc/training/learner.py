@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.rows import DatasetSource, source_of
+from tfdsmcmc.training.callbacks import check_callbacks, listed
 from tfdsmcmc.training.feed import feed_of, take
 from tfdsmcmc.training.restarts import RestoredEpoch, mend_backups
 from tfdsmcmc.training.run import EpochCounter, Run
@@ -151,6 +152,7 @@ class Learner(Saving):
         if validation_data is not None:
             validation_data = self._validation_source(validation_data)
         self._check_source(source, steps_per_epoch)
+        check_callbacks(callbacks, self.weights)
         order, chains = self._seed_of("row order"), self.run.num_chains
         feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
 
@@ -162,8 +164,7 @@ class Learner(Saving):
         counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
         if users is None:
-            callbacks = [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else (callbacks or [])
-            callbacks = [counter, *callbacks, restored]
+            callbacks = [counter, *listed(callbacks), restored]
         else:
             users.callbacks[:] = [counter, *users.callbacks, restored]
         mend_backups(callbacks if users is None else users.callbacks)

@@ -12,6 +12,7 @@ import re
 
 import tensorflow as tf
 
+from tfdsmcmc import files
 from tfdsmcmc.serving.server.incoming import BadRequest, are, arrays_of, has_rows, kind
 from tfdsmcmc.serving.server.version import Version
 
@@ -47,6 +48,8 @@ class Predictions:
 
     def __init__(self, path):
         path = pathlib.Path(path).resolve()
+        for folder in (path, path.parent):  # an export that was killed may have left its version beside its name
+            files.remove_leftovers(folder)
         self._versions = {number: Version(folder) for number, folder in sorted(_folders(path).items())}
         if not self._versions:
             raise ValueError(f"There must be a SavedModel in the folder, or in versions below it. Received: {path}")
@@ -73,10 +76,15 @@ class Predictions:
         """
         function = self._function(signature, version)
         arrays = arrays_of(signature, inputs, _inputs(function))
+        served = self.version(version)
         try:
             outputs = function(**{name: tf.constant(array) for name, array in arrays.items()})
         except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
             raise BadRequest(_words(error.message, arrays)) from None
+        except Exception as error:
+            served.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
+            raise
+        served.fault = None
         return {name: value.numpy() for name, value in outputs.items()}
 
     def predict_rows(self, signature, instances, version=None):

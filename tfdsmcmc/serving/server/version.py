@@ -39,7 +39,7 @@ class Version:
 
     Attributes:
       folder: its path.
-      fault: why it could not be loaded when that was last tried, or None.
+      fault: why it could not be loaded, or answer, when that was last tried; or None.
     """
 
     def __init__(self, folder):
@@ -56,8 +56,9 @@ class Version:
             if self._loaded is None:
                 try:
                     self._loaded, self.fault = _load(self.folder), None
-                except (OSError, ValueError, tf.errors.OpError) as error:
-                    self.fault = f"The SavedModel cannot be loaded, {error}. Received: {self.folder}"
+                except Exception as error:  # of a damaged file TensorFlow raises whatever it stumbles over
+                    reason = f"{type(error).__name__}: {error}".splitlines()[0]
+                    self.fault = f"The SavedModel cannot be loaded, {reason}. Received: {self.folder}"
                     raise ValueError(self.fault) from error
             return self._loaded
 

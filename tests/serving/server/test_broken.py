@@ -1,0 +1,75 @@
+"""SavedModels that are damaged: named when they are loaded, and not available where they cannot answer."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.oracles import tiny_model
+from tfdsmcmc.cli import main
+from tfdsmcmc.serving.server import answers
+from tfdsmcmc.serving.server.predictions import Predictions
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served") / "tiny"
+    ds.serving.export(tiny_model((2,), units=4), folder, only="sample", verbose=False)
+    return folder
+
+
+def damaged(whole, tmp_path, name, damage):
+    """A copy with one file changed."""
+    folder = tmp_path / "tiny"
+    shutil.copytree(whole, folder)
+    (file,) = folder.glob(f"1/{name}")
+    content = file.read_bytes()
+    file.write_bytes(damage(content))
+    return folder
+
+
+DAMAGES = {
+    "half of the variables": ("variables/variables.data*", lambda content: content[: len(content) // 2]),
+    "no variables": ("variables/variables.data*", lambda content: b""),
+    "half of the index": ("variables/variables.index", lambda content: content[: len(content) // 2]),
+    "half of the graph": ("saved_model.pb", lambda content: content[: len(content) // 2]),
+    "no graph": ("saved_model.pb", lambda content: b""),
+    "noise": ("saved_model.pb", lambda content: np.random.default_rng(0).bytes(len(content))),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_file_is_named(whole, tmp_path, name, capsys):
+    folder = damaged(whole, tmp_path, *DAMAGES[name])
+    with pytest.raises(ValueError, match="cannot be loaded.*Received: .*tiny/1"):
+        Predictions(folder)
+    with pytest.raises(ValueError, match="cannot be loaded.*Received: .*tiny/1"):
+        ds.serving.make_server(folder, port=0)
+    assert main(["serve", str(folder)]) == 2
+    assert "cannot be loaded" in capsys.readouterr().err
+
+
+def test_a_fault_while_running_is_in_the_status_until_there_is_an_answer(whole, monkeypatch):
+    served = Predictions(whole)
+    request = {"num_samples": 2, "seed": [0, 1]}
+
+    def states():
+        return [version["state"] for version in answers.status(served)["model_version_status"]]
+
+    class Broken:
+        structured_input_signature = served._function("sample", None).structured_input_signature
+        structured_outputs = served._function("sample", None).structured_outputs
+
+        def __call__(self, **inputs):
+            raise tf.errors.DataLossError(None, None, "a sector of the disk")
+
+    assert states() == ["AVAILABLE"]
+    with monkeypatch.context() as patch:
+        patch.setattr(served, "_function", lambda signature, version: Broken())
+        with pytest.raises(tf.errors.DataLossError):
+            served.predict("sample", request)
+    assert states() == ["END"] and "a sector of the disk" in str(answers.status(served))
+    assert served.predict("sample", request)["x"].shape == (2, 4)
+    assert states() == ["AVAILABLE"]
