@@ -242,3 +242,22 @@ def test_a_collector_a_save_and_an_export_begin_by_clearing_away(tmp_path):
         left.write_text("half")
         begin()
         assert not left.exists()
+
+
+def test_a_folder_is_kept_from_others_until_its_holder_has_left(tmp_path):
+    """Threads of one process too; who asks meanwhile waits."""
+    order, inside = [], threading.Event()
+
+    def second():
+        inside.wait()
+        with files.locked(tmp_path):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    thread.start()
+    with files.locked(tmp_path):
+        inside.set()
+        thread.join(0.5)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"] and not list(tmp_path.iterdir())

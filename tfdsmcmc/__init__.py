@@ -8,6 +8,8 @@ __version__ = "0.1.0"
 
 def __getattr__(name):
     """A room of the package that nothing has imported so far."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         return importlib.import_module(f"{__name__}.{name}")
     except ModuleNotFoundError as error:

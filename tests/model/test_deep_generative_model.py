@@ -43,7 +43,7 @@ BAD_DATA = {  # and what their refusal says after the argument's name
     "no rows": (np.zeros((0, 4)), "must have at least one row"),
     "a vector": (np.zeros(4), r"must have the shape \(rows, 4\)"),
     "text": (np.array([["a", "b", "c", "d"]]), "must be an array of real numbers"),
-    "nothing": (None, r"must have the shape \(rows, 4\)"),
+    "nothing": (None, "must be an array of numbers"),
 }
 
 

@@ -276,7 +276,9 @@ def test_a_prior_must_be_of_all_reals(distribution):
         tfd.SinhArcsinh(0.0, 1.0),
         tfd.StudentT(1e3, 0.0, 1e-6),
         tfd.TransformedDistribution(tfd.Normal(0.0, 1.0), tfp.bijectors.Scale(3.0)),
+        tfd.TransformedDistribution(tfd.Normal(0.0, 1.0), tfp.bijectors.Scale(-1.0)),
         tfd.TransformedDistribution(tfd.Gamma(2.0, 1.0), tfp.bijectors.Log()),
+        tfd.TransformedDistribution(tfd.InverseGamma(2.0, 1.0), tfp.bijectors.Log()),
     ],
     ids=lambda distribution: distribution.name,
 )

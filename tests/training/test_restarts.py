@@ -64,44 +64,31 @@ def collector(folder):
     return ds.posterior.Collector(folder / "posterior", num_samples=4, burn_in=0)
 
 
-def samples(folder):
-    return [(sample.step, *sample.theta) for sample in ds.posterior.load(folder / "posterior").samples]
+@pytest.mark.parametrize("save_freq", ["epoch", 3])
+def test_a_resume_in_the_same_process(tmp_path, save_freq):
+    """As in a notebook: the run is where it was stopped, or ahead of its backup, when it is restored."""
 
+    class Interrupt(keras.callbacks.Callback):
+        armed = True
 
-def test_a_kill_after_the_first_sample_and_before_the_first_backup(tmp_path):
-    fit(tmp_path / "straight", collector=collector(tmp_path / "straight"))
-
-    class DieFirst(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
-            raise KeyboardInterrupt
+            if epoch == 3 and self.armed:
+                self.armed = False
+                raise KeyboardInterrupt
 
     model = tiny_model((2,), units=4, seed=2, scale=0.5)
     model.compile(ds.mcmc.SGNHT(learning_rate=0.1), jit_compile=False)
+    interrupt = Interrupt()
+
+    def learn():
+        backup = keras.callbacks.BackupAndRestore(tmp_path / "backup", save_freq, delete_checkpoint=False)
+        return model.fit(X, batch_size=3, epochs=EPOCHS, verbose=0, callbacks=[interrupt, backup])
+
     with pytest.raises(KeyboardInterrupt):
-        callbacks = [collector(tmp_path), DieFirst()]
-        model.fit(X, batch_size=3, epochs=EPOCHS, verbose=0, callbacks=callbacks)
-    assert len(samples(tmp_path)) == 1
-    fit(tmp_path, collector=collector(tmp_path))
-    for one, other in zip(samples(tmp_path), samples(tmp_path / "straight"), strict=True):
-        for a, b in zip(one, other, strict=True):
-            np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("changed", ["the seed", "the weights", "the epochs"])
-def test_another_chain_does_not_take_the_folder_over(tmp_path, changed):
-    fit(tmp_path / "first", collector=collector(tmp_path))
-    if changed != "the epochs":  # one record alone
-        path = tmp_path / "posterior" / "history.json"
-        history = json.loads(path.read_text())
-        path.write_text(json.dumps({**history, "records": history["records"][:1]}))
-    model = tiny_model((2,), units=4, seed=3 if changed == "the weights" else 2, scale=0.5)
-    if changed == "the seed":
-        model = tiny_model((2,), units=4, seed=2, scale=0.5)
-        model.seed = 5
-    model.compile(ds.mcmc.SGNHT(learning_rate=0.1), jit_compile=False)
-    with pytest.raises(ValueError, match="samples of another chain.*Received: "):
-        model.fit(X, batch_size=3, epochs=2, verbose=0, callbacks=[collector(tmp_path)])
-    assert len(samples(tmp_path)) == 4
+        learn()
+    history = learn()
+    assert history.epoch[-1] == EPOCHS - 1 and history.epoch[0] in (2, 3)
+    assert int(model.run.epochs) == EPOCHS
 
 
 def test_two_runs_in_one_folder_are_told(tmp_path):

@@ -12,6 +12,9 @@ import tempfile
 def quiet_start():
     """Keeps standard error from being seen, that of libraries in C too; where the block raises all of it is."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # looked at after the first lines have been written
+    if sys.stderr is None:  # it was closed before the start
+        yield
+        return
     sys.stderr.flush()
     own = os.dup(2)
     with tempfile.TemporaryFile() as kept:

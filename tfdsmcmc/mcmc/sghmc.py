@@ -69,7 +69,7 @@ class SGHMCResults(NamedTuple):
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
       noise_variance: ŝ², of the structure of the state; empty unless it is estimated, like the next.
-      previous_gradient: g of the last step whose gradient was finite.
+      previous_gradient: g of the last step that was not skipped.
     """
 
     momentum: Any

@@ -6,9 +6,8 @@ and decides as an uninterrupted one would. A run of several chains over θ draws
 has one identity; the validation values are those of chain 0.
 
 The record is also what tells two runs in one folder: each finds it, whenever it writes, as it left it, or another run
-has written there. A run that is killed after its first record and before its first backup begins anew, with another
-identity. It is the same chain again, bit for bit, if it begins with the same seed at the same weights, and takes the
-folder over while no more than that first record is lost.
+has written there. A run that is killed after its first record and before its first backup begins anew, as another
+chain: the folder of the first is to be emptied by hand, or by `overwrite`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import json
 import pathlib
-import zlib
 
 import keras
 import numpy as np
@@ -59,7 +57,7 @@ class Collector(keras.callbacks.Callback):
         self.every = checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
-        self._records = self._seen = self._start_of_run = None
+        self._records = self._seen = None
 
     def on_train_begin(self, logs=None):
         self._records = None
@@ -74,8 +72,6 @@ class Collector(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):
         if self._records is None:  # only now is the state of a resumed run in place
             run = self.model.run
-            if int(run.steps) == 0:
-                self._start_of_run = _checksum(run)
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
                 self._records = self._reconcile(int(run.steps), int(run.identity))
             if self.stop and self._draws() >= self.num_samples:
@@ -105,7 +101,7 @@ class Collector(keras.callbacks.Callback):
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
             count += 1
-        history = {"chain": int(self.model.run.identity), "start": self._start_of_run, "records": self._records}
+        history = {"chain": int(self.model.run.identity), "records": self._records}
         files.write_json(self.path / "history.json", history)
         self._seen = _text(self.path / "history.json")
         if self.stop and count >= self.num_samples:
@@ -137,13 +133,9 @@ class Collector(keras.callbacks.Callback):
         try:
             self._seen = _text(history)
             stored = {} if self._seen is None else json.loads(self._seen)
-            owner, records, start = stored.get("chain"), stored.get("records", []), stored.get("start")
+            owner, records = stored.get("chain"), stored.get("records", [])
         except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
             raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
-        if step == 0 and start is not None and start == self._start_of_run and len(records) <= 1:
-            owner = chain  # begun anew before there was a backup
-        elif owner == chain:
-            self._start_of_run = start
         files.remove_leftovers(self.path)
         paths, whole = store.written_paths(self.path), set(store.sample_paths(self.path))
         if owner != chain:
@@ -156,14 +148,6 @@ class Collector(keras.callbacks.Callback):
             (self.path / "mean.h5").unlink(missing_ok=True)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
         return [record for record in records if record[0] <= step]
-
-
-def _checksum(run):
-    """A number of what a run of a seed begins with."""
-    total = zlib.crc32(np.asarray(run.seed).tobytes())
-    for part in (part for weights in run.weights for part in weights):
-        total = zlib.crc32(np.ascontiguousarray(part), total)
-    return total
 
 
 def _text(path):

@@ -181,8 +181,9 @@ def _is_of_all_reals(distribution):
         log_prob = distribution.log_prob(tf.constant([-1e4, -1.0, -1e-3, 1e-3, 1.0, 1e4], distribution.dtype))
         return bool(tf.reduce_all(log_prob > -np.inf))
     low, below, centre, above, high = tf.unstack(onto.forward(tf.constant([-1e4, -1.0, 0.0, 1.0, 1e4], onto.dtype)))
-    # an end of the support is nearly reached after a step of 1, where there is one
-    return bool((centre - low > 5 * (centre - below)) & (high - centre > 5 * (above - centre)))
+    # an end of the support, where there is one, is nearly reached after a step of 1; the map may decrease
+    steps = [tf.abs(value - centre) for value in (low, below, above, high)]
+    return bool((steps[0] > 5 * steps[1]) & (steps[3] > 5 * steps[2]))
 
 
 def _weight_prior(member):

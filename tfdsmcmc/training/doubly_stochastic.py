@@ -11,7 +11,8 @@ minibatch and draws.
 
 An update whose gradient or result is not finite is left out: θ, its momentum and the like, and the latent variables
 that are carried, stay as they were before it; so do φ, its optimizer and what the proposal learns for itself, also
-where a θ-update before it was left out. The metric `skipped_steps` is the fraction of updates left out.
+where a θ-update before it was left out. The scales λ are drawn given whatever θ there is. The metric `skipped_steps` is
+the fraction of updates left out.
 
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018), algorithms 1 and 2.
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.finite import all_finite
 from tfdsmcmc.training import row_parts
 from tfdsmcmc.training.chains import each_chain, mean_over_chains, over_chains, seeds_of, specs_of
 from tfdsmcmc.training.starts import fresh_weights
@@ -175,7 +177,8 @@ class DoublyStochasticStep(Step):
             auxiliary_seed = random.stream(seed, "auxiliary")
             auxiliary = self.prior.update_auxiliary(self._names, weights, auxiliary, auxiliary_seed)
         if draws is None:
-            draws, carry = estimator.draw(weights, x, carry, seeds[-1])
+            draws, moved = estimator.draw(weights, x, carry, seeds[-1])
+            carry = _chosen(all_finite(part for part in tf.nest.flatten(draws) if part is not None), moved, carry)
         metrics = {
             **estimator.metrics(draws),
             "kinetic_temperature": kernel.kinetic_temperature(results),

@@ -134,7 +134,7 @@ class Learner(Saving):
         Raises:
           ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
             `compile`; nothing is changed then. Of a dataset with `num_rows` only the first batch is seen beforehand.
-          DivergedError: after an epoch in which a chain made no update, as none was finite.
+          DivergedError: where a chain made no update in whole epochs, of ten updates at least, as none was finite.
         """
         self._assert_compiled("fit")
         checks.no_targets("fit", y)
@@ -163,11 +163,13 @@ class Learner(Saving):
         self.run.begin(kept, num_rows)
         counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
+        mend_backups(listed(callbacks))
         if users is None:
             callbacks = [counter, *listed(callbacks), restored]
-        else:
+        else:  # whose callbacks know their model already
+            for callback in (counter, restored):
+                callback.set_model(self)
             users.callbacks[:] = [counter, *users.callbacks, restored]
-        mend_backups(callbacks if users is None else users.callbacks)
         try:
             return super().fit(
                 feed.dataset,

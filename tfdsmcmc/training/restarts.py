@@ -1,7 +1,9 @@
 """Where a run goes on that was killed and restored by Keras' `BackupAndRestore`.
 
 That callback keeps two files, the weights with the run in them, and the number of the epoch, and writes one after the
-other. A kill between the two leaves a number that is not of the weights, or half a number. The run knows its epochs.
+other. A kill between the two leaves a number that is not of the weights, or half a number. The run knows its epochs:
+
+    number of the epoch = epochs of the run − its epochs before the fit + the number at which the fit was told to start
 """
 
 from __future__ import annotations
@@ -17,17 +19,17 @@ class RestoredEpoch(keras.callbacks.Callback):
     """Lets `fit` go on with the epoch that follows those of the run. It stands behind the callback that restores.
 
     Args:
-      run: `Run`, before anything is restored.
-      initial_epoch: the epoch at which `fit` was told to start.
+      run: `Run`, before anything is restored; it keeps what was before the fit, so that a backup has that too.
+      initial_epoch: the number at which `fit` was told to start.
     """
 
     def __init__(self, run, initial_epoch):
         super().__init__()
-        self._run, self._offset, self._before = run, initial_epoch - int(run.epochs), int(run.epochs)
+        self._run = run
+        run.epochs_before.assign(int(run.epochs) - initial_epoch)
 
     def on_train_begin(self, logs=None):
-        epochs = int(self._run.epochs)
-        self.model._initial_epoch = None if epochs == self._before else self._offset + epochs
+        self.model._initial_epoch = int(self._run.epochs) - int(self._run.epochs_before)
 
 
 def mend_backups(callbacks):

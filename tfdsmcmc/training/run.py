@@ -36,6 +36,7 @@ class Run(tf.Module):
       num_chains: C.
       steps: int64 variable, the minibatches learnt from so far.
       epochs: int64 variable, the epochs completed.
+      epochs_before: int64 variable, those before the present fit, less the number at which it was told to start.
       refits: int64 variable, how often φ was fitted at fixed θ.
       identity: int64 variable, a number that tells this run, saved and resumed as it may be, from any other.
       num_rows: float variable, N; 0 before the first fit.
@@ -49,6 +50,7 @@ class Run(tf.Module):
         counts = (0, 0, 0) if follows is None else (int(follows.steps), int(follows.epochs), int(follows.refits))
         self.steps, self.epochs, self.refits = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
+        self.epochs_before = tf.Variable(np.int64(0), trainable=False, name="epochs_before")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         self.rows = tf.Variable(np.int64(0), trainable=False, name="rows")
         self.means = [keras.metrics.Mean(name=name) for name in step.metric_names]
@@ -78,7 +80,7 @@ class Run(tf.Module):
     def saved(self):
         """Named variables that a saved run needs besides what Keras saves, the model's weights and the optimizer."""
         counts = {"steps": self.steps, "epochs": self.epochs, "refits": self.refits}
-        counts |= {"identity": self.identity, "num_rows": self.num_rows}
+        counts |= {"identity": self.identity, "num_rows": self.num_rows, "epochs_before": self.epochs_before}
         parts = {"weights": self._weights, **self._parts}
         named = {f"{name}_{i}": v for name, variables in parts.items() for i, v in enumerate(variables)}
         rows = {"carried_rows": self.rows} if self.step.per_row else {}
@@ -189,8 +191,8 @@ def _packer(state):
 class EpochCounter(keras.callbacks.Callback):
     """Counts completed epochs in the run, before any other callback sees the end of the epoch.
 
-    Before the first epoch it lets a state that a callback has restored begin with the rows of this fit. An epoch that
-    moved nothing is an error and is not counted.
+    Before the first epoch it lets a state that a callback has restored begin with the rows of this fit. Weights
+    that do not move are an error, after an epoch that is not counted.
 
     Args:
       run: `Run`.

@@ -70,8 +70,9 @@ class Saving(keras.Model):
 
     def load_own_variables(self, store):
         state = self.run.saved if self.run else {}
-        if "refits" not in store.keys():  # written before there was such a count
-            state = {name: variable for name, variable in state.items() if name != "refits"}
+        # written before there were such counts
+        later = {name for name in ("refits", "epochs_before") if name not in store.keys()}
+        state = {name: variable for name, variable in state.items() if name not in later}
         if not set(state) & set(store.keys()):  # weights alone, or no run to restore
             return
         stored = len(store["weights_0"]) if "weights_0" in store.keys() else 1

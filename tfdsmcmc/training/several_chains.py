@@ -47,5 +47,8 @@ class SeveralChains(Step):
         state, metrics = over_chains(move, self.num_chains, arguments, like)
         return state, mean_over_chains(metrics, self.num_chains)
 
+    def skipped(self, state):
+        return self.one.skipped(state)
+
     def fresh_weights(self, seed):
         return self.one.fresh_weights(seed)
