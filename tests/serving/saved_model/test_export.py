@@ -143,7 +143,7 @@ def test_a_posterior_of_another_architecture_is_refused(tmp_path):
     (tmp_path / "samples").mkdir()
     folder_of(tmp_path / "samples")
     posterior = ds.posterior.load(tmp_path / "samples")
-    with pytest.raises(ValueError, match="^theta and phi of a sample.*Received: shapes "):
+    with pytest.raises(ValueError, match="^theta and phi of sample 0 .*Received: shapes "):
         ds.serving.export(tiny_model((3,), units=4), tmp_path / "m", posterior=posterior)
     assert not (tmp_path / "m").exists()
 

@@ -172,7 +172,7 @@ def test_sample_is_the_live_models_draw():
 
 def test_weights_are_checked():
     model, other = tiny_model((3,), units=4), tiny_model((2,), units=4)
-    with pytest.raises(ValueError, match="sample must be .*Received: "):
+    with pytest.raises(ValueError, match="sample 0 must be .*Received: "):
         Weights(model, [(other.generative.get_weights(), other.recognition.get_weights())])
 
 

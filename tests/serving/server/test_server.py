@@ -639,7 +639,9 @@ def test_many_requests_leave_no_memory_behind(folder):
 
 @pytest.mark.slow
 def test_serve_says_where_and_ends_on_an_interrupt(folder):
-    program = f"from tfdsmcmc.serving.server.development_server import serve\nserve({str(folder / '2')!r}, port=0)"
+    # in a shell's background, as of a whole suite, interrupts are ignored
+    program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += f"from tfdsmcmc.serving.server.development_server import serve\nserve({str(folder / '2')!r}, port=0)"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([sys.executable, "-c", program], **pipes)
     said = process.stdout.readline()
