@@ -201,8 +201,8 @@ def test_impute_hands_on_what_is_asked_for(fitted, tmp_path, capsys, monkeypatch
 
 
 def test_serve_refuses_what_is_no_model(tmp_path, capsys):
-    refused(["serve", str(tmp_path / "none")], capsys)
-    refused(["serve", str(tmp_path)], capsys)
+    for path in (tmp_path / "none", tmp_path):
+        assert f"Received: {path}" in refused(["serve", str(path)], capsys)
 
 
 def test_the_methods_of_the_help_are_all():

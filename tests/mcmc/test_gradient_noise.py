@@ -164,6 +164,18 @@ def test_the_law_of_the_estimate():
         np.testing.assert_allclose(estimate, NOISE**2 * (1 + RATE * 2 * r) + 2 * squared, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("integrator", "percent"), [("euler", 10), ("splitting", 9)])
+def test_what_an_estimate_takes_where_there_is_no_noise(integrator, percent):
+    """Var θ is too small by as much as the documentation says, and by about (ℓλ)²/4a."""
+    for rate, friction in [(0.2, 0.1), (0.05, 0.1), (0.05, 0.2)]:
+        law = (integrator, rate, 1.0, 1.0, friction, 0.0)
+        _, covariance = laws.estimated_noise(5000, 0.99, *law)
+        less = 1 - covariance[0, 0] / laws.stationary_covariance(*law)[0, 0]
+        np.testing.assert_allclose(less, rate**2 / (4 * friction), rtol=0.2)
+        if (rate, friction) == (0.2, 0.1):
+            assert round(100 * less) == percent
+
+
 def test_results_hold_no_more_than_needed():
     """A chain that was saved before the estimate was known has five numbers besides the momentum's."""
     state = [tf.zeros([2]), tf.zeros([3])]

@@ -259,6 +259,7 @@ def test_a_prior_of_ones_own():
         tfd.Poisson(1.0),
         tfd.Categorical([0.0, 0.0]),
         tfd.Deterministic(0.0),
+        tfd.QuantizedDistribution(tfd.Normal(0.0, 3.0)),
         tfd.MixtureSameFamily(tfd.Categorical(probs=[0.3, 0.7]), tfd.Gamma([1.0, 2.0], [1.0, 1.0])),
     ],
     ids=lambda distribution: distribution.name,
