@@ -63,6 +63,7 @@ def assert_same(one, other, **tolerance):
 def _keeps_structure(step, source):
     """A state before any row is of the same structure as one with rows; parts for each row have N entries then."""
     weights = [tf.convert_to_tensor(variable) for variable in step.variables]
+    weights = weights if step.num_chains == 1 else [tf.stack([part] * step.num_chains) for part in weights]
     before = step.init(None, SEED, weights)
     state = step.init(source, SEED, weights, float(source.num_rows), before)
     tf.nest.assert_same_structure(before, state)

@@ -64,9 +64,6 @@ class Persistent(GradientEstimator):
         particles = random.bernoulli(tf.broadcast_to(bias, self.shape), seed)
         return [tf.reduce_mean(x, 0) - tf.reduce_mean(particles, 0)], particles, particles
 
-    def draws_like(self, batch_size):
-        return tf.TensorSpec(self.shape)
-
     def start(self, weights, x, seed):
         return random.bernoulli(tf.zeros(self.shape), seed)
 

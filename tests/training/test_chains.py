@@ -1,4 +1,4 @@
-"""Several chains over θ in one step: each moves as one chain alone would, and φ learns from their mean."""
+"""Several chains in one step: each moves as one chain alone would, with a recognition network of its own."""
 
 import keras
 import numpy as np
@@ -7,13 +7,14 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.chance import assert_near
-from tests.oracles import flat, tiny_model
-from tests.training.support import batch_of, phi_of, step_of, theta_of
+from tests.oracles import tiny_model
+from tests.training.support import batch_of, step_of
 from tfdsmcmc import random
 from tfdsmcmc.rows import ArraySource, Rows, source_of
 from tfdsmcmc.training.chains import each_chain, mean_over_chains, of_chain, over_chains, seeds_of
 from tfdsmcmc.training.doubly_stochastic import StepState
 from tfdsmcmc.training.feed import feed_of
+from tfdsmcmc.training.several_chains import SeveralChains
 from tfdsmcmc.training.starts import fresh_weights
 
 CHAINS = 3
@@ -55,84 +56,89 @@ def test_seeds_and_stacks_of_chains():
     assert float(mean_over_chains([tf.constant([1.0, 2.0, 6.0])], 3)[0]) == 3.0
 
 
-def start_of(kernel, with_scales=True):
-    """States of three chains with weights of their own, stacked."""
-    states = []
-    for c in range(CHAINS):
-        theta = theta_of(tiny_model((2,), seed=20 + c))
-        scales = [tf.fill(part.shape, 0.1 + c) for part in theta if part.shape.rank == 2] if with_scales else []
-        states.append(StepState(theta, kernel.bootstrap_results(theta, seed=c), scales))
-    return tf.nest.map_structure(lambda *parts: None if parts[0] is None else tf.stack(parts), *states)
-
-
 KERNELS = {
     "SGNHT": lambda: ds.mcmc.SGNHT(learning_rate=0.05, thermostat="scalar"),
     "MAP": lambda: ds.mcmc.MAP(optimizer=keras.optimizers.Adam(0.05)),
 }
+PROPOSALS = {
+    "wake": lambda: ds.proposals.Wake(keras.optimizers.Adam(0.1)),
+    "nvil": lambda: ds.proposals.NVIL(keras.optimizers.Adam(0.1), baseline_units=2),
+}
 
 
-@pytest.mark.parametrize(("name", "redraw"), [pytest.param("SGNHT", True, marks=pytest.mark.slow), ("MAP", False)])
-def test_each_chain_steps_as_one_alone_and_phi_along_the_mean(name, redraw):
-    """On its minibatch, with its seed, from the same φ: to rounding the same θ, results, scales and metrics.
-
-    SGD moves φ by its rate times a gradient, so that the move of three chains is the mean of the three moves. Catches
-    chains that share a draw, a minibatch or a state, and a sum in the place of a mean."""
-    kernel = KERNELS[name]()
+def several_of(kernel, proposal):
+    """(model, step of one chain, that of three) on the weights of one model."""
     model = tiny_model((2,), seed=6, prior={"kernel": ds.priors.Horseshoe(), "": None})
-    proposal = ds.proposals.Wake(keras.optimizers.SGD(0.1), redraw)
-    steps = {n: step_of(model, kernel, 4, proposal, num_chains=n) for n in (1, CHAINS)}
-    variables = model.recognition.trainable_variables
-    phi, start = phi_of(model), start_of(kernel)
+    one = step_of(model, KERNELS[kernel](), 4, PROPOSALS[proposal](), proposal_steps=2)
+    return model, one, SeveralChains(one, CHAINS)
 
-    def moved(state, x, seed, num_chains):
-        """The step's results, and the move of φ, which is taken back."""
-        step = tf.function(steps[num_chains].step, autograph=False)
-        state, metrics = step(state, batch_of(x), seed)
-        move = flat(phi_of(model)) - flat(phi)
-        for variable, value in zip(variables, phi):
-            variable.assign(value)
-        return state, metrics, move
 
-    state, metrics, move = moved(start, X, SEED, CHAINS)
-    moves, alone = [], []
+def begun(step):
+    """A state of chains that start apart, with what they assign."""
+    weights = [[variable.numpy() for variable in step.variables]]
+    weights += [step.fresh_weights(random.fold(SEED, c)) for c in range(1, CHAINS)]
+    return step.init(None, SEED, [tf.constant(np.stack(parts)) for parts in zip(*weights, strict=True)], 10.0)
+
+
+def assigned(step):
+    """Of one chain: φ, then what else is assigned."""
+    beside = {id(variable) for variable in step.beside}
+    return [*step.beside, *(variable for variable in step.assigned if id(variable) not in beside)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "proposal"), [("SGNHT", "wake"), pytest.param("MAP", "nvil", marks=pytest.mark.slow)]
+)
+def test_each_chain_steps_as_one_alone_with_its_own_phi(kernel, proposal):
+    """On its minibatches, with its seeds: to rounding the same θ, results, scales, φ, slots of φ's optimizer, baseline
+    and metrics, step after step. Catches chains that share a draw, a minibatch, a state or a recognition network."""
+    _, one, several = several_of(kernel, proposal)
+    start = begun(several)
+    before = [variable.numpy() for variable in assigned(one)]
+    step = tf.function(several.step, autograph=False)
+    state, middle = start, None
+    for seed in (SEED, SEED + 1):
+        state, metrics = step(state, batch_of(X), seed)
+        middle = middle or state
+    variables = [variable.numpy() for variable in assigned(one)]
+    count, alone = len(one.variables), []
+    step = tf.function(one.step, autograph=False)
     for c in range(CHAINS):
         own = of_chain(start, c)
-        one, own_metrics, own_move = moved(own, X[c], random.fold(SEED, c), 1)
-        for a, b in zip(tf.nest.flatten(of_chain(state, c)), tf.nest.flatten(one), strict=True):
+        for variable, value in zip(assigned(one), [*own.weights[count:], *own.assigned], strict=True):
+            variable.assign(value)
+        plain = StepState(*own[:-1])._replace(weights=own.weights[:count])
+        for seed in (SEED, SEED + 1):
+            plain, own_metrics = step(plain, batch_of(X[c]), random.fold(seed, c))
+        theirs = of_chain(state, c)
+        pairs = [(theirs.weights[:count], plain.weights), (theirs[1:-1], plain[1:])]
+        pairs.append(([*theirs.weights[count:], *theirs.assigned], [v.numpy() for v in assigned(one)]))
+        for a, b in zip(tf.nest.flatten([p[0] for p in pairs]), tf.nest.flatten([p[1] for p in pairs]), strict=True):
             if a is not None:
                 np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
-        assert np.any(flat(own.weights) != flat(one.weights)) and one.auxiliary
-        moves.append(own_move)
         alone.append(own_metrics)
-    np.testing.assert_allclose(move, np.mean(moves, 0), rtol=1e-4, atol=1e-6)
-    assert np.max(np.std(moves, 0)) > 1e-3
+    # the variables are those of chain 0; those of no two chains are equal, nor as they were
+    for place, (value, old) in enumerate(zip(variables, before, strict=True)):
+        parts = [*state.weights[count:], *state.assigned][place]
+        np.testing.assert_array_equal(value, parts[0])
+        if value.size > 1:
+            assert np.any(parts[0] != parts[1]) and np.any(parts[1] != parts[2]) and np.any(value != old)
     for name, mean in metrics.items():
         np.testing.assert_allclose(mean, np.mean([own[name] for own in alone]), rtol=1e-5)
 
 
-def test_the_second_step_of_phi_begins_where_the_first_ended_for_all_chains():
-    """Each chain's surrogate sees its own θ and draws, seeds that no other has, and the φ of all."""
-    model = tiny_model((2,), seed=6)
-    kernel = ds.mcmc.SGLD(learning_rate=0.01)
-    seen = []
-
-    class Spy(ds.proposals.Wake):
-        def surrogate(self, generative, recognition, x, latents, seed):
-            seen.append((flat(phi_of(model)), flat(theta_of(model)), flat(latents.z), tuple(seed.numpy())))
-            return super().surrogate(generative, recognition, x, latents, seed)
-
-    step = step_of(model, kernel, 4, Spy(keras.optimizers.SGD(0.1)), proposal_steps=2, num_chains=CHAINS)
-    state, _ = step.step(start_of(kernel, with_scales=False), batch_of(X), SEED)
-    phi, theta, z, seeds = zip(*seen)
-    assert len(seen) == 2 * CHAINS and len(set(seeds)) == 2 * CHAINS
-    for c in range(CHAINS):
-        np.testing.assert_array_equal(phi[c], phi[0])
-        np.testing.assert_array_equal(phi[CHAINS + c], phi[CHAINS])
-        np.testing.assert_array_equal(theta[c], flat(of_chain(state.weights, c)))
-        np.testing.assert_array_equal(theta[CHAINS + c], theta[c])
-        np.testing.assert_array_equal(z[CHAINS + c], z[c])
-    assert np.any(phi[0] != phi[CHAINS])
-    assert int(step.learning.proposal.optimizer.iterations) == 2
+def test_what_callbacks_set_between_steps_is_chain_0s():
+    """Slots of the optimizer, of chain 0; its learning rate, of all."""
+    _, one, several = several_of("SGNHT", "wake")
+    optimizer = one.learning.proposal.optimizer
+    assert not any(variable is optimizer.learning_rate for variable in one.assigned)
+    state = begun(several)
+    optimizer.variables[2].assign(optimizer.variables[2] + 1.0)
+    still, _ = several.step(state, batch_of(X), SEED)
+    optimizer.variables[2].assign(optimizer.variables[2] - optimizer.variables[2])
+    other, _ = several.step(state, batch_of(X), SEED)
+    same = [[np.all(a[c] == b[c]) for a, b in zip(still.assigned, other.assigned)] for c in range(CHAINS)]
+    assert not all(same[0]) and all(same[1]) and all(same[2])
 
 
 # ---- where chains start

@@ -47,7 +47,7 @@ def doubly_stochastic(latents=None, **options):
 
 def learning_of(step):
     """φ and its optimizer, where there are any."""
-    learning = getattr(step, "learning", None)
+    learning = getattr(getattr(step, "one", step), "learning", None)
     return [*learning.variables, *learning.proposal.optimizer.variables] if learning else []
 
 
@@ -63,6 +63,7 @@ class Biases:
 STEPS = {
     "importance samples": doubly_stochastic,
     "persistent chains": lambda: doubly_stochastic(ds.latents.Gibbs(2, 1, persistent=True), interleaved=True),
+    "two chains": lambda: SeveralChains(doubly_stochastic(), 2),
     "full passes": lambda: ColumnSums(tf.Variable([0.5, 0.5, 0.5])),
     "full passes of two chains": lambda: SeveralChains(ColumnSums(tf.Variable([0.5, 0.5, 0.5])), 2),
     "particles of the run": lambda: DoublyStochasticStep(
@@ -71,7 +72,7 @@ STEPS = {
 }
 
 
-LONG = ("persistent chains",)
+LONG = ("persistent chains", "two chains")
 
 
 @pytest.mark.compiled
@@ -141,13 +142,6 @@ def test_a_learner_of_another_kind_has_several_chains(tmp_path):
     for weights in (*model.run.weights, *(sample.theta for sample in samples)):
         np.testing.assert_allclose(weights[0], ROWS.mean(0), rtol=1e-6)
     np.testing.assert_array_equal(model.run.state.reads, np.full((3, 10), 2))
-
-
-def test_chains_that_would_share_a_variable_are_refused():
-    with pytest.raises(ValueError, match=r"variables of its own. Received: \['proposal_0'"):
-        model = tiny_model((2,), seed=1)
-        proposal = ds.proposals.NVIL(keras.optimizers.SGD(0.1), baseline_units=2)
-        SeveralChains(step_of(model, ds.mcmc.SGLD(learning_rate=0.1), proposal=proposal), 2)
 
 
 def test_interleaved_updates_follow_each_other():

@@ -1,7 +1,6 @@
 """Parts of a state with an entry for each row: started, read and replaced."""
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -12,7 +11,7 @@ ROWS = 2500  # two whole blocks and a half
 X = np.arange(2 * ROWS, dtype=np.float32).reshape(ROWS, 2)
 
 
-def started(num_chains, rows=X):
+def started(rows=X):
     """What `started` makes of a start that gives x − w and one word of the seed, and each block's words of its seed."""
     seen = []
 
@@ -21,39 +20,29 @@ def started(num_chains, rows=X):
         return [x - weights[0], tf.fill([len(x)], seed[0])]
 
     no_rows = [np.zeros((0, 2), np.float32), np.zeros((0,), np.int32)]
-    weights = [tf.constant(3.0)] if num_chains == 1 else [tf.range(float(num_chains))]
     source = None if rows is None else source_of("x", rows, 2, False)
-    return row_parts.started(start, no_rows, source, weights, random.as_seed(4), num_chains), seen
+    return row_parts.started(start, no_rows, source, [tf.constant(3.0)], random.as_seed(4)), seen
 
 
 def test_every_row_is_started_from_its_own_values_and_each_block_with_a_seed_of_its_own():
-    (values, words), seen = started(1)
+    (values, words), seen = started()
     np.testing.assert_array_equal(values, X - 3)
     assert len(set(seen)) == len(seen) == 3
     np.testing.assert_array_equal(words, np.repeat([seed[0] for seed in seen], [1000, 500, 1000]))
 
 
-def test_chains_start_apart():
-    (values, words), seen = started(3)
-    np.testing.assert_array_equal(values, X - np.arange(3.0, dtype=np.float32)[:, None, None])
-    assert len(set(seen)) == len(seen) == 9 and words.shape == (3, ROWS)
-
-
 def test_fewer_rows_than_a_block_and_none():
-    (values, _), seen = started(1, X[:7])
+    (values, _), seen = started(X[:7])
     assert values.shape == (7, 2) and len(seen) == 1
-    (values, words), seen = started(1, None)
+    (values, words), seen = started(None)
     assert values.shape == (0, 2) and words.shape == (0,) and not seen
 
 
-@pytest.mark.parametrize("lead", [(), (3,)], ids=["one chain", "three chains"])
-def test_entries_are_read_and_replaced_where_their_rows_are(lead):
+def test_entries_are_read_and_replaced_where_their_rows_are():
     rng = np.random.default_rng(0)
-    part, entries = rng.normal(size=(*lead, 9, 2)), rng.normal(size=(*lead, 4, 2))
-    index = np.array([[7, 0, 3, 8], [1, 2, 3, 4], [5, 0, 8, 6]], np.int32)[: len(lead) * 3 or 1].reshape(*lead, 4)
+    part, entries, index = rng.normal(size=(9, 2)), rng.normal(size=(4, 2)), np.array([7, 0, 3, 8], np.int32)
     (found,) = row_parts.of_rows([tf.constant(part)], tf.constant(index))
-    np.testing.assert_array_equal(found, np.take_along_axis(part, index[..., None], -2))
+    np.testing.assert_array_equal(found, part[index])
     (replaced,) = row_parts.with_rows([tf.constant(part)], tf.constant(index), [tf.constant(entries)])
-    want = part.copy()
-    np.put_along_axis(want, index[..., None], entries, -2)
-    np.testing.assert_array_equal(replaced, want)
+    part[index] = entries
+    np.testing.assert_array_equal(replaced, part)

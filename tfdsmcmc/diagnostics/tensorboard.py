@@ -59,8 +59,9 @@ def _state_of(model):
     run, names = model.run, [name for name, _ in model.generative.named_weights]
     state = run.state
     step = tf.reduce_max(state.kernel_results.step)  # every chain's count
-    values = {"kernel_learning_rate": float(run.step.kernel.learning_rate_at(step))}
-    for c, theta in enumerate(run.weights):
+    kernel = getattr(run.step, "one", run.step).kernel
+    values = {"kernel_learning_rate": float(kernel.learning_rate_at(step))}
+    for c, (theta, _) in enumerate(model.chain_weights):
         own = state.auxiliary if run.num_chains == 1 else [part[c] for part in state.auxiliary]
         name = "log_prior" if run.num_chains == 1 else f"log_prior_chain_{c}"
         values[name] = float(model.prior.log_prob(names, [tf.convert_to_tensor(w) for w in theta], own))

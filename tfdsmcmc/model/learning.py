@@ -10,6 +10,7 @@ from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.fisher_identity import FisherIdentity
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.recognition_learning import RecognitionLearning
+from tfdsmcmc.training.several_chains import SeveralChains
 
 
 class Learning(Learner):
@@ -56,13 +57,14 @@ class Learning(Learner):
         The counts of steps and epochs go on from those of an earlier chain.
 
         With `num_chains` = C > 1, C chains over θ run in one program, in the time of C runs, compiled in that of one.
-        Each has minibatches (of a `tf.data.Dataset` they share them), latent draws and noise of its own. They share φ,
-        which learns from the mean of their gradients; metrics are means over them too. The layers' variables are those
-        of chain 0, which `evaluate`, `sample` and the validation of `fit` are of; `posterior.Collector` collects all.
-        Chain 0 starts at the present weights, the others at fresh draws from the layers' initializers, so that R̂ can
-        tell whether they meet: what an initializer sets to a constant starts equal. A chain that an earlier `compile`
-        began goes on from where it stands; a frozen layer has the weights of chain 0 in all. Callbacks that set
-        weights, such as `EarlyStopping(restore_best_weights=True)`, set those of chain 0.
+        Each has minibatches (of a `tf.data.Dataset` they share them), latent draws and noise of its own, and a
+        recognition network with an optimizer of its own: hidden units play other roles in other chains. Metrics are
+        means over the chains. The layers' variables are those of chain 0, which `evaluate`, `sample` and the validation
+        of `fit` are of; `posterior.Collector` collects all. Chain 0 starts at the present weights, the others at fresh
+        draws from the layers' initializers, so that R̂ can tell whether they meet: what an initializer sets to a
+        constant starts equal. A chain that an earlier `compile` began goes on from where it stands; a frozen layer has
+        the weights of chain 0 in all. Callbacks that set weights, such as `EarlyStopping(restore_best_weights=True)`,
+        set those of chain 0.
 
         Args:
           kernel: transition kernel of θ, or "sgld", "preconditioned_sgld", "sghmc", "sgnht", "map" for one with its
@@ -101,8 +103,9 @@ class Learning(Learner):
         estimator = FisherIdentity(self.generative, self.recognition, self.prior, latents)
         learning = None if proposal is None else RecognitionLearning(estimator, proposal, proposal_steps)
         step = DoublyStochasticStep(
-            self.generative, self.prior, estimator, kernel, kernel_steps, learning, interleaved, num_chains, jit_compile
+            self.generative, self.prior, estimator, kernel, kernel_steps, learning, interleaved, jit_compile
         )
+        step = step if num_chains == 1 else SeveralChains(step, num_chains)
         settings = {
             "kernel": kernel,
             "latents": latents,
@@ -118,7 +121,7 @@ class Learning(Learner):
         self._begin_run(step, None if proposal is None else proposal.optimizer, settings)
 
     def refit_recognition(self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None, num_chains=None):
-        """Fits φ at fixed θ with a fresh optimizer; no chain over θ moves.
+        """Fits φ of each chain at its fixed θ with a fresh optimizer; no chain over θ moves.
 
         Args:
           x: what `fit` takes.
@@ -127,7 +130,7 @@ class Learning(Learner):
           verbose: as in Keras.
           latents: how z is drawn meanwhile; by default as compiled.
           proposal: how φ learns meanwhile; by default as compiled, or `proposals.Wake()` where it did not learn.
-          num_chains: at the weights of how many chains, the first of which are the layers'; by default of all.
+          num_chains: of how many chains, the first of which is the layers'; by default of all.
 
         Returns:
           `keras.callbacks.History`, as of `fit`.
@@ -152,4 +155,7 @@ class Learning(Learner):
         self.run.refits.assign_add(1)
         twin.compile(**{**settings, "proposal": proposal})
         twin.run.move_to(self.run.weights[:num_chains])
-        return twin.fit(source, batch_size=batch_size, epochs=epochs, verbose=verbose)
+        history = twin.fit(source, batch_size=batch_size, epochs=epochs, verbose=verbose)
+        if num_chains > 1:
+            self.run.move_to([*twin.run.weights, *self.run.weights[num_chains:]])
+        return history

@@ -6,8 +6,7 @@
     PATH/history.json                   what the collector has seen, epoch by epoch
 
 A file is there whole or not at all (see `files`). The samples of several chains after one step are one draw, whose
-chain 0 is written last: without it the others do not count. Chains share φ; each of their files has it, so that each
-can be read by itself.
+chain 0 is written last: without it the others do not count.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Sample(NamedTuple):
 
 def draw_of(model) -> list[Sample]:
     """The present weights of a compiled model: a sample of each chain over θ, chain 0 first."""
-    phi, step = [variable.numpy() for variable in model.phi_variables], int(model.run.steps)
-    return [Sample(theta, phi, step, chain) for chain, theta in enumerate(model.run.weights)]
+    step = int(model.run.steps)
+    return [Sample(theta, phi, step, chain) for chain, (theta, phi) in enumerate(model.chain_weights)]
 
 
 def sample_paths(folder) -> list[pathlib.Path]:

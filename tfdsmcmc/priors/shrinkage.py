@@ -46,6 +46,8 @@ from tfdsmcmc import random
 from tfdsmcmc.checks import positive_number
 from tfdsmcmc.priors.base import WeightPrior
 
+GROUPS = ("entry", "parent", "unit", "tensor")  # the entries of a weight that share a variance
+
 # where variances end in float32: far below any minimum, far above any weight
 _LEAST, _GREATEST = 1e-30, 1e30
 
@@ -68,7 +70,8 @@ class ThreeParameterBetaNormal(WeightPrior):
       ValueError: for a number that is not above 0, or a `learn_global_scale` that is no bool.
     """
 
-    def __init__(self, a=0.5, b=0.5, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False):
+    def __init__(self, a=0.5, b=0.5, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False, group="entry"):
+        self.group = _checked_group(group)
         self.a = float(positive_number("a", a))
         self.b = float(positive_number("b", b))
         self.global_scale = float(positive_number("global_scale", global_scale))
@@ -94,7 +97,8 @@ class ThreeParameterBetaNormal(WeightPrior):
         """
         value = _floating(value)
         start = tf.constant(self.global_scale**2, value.dtype)
-        return self.update_auxiliary(value, [tf.fill(tf.shape(value), start), start][: self.auxiliary_count], seed)
+        variance = tf.fill(tf.shape(self._sum(value)), start)
+        return self.update_auxiliary(value, [variance, start][: self.auxiliary_count], seed)
 
     def update_auxiliary(self, value, auxiliary, seed):
         """One Gibbs sweep, which leaves p(auxiliary given the weight) invariant.
@@ -117,19 +121,29 @@ class ThreeParameterBetaNormal(WeightPrior):
         part = share * value + tf.sqrt(share) * self.minimum_scale * normal
         rate_draw, precision = self._gammas(value, gamma_seed)
         rate = rate_draw / (1.0 / scale2 + 1.0 / variance)
-        updated = [_bounded((rate + tf.square(part) / 2) / precision)]
+        updated = [_bounded((rate + self._sum(tf.square(part)) / 2) / precision)]
         if self.learn_global_scale:
             updated.append(self._global_variance(rate, scale2, scale_seed))
         return updated
 
     def _gammas(self, value, seed):
-        """Gamma draws of concentrations a + b and b + ½ for each entry."""
+        """Gamma draws of concentrations a + b and b + n/2 for each group."""
+        groups = tf.shape(self._sum(value))
+        size = tf.cast(tf.size(value), value.dtype) / tf.cast(tf.reduce_prod(groups), value.dtype)
         concentration = self.b + 0.5
-        if self.a != 0.5:
-            concentration = tf.reshape([self.a + self.b, concentration], [2] + [1] * value.shape.rank)
+        if self.a != 0.5 or self.group != "entry":
+            parts = [tf.constant(self.a + self.b, value.dtype), self.b + size / 2]
+            concentration = tf.reshape(tf.stack(parts), [2] + [1] * value.shape.rank)
         # one call for both: XLA compiles the sum of two calls into a loop ten times slower
-        shape = tf.concat([[2], tf.shape(value)], 0)
-        return tf.unstack(random.gamma(shape, concentration, seed, value.dtype))
+        return tf.unstack(random.gamma(tf.concat([[2], groups], 0), concentration, seed, value.dtype))
+
+    def _sum(self, value):
+        """Sums over the groups, which keep their axes."""
+        rank = value.shape.rank
+        if self.group == "entry":
+            return value
+        axes = {"parent": list(range(1, rank)), "unit": list(range(rank - 1))}.get(self.group)
+        return tf.reduce_sum(value, axes or list(range(rank)), keepdims=True)
 
     def _global_variance(self, rate, scale2, seed):
         """A draw of τ² given ν, after one of κ given the last τ²."""
@@ -149,7 +163,7 @@ class ThreeParameterBetaNormal(WeightPrior):
         return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + tf.square(_floating(value)) / variance)
 
     def get_config(self):
-        names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale")
+        names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale", "group")
         return {name: getattr(self, name) for name in names}
 
 
@@ -180,11 +194,17 @@ class Horseshoe(ThreeParameterBetaNormal):
     TensorShape([])
     """
 
-    def __init__(self, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False):
-        super().__init__(0.5, 0.5, global_scale, minimum_scale, learn_global_scale)
+    def __init__(self, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False, group="entry"):
+        super().__init__(0.5, 0.5, global_scale, minimum_scale, learn_global_scale, group)
 
     def get_config(self):
         return {name: part for name, part in super().get_config().items() if name not in ("a", "b")}
+
+
+def _checked_group(group):
+    if group not in GROUPS:
+        raise ValueError(f"group must be one of {list(GROUPS)}. Received: group={group!r}")
+    return group
 
 
 def _floating(value):

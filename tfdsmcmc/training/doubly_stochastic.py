@@ -6,8 +6,7 @@
     φ ← optimizer step along the gradient of the proposal's objective
 
 By default all θ-updates of a minibatch come first; `interleaved`, φ-updates follow each of them, with its draws, as the
-algorithm is published. Several chains over θ share φ, which learns from the mean of their gradients; each has its own
-minibatch and draws.
+algorithm is published.
 
 An update whose gradient or result is not finite is left out: θ, its momentum and the like, and the latent variables
 that are carried, stay as they were before it; so do φ, its optimizer and what the proposal learns for itself, also
@@ -27,7 +26,6 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.finite import all_finite
 from tfdsmcmc.training import row_parts
-from tfdsmcmc.training.chains import each_chain, mean_over_chains, over_chains, seeds_of, specs_of
 from tfdsmcmc.training.starts import fresh_weights
 from tfdsmcmc.training.step import Step
 
@@ -49,7 +47,7 @@ class StepState(NamedTuple):
 
 
 class DoublyStochasticStep(Step):
-    """One step on a minibatch, of each chain on its own. φ and its optimizer are updated in place.
+    """One step on a minibatch, of one chain. φ and its optimizer are updated in place.
 
     Args:
       network: what has `named_weights`, pairs (name, variable) of θ, and `layers` with their initializers.
@@ -59,7 +57,6 @@ class DoublyStochasticStep(Step):
       kernel_steps: θ-updates a minibatch.
       learning: `RecognitionLearning`, or None if no φ learns.
       interleaved: whether φ-updates follow each θ-update of a minibatch.
-      num_chains: C.
       jit_compile: whether chains over the latent variables are started by a program that XLA compiles.
     """
 
@@ -72,13 +69,11 @@ class DoublyStochasticStep(Step):
         kernel_steps=1,
         learning=None,
         interleaved=False,
-        num_chains=1,
         jit_compile=True,
     ):
         self.network, self.prior = network, prior
         self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
         self.learning, self.interleaved = learning, interleaved
-        self.num_chains = num_chains
         # kept here, for a layer may be frozen later
         self._names, self.variables = (list(parts) for parts in zip(*network.named_weights))
         self.metric_names = (*estimator.metric_names, "kinetic_temperature", "skipped_steps")
@@ -90,43 +85,38 @@ class DoublyStochasticStep(Step):
         own = [] if self.learning is None else self.learning.proposal.variables
         return {f"proposal_{i}": variable for i, variable in enumerate(own)}
 
+    @property
+    def beside(self):
+        recognition = self.estimator.recognition
+        return [] if recognition is None else list(recognition.trainable_variables)
+
+    @property
+    def assigned(self):
+        return [] if self.learning is None else self.learning.assigned
+
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
         results, auxiliary, carried = (None, None, ()) if state is None else state[1:]
-        if state is None or int(tf.reduce_max(results.step)) == 0:  # the first momentum depends on N
-            kernel = self._kernel(num_rows)
-            results = each_chain(kernel.bootstrap_results, self.num_chains, seed, weights)
+        if state is None or int(results.step) == 0:  # the first momentum depends on N
+            results = self._kernel(num_rows).bootstrap_results(weights, seed=seed)
         if auxiliary is None:
-            auxiliary = each_chain(self._initial_auxiliary, self.num_chains, random.stream(seed, "auxiliary"), weights)
+            auxiliary = self.prior.initial_auxiliary(self._names, weights, random.stream(seed, "auxiliary"))
         carry_seed = random.stream(seed, "carried latents")
         if self.estimator.carries == "row" and (rows is not None or state is None):
-            no_rows = self.estimator.no_rows()
-            carried = row_parts.started(self._start, no_rows, rows, weights, carry_seed, self.num_chains)
+            carried = row_parts.started(self._start, self.estimator.no_rows(), rows, weights, carry_seed)
         elif self.estimator.carries == "run" and state is None:
-            carried = each_chain(self._started_for_the_run, self.num_chains, carry_seed, weights)
+            carried = self.estimator.start(weights, None, carry_seed)
         return StepState(list(weights), results, auxiliary, carried)
 
     def step(self, state, batch, seed):
-        chains, seeds = self.num_chains, seeds_of(seed, self.num_chains)
-        x = batch.rows.plain
+        x, seeds = batch.rows.plain, self._seeds(seed)
         carry = self._carry_of(state, batch.index)
-        rounds = self._rounds()
-        scalars = {name: tf.TensorSpec([]) for name in self.metric_names}
-        draws_like = self.estimator.draws_like(batch.rows.values.shape[-2]) if self.learning else ()
-        skipped = tf.zeros([])
-
+        rounds, skipped = self._rounds(), tf.zeros([])
         for number in range(rounds):
             last = number == rounds - 1
-
-            def move(state, x, carry, seed, number=number, last=last):
-                state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seed, number, last)
-                return state[:-1], carry, draws if self.learning else (), metrics
-
-            like = (specs_of(state[:-1], chains), specs_of(carry, chains), draws_like, scalars)
-            moved, carry, draws, metrics = over_chains(move, chains, (state, x, carry, seeds), like)
-            state = StepState(*moved, state.carried)
-            here = tf.reduce_sum(metrics["skipped_steps"])
-            skipped += here / chains + self._learn(state.weights, x, draws, carry, seeds, number, here == 0)
-        metrics = mean_over_chains(metrics, chains) | {"skipped_steps": skipped / self._updates()}
+            state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seeds, seed, number, last)
+            here = metrics["skipped_steps"]
+            skipped += here + self._learn(state.weights, x, draws, carry, seeds, number, here == 0)
+        metrics |= {"skipped_steps": skipped / self._updates()}
         return self._with_carry(state, batch.index, carry), metrics
 
     def skipped(self, state):
@@ -134,7 +124,10 @@ class DoublyStochasticStep(Step):
         return (results.step, results.skipped_steps) if self.kernel_steps else None
 
     def fresh_weights(self, seed):
-        return fresh_weights(self.network, seed)
+        theta = fresh_weights(self.network, seed)
+        if not self.beside:
+            return theta
+        return [*theta, *fresh_weights(self.estimator.recognition, random.stream(seed, "recognition network"))]
 
     def _rounds(self):
         """Groups of θ-updates, each followed by φ-updates."""
@@ -147,21 +140,15 @@ class DoublyStochasticStep(Step):
     def _kernel(self, num_rows):
         return self.kernel.copy(temperature=self.kernel.temperature / num_rows)
 
-    def _initial_auxiliary(self, weights, seed):
-        return self.prior.initial_auxiliary(self._names, weights, seed)
-
-    def _started_for_the_run(self, weights, seed):
-        return self.estimator.start(weights, None, seed)
-
     def _seeds(self, seed):
-        """Of one chain's step: the seed of each kernel step, then of each proposal step, then of draws for metrics."""
+        """The seed of each kernel step, then of each proposal step, then of draws for metrics."""
         proposal_steps = self.learning.steps * self._rounds() if self.learning else 0
         return tf.unstack(random.split(seed, self.kernel_steps + proposal_steps + 1))
 
-    def _move(self, state, x, num_rows, carry, seed, number, last):
-        """The θ-updates of a round for one chain: (state, carry, the last draws, metrics)."""
+    def _move(self, state, x, num_rows, carry, seeds, seed, number, last):
+        """The θ-updates of a round: (state, carry, the last draws, metrics)."""
         weights, results, auxiliary, carried = state
-        kernel, seeds, estimator = self._kernel(num_rows), self._seeds(seed), self.estimator
+        kernel, estimator = self._kernel(num_rows), self.estimator
         each = self.kernel_steps // self._rounds()
         draws, before = None, results.skipped_steps
         for kernel_seed in seeds[number * each : (number + 1) * each]:
@@ -192,14 +179,8 @@ class DoublyStochasticStep(Step):
         for i in range(self.learning.steps if self.learning else 0):
             place = self.kernel_steps + number * self.learning.steps + i
 
-            def descend(weights, x, draws, carry, seed, place=place):
-                return self.learning.gradient(weights, x, draws, carry, self._seeds(seed)[place])
-
-            arguments = (weights, x, draws, carry, seeds)
-
-            def gradient(descend=descend, arguments=arguments):
-                gradients = over_chains(descend, self.num_chains, arguments, self.learning.gradients_like)
-                return mean_over_chains(gradients, self.num_chains)
+            def gradient(place=place):
+                return self.learning.gradient(weights, x, draws, carry, seeds[place])
 
             skipped += 1.0 - tf.cast(self.learning.update(gradient, moved), tf.float32)
         return skipped

@@ -15,7 +15,6 @@ import tensorflow as tf
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.streams import log_mean_exp
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
-from tfdsmcmc.types import WeightedLatents
 
 
 class FisherIdentity(GradientEstimator):
@@ -51,11 +50,6 @@ class FisherIdentity(GradientEstimator):
     def draw(self, weights, x, carry, seed):
         with evaluated_at(self.generative.trainable_variables, weights):
             return self._draw(x, carry, seed)
-
-    def draws_like(self, batch_size):
-        shape = [self.latents.num_samples, batch_size]
-        z = [tf.TensorSpec([*shape, units]) for units in self.generative.latent_units]
-        return WeightedLatents(z, tf.TensorSpec(shape), tf.TensorSpec([batch_size]))
 
     def start(self, weights, x, seed):
         with evaluated_at(self.generative.trainable_variables, weights):

@@ -14,14 +14,16 @@ import tensorflow as tf
 
 
 class GradientEstimator:
-    """Base class: a subclass defines `gradient`, `draws_like`, and what differs of the rest.
+    """Base class: a subclass defines `gradient`, and what differs of the rest.
 
     Attributes:
       carries: None, "row" or "run".
       metric_names: keys of the metrics of its draws.
+      recognition: `RecognitionNetwork` that it draws by, or None.
     """
 
     carries = None
+    recognition = None
     metric_names = ()
 
     def gradient(self, weights, x, num_rows, auxiliary, carry, seed):
@@ -44,10 +46,6 @@ class GradientEstimator:
     def draw(self, weights, x, carry, seed):
         """(draws, carry) without a gradient, as `gradient` makes them."""
         raise NotImplementedError(f"{type(self).__name__} must define draw(weights, x, carry, seed).")
-
-    def draws_like(self, batch_size):
-        """The nest of `tf.TensorSpec` of the draws for a minibatch."""
-        raise NotImplementedError(f"{type(self).__name__} must define draws_like(batch_size).")
 
     def start(self, weights, x, seed):
         """The carry of new chains: for the rows x, list of tensors (B, …); or of the run, whatever x."""

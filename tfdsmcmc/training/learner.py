@@ -56,6 +56,12 @@ class Learner(Saving):
         return []
 
     @property
+    def chain_weights(self):
+        """(θ, φ) of each chain, pairs of lists of arrays; φ is that of the model where no chain has its own."""
+        count, shared = len(self.theta_variables), [variable.numpy() for variable in self.phi_variables]
+        return [(weights[:count], weights[count:] or shared) for weights in self.run.weights]
+
+    @property
     def takes_gaps(self):
         """Whether rows may have missing entries."""
         return True
@@ -265,6 +271,8 @@ class Learner(Saving):
         if self.run is None:
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
         now = {variable.path for variable in self.theta_variables}
+        if self.run.num_chains > 1:
+            now |= {variable.path for variable in self.phi_variables}
         compiled = {variable.path for variable in self.run.step.variables}
         if now != compiled:
             raise ValueError(

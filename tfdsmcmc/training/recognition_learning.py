@@ -39,8 +39,12 @@ class RecognitionLearning:
         return [*self.estimator.recognition.trainable_variables, *self.proposal.trainable_variables]
 
     @property
-    def gradients_like(self):
-        return [tf.TensorSpec(variable.shape, variable.dtype) for variable in self.variables]
+    def assigned(self):
+        """What an update assigns: φ, and what the optimizer and the proposal keep."""
+        rate = self.proposal.optimizer.learning_rate  # which callbacks set
+        kept = [variable for variable in self.proposal.optimizer.variables if variable is not rate]
+        assigned = [*self.variables, *self.proposal.variables, *kept]
+        return list({id(variable): variable for variable in assigned}.values())
 
     def gradient(self, weights, x, draws, carry, seed):
         """The gradient by which the optimizer descends, at the weights θ of one chain."""
@@ -67,8 +71,7 @@ class RecognitionLearning:
         Returns:
           Boolean scalar, whether the update was made.
         """
-        assigned = [*self.variables, *self.proposal.variables, *self.proposal.optimizer.variables]
-        assigned = list({id(variable): variable for variable in assigned}.values())
+        assigned = self.assigned
         before = [tf.convert_to_tensor(variable) for variable in assigned]
         gradients = gradient()
         self.proposal.optimizer.apply(gradients, self.variables)

@@ -1,4 +1,4 @@
-"""Parts of a state with an entry for each row of the data: lists of tensors (N, …), of several chains (C, N, …)."""
+"""Parts of a state with an entry for each row of the data: lists of tensors (N, …)."""
 
 from __future__ import annotations
 
@@ -6,49 +6,38 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.training.chains import each_chain
 
 _ROWS = 1000  # started at a time
 
 
-def started(start, no_rows, rows, weights, seed, num_chains):
+def started(start, no_rows, rows, weights, seed):
     """The entries of all rows, started anew.
 
     Args:
       start: function of (weights, x, seed) for some rows, a list of tensors (B, …).
       no_rows: the list for no rows, arrays (0, …).
       rows: a source with random access; None for no rows.
-      weights: list of tensors; of several chains with a leading axis C.
+      weights: list of tensors.
       seed: stateless seed.
-      num_chains: C.
     """
-
-    def started_rows(weights, seed):
-        if rows is None:
-            return [tf.convert_to_tensor(part) for part in no_rows]
-        total = rows.num_rows
-        count = min(_ROWS, total)
-        found = [np.zeros((total, *part.shape[1:]), part.dtype) for part in no_rows]
-        for begin in [*range(0, total - count, count), total - count]:  # the last ones may be started twice
-            x = rows.take(slice(begin, begin + count)).floats().plain
-            for part, value in zip(found, start(weights, x, random.fold(seed, begin))):
-                part[begin : begin + count] = value
-        return [tf.convert_to_tensor(part) for part in found]
-
-    return each_chain(started_rows, num_chains, seed, weights)
+    if rows is None:
+        return [tf.convert_to_tensor(part) for part in no_rows]
+    total = rows.num_rows
+    count = min(_ROWS, total)
+    found = [np.zeros((total, *part.shape[1:]), part.dtype) for part in no_rows]
+    for begin in [*range(0, total - count, count), total - count]:  # the last ones may be started twice
+        x = rows.take(slice(begin, begin + count)).floats().plain
+        for part, value in zip(found, start(weights, x, random.fold(seed, begin))):
+            part[begin : begin + count] = value
+    return [tf.convert_to_tensor(part) for part in found]
 
 
 def of_rows(parts, index):
-    """The entries of some rows, list of (B, …) for an index (B,), of (C, B, …) for (C, B)."""
-    chains = len(index.shape) - 1
-    return [tf.gather(part, index, axis=chains, batch_dims=chains) for part in parts]
+    """The entries of some rows, list of (B, …) for an index (B,)."""
+    return [tf.gather(part, index) for part in parts]
 
 
 def with_rows(parts, index, entries):
     """The parts with the entries of some rows replaced."""
-    if len(index.shape) == 2:
-        chain = tf.broadcast_to(tf.range(index.shape[0])[:, tf.newaxis], tf.shape(index))
-        index = tf.stack([chain, index], -1)
-    else:
-        index = index[:, tf.newaxis]
+    index = index[:, tf.newaxis]
     return [tf.tensor_scatter_nd_update(part, index, entry) for part, entry in zip(parts, entries)]

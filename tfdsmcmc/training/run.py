@@ -72,7 +72,7 @@ class Run(tf.Module):
 
     @property
     def weights(self):
-        """The weights of each chain, a list of lists of arrays, in the order of the model's variables."""
+        """The weights of each chain, a list of lists of arrays, in the order of the step's variables."""
         weights = [part.numpy() for part in self._all_weights()]
         return [weights] if self.num_chains == 1 else [[part[c] for part in weights] for c in range(self.num_chains)]
 

@@ -70,8 +70,9 @@ class Saving(keras.Model):
 
     def load_own_variables(self, store):
         state = self.run.saved if self.run else {}
-        # written before there were such counts
-        later = {name for name in ("refits", "epochs_before") if name not in store.keys()}
+        # written before there were such counts, or before each chain had a recognition network of its own
+        kept = ("refits", "epochs_before", "assigned_", *(f"weights_{i}" for i in self._places_beside()))
+        later = {name for name in state if name.startswith(kept) and name not in store.keys()}
         state = {name: variable for name, variable in state.items() if name not in later}
         if not set(state) & set(store.keys()):  # weights alone, or no run to restore
             return
@@ -89,6 +90,10 @@ class Saving(keras.Model):
             )
         for name, variable in state.items():
             variable.assign(found[name])
+
+    def _places_beside(self):
+        """The places of φ among the weights of a run of several chains."""
+        return range(len(self.theta_variables), len(self.run.step.variables) if self.run else 0)
 
 
 def _fits(variable, array):

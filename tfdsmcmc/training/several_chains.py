@@ -1,54 +1,105 @@
-"""Several independent chains of any step that keeps everything in its state."""
+"""Several chains of any step: each steps as one alone would, with its own minibatch and seed.
+
+What a step assigns beside its state belongs to a chain too, such as the recognition network and its optimizer. The
+variables hold that of chain 0; while another chain takes its turn they hold its values, which the state keeps.
+"""
 
 from __future__ import annotations
 
+import collections
+
 import tensorflow as tf
 
-from tfdsmcmc.training.chains import each_chain, mean_over_chains, over_chains, seeds_of, specs_of
+from tfdsmcmc.training.chains import each_chain, mean_over_chains, of_chain, over_chains, seeds_of, specs_of
 from tfdsmcmc.training.step import Step
 
 
 class SeveralChains(Step):
-    """C chains that share nothing: each steps as one alone would, with its own minibatch and seed.
+    """C chains that share nothing but what no step changes. Metrics are means over the chains.
 
-    Metrics are means over the chains. A step whose chains share what they learn, such as a recognition network, sees to
-    several chains by itself.
+    The part `weights` of a state has those of `step.variables`, then those of `step.beside`; the last part, `assigned`,
+    has what else the step assigns.
 
     Args:
-      step: `Step` of one chain, without variables of its own.
+      step: `Step` of one chain.
       num_chains: C, at least 2.
-
-    Raises:
-      ValueError: for a step that has variables of its own, which the chains would share.
     """
 
     def __init__(self, step: Step, num_chains):
-        if step.own_variables:
-            raise ValueError(
-                "Chains that share nothing need a step without variables of its own. "
-                f"Received: {sorted(step.own_variables)}"
-            )
         self.one, self.num_chains = step, num_chains
-        self.variables, self.metric_names = step.variables, step.metric_names
-        self.per_row, self.needs_passes = step.per_row, step.needs_passes
+        self.variables = [*step.variables, *step.beside]
+        self.metric_names, self.per_row, self.needs_passes = step.metric_names, step.per_row, step.needs_passes
+        beside = {id(variable) for variable in step.beside}
+        self._others = [variable for variable in step.assigned if id(variable) not in beside]
+
+    @property
+    def own_variables(self):
+        return self.one.own_variables
 
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
-        def begin(weights, state, seed):
-            return self.one.init(rows, seed, weights, num_rows, state)
+        own, assigned = (None, None) if state is None else self._apart(state)
+        if assigned is None:
+            assigned = [tf.stack([tf.convert_to_tensor(v)] * self.num_chains) for v in self._others]
 
-        return each_chain(begin, self.num_chains, seed, weights, state)
+        def begin(weights, state, seed):
+            theta, beside = self._split(weights)
+            now = [tf.convert_to_tensor(variable) for variable in self.one.beside]
+            _assign(self.one.beside, beside)
+            state = self.one.init(rows, seed, theta, num_rows, state)
+            _assign(self.one.beside, now)
+            return state
+
+        state = each_chain(begin, self.num_chains, seed, weights, own)
+        return self._together(state._replace(weights=list(weights)), assigned)
 
     def step(self, state, batch, seed):
-        def move(state, rows, index, counted, seed):
-            return self.one.step(state, batch._replace(rows=rows, index=index, counted=counted), seed)
+        state, assigned = self._apart(state)
+        _, beside = self._split(state.weights)
+        # callbacks may have set what the variables hold for chain 0
+        assigned = [tf.concat([tf.convert_to_tensor(v)[tf.newaxis], part[1:]], 0)
+                    for v, part in zip(self._others, assigned)]  # fmt: skip
+        variables = [*self.one.beside, *self._others]
 
-        arguments = (state, batch.rows, batch.index, batch.counted, seeds_of(seed, self.num_chains))
-        like = (specs_of(state, self.num_chains), {name: tf.TensorSpec([]) for name in self.metric_names})
-        state, metrics = over_chains(move, self.num_chains, arguments, like)
+        def move(state, values, rows, index, counted, seed):
+            _assign(variables, values)
+            state, metrics = self.one.step(state, batch._replace(rows=rows, index=index, counted=counted), seed)
+            return state, [tf.convert_to_tensor(variable) for variable in variables], metrics
+
+        own = state._replace(weights=self._split(state.weights)[0])
+        arguments = (own, [*beside, *assigned], batch.rows, batch.index, batch.counted, seeds_of(seed, self.num_chains))
+        like = (
+            specs_of(own, self.num_chains),
+            specs_of([*beside, *assigned], self.num_chains),
+            {name: tf.TensorSpec([]) for name in self.metric_names},
+        )
+        own, values, metrics = over_chains(move, self.num_chains, arguments, like)
+        _assign(variables, of_chain(values, 0))
+        beside, assigned = values[: len(beside)], values[len(beside) :]
+        state = self._together(own._replace(weights=[*own.weights, *beside]), assigned)
         return state, mean_over_chains(metrics, self.num_chains)
 
     def skipped(self, state):
-        return self.one.skipped(state)
+        return self.one.skipped(self._apart(state)[0])
 
     def fresh_weights(self, seed):
         return self.one.fresh_weights(seed)
+
+    def _split(self, weights):
+        """(those of the one step's variables, those beside them)."""
+        count = len(self.one.variables)
+        return list(weights[:count]), list(weights[count:])
+
+    def _together(self, state, assigned):
+        """The state of the chains with what is assigned as its last part."""
+        self._kind = type(state)
+        kind = collections.namedtuple(f"{self._kind.__name__}OfChains", [*state._fields, "assigned"])
+        return kind(*state, list(assigned))
+
+    def _apart(self, state):
+        """(state of the chains as the one step has it, what is assigned)."""
+        return self._kind(*state[:-1]), state[-1]
+
+
+def _assign(variables, values):
+    for variable, value in zip(variables, values):
+        variable.assign(value)

@@ -7,6 +7,9 @@ A state is a named tuple whose parts are nests of tensors, the first of them the
 saves it, and makes many steps in one compiled program; it knows no method. What learns beside the state by assignment,
 such as Keras variables under an optimizer, is named in `own_variables` if Keras does not save it anyway.
 
+Weights of the model that are assigned beside the state, such as those of a recognition network, stand in `beside`, and
+with whatever else is assigned, such as the slots of their optimizer, in `assigned`: several chains each have their own.
+
 Parts named in `per_row` have an entry for each row of the data, such as the state of a Markov chain over the latent
 variables of that row. They belong to these rows in this order; for others they begin anew.
 
@@ -29,6 +32,8 @@ class Step:
         leading axis C, and so have the parts of a batch; with one chain there is no such axis.
       metric_names: the keys of the metrics.
       per_row: names of the parts of the state with an entry for each row, along the first axis (after C).
+      beside: list of the model's weights that belong to a chain beside `variables`.
+      assigned: list of the variables that a step assigns; those in `beside` may be among them.
       needs_passes: whether each epoch must be one pass over all rows.
       own_variables: dict of further variables that a saved run needs, beside those that Keras saves.
     """
@@ -37,6 +42,8 @@ class Step:
     num_chains = 1
     metric_names = ()
     per_row = ()
+    beside = ()
+    assigned = ()
     needs_passes = False
 
     @property
@@ -83,5 +90,5 @@ class Step:
         return None
 
     def fresh_weights(self, seed):
-        """Weights at which another chain may start, list of arrays as `variables`."""
+        """Weights at which another chain may start, list of arrays as `variables` and `beside`."""
         raise NotImplementedError(f"{type(self).__name__} does not say where a second chain starts.")
