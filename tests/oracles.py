@@ -11,6 +11,7 @@ import itertools
 
 import numpy as np
 import scipy.special
+import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 
@@ -46,6 +47,9 @@ def sigmoid(logits):
     return np.exp(-np.logaddexp(0.0, -np.asarray(logits, np.float64)))
 
 
+PUBLISHED_PRIOR = tfp.distributions.StudentT(df=2.2, loc=0.0, scale=0.09)
+
+
 def tiny_model(latent_units=(2,), units=3, seed=0, scale=1.2, **arguments):
     """A model of SBN layers with asymmetric random weights.
 
@@ -54,9 +58,10 @@ def tiny_model(latent_units=(2,), units=3, seed=0, scale=1.2, **arguments):
       units: width of the data.
       seed: of the weights.
       scale: standard deviation of the weights.
-      **arguments: of `DeepGenerativeModel`.
+      **arguments: of `DeepGenerativeModel`; the prior is by default the published one, which has no scales to draw.
     """
     widths = [*reversed(latent_units), units]
+    arguments.setdefault("prior", PUBLISHED_PRIOR)
     model = ds.DeepGenerativeModel(
         generative=ds.GenerativeNetwork([ds.layers.SBN(width) for width in widths]),
         recognition=ds.RecognitionNetwork([ds.layers.SBN(width) for width in latent_units]),

@@ -229,7 +229,7 @@ def test_a_collector_a_save_and_an_export_begin_by_clearing_away(tmp_path):
     left = tmp_path / f".tfdsmcmc-{files._machine()}-{2**31 - 2}-01234567-new-a"
 
     def collect():
-        collector = ds.posterior.Collector(tmp_path, burn_in=0, num_samples=1)
+        collector = ds.posterior.Collector(tmp_path, burn_in=0, num_samples=1, every=1)
         collector.set_model(model)
         collector.on_train_begin()
         collector.on_epoch_begin(0)

@@ -111,7 +111,7 @@ def test_callbacks_of_the_users_own_list_stay_as_they_are():
 def test_a_shuffled_stream_is_read_once_for_all_samples(tmp_path):
     """In another order each time it is read, its rows would be averaged with other rows."""
     model, x = compiled(), patterns(20)
-    model.fit(x, epochs=3, verbose=0, callbacks=[ds.posterior.Collector(tmp_path, num_samples=3, burn_in=0)])
+    model.fit(x, epochs=3, verbose=0, callbacks=[ds.posterior.Collector(tmp_path, num_samples=3, burn_in=0, every=1)])
     posterior = ds.posterior.load(tmp_path)
     stream = tf.data.Dataset.from_tensor_slices(x).shuffle(20, seed=1).batch(7)
     mean = posterior.log_likelihood(model, x, 2000).mean()

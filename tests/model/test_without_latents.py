@@ -39,7 +39,7 @@ def test_it_learns_keeps_and_averages(tmp_path):
 
     model = plain("NADE")
     model.compile(**ds.methods.dsgnht_nais(0.05), jit_compile=False)
-    collector = ds.posterior.Collector(tmp_path / "posterior", num_samples=2, burn_in=0)
+    collector = ds.posterior.Collector(tmp_path / "posterior", num_samples=2, burn_in=0, every=1)
     model.fit(X, batch_size=20, epochs=3, verbose=0, callbacks=[collector])
     predictive = ds.posterior.load(tmp_path / "posterior").log_likelihood(model, X, num_samples=1)
     assert np.isfinite(predictive.value).all()

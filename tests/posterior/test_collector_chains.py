@@ -46,7 +46,7 @@ def test_a_sample_of_each_chain_after_each_step_that_counts(tmp_path):
         def on_epoch_end(self, epoch, logs=None):
             seen[int(self.model.run.steps)] = self.model.chain_weights
 
-    fit(model, ds.posterior.Collector(tmp_path, burn_in=1, num_samples=2), 9, [Remember()])
+    fit(model, ds.posterior.Collector(tmp_path, burn_in=1, num_samples=2, every=1), 9, [Remember()])
     assert names(tmp_path) == [f"sample_{step:09d}_chain_{c}.h5" for step in (4, 6) for c in range(3)]
     assert int(model.run.steps) == 6
     samples = [store.read_sample(path) for path in store.sample_paths(tmp_path)]
@@ -61,7 +61,7 @@ def test_a_sample_of_each_chain_after_each_step_that_counts(tmp_path):
 
 
 def test_files_of_one_chain_are_as_they_were(tmp_path):
-    fit(model_to_fit(1), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
+    fit(model_to_fit(1), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
     assert names(tmp_path) == ["sample_000000002.h5", "sample_000000004.h5"]
     assert [store.read_sample(path).chain for path in store.sample_paths(tmp_path)] == [0, 0]
 
@@ -127,7 +127,7 @@ def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, monkeypatch)
     """It dies while it writes a draw: the resumed run deletes the half and draws anew."""
 
     def run(folder):
-        collector = ds.posterior.Collector(folder / "posterior", burn_in=0, num_samples=3)
+        collector = ds.posterior.Collector(folder / "posterior", burn_in=0, num_samples=3, every=1)
         backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
         model = model_to_fit()
         fit(model, collector, 9, [backup])
@@ -158,7 +158,7 @@ def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, monkeypatch)
 def test_half_a_draw_is_cleared_away(tmp_path):
     """Of the chain's own run, which goes on; a finished collection is not begun again for it."""
     model = model_to_fit(2)
-    collector = ds.posterior.Collector(tmp_path, burn_in=0, num_samples=1)
+    collector = ds.posterior.Collector(tmp_path, burn_in=0, num_samples=1, every=1)
     fit(model, collector, 1)
     store.write_weights(tmp_path / "sample_000000001_chain_2.h5", [np.zeros(1)], [np.zeros(1)], step=1, chain=2)
     fit(model, collector, 1)
@@ -174,7 +174,7 @@ def test_the_mean_of_a_chain_that_was_overwritten_is_gone(tmp_path, monkeypatch)
     def run(seed, **arguments):
         model = tiny_model((2,), units=4, seed=seed)
         model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.01), jit_compile=False, num_chains=2)
-        collector = ds.posterior.Collector(tmp_path, num_samples=1, burn_in=0, **arguments)
+        collector = ds.posterior.Collector(tmp_path, num_samples=1, burn_in=0, **arguments, every=1)
         model.fit(X, batch_size=4, verbose=0, callbacks=[collector])
 
     def killed(*arguments):

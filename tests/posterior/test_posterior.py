@@ -61,12 +61,13 @@ class Script(keras.callbacks.Callback):
 @pytest.mark.parametrize(
     ("arguments", "values", "steps"),
     [
-        # the best is epoch 2; two epochs without a rise end with epoch 4
-        ({"patience": 2, "num_samples": 3}, [1, 2, 1, 2, 5, 6, 7, 8], [8, 10, 12]),
-        ({"patience": 2, "num_samples": 2, "every": 2}, [1, 2, 1, 2, 5, 6, 7, 8], [8, 12]),
-        ({"burn_in": 1, "num_samples": 2}, [1, 2, 3, 4, 5, 6, 7, 8], [4, 6]),
+        # an epoch has two updates; the five values up to epoch 6 do not rise, those up to epoch 5 do
+        ({"patience": 8, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 2, 9, 9], [12, 14]),
+        ({"patience": 4, "num_samples": 2, "every": 2}, [1, 2, 3, 4, 5, 2, 9, 9], [12, 16]),
+        ({"patience": 12, "num_samples": 1, "every": 1}, [1, 2, 3, 4, 5, 2, 3, 2], [16]),
+        ({"burn_in": 1, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 6, 7, 8], [4, 6]),
         ({"burn_in": 0, "num_samples": 2, "every": 3}, [1, 2, 3, 4, 5, 6, 7, 8], [2, 8]),
-        ({"patience": 3, "num_samples": 2}, [1, 2, 3, 4, 5, 6, 7, 8], []),
+        ({"patience": 3, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 6, 7, 8], []),
     ],
 )
 def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values, steps):
@@ -82,7 +83,7 @@ def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values,
 @pytest.mark.compiled
 def test_collecting_does_not_touch_the_chain(tmp_path):
     with_collector, without = model_to_fit(), model_to_fit()
-    fit(with_collector, ds.posterior.Collector(tmp_path / "run", burn_in=0, stop=False, num_samples=2), 4)
+    fit(with_collector, ds.posterior.Collector(tmp_path / "run", burn_in=0, stop=False, num_samples=2, every=1), 4)
     without.fit(X, batch_size=4, epochs=4, verbose=0)
     for one, other in zip(with_collector.get_weights(), without.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -95,7 +96,7 @@ def test_samples_are_the_weights_at_their_steps_and_the_mean_is_theirs(tmp_path)
         def on_epoch_end(self, epoch, logs=None):
             seen[int(self.model.run.steps)] = [v.numpy() for v in self.model.generative.trainable_variables]
 
-    fit(model, ds.posterior.Collector(tmp_path / "run", burn_in=1, num_samples=3), 9, [Remember()])
+    fit(model, ds.posterior.Collector(tmp_path / "run", burn_in=1, num_samples=3, every=1), 9, [Remember()])
     posterior = ds.posterior.load(tmp_path / "run")
     assert [sample.step for sample in posterior.samples] == [4, 6, 8]
     for sample in posterior.samples:
@@ -115,7 +116,7 @@ def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, died_at):
                 raise KeyboardInterrupt
 
     def run(folder, callbacks):
-        collector = ds.posterior.Collector(folder / "posterior", patience=2, num_samples=4)
+        collector = ds.posterior.Collector(folder / "posterior", patience=8, num_samples=4, every=1)
         fit(model_to_fit(), collector, 12, [keras.callbacks.BackupAndRestore(folder / "backup"), *callbacks])
 
     run(tmp_path / "straight", [])
@@ -134,12 +135,12 @@ def test_an_interrupted_and_resumed_run_collects_the_same(tmp_path, died_at):
 
 @pytest.mark.slow
 def test_another_runs_folder_is_kept_unless_it_may_be_overwritten(tmp_path):
-    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(ValueError, match="another chain.*Received: "):
-        fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
+        fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=1, num_samples=1, overwrite=True), 3)
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=1, num_samples=1, overwrite=True, every=1), 3)
     assert [s.step for s in ds.posterior.load(tmp_path).samples] == [4]
 
 
@@ -159,24 +160,24 @@ def test_collector_refuses_what_cannot_work(tmp_path):
 def test_samples_of_a_chain_with_as_many_steps_are_another_chains(tmp_path):
     """Counts do not tell chains apart, identities do; a chain that was saved and loaded is the same."""
     model, stranger = model_to_fit(), model_to_fit()
-    fit(model, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=3), 3)
+    fit(model, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=3, every=1), 3)
     stranger.fit(X, batch_size=4, epochs=2, verbose=0)
     before = sorted(path.name for path in (tmp_path / "run").iterdir())
     with pytest.raises(ValueError, match="another chain.*Received: "):
-        fit(stranger, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=5), 3)
+        fit(stranger, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=5, every=1), 3)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == before
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    fit(loaded, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=5), 2)
+    fit(loaded, ds.posterior.Collector(tmp_path / "run", burn_in=0, num_samples=5, every=1), 2)
     assert [sample.step for sample in ds.posterior.load(tmp_path / "run").samples] == [2, 4, 6, 8, 10]
 
 
 def test_a_finished_collection_moves_nothing_when_it_is_started_again(tmp_path):
     model = model_to_fit()
-    fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 9)
+    fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 9)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     weights, steps, epochs = model.get_weights(), int(model.run.steps), int(model.run.epochs)
-    fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 9)
+    fit(model, ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 9)
     assert (int(model.run.steps), int(model.run.epochs)) == (steps, epochs)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     for one, other in zip(weights, model.get_weights(), strict=True):
@@ -241,7 +242,7 @@ def test_unreadable_folders_and_files_are_refused(tmp_path):
 
 
 def test_history_is_json_that_people_can_read(tmp_path):
-    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2), 3)
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
     assert [record[:2] for record in json.loads((tmp_path / "history.json").read_text())["records"]] == [[2, 1], [4, 2]]
 
 

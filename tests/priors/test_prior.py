@@ -30,7 +30,7 @@ def mixture_log_pdf(w):
 @pytest.mark.parametrize(
     ("distribution", "log_pdf"),
     [
-        (None, lambda w: scipy.stats.t.logpdf(w, 2.2, 0, 0.09)),
+        (tfd.StudentT(df=2.2, loc=0.0, scale=0.09), lambda w: scipy.stats.t.logpdf(w, 2.2, 0, 0.09)),
         (tfd.StudentT(df=4.0, loc=0.1, scale=0.5), lambda w: scipy.stats.t.logpdf(w, 4, 0.1, 0.5)),
         (tfd.Normal(0.0, 2.0), lambda w: scipy.stats.norm.logpdf(w, 0, 2)),
         (tfd.Laplace(0.0, tf.constant(0.3)), lambda w: scipy.stats.laplace.logpdf(w, 0, 0.3)),
@@ -66,8 +66,19 @@ def test_the_first_pattern_found_wins():
     np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
+def test_by_default_scales_are_learnt_and_biases_have_weak_priors():
+    """By SciPy: the law of a kernel's rows given their scales, and Student-t for biases."""
+    prior = ds.Prior()
+    names, values = ["top/kernel", "top/bias"], [tf.constant(W), tf.constant(B)]
+    auxiliary = prior.initial_auxiliary(names, values, seed=1)
+    assert [part.shape for part in auxiliary] == [(3, 1), ()]
+    want = scipy.stats.norm.logpdf(W, scale=np.sqrt(auxiliary[0] + 0.03**2)).sum()
+    want += scipy.stats.t.logpdf(B, 4, scale=2.5).sum()
+    np.testing.assert_allclose(prior.log_prob(names, values, auxiliary), want, rtol=1e-5)
+
+
 def test_an_empty_weight_has_density_one():
-    assert float(ds.Prior().log_prob(["kernel"], [tf.zeros([0, 4])])) == 0.0
+    assert float(ds.Prior(tfd.StudentT(df=2.2, loc=0.0, scale=0.09)).log_prob(["kernel"], [tf.zeros([0, 4])])) == 0.0
 
 
 def test_a_weight_without_a_pattern_is_an_error():

@@ -130,7 +130,7 @@ def test_models_start_at_the_mean_of_the_data_with_the_prior_of_their_method(rec
     np.testing.assert_allclose(1 / (1 + np.exp(-bias)), (x.sum(0) + 1) / (len(x) + 2), rtol=1e-5)
     assert float(flat.prior.log_prob(["kernel"], [[3.0]])) == 0.0
     sampler = recipe.table_row.build("dsgnht_nais", "SBN 2", settings(recipe, tiny, "dsgnht_nais"), x)
-    assert float(sampler.prior.log_prob(["kernel"], [[3.0]])) == float(ds.Prior().log_prob(["kernel"], [[3.0]]))
+    assert sampler.prior.get_config() == ds.Prior().get_config()
 
 
 @pytest.mark.slow

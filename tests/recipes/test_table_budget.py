@@ -33,7 +33,7 @@ def clock(recipe, monkeypatch, seconds):
 
 def test_a_budget_of_rounds(recipe, tmp_path, monkeypatch):
     clock(recipe, monkeypatch, 1.0)
-    collector = ds.posterior.Collector(tmp_path, num_samples=4, burn_in=0)
+    collector = ds.posterior.Collector(tmp_path, num_samples=4, burn_in=0, every=1)
     budget = recipe.table_budget.Budget(tmp_path / "progress.json", 25, 1e9, collector)
     assert (collector.burn_in, collector.every) == (12, 3)
     due = play(budget, 25)
@@ -50,7 +50,7 @@ def test_a_budget_of_minutes_goes_on_where_it_was(recipe, tmp_path, monkeypatch)
     first = recipe.table_budget.Budget(path, 100, 20.0)
     play(first, 7)
     first.on_epoch_begin(7)  # and then it is interrupted
-    collector = ds.posterior.Collector(tmp_path, num_samples=5, burn_in=0)
+    collector = ds.posterior.Collector(tmp_path, num_samples=5, burn_in=0, every=1)
     second = recipe.table_budget.Budget(path, 100, 20.0, collector)
     assert second.seconds == 14 and not second.over and (collector.burn_in, collector.every) == (5, 1)
     assert play(second, 100, first=7) == [8, 9, 10] and second.seconds == 20

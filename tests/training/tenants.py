@@ -59,7 +59,7 @@ class Persistent(GradientEstimator):
     def __init__(self, units, particles=50):
         self.shape = [particles, units]
 
-    def gradient(self, weights, x, num_rows, auxiliary, carry, seed):
+    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
         (bias,) = weights
         particles = random.bernoulli(tf.broadcast_to(bias, self.shape), seed)
         return [tf.reduce_mean(x, 0) - tf.reduce_mean(particles, 0)], particles, particles

@@ -111,7 +111,7 @@ def test_a_learner_of_another_kind_has_all_of_keras(tmp_path):
     """fit with validation, callbacks, a collector, a file, a resumed run: none of them knows what the step does."""
     model = ColumnMeans()
     model.compile()
-    collector = ds.posterior.Collector(tmp_path / "samples", num_samples=2, burn_in=1)
+    collector = ds.posterior.Collector(tmp_path / "samples", num_samples=2, burn_in=1, every=1)
     history = model.fit(ROWS, batch_size=4, epochs=2, validation_data=ROWS, verbose=0, callbacks=[collector])
     assert set(history.history) == {"read", "val_log_likelihood"}
     np.testing.assert_allclose(model.mean.numpy(), ROWS.mean(0), rtol=1e-6)
@@ -135,7 +135,7 @@ def test_a_learner_of_another_kind_has_several_chains(tmp_path):
     model.compile(num_chains=3)
     apart = model.run.weights
     assert len({weights[0].tobytes() for weights in apart}) == 3
-    collector = ds.posterior.Collector(tmp_path, num_samples=1, burn_in=1)
+    collector = ds.posterior.Collector(tmp_path, num_samples=1, burn_in=1, every=1)
     model.fit(ROWS, batch_size=4, epochs=2, verbose=0, callbacks=[collector])
     samples = ds.posterior.load(tmp_path).samples
     assert [sample.chain for sample in samples] == [0, 1, 2]

@@ -99,7 +99,7 @@ def test_updates_are_counted_and_few_are_not_worth_a_warning():
 def test_a_prior_that_no_float_can_follow_is_an_error_and_leaves_no_samples(tmp_path):
     model = tiny_model((2,), prior=tfd.Normal(0.0, 1e-30))
     model.compile(jit_compile=False)
-    collector = ds.posterior.Collector(tmp_path / "posterior", num_samples=3, burn_in=0)
+    collector = ds.posterior.Collector(tmp_path / "posterior", num_samples=3, burn_in=0, every=1)
     with pytest.raises(ds.DivergedError, match="wider.*prior.*Received: 12 updates of the chain"):
         model.fit(np.eye(3).repeat(4, 0), batch_size=1, epochs=4, verbose=0, callbacks=[collector])
     assert not list(tmp_path.rglob("sample*"))
@@ -165,7 +165,7 @@ def test_validation_that_is_not_finite_is_no_stall(tmp_path):
 
     model = tiny_model((2,))
     model.compile(jit_compile=False)
-    collector = ds.posterior.Collector(tmp_path, num_samples=1, patience=2)
+    collector = ds.posterior.Collector(tmp_path, num_samples=1, patience=2, every=1)
     model.fit(np.eye(3), batch_size=3, epochs=8, verbose=0, validation_data=np.eye(3), callbacks=[Script(), collector])
     assert [sample.step for sample in ds.posterior.load(tmp_path).samples] == [6]
     assert len(json.loads((tmp_path / "history.json").read_text())["records"]) == 6

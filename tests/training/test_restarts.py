@@ -61,7 +61,7 @@ def test_a_later_fit_starts_where_it_is_told(tmp_path):
 
 
 def collector(folder):
-    return ds.posterior.Collector(folder / "posterior", num_samples=4, burn_in=0)
+    return ds.posterior.Collector(folder / "posterior", num_samples=4, burn_in=0, every=1)
 
 
 @pytest.mark.parametrize("save_freq", ["epoch", 3])

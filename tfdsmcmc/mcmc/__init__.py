@@ -7,6 +7,7 @@ from tfdsmcmc.mcmc.schedules import Cyclical, PolynomialDecay
 from tfdsmcmc.mcmc.sghmc import SGHMC
 from tfdsmcmc.mcmc.sgld import SGLD
 from tfdsmcmc.mcmc.sgnht import SGNHT
+from tfdsmcmc.mcmc.warm_start import WarmStart
 
 __all__ = [
     "MAP",
@@ -17,4 +18,5 @@ __all__ = [
     "PolynomialDecay",
     "PreconditionedSGLD",
     "StochasticGradientKernel",
+    "WarmStart",
 ]

@@ -71,6 +71,20 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         del kernel_results
         return tf.ones([])
 
+    def samples(self, kernel_results):
+        """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
+        return tf.ones_like(kernel_results.step, tf.bool)
+
+    def planned(self, kernel_results, steps):
+        """The results with which a run of so many steps begins; a kernel with phases divides them up."""
+        del steps
+        return kernel_results
+
+    def validated(self, kernel_results, log_likelihood):
+        """The results after a look at validation data, of which a kernel with phases learns the log-likelihood."""
+        del log_likelihood
+        return kernel_results
+
     def get_config(self):
         config = {key: value for key, value in self._parameters.items() if key != "gradient_fn"}
         rate = config.get("learning_rate")

@@ -24,7 +24,7 @@ class DeepGenerativeModel(Learning):
       generative: `GenerativeNetwork`, p(x, z; θ).
       recognition: `RecognitionNetwork` that mirrors it, q(z given x; φ).
       prior: of θ: a scalar TFP distribution or a shrinkage prior, a dict from weight-name patterns to such, or a
-        `Prior`; by default Student-t with 2.2 degrees of freedom and scale 0.09.
+        `Prior`; by default one whose scales are learnt, see `Prior`.
       seed: non-negative integer; the chain, the latent draws and the order of the rows follow from it.
       **kwargs: of `keras.Model`.
 

@@ -1,7 +1,8 @@
 """The callback that collects posterior samples.
 
-Whether an epoch ends with a sample depends on the recorded validation values alone. They are kept beside the samples,
-by the number of steps, with the identity of the chain; a resumed run of that chain forgets what lies after its own step
+Whether an epoch ends with a sample depends on what was recorded at the ends of epochs alone: the number of steps, the
+validation log-likelihood, and whether the weights were being sampled, not climbing before it. The records are kept
+beside the samples, with the identity of the chain; a resumed run of that chain forgets what lies after its own step
 and decides as an uninterrupted one would. A run of several chains over θ draws a sample of each of them at a time, and
 has one identity; the validation values are those of chain 0.
 
@@ -21,6 +22,9 @@ import numpy as np
 
 from tfdsmcmc import checks, files
 from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior.settling import settled
+
+_UPDATES_BETWEEN = 100  # samples, where nothing else is said
 
 
 class Collector(keras.callbacks.Callback):
@@ -32,9 +36,13 @@ class Collector(keras.callbacks.Callback):
     Args:
       path: folder for the samples; made if missing.
       num_samples: samples to collect, of each chain where the model has several.
-      patience: collecting starts when the validation log-likelihood has not risen for this many epochs.
-      burn_in: collecting starts after this many epochs of the chain instead, whatever the validation.
-      every: epochs from one sample to the next; `posterior.last_part` gives both for a run of known length.
+      patience: collecting starts when the validation log-likelihood has settled over this many updates, and over five
+        epochs at least: its slope, by least squares, is at most two standard errors. Updates of an optimizer before a
+        chain (`mcmc.WarmStart`) do not count.
+      burn_in: collecting starts after this many epochs of the run instead, whatever the validation, and not before the
+        chain does.
+      every: epochs from one sample to the next; by default as many as have 100 updates. `posterior.last_part` gives
+        both for a run of known length.
       stop: whether training stops with the last sample.
       overwrite: whether the samples of another chain in the folder may be deleted.
 
@@ -45,16 +53,16 @@ class Collector(keras.callbacks.Callback):
     Example:
 
     >>> import tfdsmcmc as ds
-    >>> collector = ds.posterior.Collector("runs/digits", num_samples=50, patience=10)
+    >>> collector = ds.posterior.Collector("runs/digits", num_samples=50, patience=1000)
     """
 
-    def __init__(self, path, num_samples=50, patience=10, burn_in=None, every=1, stop=True, overwrite=False):
+    def __init__(self, path, num_samples=50, patience=1000, burn_in=None, every=None, stop=True, overwrite=False):
         super().__init__()
         self.path = pathlib.Path(path)
         self.num_samples = checks.positive_integer("num_samples", num_samples)
         self.patience = checks.positive_integer("patience", patience)
         self.burn_in = None if burn_in is None else checks.nonnegative_integer("burn_in", burn_in)
-        self.every = checks.positive_integer("every", every)
+        self.every = None if every is None else checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
         self._records = self._seen = None
@@ -82,7 +90,8 @@ class Collector(keras.callbacks.Callback):
         if self._records and self._records[-1][0] == step:  # the run was stopped before its first step
             return
         value = (logs or {}).get("val_log_likelihood")
-        self._records.append([step, int(self.model.run.epochs), None if value is None else float(value)])
+        value = None if value is None else float(value)
+        self._records.append([step, int(self.model.run.epochs), value, self.model.run.samples])
         self.path.mkdir(parents=True, exist_ok=True)
         with files.locked(self.path):
             self._write(step)
@@ -96,7 +105,7 @@ class Collector(keras.callbacks.Callback):
             )
         count = self._draws()
         start = self._start()
-        if start is not None and (len(self._records) - 1 - start) % self.every == 0 and count < self.num_samples:
+        if start is not None and self._is_due(start) and count < self.num_samples:
             draw = store.draw_of(self.model)
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
@@ -111,21 +120,22 @@ class Collector(keras.callbacks.Callback):
         """The draws in the folder, each of one sample of every chain."""
         return len({store.step_of(path) for path in store.sample_paths(self.path)})
 
+    def _is_due(self, start):
+        """Whether the last record is one at which to collect; the one at `start` is."""
+        last = len(self._records) - 1
+        if self.every is not None:
+            return (last - start) % self.every == 0
+        first, (before, now) = self._records[start][0], (record[0] for record in self._records[-2:])
+        return last == start or (now - first) // _UPDATES_BETWEEN > (before - first) // _UPDATES_BETWEEN
+
     def _start(self):
         """The place in the records at which collecting began, or None."""
+        sampled = [i for i, record in enumerate(self._records) if sampling(record)]
         if self.burn_in is not None:
-            return next((i for i, (_, epochs, _) in enumerate(self._records) if epochs > self.burn_in), None)
-        best, since = -np.inf, 0
-        for i, (_, _, value) in enumerate(self._records):
-            if value is not None and not np.isfinite(value):  # neither better nor settled
-                continue
-            if value is not None and value > best:
-                best, since = value, 0
-            else:
-                since += 1
-            if since >= self.patience:
-                return i
-        return None
+            return next((i for i in sampled if self._records[i][1] > self.burn_in), None)
+        steps = np.array([self._records[i][0] for i in sampled])
+        values = np.array([self._records[i][2] for i in sampled], np.float64)  # None becomes NaN
+        return next((i for n, i in enumerate(sampled, 1) if settled(steps[:n], values[:n], self.patience)), None)
 
     def _reconcile(self, step, chain):
         """The records of this chain up to `step`; deletes what an interrupted run of it left after that."""
@@ -148,6 +158,11 @@ class Collector(keras.callbacks.Callback):
             (self.path / "mean.h5").unlink(missing_ok=True)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
         return [record for record in records if record[0] <= step]
+
+
+def sampling(record):
+    """Whether the weights were sampled at a record; records of older runs are of samplers throughout."""
+    return record[3] if len(record) > 3 else True
 
 
 def _text(path):

@@ -2,8 +2,12 @@
 
     log p(θ) = Σ over weights w of Σᵢ log p_w(wᵢ)
 
-Default: Student-t with 2.2 degrees of freedom and scale 0.09, a sparse prior with a heavy tail. Gaussian, Laplace and
-Student-t priors are `Normal`, `Laplace` and `StudentT` of `tfp.distributions`. A shrinkage prior, such as
+Default: a scale for the weights that leave each parent unit, drawn along with them, and a common scale τ of these for
+each layer (`Horseshoe(1.0, minimum_scale=0.03, learn_global_scale=True, group="parent")`); biases have a Student-t
+prior with 4 degrees of freedom and scale 2.5. No fixed scale serves all data: where columns are many and rows few a
+wide prior overfits, and a narrow one leaves hidden units unused (docs/study.md).
+Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all. Gaussian, Laplace and Student-t priors are `Normal`,
+`Laplace` and `StudentT` of `tfp.distributions`. A shrinkage prior, such as
 `tfdsmcmc.priors.Horseshoe`, has auxiliary scales λ: log p(θ given λ) stands in the place of log p(θ), and draws of
 λ given θ alternate with the steps of θ, so that θ follows the prior with λ integrated out. That is so for samplers of
 the posterior itself: a kernel at another temperature than 1 tempers the law of θ given λ and not that of λ, and an
@@ -21,14 +25,16 @@ import tensorflow_probability as tfp
 
 from tfdsmcmc import random
 from tfdsmcmc.priors.base import FlatPrior, IndependentPrior, WeightPrior
+from tfdsmcmc.priors.shrinkage import Horseshoe
 from tfdsmcmc.priors.student_t import StudentTPrior
 
 tfd = tfp.distributions
 
 
 def default_prior():
-    """Student-t, 2.2 degrees of freedom, location 0, scale 0.09."""
-    return tfd.StudentT(df=2.2, loc=0.0, scale=0.09)
+    """A learnt scale for the weights that leave each parent unit, and Student-t biases."""
+    weights = Horseshoe(1.0, minimum_scale=0.03, learn_global_scale=True, group="parent")
+    return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), "": weights}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -38,7 +44,7 @@ class Prior:
     Args:
       distribution: a scalar TFP distribution or a `WeightPrior`, such as a shrinkage prior, for every weight; or a dict
         from regular expressions to such or None (a flat prior). A weight takes the first pattern that is found in its
-        name, such as "sbn_1/kernel".
+        name, such as "sbn_1/kernel". By default the module's.
 
     Raises:
       ValueError: if `distribution` is neither, or a distribution is no scalar one, or its support is not all of ℝ.

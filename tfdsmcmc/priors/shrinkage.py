@@ -2,6 +2,10 @@
 
     w given ζ ~ N(0, ζ + m²),     ζ/τ² ~ BetaPrime(a, b):   p(ζ) ∝ ζ^(a − 1) (1 + ζ/τ²)^(−a − b)
 
+or with one ζ for a group of n weights: those that leave a parent unit (a row of a kernel), those that enter a unit (a
+column), or a whole tensor. A unit whose outgoing weights share a small ζ is switched off: automatic relevance
+determination, with a law of ζ that has a spike at 0 and heavy tails.
+
 As ζ → 0 its density goes as ζ^(a − 1), so a small a gives a sharp spike at w = 0; as ζ → ∞ it goes as ζ^(−b − 1), so a
 small b gives heavy tails, |w|^(−2b − 1). a = b = ½ is the horseshoe: √ζ is half-Cauchy of scale τ.
 
@@ -16,11 +20,11 @@ With v the beta normal part of w, and mixtures of gammas for the beta prime law,
 every conditional is a textbook law. One sweep draws v and ν anew, which need not be stored, and then ζ:
 
     v given w, ζ ~ N(s w, s m²),  s = ζ/(ζ + m²)          ν given ζ ~ Gamma(a + b, rate 1/τ² + 1/ζ)
-    ζ given v, ν ~ InvGamma(b + ½, ν + v²/2)
+    ζ given v, ν ~ InvGamma(b + n/2, ν + Σ v²/2)
 
-With an unknown τ ~ half-Cauchy of scale τ₀, one for each weight tensor of n entries, τ² given κ ~ InvGamma(½, κ) and
+With an unknown τ ~ half-Cauchy of scale τ₀, one for each weight tensor, τ² given κ ~ InvGamma(½, κ) and
 κ ~ Gamma(½, rate 1/τ₀²); the sweep draws κ given τ² ~ Exponential(rate 1/τ₀² + 1/τ²) beside v and ν, and
-τ² given κ, ν ~ InvGamma(½ + an, κ + Σν) beside ζ.
+τ² given κ, ν ~ InvGamma(½ + ag, κ + Σν) beside ζ, g the groups.
 
 That law of w is the limit of small steps. The gradient −w/(N(ζ + m²)) jumps with each draw of ζ: where the likelihood
 says little this is noise in the gradient, which heats a kernel with momentum by about (ℓs)²/(2aη), s² its variance.
@@ -30,9 +34,10 @@ under SGLD, and within 4 % under SGNHT with `thermostat_mass="auto"`, whose ther
 
 Sources: Armagan, Dunson and Clyde, "Generalized beta mixtures of Gaussians", NIPS 2011 (a and b as there, φ = τ²; here
 the inverse gamma is the inner law, where it is the outer one there, and no conditional is a generalised inverse
-Gaussian); Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015
-(the prior on their weights); Makalic and Schmidt, "A simple sampler for the horseshoe estimator", IEEE Signal
-Processing Letters 23 (2016) (the half-Cauchy law as a mixture).
+Gaussian); Neal, "Bayesian learning for neural networks" (1996), section 1.2.5 (a scale for the weights out of each
+unit); Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015 (the
+prior on their weights); Makalic and Schmidt, "A simple sampler for the horseshoe estimator", IEEE Signal Processing
+Letters 23 (2016) (the half-Cauchy law as a mixture).
 """
 
 from __future__ import annotations
@@ -56,7 +61,8 @@ _LEAST, _GREATEST = 1e-30, 1e30
 class ThreeParameterBetaNormal(WeightPrior):
     """Normal with a beta prime variance for each weight, plus a normal floor: see the module's docstring.
 
-    Its auxiliary tensors of a weight: [ζ], of the weight's shape; with `learn_global_scale` [ζ, τ²], τ² a scalar.
+    Its auxiliary tensors of a weight: [ζ], with an entry for each group and the weight's axes; with
+    `learn_global_scale` [ζ, τ²], τ² a scalar.
     They are kept between 10⁻³⁰ and 10³⁰, which shows only where a or b is below about 0.1.
 
     Args:
@@ -65,9 +71,11 @@ class ThreeParameterBetaNormal(WeightPrior):
       global_scale: τ; with `learn_global_scale` the scale τ₀ of its half-Cauchy law.
       minimum_scale: m, above 0.
       learn_global_scale: whether τ is unknown, one for each weight tensor.
+      group: the entries that share a variance: "entry" for none, "parent" for a row of a kernel (parents, units),
+        "unit" for a column, "tensor" for all. A weight with a single axis, such as a bias, is one group unless "entry".
 
     Raises:
-      ValueError: for a number that is not above 0, or a `learn_global_scale` that is no bool.
+      ValueError: for a number that is not above 0, a `learn_global_scale` that is no bool, or another group.
     """
 
     def __init__(self, a=0.5, b=0.5, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False, group="entry"):
@@ -202,7 +210,7 @@ class Horseshoe(ThreeParameterBetaNormal):
 
 
 def _checked_group(group):
-    if group not in GROUPS:
+    if not isinstance(group, str) or group not in GROUPS:
         raise ValueError(f"group must be one of {list(GROUPS)}. Received: group={group!r}")
     return group
 

@@ -119,6 +119,16 @@ class DoublyStochasticStep(Step):
         metrics |= {"skipped_steps": skipped / self._updates()}
         return self._with_carry(state, batch.index, carry), metrics
 
+    def samples(self, state):
+        return self.kernel.samples(state.kernel_results)
+
+    def planned(self, state, steps):
+        steps = min(steps * max(1, self.kernel_steps), 2**31 - 2)
+        return _with_results(state, self.kernel.planned(state.kernel_results, steps))
+
+    def validated(self, state, log_likelihood):
+        return _with_results(state, self.kernel.validated(state.kernel_results, log_likelihood))
+
     def skipped(self, state):
         results = state.kernel_results
         return (results.step, results.skipped_steps) if self.kernel_steps else None
@@ -153,8 +163,12 @@ class DoublyStochasticStep(Step):
         draws, before = None, results.skipped_steps
         for kernel_seed in seeds[number * each : (number + 1) * each]:
 
-            def gradient_fn(*weights, seed, carry=carry):
-                gradients, draws, carry = estimator.gradient(weights, x, num_rows, auxiliary, carry, seed)
+            prior_weight = tf.cast(kernel.samples(results), tf.float32)
+
+            def gradient_fn(*weights, seed, carry=carry, prior_weight=prior_weight):
+                gradients, draws, carry = estimator.gradient(
+                    weights, x, num_rows, auxiliary, carry, seed, prior_weight
+                )
                 return gradients, (draws, carry)
 
             already = results.skipped_steps
@@ -194,6 +208,11 @@ class DoublyStochasticStep(Step):
         if self.estimator.carries == "row":
             return state._replace(carried=row_parts.with_rows(state.carried, index, carry))
         return state._replace(carried=carry) if self.estimator.carries == "run" else state
+
+
+def _with_results(state, results):
+    """The state with other kernel results; itself where they are the same."""
+    return state if results is state.kernel_results else state._replace(kernel_results=results)
 
 
 def _chosen(condition, new, old):

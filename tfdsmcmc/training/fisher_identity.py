@@ -34,7 +34,7 @@ class FisherIdentity(GradientEstimator):
         self.prior, self.latents = prior, latents
         self.carries = "row" if latents.persistent else None
 
-    def gradient(self, weights, x, num_rows, auxiliary, carry, seed):
+    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
         names, variables = zip(*self.generative.named_weights)
         weights = list(weights)
         with tf.GradientTape(watch_accessed_variables=False) as tape, evaluated_at(variables, weights):
@@ -44,7 +44,8 @@ class FisherIdentity(GradientEstimator):
             tape.watch(weights)
             log_joint = self.generative.log_joint(x, latents.z)
             likelihood = tf.reduce_mean(tf.reduce_sum(shares * log_joint, 0))
-            objective = likelihood + self.prior.log_prob(names, weights, auxiliary) / num_rows
+            prior = self.prior.log_prob(names, weights, auxiliary)
+            objective = likelihood + prior_weight * prior / num_rows
         return tape.gradient(objective, weights, unconnected_gradients="zero"), latents, carry
 
     def draw(self, weights, x, carry, seed):

@@ -26,7 +26,7 @@ class GradientEstimator:
     recognition = None
     metric_names = ()
 
-    def gradient(self, weights, x, num_rows, auxiliary, carry, seed):
+    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
         """The gradient of log p(θ given X)/N from a minibatch.
 
         Args:
@@ -36,6 +36,7 @@ class GradientEstimator:
           auxiliary: list of tensors, the scales of shrinkage priors.
           carry: what an earlier call left, see `start`; None for nothing.
           seed: int32 of shape (2,).
+          prior_weight: the power of the prior p(θ) in the posterior: 1, or 0 where an optimizer climbs the likelihood.
 
         Returns:
           (list of tensors like the weights, draws, carry): the draws are any nest; a carry of rows is a list of tensors

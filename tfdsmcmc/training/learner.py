@@ -167,6 +167,7 @@ class Learner(Saving):
         self.validates = validation_data is not None
         kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
         self.run.begin(kept, num_rows)
+        self._plan(feed.steps or steps_per_epoch or _cardinality(source), epochs - initial_epoch)
         counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
         mend_backups(listed(callbacks))
@@ -244,6 +245,16 @@ class Learner(Saving):
         self.run = run
         self._settings = settings
 
+    def _plan(self, steps, epochs):
+        """Tells a run with phases how long it will be."""
+        if steps is not None:
+            self.run.plan(max(0, epochs) * int(steps))
+        elif not self.run.samples and not self.validates:
+            raise ValueError(
+                "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
+                "Received: x, a dataset of unknown length"
+            )
+
     def _check_source(self, source, steps_per_epoch):
         """Raises a ValueError for rows that the step cannot go through; reads a dataset once, or its first batch."""
         if not source.random_access:
@@ -284,6 +295,12 @@ class Learner(Saving):
 def with_loss(logs):
     """Logs with −log_likelihood as `loss` where they have one, under which `TerminateOnNaN` and others look."""
     return {**logs, "loss": -logs["log_likelihood"]} if "log_likelihood" in logs else logs
+
+
+def _cardinality(source):
+    """The batches of a dataset, None where they are not known."""
+    count = int(source.dataset.cardinality()) if isinstance(source, DatasetSource) else -1
+    return count if count >= 0 else None
 
 
 def _optional_count(name, value):

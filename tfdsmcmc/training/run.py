@@ -107,14 +107,37 @@ class Run(tf.Module):
         same = not self.step.per_row or checksum == int(self.rows)
         rows = None if same else source
         state = self.step.init(rows, self._seed_of_beginning(), self._all_weights(), float(num_rows), self.state)
-        for name, variables in self._parts.items():
-            for variable, value in zip(variables, tf.nest.flatten(getattr(state, name)), strict=True):
-                variable.assign(value)
+        self._set_parts(state)
         self.rows.assign(checksum)
+
+    @property
+    def samples(self):
+        """Whether the weights are being sampled, not climbing before it."""
+        return bool(self.step.samples(self.state))
+
+    def plan(self, steps):
+        """Tells the step how many steps a fit will make."""
+        state = self.state
+        planned = self.step.planned(state, steps)
+        if planned is not state:
+            self._set_parts(planned)
+
+    def validated(self, log_likelihood):
+        """Tells the step what the validation data are worth."""
+        state = self.state
+        validated = self.step.validated(state, tf.constant(log_likelihood, tf.float32))
+        if validated is not state:
+            self._set_parts(validated)
 
     def advance(self, block: Block):
         """Runs the steps of a block."""
         self._advance(block.tensors())
+
+    def _set_parts(self, state):
+        """Keeps all of a state but the weights."""
+        for name, variables in self._parts.items():
+            for variable, value in zip(variables, tf.nest.flatten(getattr(state, name)), strict=True):
+                variable.assign(value)
 
     def _variable(self, name, value):
         """A variable for a tensor of the state; parts for each row take any number of rows."""
@@ -216,4 +239,6 @@ class EpochCounter(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
             self._watch.end(logs, whole=not self.model.stop_training)
+            if "val_log_likelihood" in (logs or {}):
+                self.run.validated(logs["val_log_likelihood"])
             self.run.epochs.assign_add(1)

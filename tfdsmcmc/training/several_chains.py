@@ -78,6 +78,19 @@ class SeveralChains(Step):
         state = self._together(own._replace(weights=[*own.weights, *beside]), assigned)
         return state, mean_over_chains(metrics, self.num_chains)
 
+    def samples(self, state):
+        return tf.reduce_all(self.one.samples(self._apart(state)[0]))
+
+    def planned(self, state, steps):
+        own, assigned = self._apart(state)
+        planned = self.one.planned(own, steps)
+        return state if planned is own else self._together(planned, assigned)
+
+    def validated(self, state, log_likelihood):
+        own, assigned = self._apart(state)
+        validated = self.one.validated(own, log_likelihood)
+        return state if validated is own else self._together(validated, assigned)
+
     def skipped(self, state):
         return self.one.skipped(self._apart(state)[0])
 

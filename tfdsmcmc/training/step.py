@@ -80,6 +80,18 @@ class Step:
         """
         raise NotImplementedError(f"{type(self).__name__} must define step(state, batch, seed).")
 
+    def samples(self, state):
+        """Whether the weights are being sampled, a boolean scalar; False while an optimizer climbs before it."""
+        return True
+
+    def planned(self, state, steps):
+        """The state with which a run of so many steps begins; a step with phases divides them up."""
+        return state
+
+    def validated(self, state, log_likelihood):
+        """The state after a look at validation data, of which a step with phases learns the log-likelihood."""
+        return state
+
     def skipped(self, state):
         """What a run asks at the end of an epoch to tell a chain that cannot move.
 

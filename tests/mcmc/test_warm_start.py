@@ -1,0 +1,112 @@
+"""A warm start: bit for bit the optimizer before the step at which sampling begins, and the kernel from it on."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.conformance.kernels import run_kernel_test
+from tests.mcmc.chains import gaussian
+from tfdsmcmc import mcmc
+from tfdsmcmc.mcmc.warm_start import NEVER
+
+STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
+
+
+def gradient(*parts, seed):
+    return [-part for part in parts]
+
+
+def make(gradient_fn=gradient, **arguments):
+    kernel = mcmc.SGHMC(learning_rate=0.1, gradient_noise="estimate")
+    return mcmc.WarmStart(gradient_fn, kernel, keras.optimizers.Adam(0.1), **arguments)
+
+
+@pytest.mark.parametrize("updates", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_conformance(updates):
+    def arguments(rate):
+        return {"kernel": mcmc.SGNHT(learning_rate=rate), "optimizer": keras.optimizers.SGD(rate)}
+
+    run_kernel_test(mcmc.WarmStart, {"updates": updates}, None, arguments)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_it_is_the_optimizer_and_then_the_kernel(jitted):
+    """The kernel finds the momentum of its own bootstrap, and counts its steps from 0."""
+    warm, climber = make(updates=3), mcmc.MAP(gradient, keras.optimizers.Adam(0.1))
+    sampler = warm.kernel.copy(gradient_fn=gradient)
+    step = tf.function(warm.one_step, jit_compile=jitted, autograph=False)
+    state, results = STATE, warm.bootstrap_results(STATE, seed=7)
+    mine, climb, own = STATE, climber.bootstrap_results(STATE), sampler.bootstrap_results(STATE, seed=7)
+    for number in range(7):
+        assert bool(warm.samples(results)) == (number >= 3)
+        state, results = step(state, results, seed=tf.constant([1, number]))
+        if number < 3:
+            mine, climb = climber.one_step(mine, climb, seed=tf.constant([1, number]))
+            assert float(warm.kinetic_temperature(results)) == 1.0
+        else:
+            mine, own = sampler.one_step(mine, own, seed=tf.constant([1, number]))
+            np.testing.assert_allclose(warm.kinetic_temperature(results), sampler.kinetic_temperature(own), rtol=1e-5)
+        for part, want in zip(state, mine):
+            np.testing.assert_allclose(part, want, rtol=0 if not jitted else 1e-5, atol=0 if not jitted else 1e-6)
+    assert int(results.step) == 7 and int(results.sampler.step) == 4 and int(results.climb.step) == 3
+
+
+def test_half_of_what_is_planned_and_no_more_than_validation_wants():
+    kernel = make(patience=100)
+    results = kernel.bootstrap_results(STATE)
+    assert int(results.begins) == NEVER and not kernel.samples(results)
+    results = kernel.planned(results, 1001)
+    assert int(results.begins) == 500
+    assert int(kernel.planned(results, 10).begins) == 500  # a later fit changes nothing
+    for step, value, begins in [(10, -5.0, 500), (60, -4.0, 500), (150, -4.5, 500), (160, -4.1, 160), (300, -3.0, 160)]:
+        results = kernel.validated(results._replace(step=tf.constant(step)), tf.constant(value))
+        assert int(results.begins) == begins, step
+    fixed = make(updates=20)
+    results = fixed.planned(fixed.bootstrap_results(STATE), 1000)
+    assert int(fixed.validated(results._replace(step=tf.constant(9)), tf.constant(-1.0)).begins) == 20
+
+
+def test_in_the_long_run_the_law_is_the_kernels():
+    """From 50 standard deviations away; the variance of 16,384 chains is the kernel's own, within 5 standard errors."""
+    target = gaussian(np.array([1.0]))
+    sampler = mcmc.SGHMC(learning_rate=0.2, friction=0.3)
+    warm = mcmc.WarmStart(target, sampler, keras.optimizers.Adam(0.5), updates=200)
+    start = tf.fill([16384, 1], 50.0)
+
+    @tf.function(jit_compile=True)
+    def run():
+        def body(i, state, results):
+            return i + 1, *warm.one_step(state, results, seed=tf.stack([3, i]))
+
+        return tf.while_loop(lambda i, *_: i < 300, body, (0, start, warm.bootstrap_results(start, seed=1)))[1]
+
+    theta = run().numpy()
+    assert abs(theta.var() - 1.0) < 5 * np.sqrt(2 / 16384) and abs(theta.mean()) < 5 / np.sqrt(16384)
+
+
+def test_the_temperature_is_that_of_the_kernel():
+    kernel = make().copy(temperature=0.25)
+    assert kernel.temperature == kernel.kernel.temperature == 0.25
+    twin = mcmc.WarmStart.from_config(json.loads(json.dumps(kernel.get_config())))
+    assert twin.kernel.get_config() == kernel.kernel.get_config() and twin.patience == kernel.patience
+    assert twin.optimizer.get_config() == kernel.optimizer.get_config()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"kernel": "sgnht"}, "kernel"),
+        ({"kernel": None}, "kernel"),
+        ({"kernel": mcmc.MAP()}, "kernel"),
+        ({"updates": -1}, "updates"),
+        ({"updates": 1.5}, "updates"),
+        ({"patience": 0}, "patience"),
+        ({"optimizer": 3}, "optimizer"),
+    ],
+)
+def test_bad_arguments(arguments, name):
+    with pytest.raises(ValueError, match=f"Received: .*{name}"):
+        mcmc.WarmStart(**{"kernel": mcmc.SGLD(), **arguments})

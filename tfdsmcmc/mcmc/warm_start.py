@@ -1,0 +1,183 @@
+"""A warm start: an optimizer climbs the likelihood, then a kernel samples from where it stands.
+
+    θ ← the optimizer's step for the gradient −g        before the step at which sampling begins, the prior left out
+    θ ← the kernel's step along g                       from it on
+
+A chain that starts at small random weights under a prior of unknown scales may stay near zero for good: small weights
+make for small scales, and these keep the weights small. Weights that explain the data do not. What the optimizer does
+is forgotten, as any beginning of a chain is: from the step at which sampling begins the kernel's law is its own, its
+momentum drawn at that temperature, its step count and its schedules from 0.
+
+Sampling begins at a step that is known from the start (`updates`); or after half of the updates that the first `fit`
+plans at its beginning, and earlier where its validation finds no new best log-likelihood in `patience` updates.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import checks
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
+from tfdsmcmc.mcmc.map import MAP
+
+NEVER = 2**31 - 1
+
+
+class WarmStartResults(NamedTuple):
+    """Kernel results.
+
+    Attributes:
+      climb: `MAPResults` of the optimizer.
+      sampler: results of the kernel that samples; they rest until it does.
+      begins: int32 scalar, the step from which on it samples.
+      best: float32 scalar, the best validation log-likelihood so far.
+      best_step: int32 scalar, the step at which it was found.
+      step: int32 scalar.
+      skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
+    """
+
+    climb: Any
+    sampler: Any
+    begins: tf.Tensor
+    best: tf.Tensor
+    best_step: tf.Tensor
+    step: tf.Tensor
+    skipped_steps: tf.Tensor
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class WarmStart(StochasticGradientKernel):
+    """An optimizer first, then a kernel that samples.
+
+    Args:
+      gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
+      kernel: the kernel that samples, without a gradient of its own.
+      optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam(3e-3).
+      updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most half of the
+        updates of the first `fit`.
+      patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb.
+      temperature: T of the kernel; by default as it stands.
+
+    Raises:
+      ValueError: for what is no kernel or no optimizer, or numbers out of range.
+
+    Example:
+
+    >>> import keras, tensorflow as tf, tfdsmcmc as ds
+    >>> sampler, adam = ds.mcmc.SGHMC(learning_rate=0.1), keras.optimizers.Adam(0.5)
+    >>> kernel = ds.mcmc.WarmStart(lambda x, seed: [100.0 - x], sampler, adam, updates=300)
+    >>> state = [tf.zeros([])]
+    >>> results = kernel.bootstrap_results(state)
+    >>> for step in range(300):
+    ...     state, results = kernel.one_step(state, results, seed=step)
+    >>> bool(abs(state[0] - 100.0) < 1.0), bool(kernel.samples(results))
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        gradient_fn=None,
+        kernel=None,
+        optimizer=None,
+        updates=None,
+        patience=1000,
+        temperature=None,
+        name="warm_start",
+    ):
+        if not isinstance(kernel, StochasticGradientKernel) or isinstance(kernel, (MAP, WarmStart)):
+            raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
+        if updates is not None:
+            checks.nonnegative_integer("updates", updates)
+        checks.positive_integer("patience", patience)
+        optimizer = keras.optimizers.Adam(3e-3) if optimizer is None else optimizer
+        temperature = kernel.temperature if temperature is None else temperature
+        kernel = kernel.copy(temperature=temperature)
+        self._climber = MAP(optimizer=optimizer)
+        super().__init__(
+            gradient_fn,
+            temperature,
+            name,
+            kernel=kernel,
+            optimizer=self._climber.optimizer,
+            updates=updates,
+            patience=patience,
+        )
+
+    @property
+    def kernel(self):
+        return self._parameters["kernel"]
+
+    @property
+    def optimizer(self):
+        return self._parameters["optimizer"]
+
+    @property
+    def patience(self):
+        return self._parameters["patience"]
+
+    @property
+    def learning_rate(self):
+        """That of the kernel that samples."""
+        return self.kernel.learning_rate
+
+    def samples(self, kernel_results):
+        return kernel_results.step >= kernel_results.begins
+
+    def planned(self, kernel_results, steps):
+        begins = kernel_results.begins
+        return kernel_results._replace(begins=tf.where(begins == NEVER, kernel_results.step + steps // 2, begins))
+
+    def validated(self, kernel_results, log_likelihood):
+        if self._parameters["updates"] is not None:
+            return kernel_results
+        step, better = kernel_results.step, log_likelihood > kernel_results.best
+        best_step = tf.where(better, step, kernel_results.best_step)
+        ended = (step - best_step >= self.patience) & ~self.samples(kernel_results)
+        return kernel_results._replace(
+            best=tf.where(better, log_likelihood, kernel_results.best),
+            best_step=best_step,
+            begins=tf.where(ended, step, kernel_results.begins),
+        )
+
+    def kinetic_temperature(self, kernel_results):
+        of_kernel = self.kernel.kinetic_temperature(kernel_results.sampler)
+        return tf.where(kernel_results.sampler.step > 0, of_kernel, tf.ones_like(of_kernel))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "kernel": keras.saving.serialize_keras_object(self.kernel),
+            "optimizer": keras.optimizers.serialize(self.optimizer),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in ("kernel", "optimizer")}
+        return cls(**{**config, **parts})
+
+    def _step_size(self, step):
+        """None: each of the two knows its own."""
+        return None
+
+    def _bootstrap(self, init_state, parts, step_size, seed, **counts):
+        updates = self._parameters["updates"]
+        return WarmStartResults(
+            climb=self._climber._bootstrap(init_state, parts, None, seed, **counts),
+            sampler=self.kernel._bootstrap(init_state, parts, self.kernel._step_size(counts["step"]), seed, **counts),
+            begins=tf.constant(NEVER if updates is None else updates, tf.int32),
+            best=tf.constant(tf.float32.min),  # finite, as all that a step keeps is
+            best_step=tf.zeros([], tf.int32),
+            **counts,
+        )
+
+    def _update(self, parts, gradients, results, step_size, seed):
+        def by(kernel, name):
+            own = getattr(results, name)
+            new_parts, new = kernel._update(parts, gradients, own, kernel._step_size(own.step), seed)
+            return new_parts, results._replace(**{name: new._replace(step=own.step + 1)})
+
+        by_sampler, by_climber = (lambda: by(self.kernel, "sampler")), (lambda: by(self._climber, "climb"))
+        return tf.cond(self.samples(results), by_sampler, by_climber)
