@@ -21,12 +21,18 @@ MAP = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 1e-3})
 UNIFORM = (ds.latents.NAIS, {"num_samples": 1, "weights": "uniform"})
 WEIGHTED = (ds.latents.NAIS, {"num_samples": 5, "weights": "importance"})
 GIBBS = (ds.latents.Gibbs, {"num_samples": 5, "burn_in": 5, "initial": "recognition", "persistent": False})
-WAKE = (ds.proposals.Wake, {"optimizer": 3e-4, "redraw": False})
+WAKE = (ds.proposals.Wake, {"optimizer": 3e-4, "redraw": True})
+WARM_SGLD = (ds.mcmc.SGLD, {**SGLD[1], "learning_rate": 0.5})
+WARM_SGHMC = (ds.mcmc.SGHMC, {**SGHMC[1], "learning_rate": 0.3, "integrator": "splitting"})
+WARM_SGNHT = (ds.mcmc.SGNHT, {**WARM_SGHMC[1], "thermostat_mass": "auto"})
+MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance"})
+WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 1e-3, "redraw": False, "sleep_weight": 0.5})
+WARM = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")  # whose kernel has a warm start and whose chains are three
 
 DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an optimizer, Adam, the learning rate
-    "dsgld_nais": (SGLD, WEIGHTED, WAKE),
-    "dsghmc_nais": (SGHMC, WEIGHTED, WAKE),
-    "dsgnht_nais": (SGNHT, WEIGHTED, WAKE),
+    "dsgld_nais": (WARM_SGLD, MORE, WAKE_SLEEP),
+    "dsghmc_nais": (WARM_SGHMC, MORE, WAKE_SLEEP),
+    "dsgnht_nais": (WARM_SGNHT, MORE, WAKE_SLEEP),
     "dsghmc_gibbs": (SGHMC, GIBBS, None),
     "dsgnht_gibbs": (SGNHT, GIBBS, None),
     "rws": (MAP, WEIGHTED, (ds.proposals.WakeSleep, {"optimizer": 1e-3, "redraw": False, "sleep_weight": 0.5})),
@@ -35,6 +41,11 @@ DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an o
     "vae": (MAP, UNIFORM, (ds.proposals.IWAE, {"optimizer": 1e-3, "bound": "elbo"})),
     "iwae": (MAP, WEIGHTED, (ds.proposals.IWAE, {"optimizer": 1e-3, "bound": "importance"})),
 }
+PUBLISHED = {
+    "dsgld_nais": (SGLD, WEIGHTED, WAKE),
+    "dsghmc_nais": (SGHMC, WEIGHTED, WAKE),
+    "dsgnht_nais": (SGNHT, WEIGHTED, WAKE),
+}
 CONTINUOUS = ("vae", "iwae")
 SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel is not MAP]
 CHANGES = [  # methods, arguments, and what they change: (part, its config)
@@ -42,6 +53,7 @@ CHANGES = [  # methods, arguments, and what they change: (part, its config)
     (SAMPLERS, {"learning_rate": 0.2}, {"kernel": {"learning_rate": 0.2}}),
     (SAMPLERS[1:], {"friction": 0.3}, {"kernel": {"friction": 0.3}}),
     (SAMPLERS[1:], {"integrator": "splitting"}, {"kernel": {"integrator": "splitting"}}),
+    (["dsghmc_nais", "dsgnht_nais"], {"integrator": "euler"}, {"kernel": {"integrator": "euler"}}),
     (["dsgnht_nais", "dsgnht_gibbs"], {"thermostat_mass": "auto"}, {"kernel": {"thermostat_mass": "auto"}}),
     (
         ["dsghmc_gibbs", "dsgnht_gibbs"],
@@ -72,7 +84,13 @@ def config_of(part):
     return type(part), config
 
 
-def assert_parts(method, expected):
+def assert_parts(method, expected, warm=False):
+    """The parts of a method; with a warm start, of the kernel that samples."""
+    if warm:
+        assert type(method["kernel"]) is ds.mcmc.WarmStart and method.pop("num_chains") == 3
+        assert round(float(method["kernel"].optimizer.learning_rate.numpy()), 7) == 3e-3
+        assert method["kernel"].get_config()["updates"] is None
+        method["kernel"] = method["kernel"].kernel
     assert set(method) == set(PARTS)
     for name, want in zip(PARTS, expected):
         got = config_of(method[name])
@@ -88,8 +106,20 @@ def test_every_method_is_here():
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_the_parts_are_the_published_ones(name):
-    assert_parts(getattr(ds.methods, name)(), DEFAULTS[name])
+def test_the_parts_are_the_ones_that_the_documentation_names(name):
+    assert_parts(getattr(ds.methods, name)(), DEFAULTS[name], name in WARM)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_as_published(name):
+    """Nested updates and fresh draws included; what is given goes before."""
+    method = getattr(ds.methods, name)(as_published=True)
+    assert [method.pop(part) for part in ("kernel_steps", "interleaved", "num_chains")] == [10, True, 1]
+    assert_parts(method, PUBLISHED[name])
+    method = getattr(ds.methods, name)(learning_rate=0.2, num_samples=3, num_chains=2, as_published=True)
+    assert method["kernel"].learning_rate == 0.2 and method["latents"].num_samples == 3 and method["num_chains"] == 2
+    with pytest.raises(ValueError, match="Received: as_published=1"):
+        getattr(ds.methods, name)(as_published=1)
 
 
 @pytest.mark.parametrize(("names", "arguments", "changes"), CHANGES, ids=lambda part: str(list(part)[:1]))
@@ -97,7 +127,7 @@ def test_arguments_reach_their_parts(names, arguments, changes):
     """And nothing but their parts."""
     for name in names:
         expected = [part and (part[0], {**part[1], **changes.get(key, {})}) for key, part in zip(PARTS, DEFAULTS[name])]
-        assert_parts(getattr(ds.methods, name)(**arguments), expected)
+        assert_parts(getattr(ds.methods, name)(**arguments), expected, name in WARM)
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -125,6 +155,10 @@ def test_a_schedule_is_a_learning_rate_too():
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
     for name in SAMPLERS:
         assert getattr(ds.methods, name)(learning_rate=schedule)["kernel"].learning_rate is schedule
+
+
+def test_a_number_of_chains():
+    assert ds.methods.dsgnht_nais(num_chains=1)["num_chains"] == 1
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -179,9 +213,11 @@ def twin_of(part):
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_each_part_returns_from_its_config_and_learns(name, without_tracing):
     method = getattr(ds.methods, name)(num_samples=2)
+    chains = {"num_chains": method.pop("num_chains")} if name in WARM else {}
     twins = {key: twin_of(part) for key, part in method.items()}
     for key in PARTS:
-        assert config_of(twins[key]) == config_of(method[key])
+        assert keras.saving.serialize_keras_object(twins[key]) == keras.saving.serialize_keras_object(method[key])
+    twins |= chains
     start, model = model_for(name), learnt(name, twins)
     assert int(model.run.steps) == 2
     for before, after in zip(start.generative.get_weights(), model.generative.get_weights()):
@@ -194,7 +230,7 @@ def test_each_part_returns_from_its_config_and_learns(name, without_tracing):
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_parts_from_configs_learn_the_same(name):
     method = getattr(ds.methods, name)()
-    twins = {key: twin_of(part) for key, part in method.items()}
+    twins = {key: part if isinstance(part, int) else twin_of(part) for key, part in method.items()}
     for a, b in zip(learnt(name, method).get_weights(), learnt(name, twins).get_weights()):
         np.testing.assert_array_equal(a, b)
 

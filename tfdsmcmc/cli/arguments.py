@@ -83,12 +83,12 @@ def _add_fit(commands):
     command.add_argument("--epochs", type=int, default=100, help="passes over the training data")
     command.add_argument("--batch-size", type=int, default=100, help="rows a step")
     command.add_argument(
-        "--learning-rate", type=float, help="of the weights, for a minibatch (default: 0.03 for a chain, else 0.001)"
+        "--learning-rate", type=float, help="of the weights, for a minibatch (default: that of the method)"
     )
     command.add_argument("--num-samples", type=int, help="draws of the latents a row (default: that of the method)")
     command.add_argument("--posterior", help="folder for posterior samples; not collected by default")
     command.add_argument("--posterior-samples", type=int, default=50, help="how many")
-    command.add_argument("--patience", type=int, default=10, help="collect once validation has stalled so many epochs")
+    command.add_argument("--patience", type=int, default=1000, help="updates over which validation must settle")
     command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
     command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
     command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")

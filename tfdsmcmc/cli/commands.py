@@ -64,12 +64,10 @@ def _new_model(args, units):
     method = args.method or "dsgnht_nais"
     given = {"learning_rate": args.learning_rate, "num_samples": args.num_samples}
     options = {key: value for key, value in given.items() if value is not None}
-    if method.startswith("ds"):
-        options.setdefault("learning_rate", 0.03)
-    if method.startswith("dsgnht"):
-        options |= {"integrator": "splitting", "thermostat_mass": "auto"}
-    if method.endswith("nais"):
-        options["optimizer"] = keras.optimizers.Adam(1e-3)
+    if method.endswith("gibbs"):
+        options = {"learning_rate": 0.3, "integrator": "splitting", **options}
+    if method == "dsgnht_gibbs":
+        options["thermostat_mass"] = "auto"
     model.compile(**getattr(ds.methods, method)(**options), steps_per_execution=10)
     return model
 

@@ -26,8 +26,7 @@ from tfdsmcmc.rows import ArraySource
 _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
 _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if name not in _OWN]
-_SAMPLER = {"learning_rate": 0.1, "optimizer": {"class_name": "Adam", "config": {"learning_rate": 1e-3}}}
-_SAMPLER = {**_SAMPLER, "integrator": "splitting", "thermostat_mass": "auto"}
+_SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
 _BINARY, _REAL = "SBN/SBN 50", "VAE 10"  # the architectures where none is given
 
 

@@ -76,7 +76,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         return tf.ones_like(kernel_results.step, tf.bool)
 
     def planned(self, kernel_results, steps):
-        """The results with which a run of so many steps begins; a kernel with phases divides them up."""
+        """The results with which a run of so many steps begins, None for any; a kernel with phases divides them up."""
         del steps
         return kernel_results
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks
@@ -128,6 +129,13 @@ class WarmStart(StochasticGradientKernel):
 
     def planned(self, kernel_results, steps):
         begins = kernel_results.begins
+        if steps is None:
+            if np.any(np.asarray(begins) == NEVER):
+                raise ValueError(
+                    "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
+                    "Received: a run of unknown length"
+                )
+            return kernel_results
         return kernel_results._replace(begins=tf.where(begins == NEVER, kernel_results.step + steps // 2, begins))
 
     def validated(self, kernel_results, log_likelihood):

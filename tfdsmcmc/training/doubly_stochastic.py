@@ -123,7 +123,7 @@ class DoublyStochasticStep(Step):
         return self.kernel.samples(state.kernel_results)
 
     def planned(self, state, steps):
-        steps = min(steps * max(1, self.kernel_steps), 2**31 - 2)
+        steps = None if steps is None else min(steps * max(1, self.kernel_steps), 2**31 - 2)
         return _with_results(state, self.kernel.planned(state.kernel_results, steps))
 
     def validated(self, state, log_likelihood):

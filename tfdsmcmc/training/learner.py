@@ -247,13 +247,8 @@ class Learner(Saving):
 
     def _plan(self, steps, epochs):
         """Tells a run with phases how long it will be."""
-        if steps is not None:
-            self.run.plan(max(0, epochs) * int(steps))
-        elif not self.run.samples and not self.validates:
-            raise ValueError(
-                "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
-                "Received: x, a dataset of unknown length"
-            )
+        if steps is not None or not self.validates:
+            self.run.plan(None if steps is None else max(0, epochs) * int(steps))
 
     def _check_source(self, source, steps_per_epoch):
         """Raises a ValueError for rows that the step cannot go through; reads a dataset once, or its first batch."""

@@ -116,7 +116,7 @@ class Run(tf.Module):
         return bool(self.step.samples(self.state))
 
     def plan(self, steps):
-        """Tells the step how many steps a fit will make."""
+        """Tells the step how many steps a fit will make; None where that is not known."""
         state = self.state
         planned = self.step.planned(state, steps)
         if planned is not state:

@@ -85,7 +85,7 @@ class Step:
         return True
 
     def planned(self, state, steps):
-        """The state with which a run of so many steps begins; a step with phases divides them up."""
+        """The state with which a run of so many steps begins, None for any; a step with phases divides them up."""
         return state
 
     def validated(self, state, log_likelihood):

@@ -1,0 +1,117 @@
+"""A warm start in a run: the climb knows no prior, ends where it should, resumes, and nothing is collected before."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+from tests.model.support import assert_same_state, patterns
+from tests.oracles import flat, tiny_model
+from tests.posterior.test_posterior import Script
+
+tfd = tfp.distributions
+LEARNT = {"bias": None, "": ds.priors.Horseshoe(1.0, 0.03, True, "parent")}
+
+
+def model_of(prior=None, num_chains=1, jit_compile=False, **arguments):
+    model = tiny_model((2,), units=4, seed=3, scale=0.3, prior=LEARNT if prior is None else prior)
+    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), **arguments)
+    proposal = ds.proposals.Wake(keras.optimizers.Adam(0.01))
+    model.compile(kernel, ds.latents.NAIS(3), proposal, jit_compile=jit_compile, num_chains=num_chains)
+    return model
+
+
+def fit(model, until, start=0, **arguments):
+    """Epochs of three updates."""
+    return model.fit(patterns(), batch_size=30, epochs=until, initial_epoch=start, verbose=0, **arguments)
+
+
+def test_the_climb_knows_no_prior_and_sampling_does():
+    strong, flat_one = (model_of(prior, updates=6) for prior in (tfd.Normal(0.0, 0.01), {"": None}))
+    for model in (strong, flat_one):
+        fit(model, 2)
+        assert model.run.samples
+    np.testing.assert_array_equal(flat(strong.get_weights()), flat(flat_one.get_weights()))
+    for model in (strong, flat_one):
+        fit(model, 3, 2)
+    assert np.any(flat(strong.get_weights()) != flat(flat_one.get_weights()))
+
+
+def test_half_of_the_planned_updates_and_earlier_where_validation_falls():
+    model = model_of()
+    fit(model, 4)
+    assert model.run.samples and int(model.run.state.kernel_results.begins) == 6
+    assert int(model.run.state.kernel_results.sampler.step) == 6
+    fit(model, 12, 4)
+    assert int(model.run.state.kernel_results.begins) == 6
+    stopped = model_of(patience=6)
+
+    values = [1.0, 3.0, 2.0, 1.0, 5.0, 5.0, 5.0, 5.0]
+    validated = stopped.run.validated
+    stopped.run.validated = lambda value: validated(values[int(stopped.run.epochs)])
+    fit(stopped, 8, validation_data=patterns())
+    # the best is that of epoch 2, after 6 updates
+    assert int(stopped.run.state.kernel_results.begins) == 12
+
+
+def test_a_dataset_of_unknown_length_needs_another_end():
+    rows = tf.data.Dataset.from_tensor_slices(patterns(40)).batch(20).filter(lambda x: True)
+    with pytest.raises(ValueError, match="steps_per_epoch, validation_data or its own updates. Received: a run"):
+        model_of().fit(rows, epochs=2, verbose=0)
+    model_of(updates=1).fit(rows, epochs=1, verbose=0)
+
+
+def test_nothing_is_collected_before_the_chain(tmp_path):
+    for name, arguments in {"burn in": {"burn_in": 1}, "trend": {"patience": 3}}.items():
+        model = model_of(num_chains=2, updates=9)
+        collector = ds.posterior.Collector(tmp_path / name, num_samples=2, every=1, **arguments)
+        fit(model, 12, validation_data=patterns(10), callbacks=[Script([-1.0] * 12), collector])
+        first = ds.posterior.load(tmp_path / name).samples[0].step
+        assert first == (9 if name == "burn in" else 21)  # of the epoch that ends with update 9 the next one samples
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_chains", [1, 2])
+@pytest.mark.parametrize("died_at", [1, 2, 4])
+def test_a_run_that_is_killed_resumes_across_the_phases(tmp_path, died_at, num_chains):
+    """Bit for bit: in the climb, at its end, in the chain. The climb ends by validation, after nine updates or more."""
+
+    class Die(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if int(self.model.run.epochs) == died_at and batch == 1:
+                raise KeyboardInterrupt
+
+    def run(callbacks):
+        model = model_of(num_chains=num_chains, patience=3)
+        backup = keras.callbacks.BackupAndRestore(tmp_path / "backup", delete_checkpoint=False)
+        fit(model, 6, callbacks=[backup, *callbacks], validation_data=patterns(20))
+        return model
+
+    with pytest.raises(KeyboardInterrupt):
+        run([Die()])
+    straight = model_of(num_chains=num_chains, patience=3)
+    fit(straight, 6, validation_data=patterns(20))
+    assert straight.run.samples
+    assert_same_state(straight, run([]))
+
+
+@pytest.mark.slow
+def test_programs_of_xla_and_of_tensorflow_agree():
+    plain, jitted = (model_of(jit_compile=jit, updates=4, num_chains=2) for jit in (False, True))
+    for model in (plain, jitted):
+        fit(model, 3)
+    for one, other in zip(plain.chain_weights, jitted.chain_weights):
+        np.testing.assert_allclose(flat(one[0]), flat(other[0]), rtol=1e-3, atol=1e-5)
+
+
+def test_a_saved_model_goes_on_where_it_was(tmp_path):
+    model = model_of(patience=3)
+    fit(model, 1, validation_data=patterns(20))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert_same_state(model, loaded)
+    for each in (model, loaded):
+        fit(each, 3, 1)
+    assert_same_state(model, loaded)
