@@ -61,7 +61,8 @@ def tiny_model(latent_units=(2,), units=3, seed=0, scale=1.2, **arguments):
       **arguments: of `DeepGenerativeModel`; the prior is by default the published one, which has no scales to draw.
     """
     widths = [*reversed(latent_units), units]
-    arguments.setdefault("prior", PUBLISHED_PRIOR)
+    if arguments.get("prior") is None:
+        arguments["prior"] = PUBLISHED_PRIOR
     model = ds.DeepGenerativeModel(
         generative=ds.GenerativeNetwork([ds.layers.SBN(width) for width in widths]),
         recognition=ds.RecognitionNetwork([ds.layers.SBN(width) for width in latent_units]),

@@ -117,3 +117,16 @@ def test_a_chain_that_is_stuck_is_no_good_news(capsys):
     ds.diagnostics.summary({"a": np.ones((2, 500))})
     printed = capsys.readouterr().out
     assert "Constant: a." in printed and "at most" not in printed
+
+
+def test_runs_that_started_otherwise_are_further_chains(capsys):
+    """Two that agree within, and not with each other: R̂ sees it; the longer one is cut to its last draws."""
+    rng = np.random.default_rng(0)
+    cold, warm = rng.normal(size=(2, 300)), 5 + rng.normal(size=(2, 400))
+    warm[:, :100] += 1e6
+    alone = [ds.diagnostics.summary({"a": each}).loc["a", "r_hat"] for each in (cold, warm[:, 100:])]
+    assert max(alone) < 1.05
+    table = ds.diagnostics.summary({"a": warm}, {"a": cold})
+    assert table.loc["a", "r_hat"] > 1.5 and 2 < table.loc["a", "mean"] < 3
+    with pytest.raises(ValueError, match=r"the same names. Received: \[\('a',\), \('b',\)\]"):
+        ds.diagnostics.summary({"a": warm}, {"b": cold})

@@ -106,6 +106,7 @@ def test_history_has_the_metrics_and_the_progress_bar_shows_them(capsys):
     model = compiled()
     history = model.fit(patterns(), validation_data=patterns(30, seed=1), batch_size=30, epochs=2, verbose=2).history
     names = {"log_likelihood", "effective_sample_size", "kinetic_temperature", "skipped_steps", "loss"}
+    names.add("configurational_temperature")
     assert set(history) == names | {"val_log_likelihood", "val_effective_sample_size", "val_loss"}
     assert all(len(values) == 2 and np.isfinite(values).all() for values in history.values())
     printed = capsys.readouterr().out

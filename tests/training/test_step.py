@@ -36,6 +36,9 @@ class SpyKernel:
     def kinetic_temperature(self, results):
         return results.kinetic_temperature
 
+    def samples(self, results):
+        return tf.constant(True)
+
 
 class SpyProposal(ds.proposals.Wake):
     """Notes the draws it learns from and the weights of the generative network."""

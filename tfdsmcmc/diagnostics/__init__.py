@@ -3,7 +3,8 @@
 from tfdsmcmc.diagnostics.inference import inference_data
 from tfdsmcmc.diagnostics.progress import Progress
 from tfdsmcmc.diagnostics.summaries import summary
+from tfdsmcmc.diagnostics.temperature import configurational_temperature
 from tfdsmcmc.diagnostics.tensorboard import TensorBoard
 from tfdsmcmc.diagnostics.traces import trace
 
-__all__ = ["Progress", "TensorBoard", "inference_data", "summary", "trace"]
+__all__ = ["Progress", "TensorBoard", "configurational_temperature", "inference_data", "summary", "trace"]

@@ -46,11 +46,20 @@ class LogPrior:
           seed: int32 tensor of shape (2,).
         """
         theta = [tf.convert_to_tensor(weight) for weight in theta]
+        return float(self._prior.log_prob(self._names, theta, self.scales(theta, seed)))
+
+    def scales(self, theta, seed):
+        """Auxiliary scales λ given θ, a list of tensors.
+
+        Args:
+          theta: list of tensors.
+          seed: int32 tensor of shape (2,).
+        """
         start, *seeds = tf.unstack(random.split(random.stream(seed, "auxiliary"), 1 + _SWEEPS))
         auxiliary = self._prior.initial_auxiliary(self._names, theta, start)
         for sweep_seed in seeds if auxiliary else ():
             auxiliary = self._sweep(theta, auxiliary, sweep_seed)
-        return float(self._prior.log_prob(self._names, theta, auxiliary))
+        return auxiliary
 
     def _update(self, theta, auxiliary, seed):
         return self._prior.update_auxiliary(self._names, theta, auxiliary, seed)

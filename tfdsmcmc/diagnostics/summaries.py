@@ -23,11 +23,16 @@ _DRAWS_A_CHAIN = 100
 _NAMED = 8
 
 
-def summary(trace):
+def summary(trace, *others):
     """Prints and returns the table of traces, with what is wrong in words below.
+
+    Chains that all started alike may agree and be wrong together: from small random weights under a prior of unknown
+    scales all may stay near zero. Traces of runs that started otherwise, such as with and without a warm start, are
+    further chains here.
 
     Args:
       trace: dict from name to array (chains, draws), as `diagnostics.trace` returns.
+      *others: traces of other runs, of the same names; all are cut to the draws of the shortest, the last ones.
 
     Returns:
       `pandas.DataFrame`, a row for each name, with the columns mean, sd, mcse_mean (the Monte Carlo error of the mean),
@@ -51,7 +56,7 @@ def summary(trace):
     """
     import pandas
 
-    arrays = _checked(trace)
+    arrays = _joined([_checked(each) for each in (trace, *others)])
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore")
         table = pandas.DataFrame.from_dict({name: _row(array) for name, array in arrays.items()}, orient="index")
@@ -61,6 +66,15 @@ def summary(trace):
     for line in _words(table, chains, broken):
         print(line)
     return table
+
+
+def _joined(traces):
+    """The arrays of all traces, as chains of one."""
+    names = {tuple(trace) for trace in traces}
+    if len(names) > 1:
+        raise ValueError(f"Traces to compare have the same names. Received: {sorted(names)}")
+    draws = min(array.shape[1] for trace in traces for array in trace.values())
+    return {name: np.concatenate([trace[name][:, -draws:] for trace in traces]) for name in traces[0]}
 
 
 def _row(array):

@@ -41,7 +41,7 @@ class DeepGenerativeModel(Learning):
     >>> model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.01))
     >>> history = model.fit(np.eye(4), batch_size=2, epochs=1, verbose=0)
     >>> sorted(history.history)
-    ['effective_sample_size', 'kinetic_temperature', 'log_likelihood', 'loss', 'skipped_steps']
+    ['configurational_temperature', 'effective_sample_size', 'kinetic_temperature', 'log_likelihood', ...]
     >>> model.sample(3, seed=0).shape
     (3, 4)
     """

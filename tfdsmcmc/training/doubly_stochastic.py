@@ -13,6 +13,10 @@ that are carried, stay as they were before it; so do φ, its optimizer and what 
 where a θ-update before it was left out. The scales λ are drawn given whatever θ there is. The metric `skipped_steps` is
 the fraction of updates left out.
 
+Two metrics tell the temperature of the chain. The kinetic one, v²/η, a thermostat holds at 1 wherever the chain is. The
+configurational one, −N θ·g/d over the d entries of θ, is 1 by partial integration where θ follows the posterior at
+temperature 1: above it the chain is still on its way, or g is no gradient of one density, as a biased estimate may be.
+
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018), algorithms 1 and 2.
 """
@@ -76,7 +80,8 @@ class DoublyStochasticStep(Step):
         self.learning, self.interleaved = learning, interleaved
         # kept here, for a layer may be frozen later
         self._names, self.variables = (list(parts) for parts in zip(*network.named_weights))
-        self.metric_names = (*estimator.metric_names, "kinetic_temperature", "skipped_steps")
+        heat = ("kinetic_temperature", "configurational_temperature") if kernel_steps else ("kinetic_temperature",)
+        self.metric_names = (*estimator.metric_names, *heat, "skipped_steps")
         self.per_row = ("carried",) if estimator.carries == "row" else ()
         self._start = tf.function(estimator.start, jit_compile=jit_compile, autograph=False)
 
@@ -169,10 +174,12 @@ class DoublyStochasticStep(Step):
                 gradients, draws, carry = estimator.gradient(
                     weights, x, num_rows, auxiliary, carry, seed, prior_weight
                 )
-                return gradients, (draws, carry)
+                heat = _configurational_temperature(weights, gradients, num_rows)
+                return gradients, (draws, carry, heat)
 
             already = results.skipped_steps
-            weights, results, (draws, moved) = kernel.integrate(gradient_fn, weights, results, kernel_seed)
+            weights, results, aux = kernel.integrate(gradient_fn, weights, results, kernel_seed)
+            draws, moved, configurational = aux
             carry = _chosen(results.skipped_steps == already, moved, carry)
         if self.kernel_steps and last and len(auxiliary):
             auxiliary_seed = random.stream(seed, "auxiliary")
@@ -183,6 +190,7 @@ class DoublyStochasticStep(Step):
         metrics = {
             **estimator.metrics(draws),
             "kinetic_temperature": kernel.kinetic_temperature(results),
+            **({"configurational_temperature": configurational} if self.kernel_steps else {}),
             "skipped_steps": tf.cast(results.skipped_steps - before, tf.float32),
         }
         return StepState(weights, results, auxiliary, carried), carry, draws, metrics
@@ -208,6 +216,13 @@ class DoublyStochasticStep(Step):
         if self.estimator.carries == "row":
             return state._replace(carried=row_parts.with_rows(state.carried, index, carry))
         return state._replace(carried=carry) if self.estimator.carries == "run" else state
+
+
+def _configurational_temperature(weights, gradients, num_rows):
+    """−N θ·g/d over all d entries: 1 in the mean over a chain at temperature 1, however its momentum looks."""
+    products = [tf.reduce_sum(weight * tf.cast(g, weight.dtype)) for weight, g in zip(weights, gradients)]
+    entries = tf.add_n([tf.size(weight) for weight in weights])
+    return tf.cast(-num_rows * tf.add_n(products) / tf.cast(entries, num_rows.dtype), tf.float32)
 
 
 def _with_results(state, results):
