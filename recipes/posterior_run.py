@@ -29,11 +29,7 @@ def posterior_run(folder, train, architecture, updates, learning_rate, num_sampl
     model = ds.models.from_name(architecture, train.shape[1], seed=seed)
     model.compile(
         **ds.methods.dsgnht_nais(
-            learning_rate=learning_rate,
-            num_samples=num_samples,
-            optimizer=keras.optimizers.Adam(1e-3),
-            thermostat_mass="auto",
-            integrator="splitting",
+            learning_rate=learning_rate, num_samples=num_samples, num_chains=1
         ),
         steps_per_execution=20,
     )

@@ -66,7 +66,7 @@ def run(setting, args, seed, data, folder):
     )
     steps = -(-len(data.train) // 100)
     epochs = -(-args.updates // steps)
-    method = ds.methods.dsgnht_nais()
+    method = ds.methods.dsgnht_nais(num_chains=args.chains)
     if setting in OPTIMIZERS:
         method = ds.methods.rws(3e-3, method["latents"].num_samples)
         callbacks = [Best()]
@@ -99,7 +99,8 @@ def study(args):
     data = ds.datasets.load(args.dataset, args.data_dir)
     for seed in args.seeds:
         for setting in args.settings:
-            name = f"{args.dataset} {args.architecture} {setting} {seed} {args.updates}".replace("/", "-")
+            chains = f" {args.chains} chains" if args.chains and setting in SAMPLERS else ""
+            name = f"{args.dataset} {args.architecture} {setting} {seed} {args.updates}{chains}".replace("/", "-")
             folder = pathlib.Path(args.output) / name.replace(" ", "_")
             if (folder / "result.json").exists():
                 continue
@@ -109,7 +110,8 @@ def study(args):
                 np.savez(file, **rows)
             about = {name: getattr(args, name) for name in ("dataset", "architecture", "updates", "test_samples")}
             means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
-            ds.files.write_json(folder / "result.json", {**about, "setting": setting, "seed": seed, **figures, **means})
+            about |= {"setting": setting, "seed": seed, "chains": args.chains}
+            ds.files.write_json(folder / "result.json", {**about, **figures, **means})
             print(name, figures, means, flush=True)
 
 
@@ -128,17 +130,17 @@ def table(args):
         result = json.loads(file.read_text())
         with np.load(file.parent / "rows.npz") as rows:
             key = result["dataset"], result["architecture"], result["updates"]
-            found.setdefault(key, {}).setdefault(result["setting"], []).append((result, dict(rows)))
+            chains = result.get("chains")
+            setting = result["setting"] + (f", {chains} chain" if chains and result["setting"] in SAMPLERS else "")
+            found.setdefault(key, {}).setdefault(setting, []).append((result, dict(rows)))
     for key, settings in found.items():
         print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates\n")
         print("| setting | seeds | minutes | last | chain 0 | all chains | all chains less the best `rws` |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         rivals = [(result["last"], rows["last"]) for name in OPTIMIZERS for result, rows in settings.get(name, [])]
         best = max(rivals, key=lambda pair: pair[0])[1] if rivals else None
-        for name in (*OPTIMIZERS, *SAMPLERS):
-            runs = settings.get(name, [])
-            if not runs:
-                continue
+        for name in sorted(settings, key=lambda name: (*OPTIMIZERS, *SAMPLERS).index(name.split(",")[0])):
+            runs = settings[name]
             mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1]}
             cells = [f"{mean[part]:.2f}" if part in mean else "" for part in ("last", "chain", "predictive")]
             against = np.mean([rows.get("predictive", rows["last"]) for _, rows in runs], 0)
@@ -159,6 +161,7 @@ def main():
     parser.add_argument("--architecture", default="SBN/SBN 100-50")
     parser.add_argument("--settings", nargs="+", choices=(*OPTIMIZERS, *SAMPLERS), default=("rws", "sampler"))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--chains", type=int, help="of samplers (default: those of the method)")
     parser.add_argument("--updates", type=int, default=12_000)
     parser.add_argument("--test-rows", type=int, default=2000)
     parser.add_argument("--test-samples", type=int, default=1000)

@@ -58,6 +58,7 @@ def build(method, architecture, settings, x):
     if settings["samples"] is not None:
         arguments["num_samples"] = settings["samples"]
     if method in SAMPLERS and method not in GIBBS:
+        arguments["num_chains"] = 1
         arguments["optimizer"] = keras.optimizers.Adam(settings["adam"])
     block = min(_ROUND, settings["updates"])
     model.compile(

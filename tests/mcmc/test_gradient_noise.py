@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests.chance import assert_means
 from tests.mcmc import laws
 from tests.mcmc.chains import assert_variance, gaussian, inject_noise, measured_map, run
-from tfdsmcmc import mcmc
+from tfdsmcmc import mcmc, random
 
 CURVATURE = np.array([0.5, 1.0, 2.0, 5.0])
 RATE, FRICTION, TEMPERATURE = 0.125, 0.1875, 1.5  # exact in float32
@@ -174,6 +174,33 @@ def test_what_an_estimate_takes_where_there_is_no_noise(integrator, percent):
         np.testing.assert_allclose(less, rate**2 / (4 * friction), rtol=0.2)
         if (rate, friction) == (0.2, 0.1):
             assert round(100 * less) == percent
+
+
+def test_noise_that_ten_steps_share_is_not_seen():
+    """SGNHT on N(0, 1) with noise of variance 1 in g, drawn for ten steps at a time: the variance is far too large, and
+    so is −θ·∇ log p; the kinetic temperature and −θ·g of the chain's own g are near 1. Drawn for each step, all are."""
+    kernel, found = mcmc.SGNHT(learning_rate=0.1), {}
+    for shared in (10, 1):
+
+        @tf.function(jit_compile=True)
+        def run(shared=shared):
+            def body(i, x, results, sums):
+                noise = random.normal(tf.shape(x), random.fold(random.as_seed(5), i // shared))
+                g = -x + noise
+                after, results, _ = kernel.integrate(lambda _, seed: ([g], ()), [x], results, tf.stack([7, i]))
+                late = tf.cast(i >= 400, tf.float32) / 200
+                parts = [tf.square(x), kernel.kinetic_temperature(results), -x * g]
+                sums = [total + late * tf.reduce_mean(part) for total, part in zip(sums, parts)]
+                return i + 1, after[0], results, sums
+
+            x = tf.zeros([20_000])
+            start = (0, x, kernel.bootstrap_results([x], seed=1), [tf.zeros([])] * 3)
+            return tf.while_loop(lambda i, *_: i < 600, body, start)[-1]
+
+        found[shared] = np.array(run())
+    variance, kinetic, own = found[10]
+    assert variance > 1.3 and abs(kinetic - 1) < 0.1 and abs(own - 1) < 0.1
+    np.testing.assert_allclose(found[1], 1, atol=0.1)
 
 
 def test_results_hold_no_more_than_needed():

@@ -66,6 +66,11 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """False: there is no accept-reject step, so the invariant law has a bias of the order of ℓ."""
         return False
 
+    @property
+    def adapts_to_gradient_noise(self):
+        """Whether the kernel finds out the gradient's noise from successive steps, each with noise of its own."""
+        return False
+
     def kinetic_temperature(self, kernel_results):
         """v²/η of the momentum, a scalar, 1 where the chain is as hot as the target asks; 1 without momentum."""
         del kernel_results

@@ -136,6 +136,10 @@ class SGHMC(StochasticGradientKernel):
             noise_decay=noise_decay,
         )
 
+    @property
+    def adapts_to_gradient_noise(self):
+        return self.parameters["gradient_noise"] == "estimate"
+
     def kinetic_temperature(self, kernel_results):
         return kernel_results.kinetic_temperature
 

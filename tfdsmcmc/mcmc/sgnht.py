@@ -118,6 +118,10 @@ class SGNHT(StochasticGradientKernel):
             integrator=integrator,
         )
 
+    @property
+    def adapts_to_gradient_noise(self):
+        return True
+
     def kinetic_temperature(self, kernel_results):
         return kernel_results.kinetic_temperature
 

@@ -120,6 +120,10 @@ class WarmStart(StochasticGradientKernel):
         return self._parameters["patience"]
 
     @property
+    def adapts_to_gradient_noise(self):
+        return self.kernel.adapts_to_gradient_noise
+
+    @property
     def learning_rate(self):
         """That of the kernel that samples."""
         return self.kernel.learning_rate

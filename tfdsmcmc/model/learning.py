@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import keras
 
 from tfdsmcmc import checks
@@ -72,7 +74,8 @@ class Learning(Learner):
           latents: `Latents`, how z is drawn, or "nais", "gibbs".
           proposal: `Proposal`, how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not
             learn.
-          kernel_steps: θ-updates a minibatch; with 0 only φ learns.
+          kernel_steps: θ-updates a minibatch; with 0 only φ learns. Above 1 a kernel that adapts to gradient noise runs
+            too hot, with a warning.
           proposal_steps: φ-updates a minibatch; with 0 only θ learns.
           steps_per_execution: minibatches in one compiled call.
           jit_compile: whether to compile with XLA.
@@ -96,6 +99,14 @@ class Learning(Learner):
 
         if not isinstance(interleaved, bool):
             raise ValueError(f"interleaved must be True or False. Received: interleaved={interleaved!r}")
+        if kernel_steps > 1 and kernel.adapts_to_gradient_noise:
+            warnings.warn(
+                f"{type(kernel).__name__} makes up for gradient noise that is drawn anew at each step. With "
+                f"kernel_steps={kernel_steps} these share a minibatch, whose noise it cannot see: the chain is too "
+                "wide, and a thermostat's kinetic temperature is 1 all the same. "
+                "diagnostics.configurational_temperature shows it.",
+                stacklevel=2,
+            )
         latents.check(self.generative)
         if proposal is not None:
             proposal.check(self.generative, self.recognition, latents)

@@ -14,8 +14,9 @@ where a θ-update before it was left out. The scales λ are drawn given whatever
 the fraction of updates left out.
 
 Two metrics tell the temperature of the chain. The kinetic one, v²/η, a thermostat holds at 1 wherever the chain is. The
-configurational one, −N θ·g/d over the d entries of θ, is 1 by partial integration where θ follows the posterior at
-temperature 1: above it the chain is still on its way, or g is no gradient of one density, as a biased estimate may be.
+configurational one, −N θ·g/d over the d entries of θ, is 1 in the mean over a chain that has come to rest at
+temperature 1, and not while it is on its way. With the g by which the chain moves both are so whatever the bias of g
+and whatever noise its steps share: that shows in `diagnostics.configurational_temperature`, whose gradient is another.
 
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018), algorithms 1 and 2.
