@@ -49,7 +49,7 @@ def learn(model, data, epochs, samples):
         epochs=epochs,
         validation_data=data.valid,
         callbacks=[
-            ds.posterior.Collector(OUTPUT / "posterior", samples, **ds.posterior.last_part(epochs, samples, share=0.25)),
+            ds.posterior.Collector(OUTPUT / "posterior", samples, **ds.posterior.last_part(epochs, samples, 0.25)),
             keras.callbacks.BackupAndRestore(OUTPUT / "backup"),
             ds.diagnostics.Progress(),
         ],

@@ -26,7 +26,7 @@ WARM_SGLD = (ds.mcmc.SGLD, {**SGLD[1], "learning_rate": 0.5})
 WARM_SGHMC = (ds.mcmc.SGHMC, {**SGHMC[1], "learning_rate": 0.3, "integrator": "splitting"})
 WARM_SGNHT = (ds.mcmc.SGNHT, {**WARM_SGHMC[1], "thermostat_mass": "auto"})
 MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance"})
-WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 1e-3, "redraw": False, "sleep_weight": 0.5})
+WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 3e-3, "redraw": False, "sleep_weight": 0.5})
 WARM = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")  # whose kernel has a warm start and whose chains are three
 
 DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an optimizer, Adam, the learning rate
@@ -88,7 +88,7 @@ def assert_parts(method, expected, warm=False):
     """The parts of a method; with a warm start, of the kernel that samples."""
     if warm:
         assert type(method["kernel"]) is ds.mcmc.WarmStart and method.pop("num_chains") == 3
-        assert round(float(method["kernel"].optimizer.learning_rate.numpy()), 7) == 3e-3
+        assert round(float(method["kernel"].optimizer.learning_rate.numpy()), 7) == 1e-2
         assert method["kernel"].get_config()["updates"] is None
         method["kernel"] = method["kernel"].kernel
     assert set(method) == set(PARTS)

@@ -17,7 +17,7 @@ with uniform ones log p(θ) + the evidence lower bound; a flat prior is `{"": No
     model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
-Adam(3e-3), the splitting scheme, K = 25, reweighted wake-sleep updates of φ by Adam(1e-3), and three chains, each with
+Adam(1e-2), the splitting scheme, K = 25, reweighted wake-sleep updates of φ by Adam(3e-3), and three chains, each with
 a warm start and a recognition network of its own. `as_published=True` gives what the paper has: no warm start, the
 Euler scheme, a thermostat of mass 1, K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each
 minibatch and a φ-update after each of them, one chain. Arguments that are given go before either. Those with Gibbs
@@ -60,7 +60,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.5, as published 0.01.
       num_samples: K; by default 25, as published 5.
-      optimizer: Keras optimizer of φ; by default Adam(1e-3), as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam(3e-3), as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default 3, as published 1.
 
@@ -86,7 +86,7 @@ def dsghmc_nais(
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, as published 5.
-      optimizer: Keras optimizer of φ; by default Adam(1e-3), as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam(3e-3), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default 3, as published 1.
@@ -118,7 +118,7 @@ def dsgnht_nais(
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, as published 5.
-      optimizer: Keras optimizer of φ; by default Adam(1e-3), as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam(3e-3), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
       as_published: whether what is not given is as published, see the module's docstring.
@@ -271,7 +271,7 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
         proposal = Wake(_adam(optimizer, 3e-4), redraw=True)
         nested = {"kernel_steps": 10, "interleaved": True}
         return {**_method(kernel, latents, proposal), **nested, "num_chains": num_chains}
-    return {**_method(WarmStart(kernel=kernel), latents, WakeSleep(_adam(optimizer, 1e-3))), "num_chains": num_chains}
+    return {**_method(WarmStart(kernel=kernel), latents, WakeSleep(_adam(optimizer, 3e-3))), "num_chains": num_chains}
 
 
 def _given(value, default, published, as_published):

@@ -3,7 +3,7 @@
     log p(θ) = Σ over weights w of Σᵢ log p_w(wᵢ)
 
 Default: a scale for the weights that leave each parent unit, drawn along with them, and a common scale τ of these for
-each layer (`Horseshoe(1.0, minimum_scale=0.03, learn_global_scale=True, group="parent")`); biases have a Student-t
+each layer (`Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group="parent")`); biases have a Student-t
 prior with 4 degrees of freedom and scale 2.5. No fixed scale serves all data: where columns are many and rows few a
 wide prior overfits, and a narrow one leaves hidden units unused (docs/study.md).
 Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all. Gaussian, Laplace and Student-t priors are `Normal`,
@@ -33,7 +33,7 @@ tfd = tfp.distributions
 
 def default_prior():
     """A learnt scale for the weights that leave each parent unit, and Student-t biases."""
-    weights = Horseshoe(1.0, minimum_scale=0.03, learn_global_scale=True, group="parent")
+    weights = Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group="parent")
     return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), "": weights}
 
 
