@@ -18,7 +18,7 @@ def fitted(tmp_path_factory):
     """The folder of a small fit of the digits: model.keras and posterior/."""
     folder = tmp_path_factory.mktemp("cli")
     arguments = ["--layers", "5-3", "--epochs", "3", "--num-samples", "2", "--burn-in", "1"]
-    collect = ["--posterior", str(folder / "posterior"), "--posterior-samples", "2"]
+    collect = ["--posterior", str(folder / "posterior"), "--posterior-samples", "2", "--every", "1"]
     assert main(["fit", "digits", str(folder / "model.keras"), *arguments, *collect]) == 0
     return folder
 
@@ -191,7 +191,7 @@ def test_impute_hands_on_what_is_asked_for(fitted, tmp_path, capsys, monkeypatch
     assert found["effective_sample_size"].shape == (3,)
     given, mask, count, seed, samples = calls[-1]
     np.testing.assert_array_equal(mask, ~np.isnan(x))
-    assert (count, seed, len(samples.samples)) == (1, 7, 2)
+    assert (count, seed, len(samples.samples)) == (1, 7, 6)  # two of each of three chains
     for paths, *options in (
         ([rows, "x.txt"],), (["none.csv", "x.csv"],), ([rows, "x.npz"], "--majority"),
         ([rows, "x.csv"], "--majority", "--probabilities"),

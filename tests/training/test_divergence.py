@@ -9,7 +9,7 @@ import pytest
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
-from tests.oracles import tiny_model
+from tests.oracles import PUBLISHED_PRIOR, tiny_model
 
 tfd = tfp.distributions
 GOOD = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
@@ -20,7 +20,8 @@ def model_of(latents="nais", proposal="wake", kernel="sgnht", **arguments):
     """Of real data, with the layers' own first weights: with large ones σ is so large that nothing overflows."""
     keras.utils.set_random_seed(1)
     generative = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.MLPGaussian(3)])
-    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]), seed=1)
+    recognition = ds.RecognitionNetwork([ds.layers.SBN(2)])
+    model = ds.DeepGenerativeModel(generative, recognition, prior=PUBLISHED_PRIOR, seed=1)  # no scales to draw
     model.compile(kernel, latents, proposal, jit_compile=False, **arguments)
     return model
 

@@ -90,6 +90,9 @@ def _add_fit(commands):
     command.add_argument("--posterior-samples", type=int, default=50, help="how many")
     command.add_argument("--patience", type=int, default=1000, help="updates over which validation must settle")
     command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
+    command.add_argument(
+        "--every", type=int, help="epochs from one sample to the next (default: as many as have 100 updates)"
+    )
     command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
     command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")
     command.add_argument("--seed", type=int, help="of the initial weights and of the chain (default: 0)")

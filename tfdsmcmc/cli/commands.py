@@ -30,7 +30,12 @@ def fit(args):
     if args.posterior:
         callbacks.append(
             ds.posterior.Collector(
-                args.posterior, args.posterior_samples, args.patience, args.burn_in, overwrite=args.overwrite
+                args.posterior,
+                args.posterior_samples,
+                args.patience,
+                args.burn_in,
+                args.every,
+                overwrite=args.overwrite,
             )
         )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,6 +147,9 @@ def impute(args):
 
 def export(args):
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
+    if posterior is not None and posterior.num_chains > 1 and not args.ensemble:
+        print("the mean is of chain 0: hidden units play other roles in other chains; --ensemble serves all")
+        posterior = posterior.chain(0)
     model = _load(args.model)
     path = ds.serving.export(
         model,

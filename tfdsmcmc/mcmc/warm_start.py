@@ -68,7 +68,7 @@ class WarmStart(StochasticGradientKernel):
     Example:
 
     >>> import keras, tensorflow as tf, tfdsmcmc as ds
-    >>> sampler, adam = ds.mcmc.SGHMC(learning_rate=0.1), keras.optimizers.Adam(0.5)
+    >>> sampler, adam = ds.mcmc.SGHMC(learning_rate=0.1), keras.optimizers.Adam(1.0)
     >>> kernel = ds.mcmc.WarmStart(lambda x, seed: [100.0 - x], sampler, adam, updates=300)
     >>> state = [tf.zeros([])]
     >>> results = kernel.bootstrap_results(state)

@@ -125,8 +125,10 @@ class Collector(keras.callbacks.Callback):
         last = len(self._records) - 1
         if self.every is not None:
             return (last - start) % self.every == 0
-        first, (before, now) = self._records[start][0], (record[0] for record in self._records[-2:])
-        return last == start or (now - first) // _UPDATES_BETWEEN > (before - first) // _UPDATES_BETWEEN
+        if last == start:
+            return True
+        first, before, now = (self._records[i][0] for i in (start, last - 1, last))
+        return (now - first) // _UPDATES_BETWEEN > (before - first) // _UPDATES_BETWEEN
 
     def _start(self):
         """The place in the records at which collecting began, or None."""
