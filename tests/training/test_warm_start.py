@@ -16,7 +16,7 @@ LEARNT = {"bias": None, "": ds.priors.Horseshoe(1.0, 0.03, True, "parent")}
 
 
 def model_of(prior=None, num_chains=1, jit_compile=False, **arguments):
-    model = tiny_model((2,), units=4, seed=3, scale=0.3, prior=LEARNT if prior is None else prior)
+    model = tiny_model((2,), units=4, seed=3, scale=0.3, prior=prior)
     kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), **arguments)
     proposal = ds.proposals.Wake(keras.optimizers.Adam(0.01))
     model.compile(kernel, ds.latents.NAIS(3), proposal, jit_compile=jit_compile, num_chains=num_chains)
@@ -56,6 +56,7 @@ def test_half_of_the_planned_updates_and_earlier_where_validation_falls():
     assert int(stopped.run.state.kernel_results.begins) == 12
 
 
+@pytest.mark.slow
 def test_a_dataset_of_unknown_length_needs_another_end():
     rows = tf.data.Dataset.from_tensor_slices(patterns(40)).batch(20).filter(lambda x: True)
     with pytest.raises(ValueError, match="steps_per_epoch, validation_data or its own updates. Received: a run"):
@@ -65,7 +66,7 @@ def test_a_dataset_of_unknown_length_needs_another_end():
 
 def test_nothing_is_collected_before_the_chain(tmp_path):
     for name, arguments in {"burn in": {"burn_in": 1}, "trend": {"patience": 3}}.items():
-        model = model_of(num_chains=2, updates=9)
+        model = model_of(updates=9)
         collector = ds.posterior.Collector(tmp_path / name, num_samples=2, every=1, **arguments)
         fit(model, 12, validation_data=patterns(10), callbacks=[Script([-1.0] * 12), collector])
         first = ds.posterior.load(tmp_path / name).samples[0].step
@@ -84,14 +85,14 @@ def test_a_run_that_is_killed_resumes_across_the_phases(tmp_path, died_at, num_c
                 raise KeyboardInterrupt
 
     def run(callbacks):
-        model = model_of(num_chains=num_chains, patience=3)
+        model = model_of(LEARNT, num_chains=num_chains, patience=3)
         backup = keras.callbacks.BackupAndRestore(tmp_path / "backup", delete_checkpoint=False)
         fit(model, 6, callbacks=[backup, *callbacks], validation_data=patterns(20))
         return model
 
     with pytest.raises(KeyboardInterrupt):
         run([Die()])
-    straight = model_of(num_chains=num_chains, patience=3)
+    straight = model_of(LEARNT, num_chains=num_chains, patience=3)
     fit(straight, 6, validation_data=patterns(20))
     assert straight.run.samples
     assert_same_state(straight, run([]))
@@ -99,13 +100,14 @@ def test_a_run_that_is_killed_resumes_across_the_phases(tmp_path, died_at, num_c
 
 @pytest.mark.slow
 def test_programs_of_xla_and_of_tensorflow_agree():
-    plain, jitted = (model_of(jit_compile=jit, updates=4, num_chains=2) for jit in (False, True))
+    plain, jitted = (model_of(LEARNT, jit_compile=jit, updates=4, num_chains=2) for jit in (False, True))
     for model in (plain, jitted):
         fit(model, 3)
     for one, other in zip(plain.chain_weights, jitted.chain_weights):
         np.testing.assert_allclose(flat(one[0]), flat(other[0]), rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_saved_model_goes_on_where_it_was(tmp_path):
     model = model_of(patience=3)
     fit(model, 1, validation_data=patterns(20))
