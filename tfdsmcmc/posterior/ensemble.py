@@ -3,11 +3,11 @@
     mean of weights         log p(x given θ̄),  θ̄ = (1/M) Σ_m θ_m       (what the papers report)
     predictive average      log p(x given X) ≈ log (1/M) Σ_m p(x given θ_m)
 
-The second is the posterior predictive density, and the logarithm of its mean over M draws is too low: by
+The second is the posterior predictive density. The logarithm of a mean over M draws is too low: by
 Var p(x given θ)/(2M p(x given X)²) for independent draws, to first order, which is nats where a single θ explains rows
-badly that others explain well. `Posterior.curve` shows how it rises with M. A mixture over hidden units that may swap roles has no useful mean, so
-the first is meant for samples of one mode of one chain: a mean over several chains comes with a warning. Samples are
-read from disk one at a time, whatever is done with them.
+badly that others explain well. `Posterior.curve` shows how it rises with M. A mixture over hidden units that may swap
+roles has no useful mean, so the first is meant for samples of one mode of one chain: a mean over several chains comes
+with a warning. Samples are read from disk one at a time, whatever is done with them.
 """
 
 from __future__ import annotations
