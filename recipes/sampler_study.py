@@ -80,7 +80,7 @@ def run(setting, args, seed, data, folder):
     begun = time.monotonic()
     arguments = {"validation_data": data.valid[:500], "epochs": epochs, "verbose": 0, "callbacks": callbacks}
     model.fit(data.train, **arguments)
-    figures = {"seconds": round(time.monotonic() - begun), "updates": int(model.run.steps)}
+    figures = {"seconds": round(time.monotonic() - begun), "updates_made": int(model.run.steps)}
     test = data.test[np.random.default_rng(0).permutation(len(data.test))[: args.test_rows]]
     rows = {"last": model.log_likelihood(test, args.test_samples).value}
     if setting in SAMPLERS:
