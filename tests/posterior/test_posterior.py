@@ -61,23 +61,25 @@ class Script(keras.callbacks.Callback):
 @pytest.mark.parametrize(
     ("arguments", "values", "steps"),
     [
-        # an epoch has two updates; the five values up to epoch 6 do not rise, those up to epoch 5 do
-        ({"patience": 8, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 2, 9, 9], [12, 14]),
-        ({"patience": 4, "num_samples": 2, "every": 2}, [1, 2, 3, 4, 5, 2, 9, 9], [12, 16]),
-        ({"patience": 12, "num_samples": 1, "every": 1}, [1, 2, 3, 4, 5, 2, 3, 2], [16]),
+        # an epoch has two updates; the five values up to epoch 6 do not rise, those up to epoch 5 do; of 14 epochs the
+        # second half begins with epoch 8 at the latest
+        ({"patience": 8, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 2, *range(9, 17)], [12, 14]),
+        ({"patience": 4, "num_samples": 2, "every": 2}, [1, 2, 3, 4, 5, 2, *range(9, 17)], [12, 16]),
+        ({"patience": 12, "num_samples": 1, "every": 1}, [1, 2, 3, 4, 5, 2, 3, *range(3, 10)], [14]),
+        ({"patience": 14, "num_samples": 1, "every": 1}, [1, 2, 3, 4, 5, 2, 3, *range(3, 10)], [16]),
         ({"burn_in": 1, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 6, 7, 8], [4, 6]),
         ({"burn_in": 0, "num_samples": 2, "every": 3}, [1, 2, 3, 4, 5, 6, 7, 8], [2, 8]),
-        ({"patience": 3, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 6, 7, 8], []),
+        ({"patience": 3, "num_samples": 2, "every": 1}, [1, 2, 3, 4, 5, 6, 7, 8], [10, 12]),
     ],
 )
 def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values, steps):
     model, collector = model_to_fit(), ds.posterior.Collector(tmp_path / "run", **arguments)
     history = model.fit(
-        X, batch_size=4, epochs=8, verbose=0, validation_data=X, callbacks=[Script(values), collector]
+        X, batch_size=4, epochs=len(values), verbose=0, validation_data=X, callbacks=[Script(values), collector]
     )
     assert [store.step_of(path) for path in store.sample_paths(tmp_path / "run")] == steps
     assert int(model.run.steps) == 2 * len(history.epoch)
-    assert len(history.epoch) == (steps[-1] // 2 if steps else 8)
+    assert len(history.epoch) == steps[-1] // 2
 
 
 @pytest.mark.compiled

@@ -37,8 +37,9 @@ class Collector(keras.callbacks.Callback):
       path: folder for the samples; made if missing.
       num_samples: samples to collect, of each chain where the model has several.
       patience: collecting starts when the validation log-likelihood has settled over this many updates, and over five
-        epochs at least: its slope, by least squares, is at most two standard errors. Updates of an optimizer before a
-        chain (`mcmc.WarmStart`) do not count.
+        epochs at least: its slope, by least squares, is at most two standard errors. It starts at the latest for the
+        second half of the epochs that `fit` has for the chain. Updates of an optimizer before the chain
+        (`mcmc.WarmStart`) do not count.
       burn_in: collecting starts after this many epochs of the run instead, whatever the validation, and not before the
         chain does.
       every: epochs from one sample to the next; by default as many as have 100 updates. `posterior.last_part` gives
@@ -65,7 +66,7 @@ class Collector(keras.callbacks.Callback):
         self.every = None if every is None else checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
-        self._records = self._seen = None
+        self._records = self._seen = self._last_epoch = None
 
     def on_train_begin(self, logs=None):
         self._records = None
@@ -80,6 +81,7 @@ class Collector(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):
         if self._records is None:  # only now is the state of a resumed run in place
             run = self.model.run
+            self._last_epoch = int(run.epochs_before) + self.params["epochs"]
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
                 self._records = self._reconcile(int(run.steps), int(run.identity))
             if self.stop and self._draws() >= self.num_samples:
@@ -137,7 +139,13 @@ class Collector(keras.callbacks.Callback):
             return next((i for i in sampled if self._records[i][1] > self.burn_in), None)
         steps = np.array([self._records[i][0] for i in sampled])
         values = np.array([self._records[i][2] for i in sampled], np.float64)  # None becomes NaN
-        return next((i for n, i in enumerate(sampled, 1) if settled(steps[:n], values[:n], self.patience)), None)
+        # the epoch whose end halves those from the chain's first on
+        half = sampled and (self._records[sampled[0]][1] + self._last_epoch) / 2
+
+        def starts(n, i):
+            return self._records[i][1] >= half or settled(steps[:n], values[:n], self.patience)
+
+        return next((i for n, i in enumerate(sampled, 1) if starts(n, i)), None)
 
     def _reconcile(self, step, chain):
         """The records of this chain up to `step`; deletes what an interrupted run of it left after that."""
