@@ -38,7 +38,7 @@ def parse():
     add("--integrator", default="splitting", choices=["splitting", "euler"])
     add("--proposal-learning-rate", type=float, default=3e-3, help="of Adam on φ (default 0.003)")
     add("--burn-in", type=int, default=None, help="collect after this many epochs; by default once validation stalls")
-    add("--patience", type=int, default=10, help="epochs without a rise that count as a stall (default 10)")
+    add("--patience", type=int, default=1000, help="updates over which validation settles (default 1000)")
     add("--posterior-samples", type=int, default=50)
     add("--every", type=int, default=1, help="epochs between posterior samples")
     add("--test-rows", type=int, default=10000, help="random rows of the test set to evaluate (default all)")

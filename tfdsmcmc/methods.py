@@ -6,7 +6,8 @@ A method is a triple (kernel, latents, proposal). Those that sample θ from its 
     dsghmc_gibbs, dsgnht_gibbs              SGHMC, SGNHT with Gibbs sampling; the recognition network does not learn
 
 and those that climb to one θ. With importance weights they climb log p(θ) + log p(X given θ), with a bias of order 1/K,
-with uniform ones log p(θ) + the evidence lower bound; a flat prior is `{"": None}`:
+with uniform ones log p(θ) + the evidence lower bound; a flat prior is `{"": None}`, and under a prior whose scales are
+drawn the height that is climbed moves with them:
 
     rws           reweighted wake-sleep         importance weights, wake and sleep updates of φ
     wake_sleep    wake-sleep                    one draw from q, sleep updates of φ
@@ -18,7 +19,8 @@ with uniform ones log p(θ) + the evidence lower bound; a flat prior is `{"": No
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
 Adam(1e-2), the splitting scheme, K = 25, reweighted wake-sleep updates of φ by Adam(3e-3), and three chains, each with
-a warm start and a recognition network of its own. `as_published=True` gives what the paper has: no warm start, the
+a warm start and a recognition network of its own. `as_published=True` gives what the paper has but for the prior, which
+is the model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the
 Euler scheme, a thermostat of mass 1, K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each
 minibatch and a φ-update after each of them, one chain. Arguments that are given go before either. Those with Gibbs
 sampling are as published but for these nested updates. The publications of the others used momentum or plain

@@ -128,5 +128,5 @@ def test_runs_that_started_otherwise_are_further_chains(capsys):
     assert max(alone) < 1.05
     table = ds.diagnostics.summary({"a": warm}, {"a": cold})
     assert table.loc["a", "r_hat"] > 1.5 and 2 < table.loc["a", "mean"] < 3
-    with pytest.raises(ValueError, match=r"the same names. Received: \[\('a',\), \('b',\)\]"):
+    with pytest.raises(ValueError, match=r"the same names. Received: \[\['a'\], \['b'\]\]"):
         ds.diagnostics.summary({"a": warm}, {"b": cold})

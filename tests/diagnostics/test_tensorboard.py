@@ -95,7 +95,7 @@ def test_each_of_several_chains_has_its_log_prior(tmp_path):
     scalars, _ = scalars_and_histograms(tmp_path / "train")
     scales = [v.numpy() for name, v in model.run.saved.items() if name.startswith("auxiliary")]
     found = [scalars[f"epoch_log_prior_chain_{c}"][0] for c in range(2)]
-    for c, (theta, _) in enumerate(model.chain_weights):
+    for c, (theta, _) in enumerate(model.chain_weights()):
         deviations = [np.sqrt(part[c] + 0.01**2) for part in scales]
         expected = sum(scipy.stats.norm.logpdf(w, scale=s).sum() for w, s in zip(theta[::2], deviations, strict=True))
         assert found[c] == pytest.approx(expected, rel=1e-4)

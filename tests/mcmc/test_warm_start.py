@@ -41,7 +41,7 @@ def test_it_is_the_optimizer_and_then_the_kernel(jitted):
     state, results = STATE, warm.bootstrap_results(STATE, seed=7)
     mine, climb, own = STATE, climber.bootstrap_results(STATE), sampler.bootstrap_results(STATE, seed=7)
     for number in range(7):
-        assert bool(warm.samples(results)) == (number >= 3)
+        assert bool(warm.samples(results)) == (number >= 3) and bool(warm.sampled(results)) == (number > 3)
         state, results = step(state, results, seed=tf.constant([1, number]))
         if number < 3:
             mine, climb = climber.one_step(mine, climb, seed=tf.constant([1, number]))
@@ -64,6 +64,8 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     for step, value, begins in [(10, -5.0, 500), (60, -4.0, 500), (150, -4.5, 500), (160, -4.1, 160), (300, -3.0, 160)]:
         results = kernel.validated(results._replace(step=tf.constant(step)), tf.constant(value))
         assert int(results.begins) == begins, step
+    bad = kernel.validated(results, tf.constant(np.inf))
+    assert float(bad.best) == float(results.best) == -3.0
     fixed = make(updates=20)
     results = fixed.planned(fixed.bootstrap_results(STATE), 1000)
     assert int(fixed.validated(results._replace(step=tf.constant(9)), tf.constant(-1.0)).begins) == 20

@@ -22,7 +22,7 @@ def theta_of(model):
 
 def thetas_of(model):
     """θ of each chain."""
-    return [theta for theta, _ in model.chain_weights]
+    return [theta for theta, _ in model.chain_weights()]
 
 
 def fit(model, until, start=0, **arguments):
@@ -36,7 +36,7 @@ def test_a_chain_of_the_run_is_a_chain_of_single_steps(num_chains):
     model = compiled(num_chains=num_chains, proposal_steps=0)
     run, x = model.run, patterns()
     begin(model, x)
-    start, results, first = model.chain_weights, run.state.kernel_results, run.steps.numpy()
+    start, results, first = model.chain_weights(), run.state.kernel_results, run.steps.numpy()
     index = np.random.default_rng(1).integers(0, 90, (3, num_chains, 20)).astype(np.int32)
     run.advance(block_of(x, index if num_chains > 1 else index[:, 0], 3))
 
@@ -196,15 +196,15 @@ def test_phi_of_each_chain_is_fitted_anew_at_its_weights(monkeypatch):
         return begin(run, *arguments)
 
     monkeypatch.setattr(Run, "begin", spy)
-    (_, *start), before = model.run.weights, model.chain_weights
+    (_, *start), before = model.run.weights, model.chain_weights()
     model.refit_recognition(patterns(), epochs=1)
-    between = model.chain_weights
+    between = model.chain_weights()
     for (theta, phi), (same, other) in zip(before, between):
         np.testing.assert_array_equal(flat(theta), flat(same))
         assert np.all([np.any(a != b) for a, b in zip(phi, other)])
     assert len({flat(phi).tobytes() for _, phi in between}) == 3
     model.refit_recognition(patterns(), epochs=1, num_chains=1)
-    for (theta, phi), (same, other), moved in zip(between, model.chain_weights, (True, False, False)):
+    for (theta, phi), (same, other), moved in zip(between, model.chain_weights(), (True, False, False)):
         np.testing.assert_array_equal(flat(theta), flat(same))
         assert np.any(flat(phi) != flat(other)) == moved
     assert [len(each) for each in begun] == [3, 1]

@@ -33,6 +33,9 @@ def test_posterior_samples_load():
     model = keras.saving.load_model(FILES / "before_runs.keras")
     posterior = ds.posterior.load(FILES / "before_runs_samples")
     assert [(sample.step, sample.chain) for sample in posterior.samples] == [(3, 0), (3, 1), (6, 0), (6, 1)]
-    for chain, (theta, _) in zip(posterior.samples[2:], model.chain_weights, strict=True):
+    for chain, (theta, _) in zip(posterior.samples[2:], model.chain_weights(), strict=True):
         for stored, live in zip(chain.theta, theta, strict=True):
             np.testing.assert_array_equal(stored, live)
+    (_, first), (_, second) = model.chain_weights()  # there was one recognition network for all
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)

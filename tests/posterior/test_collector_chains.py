@@ -44,7 +44,7 @@ def test_a_sample_of_each_chain_after_each_step_that_counts(tmp_path):
 
     class Remember(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
-            seen[int(self.model.run.steps)] = self.model.chain_weights
+            seen[int(self.model.run.steps)] = self.model.chain_weights()
 
     fit(model, ds.posterior.Collector(tmp_path, burn_in=1, num_samples=2, every=1), 9, [Remember()])
     assert names(tmp_path) == [f"sample_{step:09d}_chain_{c}.h5" for step in (4, 6) for c in range(3)]

@@ -58,7 +58,7 @@ def fit(args):
     print(f"wrote {path} after {int(model.run.steps)} steps; --resume goes on")
     if args.posterior:
         count = len(list(pathlib.Path(args.posterior).glob("sample_*.h5")))
-        print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": validation was still rising"))
+        print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": the run was too short"))
 
 
 def _new_model(args, units):

@@ -70,9 +70,8 @@ def summary(trace, *others):
 
 def _joined(traces):
     """The arrays of all traces, as chains of one."""
-    names = {tuple(trace) for trace in traces}
-    if len(names) > 1:
-        raise ValueError(f"Traces to compare have the same names. Received: {sorted(names)}")
+    if any(set(trace) != set(traces[0]) for trace in traces):
+        raise ValueError(f"Traces to compare have the same names. Received: {[list(trace) for trace in traces]}")
     draws = min(array.shape[1] for trace in traces for array in trace.values())
     return {name: np.concatenate([trace[name][:, -draws:] for trace in traces]) for name in traces[0]}
 

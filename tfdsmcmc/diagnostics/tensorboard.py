@@ -5,6 +5,8 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
+from tfdsmcmc.training.chains import of_chain
+
 
 class TensorBoard(keras.callbacks.TensorBoard):
     """Keras' TensorBoard callback, with the state of the chain at the end of each epoch.
@@ -58,10 +60,10 @@ def _state_of(model):
     """The scalars of the run."""
     run, names = model.run, [name for name, _ in model.generative.named_weights]
     state = run.state
-    step = tf.reduce_max(state.kernel_results.step)  # every chain's count
+    results = state.kernel_results if run.num_chains == 1 else of_chain(state.kernel_results, 0)
     kernel = getattr(run.step, "one", run.step).kernel
-    values = {"kernel_learning_rate": float(kernel.learning_rate_at(step))}
-    for c, (theta, _) in enumerate(model.chain_weights):
+    values = {"kernel_learning_rate": float(kernel.learning_rate_of(results))}
+    for c, (theta, _) in enumerate(model.chain_weights()):
         own = state.auxiliary if run.num_chains == 1 else [part[c] for part in state.auxiliary]
         name = "log_prior" if run.num_chains == 1 else f"log_prior_chain_{c}"
         values[name] = float(model.prior.log_prob(names, [tf.convert_to_tensor(w) for w in theta], own))

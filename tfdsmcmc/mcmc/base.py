@@ -80,6 +80,10 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)
 
+    def sampled(self, kernel_results):
+        """Whether a step of sampling has been made, a boolean scalar: whether θ may be a posterior sample."""
+        return kernel_results.step > 0
+
     def planned(self, kernel_results, steps):
         """The results with which a run of so many steps begins, None for any; a kernel with phases divides them up."""
         del steps
@@ -107,6 +111,10 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
             rate = rate(step)
         return tf.convert_to_tensor(rate)
+
+    def learning_rate_of(self, kernel_results):
+        """ℓ of the next step, a scalar tensor."""
+        return self.learning_rate_at(kernel_results.step)
 
     def bootstrap_results(self, init_state, seed=None):
         """The results that belong to an initial state.

@@ -128,8 +128,14 @@ class WarmStart(StochasticGradientKernel):
         """That of the kernel that samples."""
         return self.kernel.learning_rate
 
+    def learning_rate_of(self, kernel_results):
+        return self.kernel.learning_rate_of(kernel_results.sampler)
+
     def samples(self, kernel_results):
         return kernel_results.step >= kernel_results.begins
+
+    def sampled(self, kernel_results):
+        return kernel_results.sampler.step > 0
 
     def planned(self, kernel_results, steps):
         begins = kernel_results.begins
@@ -145,7 +151,7 @@ class WarmStart(StochasticGradientKernel):
     def validated(self, kernel_results, log_likelihood):
         if self._parameters["updates"] is not None:
             return kernel_results
-        step, better = kernel_results.step, log_likelihood > kernel_results.best
+        step, better = kernel_results.step, tf.math.is_finite(log_likelihood) & (log_likelihood > kernel_results.best)
         best_step = tf.where(better, step, kernel_results.best_step)
         ended = (step - best_step >= self.patience) & ~self.samples(kernel_results)
         return kernel_results._replace(

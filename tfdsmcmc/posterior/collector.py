@@ -93,7 +93,7 @@ class Collector(keras.callbacks.Callback):
             return
         value = (logs or {}).get("val_log_likelihood")
         value = None if value is None else float(value)
-        self._records.append([step, int(self.model.run.epochs), value, self.model.run.samples])
+        self._records.append([step, int(self.model.run.epochs), value, self.model.run.sampled])
         self.path.mkdir(parents=True, exist_ok=True)
         with files.locked(self.path):
             self._write(step)

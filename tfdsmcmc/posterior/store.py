@@ -37,7 +37,7 @@ class Sample(NamedTuple):
 def draw_of(model) -> list[Sample]:
     """The present weights of a compiled model: a sample of each chain over θ, chain 0 first."""
     step = int(model.run.steps)
-    return [Sample(theta, phi, step, chain) for chain, (theta, phi) in enumerate(model.chain_weights)]
+    return [Sample(theta, phi, step, chain) for chain, (theta, phi) in enumerate(model.chain_weights())]
 
 
 def sample_paths(folder) -> list[pathlib.Path]:

@@ -3,14 +3,15 @@
     log p(θ) = Σ over weights w of Σᵢ log p_w(wᵢ)
 
 Default: a scale for the weights that leave each parent unit, drawn along with them, and a common scale τ of these for
-each layer (`Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group="parent")`); biases have a Student-t
-prior with 4 degrees of freedom and scale 2.5. No fixed scale serves all data: where columns are many and rows few a
-wide prior overfits, and a narrow one leaves hidden units unused (docs/study.md).
-Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all. Gaussian, Laplace and Student-t priors are `Normal`,
-`Laplace` and `StudentT` of `tfp.distributions`. A shrinkage prior, such as
-`tfdsmcmc.priors.Horseshoe`, has auxiliary scales λ: log p(θ given λ) stands in the place of log p(θ), and draws of
-λ given θ alternate with the steps of θ, so that θ follows the prior with λ integrated out. That is so for samplers of
-the posterior itself: a kernel at another temperature than 1 tempers the law of θ given λ and not that of λ, and an
+each layer (`Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group="parent")`); connections within a DARN
+layer have a scale for each; biases have a Student-t prior with 4 degrees of freedom and scale 2.5. No fixed scale
+serves all data: where columns are many and rows few a wide prior overfits, and a narrow one leaves hidden units unused
+(docs/study.md). Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all.
+
+Gaussian, Laplace and Student-t priors are `Normal`, `Laplace` and `StudentT` of `tfp.distributions`. A shrinkage prior,
+such as `tfdsmcmc.priors.Horseshoe`, has auxiliary scales λ: log p(θ given λ) stands in the place of log p(θ), and draws
+of λ given θ alternate with the steps of θ, so that θ follows the prior with λ integrated out. That is so for samplers
+of the posterior itself: a kernel at another temperature than 1 tempers the law of θ given λ and not that of λ, and an
 optimizer climbs beside draws of λ.
 """
 
@@ -33,8 +34,13 @@ tfd = tfp.distributions
 
 def default_prior():
     """A learnt scale for the weights that leave each parent unit, and Student-t biases."""
-    weights = Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group="parent")
-    return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), "": weights}
+
+    def scales(group):
+        return Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group=group)
+
+    # half of a lateral matrix has no effect and should not tell the scale of a row; a decoder's parents are its columns
+    weights = {"lateral": scales("entry"), "decoder": scales("unit"), "": scales("parent")}
+    return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

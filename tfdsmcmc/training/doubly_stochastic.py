@@ -125,14 +125,18 @@ class DoublyStochasticStep(Step):
         metrics |= {"skipped_steps": skipped / self._updates()}
         return self._with_carry(state, batch.index, carry), metrics
 
-    def samples(self, state):
-        return self.kernel.samples(state.kernel_results)
+    def sampled(self, state):
+        return self.kernel.sampled(state.kernel_results) if self.kernel_steps else True
 
     def planned(self, state, steps):
-        steps = None if steps is None else min(steps * max(1, self.kernel_steps), 2**31 - 2)
+        if not self.kernel_steps:  # φ alone learns
+            return state
+        steps = None if steps is None else min(steps * self.kernel_steps, 2**31 - 2)
         return _with_results(state, self.kernel.planned(state.kernel_results, steps))
 
     def validated(self, state, log_likelihood):
+        if not self.kernel_steps:
+            return state
         return _with_results(state, self.kernel.validated(state.kernel_results, log_likelihood))
 
     def skipped(self, state):
@@ -223,7 +227,8 @@ def _configurational_temperature(weights, gradients, num_rows):
     """−N θ·g/d over all d entries: 1 in the mean over a chain at temperature 1, however its momentum looks."""
     products = [tf.reduce_sum(weight * tf.cast(g, weight.dtype)) for weight, g in zip(weights, gradients)]
     entries = tf.add_n([tf.size(weight) for weight in weights])
-    return tf.cast(-num_rows * tf.add_n(products) / tf.cast(entries, num_rows.dtype), tf.float32)
+    value = tf.cast(-num_rows * tf.add_n(products) / tf.cast(entries, num_rows.dtype), tf.float32)
+    return tf.where(tf.math.is_finite(value), value, 0.0)  # of an update that is left out
 
 
 def _with_results(state, results):

@@ -55,9 +55,9 @@ class Learner(Saving):
         """The variables φ that learn beside θ, and that a posterior sample keeps with it."""
         return []
 
-    @property
     def chain_weights(self):
         """(θ, φ) of each chain, pairs of lists of arrays; φ is that of the model where no chain has its own."""
+        self._share_phi()
         count, shared = len(self.theta_variables), [variable.numpy() for variable in self.phi_variables]
         return [(weights[:count], weights[count:] or shared) for weights in self.run.weights]
 
@@ -161,14 +161,20 @@ class Learner(Saving):
         self._check_source(source, steps_per_epoch)
         check_callbacks(callbacks, self.weights)
         order, chains = self._seed_of("row order"), self.run.num_chains
+        if steps_per_epoch is None and not source.random_access and _cardinality(source) is None:
+            if validation_data is None:
+                self.run.plan(None)  # which refuses what nothing would end
         feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
 
         self._feed, self._validation = feed, validation_data
         self.train_function = None
         self.validates = validation_data is not None
         kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
+        self._share_phi()
         self.run.begin(kept, num_rows)
-        self._plan(feed.steps or steps_per_epoch or _cardinality(source), epochs - initial_epoch)
+        steps = feed.steps or steps_per_epoch or _cardinality(source)
+        if steps is not None:
+            self.run.plan(max(0, epochs - initial_epoch) * int(steps))
         counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
         mend_backups(listed(callbacks))
@@ -245,11 +251,6 @@ class Learner(Saving):
         )
         self.run = run
         self._settings = settings
-
-    def _plan(self, steps, epochs):
-        """Tells a run with phases how long it will be."""
-        if steps is not None or not self.validates:
-            self.run.plan(None if steps is None else max(0, epochs) * int(steps))
 
     def _check_source(self, source, steps_per_epoch):
         """Raises a ValueError for rows that the step cannot go through; reads a dataset once, or its first batch."""

@@ -111,9 +111,9 @@ class Run(tf.Module):
         self.rows.assign(checksum)
 
     @property
-    def samples(self):
-        """Whether the weights are being sampled, not climbing before it."""
-        return bool(self.step.samples(self.state))
+    def sampled(self):
+        """Whether the weights may be a posterior sample, not one of an optimizer's before the chain."""
+        return bool(self.step.sampled(self.state))
 
     def plan(self, steps):
         """Tells the step how many steps a fit will make; None where that is not known."""

@@ -14,6 +14,8 @@ from tfdsmcmc import files
 class Saving(keras.Model):
     """The part of a model that saves and loads; it needs `run` and the settings of `compile`."""
 
+    _phi_is_shared = False  # by all chains of a run that was loaded, until the layers are loaded too
+
     def save(self, filepath, overwrite=True, **kwargs):
         """Saves model, compile arguments and run as a .keras file; an interrupted save leaves the old file whole."""
         path = pathlib.Path(filepath)
@@ -65,6 +67,7 @@ class Saving(keras.Model):
 
     def save_own_variables(self, store):
         """Adds the state of the run; Keras saves the layers and the optimizer."""
+        self._share_phi()
         for name, variable in (self.run.saved if self.run else {}).items():
             store[name] = variable.numpy()
 
@@ -74,6 +77,7 @@ class Saving(keras.Model):
         kept = ("refits", "epochs_before", "assigned_", *(f"weights_{i}" for i in self._places_beside()))
         later = {name for name in state if name.startswith(kept) and name not in store.keys()}
         state = {name: variable for name, variable in state.items() if name not in later}
+        self._phi_is_shared = any(name.startswith("weights_") for name in later)
         if not set(state) & set(store.keys()):  # weights alone, or no run to restore
             return
         stored = len(store["weights_0"]) if "weights_0" in store.keys() else 1
@@ -90,6 +94,14 @@ class Saving(keras.Model):
             )
         for name, variable in state.items():
             variable.assign(found[name])
+
+    def _share_phi(self):
+        """Gives all chains the recognition network of chain 0, if a file of a run that had one for all was loaded."""
+        if self._phi_is_shared:
+            self._phi_is_shared = False
+            first = self.run.weights[0]
+            count = len(self.theta_variables)
+            self.run.move_to([[*weights[:count], *first[count:]] for weights in self.run.weights])
 
     def _places_beside(self):
         """The places of φ among the weights of a run of several chains."""

@@ -45,9 +45,10 @@ class SeveralChains(Step):
             theta, beside = self._split(weights)
             now = [tf.convert_to_tensor(variable) for variable in self.one.beside]
             _assign(self.one.beside, beside)
-            state = self.one.init(rows, seed, theta, num_rows, state)
-            _assign(self.one.beside, now)
-            return state
+            try:
+                return self.one.init(rows, seed, theta, num_rows, state)
+            finally:
+                _assign(self.one.beside, now)
 
         state = each_chain(begin, self.num_chains, seed, weights, own)
         return self._together(state._replace(weights=list(weights)), assigned)
@@ -78,8 +79,8 @@ class SeveralChains(Step):
         state = self._together(own._replace(weights=[*own.weights, *beside]), assigned)
         return state, mean_over_chains(metrics, self.num_chains)
 
-    def samples(self, state):
-        return tf.reduce_all(self.one.samples(self._apart(state)[0]))
+    def sampled(self, state):
+        return tf.reduce_all(self.one.sampled(self._apart(state)[0]))
 
     def planned(self, state, steps):
         own, assigned = self._apart(state)

@@ -80,8 +80,8 @@ class Step:
         """
         raise NotImplementedError(f"{type(self).__name__} must define step(state, batch, seed).")
 
-    def samples(self, state):
-        """Whether the weights are being sampled, a boolean scalar; False while an optimizer climbs before it."""
+    def sampled(self, state):
+        """Whether the weights may be a posterior sample, a boolean scalar; False while an optimizer climbs first."""
         return True
 
     def planned(self, state, steps):
