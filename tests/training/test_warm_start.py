@@ -59,9 +59,14 @@ def test_half_of_the_planned_updates_and_earlier_where_validation_falls():
 @pytest.mark.slow
 def test_a_dataset_of_unknown_length_needs_another_end():
     rows = tf.data.Dataset.from_tensor_slices(patterns(40)).batch(20).filter(lambda x: True)
+    model = model_of()
     with pytest.raises(ValueError, match="steps_per_epoch, validation_data or its own updates. Received: a run"):
-        model_of().fit(rows, epochs=2, verbose=0)
+        model.fit(rows, epochs=2, verbose=0)
+    assert float(model.run.num_rows) == 0 and model._feed is None
     model_of(updates=1).fit(rows, epochs=1, verbose=0)
+    before = model.get_weights()
+    model.refit_recognition(rows, 1)  # θ does not move: there is nothing to warm
+    assert np.any(flat(model.recognition.get_weights()) != flat(before[len(model.generative.weights) :]))
 
 
 def test_nothing_is_collected_before_the_chain(tmp_path):
