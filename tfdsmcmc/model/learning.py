@@ -56,6 +56,9 @@ class Learning(Learner):
     ):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
+        The defaults are the simplest of each kind, not the best: `compile(**methods.dsgnht_nais())` has those. Without a
+        warm start a chain from small random weights may stay near zero under a prior whose scales are learnt.
+
         The counts of steps and epochs go on from those of an earlier chain.
 
         With `num_chains` = C > 1, C chains over θ run in one program, in the time of C runs, compiled in that of one.
