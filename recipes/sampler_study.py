@@ -6,7 +6,7 @@
 Each setting learns from the same rows with the same number of updates, and is evaluated on the same test rows:
 
     rws           reweighted wake-sleep, flat prior, K of the sampler, the weights of the best epoch on validation data
-    rws_fast      the same with Adam(0.01), the rate of the samplers' warm start, in place of Adam(0.003)
+    rws_fast      the same with Adam(0.01), the rate of the samplers' warm start, not Adam(0.003)
     rws_learnt    rws with the default prior
     sampler       `methods.dsgnht_nais()` and the default prior, nothing else
     cold          the same without a warm start
