@@ -56,8 +56,8 @@ class Learning(Learner):
     ):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
-        The defaults are the simplest of each kind, not the best: `compile(**methods.dsgnht_nais())` has those. Without a
-        warm start a chain from small random weights may stay near zero under a prior whose scales are learnt.
+        The defaults are the simplest of each kind, not the best: `compile(**methods.dsgnht_nais())` has those. Without
+        a warm start a chain from small random weights may stay near zero under a prior whose scales are learnt.
 
         The counts of steps and epochs go on from those of an earlier chain.
 
