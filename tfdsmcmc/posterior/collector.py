@@ -81,7 +81,7 @@ class Collector(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch, logs=None):
         if self._records is None:  # only now is the state of a resumed run in place
             run = self.model.run
-            self._last_epoch = int(run.epochs_before) + self.params["epochs"]
+            self._last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
                 self._records = self._reconcile(int(run.steps), int(run.identity))
             if self.stop and self._draws() >= self.num_samples:
@@ -140,7 +140,7 @@ class Collector(keras.callbacks.Callback):
         steps = np.array([self._records[i][0] for i in sampled])
         values = np.array([self._records[i][2] for i in sampled], np.float64)  # None becomes NaN
         # the epoch whose end halves those from the chain's first on
-        half = sampled and (self._records[sampled[0]][1] + self._last_epoch) / 2
+        half = sampled and (self._records[sampled[0]][1] + self._last_epoch) / 2 if self._last_epoch else np.inf
 
         def starts(n, i):
             return self._records[i][1] >= half or settled(steps[:n], values[:n], self.patience)
