@@ -65,7 +65,7 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
         results = kernel.validated(results._replace(step=tf.constant(step)), tf.constant(value))
         assert int(results.begins) == begins, step
     bad = kernel.validated(results, tf.constant(np.inf))
-    assert float(bad.best) == float(results.best) == -3.0
+    assert float(bad.best) == float(results.best) == -4.0  # later values do not count
     fixed = make(updates=20)
     results = fixed.planned(fixed.bootstrap_results(STATE), 1000)
     assert int(fixed.validated(results._replace(step=tf.constant(9)), tf.constant(-1.0)).begins) == 20

@@ -149,11 +149,11 @@ class WarmStart(StochasticGradientKernel):
         return kernel_results._replace(begins=tf.where(begins == NEVER, kernel_results.step + steps // 2, begins))
 
     def validated(self, kernel_results, log_likelihood):
-        if self._parameters["updates"] is not None:
+        if self._parameters["updates"] is not None or np.all(self.samples(kernel_results)):
             return kernel_results
         step, better = kernel_results.step, tf.math.is_finite(log_likelihood) & (log_likelihood > kernel_results.best)
         best_step = tf.where(better, step, kernel_results.best_step)
-        ended = (step - best_step >= self.patience) & ~self.samples(kernel_results)
+        ended = step - best_step >= self.patience
         return kernel_results._replace(
             best=tf.where(better, log_likelihood, kernel_results.best),
             best_step=best_step,

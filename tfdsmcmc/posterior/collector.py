@@ -66,7 +66,8 @@ class Collector(keras.callbacks.Callback):
         self.every = None if every is None else checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
-        self._records = self._seen = self._last_epoch = None
+        self._records = self._seen = self._last_epoch = self._began = None
+        self._looked = 0  # the records that have been looked at for a beginning
 
     def on_train_begin(self, logs=None):
         self._records = None
@@ -84,6 +85,7 @@ class Collector(keras.callbacks.Callback):
             self._last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
                 self._records = self._reconcile(int(run.steps), int(run.identity))
+            self._began, self._looked = None, 0
             if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
 
@@ -134,18 +136,23 @@ class Collector(keras.callbacks.Callback):
 
     def _start(self):
         """The place in the records at which collecting began, or None."""
-        sampled = [i for i, record in enumerate(self._records) if sampling(record)]
+        while self._began is None and self._looked < len(self._records):
+            self._looked += 1
+            if self._begins_with([record for record in self._records[: self._looked] if _sampled(record)]):
+                self._began = self._looked - 1
+        return self._began
+
+    def _begins_with(self, records):
+        """Whether collecting begins with the last of these records, those of the chain so far."""
+        if not records:
+            return False
+        epoch = records[-1][1]
         if self.burn_in is not None:
-            return next((i for i in sampled if self._records[i][1] > self.burn_in), None)
-        steps = np.array([self._records[i][0] for i in sampled])
-        values = np.array([self._records[i][2] for i in sampled], np.float64)  # None becomes NaN
-        # the epoch whose end halves those from the chain's first on
-        half = sampled and (self._records[sampled[0]][1] + self._last_epoch) / 2 if self._last_epoch else np.inf
-
-        def starts(n, i):
-            return self._records[i][1] >= half or settled(steps[:n], values[:n], self.patience)
-
-        return next((i for n, i in enumerate(sampled, 1) if starts(n, i)), None)
+            return epoch > self.burn_in
+        steps = np.array([record[0] for record in records])
+        values = np.array([record[2] for record in records], np.float64)  # None becomes NaN
+        late = self._last_epoch and 2 * epoch >= records[0][1] + self._last_epoch
+        return late or settled(steps, values, self.patience)
 
     def _reconcile(self, step, chain):
         """The records of this chain up to `step`; deletes what an interrupted run of it left after that."""
@@ -170,7 +177,7 @@ class Collector(keras.callbacks.Callback):
         return [record for record in records if record[0] <= step]
 
 
-def sampling(record):
+def _sampled(record):
     """Whether the weights were sampled at a record; records of older runs are of samplers throughout."""
     return record[3] if len(record) > 3 else True
 

@@ -161,10 +161,11 @@ class Learner(Saving):
         self._check_source(source, steps_per_epoch)
         check_callbacks(callbacks, self.weights)
         order, chains = self._seed_of("row order"), self.run.num_chains
-        if steps_per_epoch is None and not source.random_access and _cardinality(source) is None:
-            if validation_data is None:
-                self.run.plan(None)  # which refuses what nothing would end
+        steps = steps_per_epoch or _cardinality(source)
+        if steps is None and not source.random_access and validation_data is None:
+            self.run.plan(None)  # which refuses what nothing would end
         feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
+        steps = feed.steps or steps
 
         self._feed, self._validation = feed, validation_data
         self.train_function = None
@@ -172,7 +173,6 @@ class Learner(Saving):
         kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
         self._share_phi()
         self.run.begin(kept, num_rows)
-        steps = feed.steps or steps_per_epoch or _cardinality(source)
         if steps is not None:
             self.run.plan(max(0, epochs - initial_epoch) * int(steps))
         counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
