@@ -20,7 +20,8 @@ def gradient(*parts, seed):
 
 
 def make(gradient_fn=gradient, **arguments):
-    kernel = mcmc.SGHMC(learning_rate=0.1, gradient_noise="estimate")
+    rate = keras.optimizers.schedules.ExponentialDecay(0.1, 1, 0.7)  # another at each step of the kernel's own
+    kernel = mcmc.SGHMC(learning_rate=rate, gradient_noise="estimate")
     return mcmc.WarmStart(gradient_fn, kernel, keras.optimizers.Adam(0.1), **arguments)
 
 

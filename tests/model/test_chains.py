@@ -233,3 +233,21 @@ def test_each_chain_keeps_chains_over_z_of_its_own():
         for a, b in zip(before, after):
             np.testing.assert_array_equal(a[c][others], b[others])
         assert any(np.any(a[c][index[0, c]] != b[index[0, c]]) for a, b in zip(before, after))
+
+
+def test_chains_over_z_start_from_the_recognition_network_of_their_chain():
+    """Biases of −30 and 30 leave no doubt: zeros in chain 0, ones in chain 1; the layers keep φ of chain 0."""
+    model = tiny_model((2,), units=4, seed=3, scale=0.3)
+    gibbs = ds.latents.Gibbs(2, 0, persistent=True)
+    model.compile(ds.mcmc.SGLD(learning_rate=RATE), gibbs, None, jit_compile=False, num_chains=2)
+    bias = model.recognition.layers[0].bias
+    bias.assign(tf.fill([2], -30.0))
+    theta = len(theta_of(model))
+    weights = [[part.copy() for part in chain] for chain in model.run.weights]
+    weights[1][theta + 1][:] = 30.0
+    model.run.move_to(weights)
+    begin(model, patterns(20))
+    for part in model.run.state.carried:
+        np.testing.assert_array_equal(part[0], 0)
+        np.testing.assert_array_equal(part[1], 1)
+    np.testing.assert_array_equal(bias, np.full(2, -30.0))

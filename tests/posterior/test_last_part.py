@@ -76,3 +76,15 @@ def test_bad_arguments_are_refused(bad):
 def test_bad_counts_of_epochs_are_refused(bad, name):
     with pytest.raises(ValueError, match=f"^{name} must be .*Received: {name}="):
         last_epochs(*bad)
+
+
+def test_where_nothing_is_said_samples_are_a_hundred_updates_apart(tmp_path):
+    """Epochs of 30 updates: the first end of an epoch in each hundred from the start on, however the steps fall."""
+    collector, due = ds.posterior.Collector(tmp_path, burn_in=1), []
+    collector._records = []
+    for epoch in range(1, 20):
+        collector._records.append([30 * epoch, epoch, None, True])
+        start = collector._start()
+        if start is not None and collector._is_due(start):
+            due.append(30 * epoch)
+    assert due == [60, 180, 270, 360, 480, 570]
