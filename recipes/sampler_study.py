@@ -1,9 +1,11 @@
 """What sampling the weights is worth beside climbing to one set of them: the table of docs/study.md.
 
-    python recipes/sampler_study.py --dataset digits --architecture "SBN/SBN 100-50" --seeds 0 1 2
+    python recipes/sampler_study.py --dataset digits --architecture "SBN/SBN 100-50" --seeds 0 1 2 --equal-time
     python recipes/sampler_study.py --table
 
-Each setting learns from the same rows with the same number of updates, and is evaluated on the same test rows:
+Each setting learns from the same rows and is evaluated on the same test rows. Samplers make the same number of updates;
+optimizers too, or with `--equal-time` as many as take the processor time, compilation and validation included, that the
+`sampler` of the same seed took, which therefore comes first:
 
     rws           reweighted wake-sleep, flat prior, K of the sampler, the weights of the best epoch on validation data
     rws_fast      the same with Adam(0.01), the rate of the samplers' warm start, not Adam(0.003)
@@ -14,9 +16,10 @@ Each setting learns from the same rows with the same number of updates, and is e
     scale_0.09    the same with the published prior
     scale_1       the same with a Student-t prior of scale 1
 
-Where there are samples the predictive average over all of them is taken, that over the draws of the first chain alone,
-and that of the last weights of the first chain. Runs of an optimizer from several seeds are averaged in the table too.
-Test log-likelihoods of each row are kept, so that differences are paired. What is finished is not run again.
+Minutes in the table are of processor time. Where there are samples the predictive average over all of them is taken,
+that over the draws of the first chain alone, and that of the last weights of the first chain. Runs of an optimizer from
+several seeds are averaged in the table too. Test log-likelihoods of each row are kept, so that differences are paired.
+What is finished is not run again.
 """
 
 import argparse
@@ -58,7 +61,19 @@ class Best(keras.callbacks.Callback):
         self.model.set_weights(self.weights)
 
 
-def run(setting, args, seed, data, folder):
+class Until(keras.callbacks.Callback):
+    """Ends learning after so many seconds of processor time."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.end = time.process_time() + seconds
+
+    def on_epoch_end(self, epoch, logs=None):
+        if time.process_time() >= self.end:
+            self.model.stop_training = True
+
+
+def run(setting, args, seed, data, folder, seconds=None):
     """Learns and evaluates; returns a dict of figures, and of the test rows' log-likelihoods by estimator."""
     keras.utils.set_random_seed(seed)
     ones = data.train.sum(0, dtype=np.float64)
@@ -72,6 +87,9 @@ def run(setting, args, seed, data, folder):
     if setting in OPTIMIZERS:
         method = ds.methods.rws(1e-2 if setting == "rws_fast" else 3e-3, method["latents"].num_samples)
         callbacks = [Best()]
+        if seconds is not None:
+            epochs = 10**6
+            callbacks.append(Until(seconds))
     else:
         callbacks = [ds.posterior.Collector(folder / "posterior", overwrite=True)]
     if setting == "cold":
@@ -79,10 +97,14 @@ def run(setting, args, seed, data, folder):
     if setting == "temperature_0":
         method["kernel"] = method["kernel"].copy(temperature=0.0)
     model.compile(**method, steps_per_execution=min(steps, 50), evaluation_samples=25)
-    begun = time.monotonic()
+    begun, worked = time.monotonic(), time.process_time()
     arguments = {"validation_data": data.valid[:500], "epochs": epochs, "verbose": 0, "callbacks": callbacks}
     model.fit(data.train, **arguments)
-    figures = {"seconds": round(time.monotonic() - begun), "updates_made": int(model.run.steps)}
+    figures = {
+        "seconds": round(time.monotonic() - begun),
+        "processor_seconds": round(time.process_time() - worked),
+        "updates_made": int(model.run.steps),
+    }
     test = data.test[np.random.default_rng(0).permutation(len(data.test))[: args.test_rows]]
     rows = {"last": model.log_likelihood(test, args.test_samples).value}
     if setting in SAMPLERS:
@@ -97,24 +119,37 @@ def run(setting, args, seed, data, folder):
     return figures, rows
 
 
+def folder_of(setting, args, seed):
+    chains = f" {args.chains} chains" if args.chains and setting in SAMPLERS else ""
+    time = " equal time" if args.equal_time and setting in OPTIMIZERS else ""
+    name = f"{args.dataset} {args.architecture} {setting} {seed} {args.updates}{chains}{time}"
+    return pathlib.Path(args.output) / name.replace("/", "-").replace(" ", "_")
+
+
+def time_of_sampler(args, seed):
+    file = folder_of("sampler", args, seed) / "result.json"
+    if not file.exists():
+        raise SystemExit(f"--equal-time needs the sampler's run of seed {seed} first, in {file.parent}")
+    return json.loads(file.read_text())["processor_seconds"]
+
+
 def study(args):
     data = ds.datasets.load(args.dataset, args.data_dir)
     for seed in args.seeds:
         for setting in args.settings:
-            chains = f" {args.chains} chains" if args.chains and setting in SAMPLERS else ""
-            name = f"{args.dataset} {args.architecture} {setting} {seed} {args.updates}{chains}".replace("/", "-")
-            folder = pathlib.Path(args.output) / name.replace(" ", "_")
+            folder = folder_of(setting, args, seed)
             if (folder / "result.json").exists():
                 continue
+            seconds = time_of_sampler(args, seed) if args.equal_time and setting in OPTIMIZERS else None
             folder.mkdir(parents=True, exist_ok=True)
-            figures, rows = run(setting, args, seed, data, folder)
+            figures, rows = run(setting, args, seed, data, folder, seconds)
             with ds.files.replacing(folder / "rows.npz") as temporary, open(temporary, "wb") as file:
                 np.savez(file, **rows)
             about = {name: getattr(args, name) for name in ("dataset", "architecture", "updates", "test_samples")}
             means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
-            about |= {"setting": setting, "seed": seed, "chains": args.chains}
+            about |= {"setting": setting, "seed": seed, "chains": args.chains, "equal_time": args.equal_time}
             ds.files.write_json(folder / "result.json", {**about, **figures, **means})
-            print(name, figures, means, flush=True)
+            print(folder.name, figures, means, flush=True)
 
 
 def mean_and_error(difference):
@@ -131,14 +166,15 @@ def table(args):
     for file in sorted(pathlib.Path(args.output).glob("*/result.json")):
         result = json.loads(file.read_text())
         with np.load(file.parent / "rows.npz") as rows:
-            key = result["dataset"], result["architecture"], result["updates"]
+            key = result["dataset"], result["architecture"], result["updates"], result.get("equal_time", False)
             chains = result.get("chains")
             setting = result["setting"] + (f", {chains} chain" if chains and result["setting"] in SAMPLERS else "")
             found.setdefault(key, {}).setdefault(setting, []).append((result, dict(rows)))
     for key, settings in found.items():
-        print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates\n")
-        print("| setting | seeds | minutes | last | chain 0 | all chains | all chains less the best `rws` |")
-        print("| --- | --- | --- | --- | --- | --- | --- |")
+        of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
+        print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}\n")
+        print("| setting | seeds | minutes | updates | last | chain 0 | all chains | all chains less the best `rws` |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         rivals = [(result["last"], rows["last"]) for name in OPTIMIZERS for result, rows in settings.get(name, [])]
         best = max(rivals, key=lambda pair: pair[0])[1] if rivals else None
         for name in sorted(settings, key=lambda name: (*OPTIMIZERS, *SAMPLERS).index(name.split(",")[0])):
@@ -146,14 +182,16 @@ def table(args):
             mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1]}
             cells = [f"{mean[part]:.2f}" if part in mean else "" for part in ("last", "chain", "predictive")]
             against = np.mean([rows.get("predictive", rows["last"]) for _, rows in runs], 0)
-            minutes = np.mean([result["seconds"] for result, _ in runs]) / 60
+            minutes = np.mean([result.get("processor_seconds", result["seconds"]) for result, _ in runs]) / 60
+            updates = np.mean([result["updates_made"] for result, _ in runs])
             paired = "" if best is None else mean_and_error(against - best)
-            print(f"| `{name}` | {len(runs)} | {minutes:.1f} | {' | '.join(cells)} | {paired} |")
+            costs = f"{minutes:.1f} | {updates:,.0f}"
+            print(f"| `{name}` | {len(runs)} | {costs} | {' | '.join(cells)} | {paired} |")
             if name in OPTIMIZERS and len(runs) > 1:
                 together = log_mean_exp(np.stack([rows["last"] for _, rows in runs]))
                 paired = mean_and_error(together - best)
                 count = f"{minutes * len(runs):.1f}"
-                print(f"| {len(runs)} of `{name}`, averaged | 1 | {count} | | | {together.mean():.2f} | {paired} |")
+                print(f"| {len(runs)} of `{name}`, averaged | 1 | {count} | | | | {together.mean():.2f} | {paired} |")
 
 
 def main():
@@ -161,10 +199,12 @@ def main():
     parser.add_argument("--dataset", default="digits")
     parser.add_argument("--data-dir")
     parser.add_argument("--architecture", default="SBN/SBN 100-50")
-    parser.add_argument("--settings", nargs="+", choices=(*OPTIMIZERS, *SAMPLERS), default=("rws", "sampler"))
+    settings = ("sampler", "rws", "rws_fast")
+    parser.add_argument("--settings", nargs="+", choices=(*OPTIMIZERS, *SAMPLERS), default=settings)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--chains", type=int, help="of samplers (default: those of the method)")
     parser.add_argument("--updates", type=int, default=12_000)
+    parser.add_argument("--equal-time", action="store_true", help="optimizers get the time of the sampler")
     parser.add_argument("--test-rows", type=int, default=2000)
     parser.add_argument("--test-samples", type=int, default=1000)
     parser.add_argument("--output", default="runs/sampler_study")

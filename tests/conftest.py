@@ -2,7 +2,8 @@
 
 To compile a tiny model with XLA takes seconds and some 80 MiB that TensorFlow keeps, op by op it takes a tenth of that.
 So within a test `jit_compile` is False where neither the test nor the code under test says otherwise. A test with the
-mark `compiled`, and what passes `jit_compile=True` itself, runs as users run it.
+mark `compiled`, and what passes `jit_compile=True` itself, runs as users run it. TensorFlow's rewriting of graphs,
+which takes longer than to trace some, is left to tests with that mark too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # the processes share the cores already
 
 import keras
 import pytest
+import tensorflow as tf
 
 from tests import pool
 from tfdsmcmc import programs
@@ -43,6 +45,7 @@ gc.disable()
 def _use_xla(default):
     _default["jit_compile"] = default
     _COMPILE.__defaults__ = (*_DEFAULTS[:_PLACE], default, *_DEFAULTS[_PLACE + 1 :])
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": not default})
 
 
 # a model that was never compiled

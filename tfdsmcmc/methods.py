@@ -18,10 +18,10 @@ drawn the height that is climbed moves with them:
     model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
-Adam(1e-2), the splitting scheme, K = 25, reweighted wake-sleep updates of φ by Adam(3e-3), and three chains, each with
-a warm start and a recognition network of its own. `as_published=True` gives what the paper has but for the prior, which
-is the model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the
-Euler scheme, a thermostat of mass 1, K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each
+Adam(1e-2) with K = 5, then the splitting scheme with K = 25, reweighted wake-sleep updates of φ by Adam(3e-3), and
+three chains, each with a warm start and a recognition network of its own. `as_published=True` gives what the paper has
+but for the prior, which is the model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler
+scheme, a thermostat of mass 1, K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each
 minibatch and a φ-update after each of them, one chain. Arguments that are given go before either. Those with Gibbs
 sampling are as published but for these nested updates. The publications of the others used momentum or plain
 stochastic gradients with rates of their own; here Adam stands in for all of them.
@@ -61,7 +61,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
 
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.5, as published 0.01.
-      num_samples: K; by default 25, as published 5.
+      num_samples: K; by default 25, at most 5 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(3e-3), as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default 3, as published 1.
@@ -87,7 +87,7 @@ def dsghmc_nais(
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
-      num_samples: K; by default 25, as published 5.
+      num_samples: K; by default 25, at most 5 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(3e-3), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
@@ -119,7 +119,7 @@ def dsgnht_nais(
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
-      num_samples: K; by default 25, as published 5.
+      num_samples: K; by default 25, at most 5 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(3e-3), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
@@ -267,12 +267,13 @@ def iwae(learning_rate=1e-3, num_samples=5, optimizer=None):
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     """A sampler with importance samples from the recognition network."""
-    latents = NAIS(_given(num_samples, 25, 5, as_published))
+    num_samples = _given(num_samples, 25, 5, as_published)
     num_chains = _given(num_chains, 3, 1, as_published)
     if as_published:
         proposal = Wake(_adam(optimizer, 3e-4), redraw=True)
-        nested = {"kernel_steps": 10, "interleaved": True}
-        return {**_method(kernel, latents, proposal), **nested, "num_chains": num_chains}
+        nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}
+        return {**_method(kernel, NAIS(num_samples), proposal), **nested}
+    latents = NAIS(num_samples, climbing_samples=min(5, checks.positive_integer("num_samples", num_samples)))
     return {**_method(WarmStart(kernel=kernel), latents, WakeSleep(_adam(optimizer, 3e-3))), "num_chains": num_chains}
 
 

@@ -17,7 +17,7 @@ from tfdsmcmc.serving.saved_model import manifest
 def fitted(tmp_path_factory):
     """The folder of a small fit of the digits: model.keras and posterior/."""
     folder = tmp_path_factory.mktemp("cli")
-    arguments = ["--layers", "5-3", "--epochs", "3", "--num-samples", "2", "--burn-in", "1"]
+    arguments = ["--layers", "4", "--epochs", "3", "--num-samples", "2", "--burn-in", "1"]
     collect = ["--posterior", str(folder / "posterior"), "--posterior-samples", "2", "--every", "1"]
     assert main(["fit", "digits", str(folder / "model.keras"), *arguments, *collect]) == 0
     return folder
@@ -120,7 +120,7 @@ def test_fit_takes_methods_and_architectures(tmp_path, capsys):
     assert main(["fit", "digits", str(path), *arguments]) == 0
     model = keras.saving.load_model(path)
     assert isinstance(model.generative.layers[-1], ds.layers.MLPBernoulli)
-    assert model.run.step.estimator.latents.get_config() == {"num_samples": 2, "weights": "uniform"}
+    assert model.run.step.estimator.latents.get_config() == ds.latents.NAIS(2, "uniform").get_config()
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "5", "--method", "vae"], capsys)
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--layers", "RBM 5"], capsys)
     refused(["fit", "digits", str(tmp_path / "other.keras"), "--method", "rws", "--posterior", "p"], capsys)

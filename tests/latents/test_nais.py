@@ -65,14 +65,19 @@ def test_there_is_no_carry():
 
 
 def test_config_round_trip():
-    twin = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(ds.latents.NAIS(7)))
-    assert isinstance(twin, ds.latents.NAIS) and twin.num_samples == 7
+    latents = ds.latents.NAIS(7, climbing_samples=3)
+    twin = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(latents))
+    assert isinstance(twin, ds.latents.NAIS) and (twin.num_samples, twin.climbing.num_samples) == (7, 3)
+    assert twin.climbing.climbing is None and ds.latents.NAIS(7).climbing is None
 
 
 @pytest.mark.parametrize("num_samples", [0, -1, 2.5, True, None, "5"])
 def test_the_number_of_samples_is_checked(num_samples):
     with pytest.raises(ValueError, match="Received: num_samples="):
         ds.latents.NAIS(num_samples)
+    if num_samples is not None:
+        with pytest.raises(ValueError, match="Received: climbing_samples="):
+            ds.latents.NAIS(5, climbing_samples=num_samples)
 
 
 def test_uniform_weights_show_the_evidence_lower_bound():

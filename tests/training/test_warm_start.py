@@ -15,11 +15,11 @@ tfd = tfp.distributions
 LEARNT = {"bias": None, "": ds.priors.Horseshoe(1.0, 0.03, True, "parent")}
 
 
-def model_of(prior=None, num_chains=1, jit_compile=False, **arguments):
+def model_of(prior=None, num_chains=1, jit_compile=False, latents=None, **arguments):
     model = tiny_model((2,), units=4, seed=3, scale=0.3, prior=prior)
     kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), **arguments)
     proposal = ds.proposals.Wake(keras.optimizers.Adam(0.01))
-    model.compile(kernel, ds.latents.NAIS(3), proposal, jit_compile=jit_compile, num_chains=num_chains)
+    model.compile(kernel, latents or ds.latents.NAIS(3), proposal, jit_compile=jit_compile, num_chains=num_chains)
     return model
 
 
@@ -54,6 +54,23 @@ def test_half_of_the_planned_updates_and_earlier_where_validation_falls():
     fit(stopped, 8, validation_data=patterns())
     # the best is that of epoch 2, after 6 updates
     assert int(stopped.run.state.kernel_results.begins) == 12
+
+
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_draws_grow_when_sampling_begins(num_chains, tmp_path):
+    few, many, growing = (
+        model_of(num_chains=num_chains, latents=latents, updates=6)
+        for latents in (ds.latents.NAIS(2), ds.latents.NAIS(5), ds.latents.NAIS(5, climbing_samples=2))
+    )
+    for model in (few, growing):
+        fit(model, 2)
+    assert_same_state(few, growing)
+    growing.save_weights(tmp_path / "a.weights.h5")
+    many.load_weights(tmp_path / "a.weights.h5")
+    for model in (few, many, growing):
+        fit(model, 3, 2)
+    assert_same_state(many, growing)
+    assert np.any(flat(few.get_weights()) != flat(growing.get_weights()))
 
 
 @pytest.mark.slow

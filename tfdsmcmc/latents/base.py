@@ -11,11 +11,13 @@ class Latents:
       weights_all_alike: whether draws of the recognition network itself come with equal weights, from which an
         objective that fits it to weighted draws could learn nothing.
       persistent: whether each row of the data keeps a Markov chain over z from epoch to epoch; `start` begins it.
+      climbing: the `Latents` that stand in for these while an optimizer climbs before θ is sampled, or None.
     """
 
     num_samples: int
     weights_all_alike = False
     persistent = False
+    climbing = None
 
     def check(self, generative):
         """Raises a ValueError, before anything is compiled, for a network that does not suit."""

@@ -76,6 +76,11 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         del kernel_results
         return tf.ones([])
 
+    @property
+    def climbs_first(self):
+        """Whether an optimizer climbs before the kernel samples."""
+        return False
+
     def samples(self, kernel_results):
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)

@@ -131,6 +131,10 @@ class WarmStart(StochasticGradientKernel):
     def learning_rate_of(self, kernel_results):
         return self.kernel.learning_rate_of(kernel_results.sampler)
 
+    @property
+    def climbs_first(self):
+        return True
+
     def samples(self, kernel_results):
         return kernel_results.step >= kernel_results.begins
 

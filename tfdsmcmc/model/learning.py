@@ -116,9 +116,16 @@ class Learning(Learner):
         jit_compile = bool(jit_compile)
         estimator = FisherIdentity(self.generative, self.recognition, self.prior, latents)
         learning = None if proposal is None else RecognitionLearning(estimator, proposal, proposal_steps)
-        step = DoublyStochasticStep(
-            self.generative, self.prior, estimator, kernel, kernel_steps, learning, interleaved, jit_compile
-        )
+
+        def step_by(estimator, learning, climb=None):
+            how = (kernel_steps, learning, interleaved, jit_compile, climb)
+            return DoublyStochasticStep(self.generative, self.prior, estimator, kernel, *how)
+
+        climb = None
+        if latents.climbing is not None and kernel.climbs_first and kernel_steps:
+            climber = FisherIdentity(self.generative, self.recognition, self.prior, latents.climbing)
+            climb = step_by(climber, learning and learning.by(climber))
+        step = step_by(estimator, learning, climb)
         step = step if num_chains == 1 else SeveralChains(step, num_chains)
         settings = {
             "kernel": kernel,

@@ -63,6 +63,8 @@ class DoublyStochasticStep(Step):
       learning: `RecognitionLearning`, or None if no φ learns.
       interleaved: whether φ-updates follow each θ-update of a minibatch.
       jit_compile: whether chains over the latent variables are started by a program that XLA compiles.
+      climb: such a step, of the same state, which is made instead while an optimizer climbs before the kernel samples;
+        None for the same step throughout.
     """
 
     def __init__(
@@ -75,7 +77,9 @@ class DoublyStochasticStep(Step):
         learning=None,
         interleaved=False,
         jit_compile=True,
+        climb=None,
     ):
+        self.climb = climb
         self.network, self.prior = network, prior
         self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
         self.learning, self.interleaved = learning, interleaved
@@ -114,16 +118,10 @@ class DoublyStochasticStep(Step):
         return StepState(list(weights), results, auxiliary, carried)
 
     def step(self, state, batch, seed):
-        x, seeds = batch.rows.plain, self._seeds(seed)
-        carry = self._carry_of(state, batch.index)
-        rounds, skipped = self._rounds(), tf.zeros([])
-        for number in range(rounds):
-            last = number == rounds - 1
-            state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seeds, seed, number, last)
-            here = metrics["skipped_steps"]
-            skipped += here + self._learn(state.weights, x, draws, carry, seeds, number, here == 0)
-        metrics |= {"skipped_steps": skipped / self._updates()}
-        return self._with_carry(state, batch.index, carry), metrics
+        if self.climb is None:
+            return self._step(state, batch, seed)
+        samples = self.kernel.samples(state.kernel_results)
+        return tf.cond(samples, lambda: self._step(state, batch, seed), lambda: self.climb.step(state, batch, seed))
 
     def sampled(self, state):
         return self.kernel.sampled(state.kernel_results) if self.kernel_steps else True
@@ -148,6 +146,18 @@ class DoublyStochasticStep(Step):
         if not self.beside:
             return theta
         return [*theta, *fresh_weights(self.estimator.recognition, random.stream(seed, "recognition network"))]
+
+    def _step(self, state, batch, seed):
+        x, seeds = batch.rows.plain, self._seeds(seed)
+        carry = self._carry_of(state, batch.index)
+        rounds, skipped = self._rounds(), tf.zeros([])
+        for number in range(rounds):
+            last = number == rounds - 1
+            state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seeds, seed, number, last)
+            here = metrics["skipped_steps"]
+            skipped += here + self._learn(state.weights, x, draws, carry, seeds, number, here == 0)
+        metrics |= {"skipped_steps": skipped / self._updates()}
+        return self._with_carry(state, batch.index, carry), metrics
 
     def _rounds(self):
         """Groups of θ-updates, each followed by φ-updates."""

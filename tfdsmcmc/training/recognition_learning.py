@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 
 import tensorflow as tf
@@ -32,6 +33,12 @@ class RecognitionLearning:
         self.estimator, self.proposal, self.steps = estimator, proposal, steps
         proposal.build(estimator.generative.units)
         _build(proposal.optimizer, self.variables)
+
+    def by(self, estimator):
+        """The same updates from the draws of another estimator over the same networks."""
+        learning = copy.copy(self)
+        learning.estimator = estimator
+        return learning
 
     @property
     def variables(self):
