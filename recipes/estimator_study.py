@@ -134,8 +134,9 @@ def summary(parts):
 
 def learn(args, data, output, samples):
     """The model and the posterior samples learnt with K = samples."""
-    arguments = args.architecture, args.updates, args.learning_rate, samples, args.posterior_samples, args.seed
-    return posterior_run(output / f"K{samples}", data.train, *arguments)
+    arguments = args.architecture, args.updates, args.posterior_samples, args.seed
+    method = {"learning_rate": args.learning_rate, "num_samples": samples, "num_chains": 1}
+    return posterior_run(output / f"K{samples}", data.train, *arguments, **method)
 
 
 def main():

@@ -3,10 +3,10 @@
     python recipes/imputation_table.py --dataset ocr_letters
     python recipes/imputation_table.py --dataset adult
 
-Entries of test rows are missing completely at random, 10, 30 and 50 in a hundred. Column means, nearest neighbours and
-"tfdsmcmc" have seen complete training rows; "learnt from gaps" and iterative imputation, which needs gaps to iterate
-over, training rows with the same share of gaps as the test rows. Nearest neighbours and iterative imputation are slow
-and see --few random training rows.
+Entries of test rows are missing completely at random, 10, 30 and 50 in a hundred. All imputers have seen the same
+training rows: complete ones, or rows with the same share of gaps as the test rows. Iterative imputation learns nothing
+from complete rows, as it has nothing to iterate over. Nearest neighbours state (s + ½)/(10 + 1) for s ones among ten.
+"tfdsmcmc" is `methods.dsgnht_nais()` with its defaults, averaged over the posterior samples of all chains.
 
 Log-loss in nats a missing entry, of the probability that the method states for a one, kept within [0.001, 0.999];
 accuracy of the more probable value in percent. Standard errors are over the rows. In --output/results.json the same
@@ -33,11 +33,10 @@ def parse():
     add("--dataset", default="ocr_letters")
     add("--architecture", default="SBN/SBN 200-50", help="as in models.from_name (default SBN/SBN 200-50)")
     add("--updates", type=int, default=20000, help="minibatches to learn from (default 20000)")
-    add("--learning-rate", type=float, default=0.1)
-    add("--posterior-samples", type=int, default=10)
+    add("--posterior-samples", type=int, default=5, help="of each chain (default 5)")
     add("--missing", type=float, nargs="+", default=[0.1, 0.3, 0.5], help="shares of missing entries")
     add("--rows", type=int, default=500, help="random test rows (default 500)")
-    add("--few", type=int, default=5000, help="training rows of the slow methods (default 5000)")
+    add("--train-rows", type=int, default=None, help="random training rows, for all methods (default all)")
     add("--data-dir", default=None)
     add("--output", default=None, help="default runs/imputation_DATASET")
     add("--seed", type=int, default=0)
@@ -50,24 +49,46 @@ def gaps(x, share, rng):
 
 
 def learn(args, train, folder):
-    """A model at the mean of its posterior samples."""
-    arguments = args.architecture, args.updates, args.learning_rate, 5, args.posterior_samples, args.seed
-    model, posterior = posterior_run(folder, train, *arguments)
-    return posterior.apply_mean(model)
+    """A function from rows with gaps to probabilities, by posterior samples that have learnt from `train`."""
+    ones, seen = np.nansum(train, 0, dtype=np.float64), np.isfinite(train).sum(0)
+    logits = np.log((ones + 1) / (seen - ones + 1)).astype(np.float32)
+    arguments = args.architecture, args.updates, args.posterior_samples, args.seed
+    model, posterior = posterior_run(folder, train, *arguments, data_logits=logits)
+    return lambda x: ds.imputation.impute(model, x, seed=args.seed, posterior=posterior).probabilities
 
 
-def of_scikit_learn(train, few, share, rng):
-    """Functions from rows with a share of gaps to probabilities, by name."""
+def neighbours(train):
+    """The same by ten nearest neighbours, with half a one and half a zero more."""
+    from sklearn.impute import KNNImputer
+
+    imputer = KNNImputer(n_neighbors=10).fit(train)
+    return lambda x: np.where(np.isnan(x), (10 * imputer.transform(x) + 0.5) / 11, x)
+
+
+def iterative(train):
+    """The same by Bayesian ridge regressions in turn."""
     from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-    from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+    from sklearn.impute import IterativeImputer
 
-    some = train[rng.permutation(len(train))[:few]]
-    imputers = {
-        "column means": SimpleImputer().fit(train),
-        "10 nearest neighbours": KNNImputer(n_neighbors=10).fit(some),
-        "iterative (Bayesian ridge)": IterativeImputer(random_state=0).fit(gaps(some, share, rng)),
-    }
-    return {name: imputer.transform for name, imputer in imputers.items()}
+    return IterativeImputer(random_state=0).fit(train).transform
+
+
+def means(train):
+    """The same by the means of the columns."""
+    from sklearn.impute import SimpleImputer
+
+    return SimpleImputer().fit(train).transform
+
+
+def imputers(args, complete, gappy, folder, share):
+    """Pairs (what was seen, name, function that makes the imputer)."""
+    yield "complete", "column means", lambda: means(complete)
+    yield "complete", "10 nearest neighbours", lambda: neighbours(complete)
+    yield "complete", "tfdsmcmc", lambda: learn(args, complete, folder / "complete")
+    yield "gaps", "column means", lambda: means(gappy)
+    yield "gaps", "10 nearest neighbours", lambda: neighbours(gappy)
+    yield "gaps", "iterative (Bayesian ridge)", lambda: iterative(gappy)
+    yield "gaps", "tfdsmcmc", lambda: learn(args, gappy, folder / f"gaps_{share}")
 
 
 def score(truth, missing, probabilities):
@@ -92,23 +113,20 @@ def main():
     data = ds.datasets.load(args.dataset, args.data_dir)
     rng = np.random.default_rng(args.seed)
     truth = data.test[rng.permutation(len(data.test))[: args.rows]]
-    complete = learn(args, data.train, output / "complete")
+    complete = data.train[rng.permutation(len(data.train))[: args.train_rows]]
 
     rows = []
     for share in args.missing:
         rng = np.random.default_rng([args.seed, round(1000 * share)])
-        x, train = gaps(truth, share, rng), gaps(data.train, share, rng)
-        model = learn(args, train, output / f"gaps_{share}")
-        methods = of_scikit_learn(data.train, args.few, share, rng)
-        methods["tfdsmcmc"] = lambda x: complete.impute(x, seed=args.seed, probabilities=True)
-        methods["tfdsmcmc, learnt from gaps"] = lambda x, m=model: m.impute(x, seed=args.seed, probabilities=True)
-        for name, probabilities in methods.items():
+        x, gappy = gaps(truth, share, rng), gaps(complete, share, rng)
+        for seen, name, make in imputers(args, complete, gappy, output, share):
             begun = time.monotonic()
-            found = score(truth, np.isnan(x), probabilities(x))
-            rows.append({"missing": share, "method": name, **found, "seconds": round(time.monotonic() - begun, 1)})
+            found = score(truth, np.isnan(x), make()(x))
+            seconds = round(time.monotonic() - begun, 1)
+            rows.append({"missing": share, "seen": seen, "method": name, **found, "seconds": seconds})
             print(
-                f"{share:4.0%}  {name:<28}log-loss {found['log_loss']:.4f} ± {found['log_loss_error']:.4f}   "
-                f"accuracy {found['accuracy']:.2f} ± {found['accuracy_error']:.2f} %   {rows[-1]['seconds']:.1f} s",
+                f"{share:4.0%}  {seen:<9} {name:<27}log-loss {found['log_loss']:.4f} ± {found['log_loss_error']:.4f}   "
+                f"accuracy {found['accuracy']:.2f} ± {found['accuracy_error']:.2f} %   {seconds:.1f} s",
                 flush=True,
             )
     ds.files.write_json(output / "results.json", {"arguments": vars(args), "rows": rows}, indent=2)

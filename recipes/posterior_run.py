@@ -7,7 +7,9 @@ import keras
 import tfdsmcmc as ds
 
 
-def posterior_run(folder, train, architecture, updates, learning_rate, num_samples, posterior_samples, seed):
+def posterior_run(
+    folder, train, architecture, updates, posterior_samples, seed, data_logits=None, num_chains=None, **method
+):
     """Learns, or goes on learning, and returns the model at the end with its posterior samples.
 
     Args:
@@ -15,24 +17,20 @@ def posterior_run(folder, train, architecture, updates, learning_rate, num_sampl
       train: (n, D), NaN where an entry is missing.
       architecture: as in `models.from_name`.
       updates: minibatches of 100 rows; whole epochs are run.
-      learning_rate: of the kernel.
-      num_samples: importance samples a row.
-      posterior_samples: collected evenly over the second half of the run.
+      posterior_samples: of each chain, collected evenly over the second half of the run.
       seed: of weights and chain.
+      data_logits: (D,), where the biases of the data layer start; by default as `models.from_name` has them.
+      num_chains: over the weights; by default those of the method.
+      **method: what else `methods.dsgnht_nais` is to have instead of its defaults.
 
     Returns:
       (`DeepGenerativeModel`, `Posterior`).
     """
-    arguments = {key: value for key, value in locals().items() if key not in ("folder", "train")}
-    _claim(folder, {**arguments, "rows": len(train)})
+    about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
+    _claim(folder, {**about, **method, "num_chains": num_chains, "rows": len(train)})
     keras.utils.set_random_seed(seed)
-    model = ds.models.from_name(architecture, train.shape[1], seed=seed)
-    model.compile(
-        **ds.methods.dsgnht_nais(
-            learning_rate=learning_rate, num_samples=num_samples, num_chains=1
-        ),
-        steps_per_execution=20,
-    )
+    model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, seed=seed)
+    model.compile(**ds.methods.dsgnht_nais(num_chains=num_chains, **method), steps_per_execution=20)
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
     spread = ds.posterior.last_part(epochs, posterior_samples)
     collector = ds.posterior.Collector(folder / "posterior", posterior_samples, **spread)

@@ -37,13 +37,21 @@ def test_gaps_are_at_random_and_leave_the_rest_alone(recipe):
     assert missing.mean() == pytest.approx(0.3, abs=6 * np.sqrt(0.3 * 0.7 / x.size))
 
 
+def test_neighbours_state_no_certainties(recipe):
+    train = np.repeat([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], 12, axis=0)
+    found = recipe.neighbours(train)(np.array([[1.0, 1.0, np.nan], [np.nan, 0.0, 1.0]]))
+    np.testing.assert_allclose(found, [[1, 1, 0.5 / 11], [0.5 / 11, 0, 1]])
+
+
 @pytest.mark.slow
 def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
     path = request.config.rootpath / "recipes" / "imputation_table.py"
-    options = "--dataset digits --updates 24 --posterior-samples 1 --rows 20 --few 50 --missing 0.3 --architecture"
-    monkeypatch.setattr(sys, "argv", [str(path), *options.split(), "SBN/SBN 5", "--output", str(tmp_path)])
+    options = "--dataset digits --updates 24 --posterior-samples 1 --rows 20 --train-rows 50 --missing 0.3"
+    options = [*options.split(), "--architecture", "SBN/SBN 5", "--output", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", [str(path), *options])
     monkeypatch.syspath_prepend(str(path.parent))  # as where it is run
     runpy.run_path(str(path), run_name="__main__")
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
-    assert [row["method"] for row in rows][-2:] == ["tfdsmcmc", "tfdsmcmc, learnt from gaps"] and len(rows) == 5
+    assert [(row["seen"], row["method"]) for row in rows][2::4] == [("complete", "tfdsmcmc"), ("gaps", "tfdsmcmc")]
+    assert len(rows) == 7
     assert all(0 < row["log_loss"] < 2 and 40 < row["accuracy"] <= 100 for row in rows)
