@@ -8,7 +8,8 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
 `sampler` of the same seed took, which therefore comes first:
 
     rws           reweighted wake-sleep, flat prior, K of the sampler, the weights of the best epoch on validation data
-    rws_fast      the same with Adam(0.01), the rate of the samplers' warm start, not Adam(0.003)
+    rws_fast      the same with Adam(0.01), not Adam(0.003)
+    rws_falling   the same with the optimizers of the sampler: Adam of a rate that falls from 0.03, and Adam(0.01) for φ
     rws_learnt    rws with the default prior
     sampler       `methods.dsgnht_nais()` and the default prior, nothing else
     cold          the same without a warm start
@@ -37,11 +38,12 @@ with quiet_start():
     import tfdsmcmc as ds
 
 tfd = tfp.distributions
-OPTIMIZERS = ("rws", "rws_fast", "rws_learnt")
+OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
 SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
 PRIORS = {
     "rws": {"": None},
     "rws_fast": {"": None},
+    "rws_falling": {"": None},
     "scale_0.09": tfd.StudentT(df=2.2, loc=0.0, scale=0.09),
     "scale_1": tfd.StudentT(df=2.2, loc=0.0, scale=1.0),
 }
@@ -85,7 +87,9 @@ def run(setting, args, seed, data, folder, seconds=None):
     epochs = -(-args.updates // steps)
     method = ds.methods.dsgnht_nais(num_chains=args.chains)
     if setting in OPTIMIZERS:
+        of_sampler = {"kernel": ds.mcmc.MAP(optimizer=method["kernel"].optimizer), "proposal": method["proposal"]}
         method = ds.methods.rws(1e-2 if setting == "rws_fast" else 3e-3, method["latents"].num_samples)
+        method |= of_sampler if setting == "rws_falling" else {}
         callbacks = [Best()]
         if seconds is not None:
             epochs = 10**6
@@ -199,7 +203,7 @@ def main():
     parser.add_argument("--dataset", default="digits")
     parser.add_argument("--data-dir")
     parser.add_argument("--architecture", default="SBN/SBN 100-50")
-    settings = ("sampler", "rws", "rws_fast")
+    settings = ("sampler", *OPTIMIZERS[:3])
     parser.add_argument("--settings", nargs="+", choices=(*OPTIMIZERS, *SAMPLERS), default=settings)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--chains", type=int, help="of samplers (default: those of the method)")

@@ -25,8 +25,8 @@ WAKE = (ds.proposals.Wake, {"optimizer": 3e-4, "redraw": True})
 WARM_SGLD = (ds.mcmc.SGLD, {**SGLD[1], "learning_rate": 0.5})
 WARM_SGHMC = (ds.mcmc.SGHMC, {**SGHMC[1], "learning_rate": 0.3, "integrator": "splitting"})
 WARM_SGNHT = (ds.mcmc.SGNHT, {**WARM_SGHMC[1], "thermostat_mass": "auto"})
-MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance"})
-WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 3e-3, "redraw": False, "sleep_weight": 0.5})
+MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance", "climbing_samples": 5})
+WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 1e-2, "redraw": False, "sleep_weight": 0.5})
 WARM = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")  # whose kernel has a warm start and whose chains are three
 
 DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an optimizer, Adam, the learning rate
@@ -49,7 +49,9 @@ PUBLISHED = {
 CONTINUOUS = ("vae", "iwae")
 SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel is not MAP]
 CHANGES = [  # methods, arguments, and what they change: (part, its config)
-    (list(DEFAULTS), {"num_samples": 3}, {"latents": {"num_samples": 3}}),
+    ([name for name in DEFAULTS if name not in WARM], {"num_samples": 3}, {"latents": {"num_samples": 3}}),
+    (WARM, {"num_samples": 3}, {"latents": {"num_samples": 3, "climbing_samples": 3}}),
+    (WARM, {"num_samples": 30}, {"latents": {"num_samples": 30, "climbing_samples": 5}}),
     (SAMPLERS, {"learning_rate": 0.2}, {"kernel": {"learning_rate": 0.2}}),
     (SAMPLERS[1:], {"friction": 0.3}, {"kernel": {"friction": 0.3}}),
     (SAMPLERS[1:], {"integrator": "splitting"}, {"kernel": {"integrator": "splitting"}}),
@@ -88,7 +90,7 @@ def assert_parts(method, expected, warm=False):
     """The parts of a method; with a warm start, of the kernel that samples."""
     if warm:
         assert type(method["kernel"]) is ds.mcmc.WarmStart and method.pop("num_chains") == 3
-        assert round(float(method["kernel"].optimizer.learning_rate.numpy()), 7) == 1e-2
+        assert round(float(method["kernel"].optimizer.learning_rate.numpy()), 7) == 0.03
         assert method["kernel"].get_config()["updates"] is None
         method["kernel"] = method["kernel"].kernel
     assert set(method) == set(PARTS)

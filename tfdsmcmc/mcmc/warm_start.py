@@ -27,6 +27,10 @@ from tfdsmcmc.mcmc.map import MAP
 NEVER = 2**31 - 1
 
 
+def _adam():
+    return keras.optimizers.Adam(keras.optimizers.schedules.InverseTimeDecay(0.03, 2000, 1.0))
+
+
 class WarmStartResults(NamedTuple):
     """Kernel results.
 
@@ -56,7 +60,8 @@ class WarmStart(StochasticGradientKernel):
     Args:
       gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
       kernel: the kernel that samples, without a gradient of its own.
-      optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam(1e-2).
+      optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate
+        0.03/(1 + t/2000) at step t: fast at first, and fine enough in the end.
       updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most half of the
         updates of the first `fit`.
       patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb.
@@ -93,7 +98,7 @@ class WarmStart(StochasticGradientKernel):
         if updates is not None:
             checks.nonnegative_integer("updates", updates)
         checks.positive_integer("patience", patience)
-        optimizer = keras.optimizers.Adam(1e-2) if optimizer is None else optimizer
+        optimizer = _adam() if optimizer is None else optimizer
         temperature = kernel.temperature if temperature is None else temperature
         kernel = kernel.copy(temperature=temperature)
         self._climber = MAP(optimizer=optimizer)
