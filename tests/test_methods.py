@@ -124,6 +124,15 @@ def test_as_published(name):
         getattr(ds.methods, name)(as_published=1)
 
 
+@pytest.mark.parametrize("name", ["dsghmc_gibbs", "dsgnht_gibbs"])
+def test_gibbs_as_published(name):
+    method = getattr(ds.methods, name)(as_published=True)
+    assert method.pop("kernel_steps") == 10
+    assert_parts(method, DEFAULTS[name])
+    with pytest.raises(ValueError, match="Received: as_published=1"):
+        getattr(ds.methods, name)(as_published=1)
+
+
 @pytest.mark.parametrize(("names", "arguments", "changes"), CHANGES, ids=lambda part: str(list(part)[:1]))
 def test_arguments_reach_their_parts(names, arguments, changes):
     """And nothing but their parts."""

@@ -23,8 +23,8 @@ by Adam(1e-2), and three chains, each with a warm start and a recognition networ
 what the paper has but for the prior, which is the model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no
 warm start, the Euler scheme, a thermostat of mass 1, K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten
 θ-updates on each minibatch and a φ-update after each of them, one chain. Arguments that are given go before either.
-Those with Gibbs sampling are as published but for these nested updates. The publications of the others used momentum or
-plain stochastic gradients with rates of their own; here Adam stands in for all of them.
+Those with Gibbs sampling are as published but for the ten θ-updates, which `as_published=True` adds. The publications
+of the others used momentum or plain stochastic gradients with rates of their own; here Adam stands in for all of them.
 
 Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on
 Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015; Hinton,
@@ -139,7 +139,13 @@ def dsgnht_nais(
 
 
 def dsghmc_gibbs(
-    learning_rate=0.01, friction=0.1, num_samples=5, burn_in=5, persistent=False, integrator="euler"
+    learning_rate=0.01,
+    friction=0.1,
+    num_samples=5,
+    burn_in=5,
+    persistent=False,
+    integrator="euler",
+    as_published=False,
 ):
     """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling; φ does not learn.
 
@@ -153,12 +159,13 @@ def dsghmc_gibbs(
       burn_in: sweeps before them.
       persistent: whether each row's chain goes on from epoch to epoch.
       integrator: of the kernel: "euler" as published, or "splitting".
+      as_published: whether there are ten θ-updates on each minibatch, as published.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     kernel = SGHMC(learning_rate=learning_rate, friction=friction, integrator=integrator)
-    return _method(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
+    return _gibbs(kernel, num_samples, burn_in, persistent, as_published)
 
 
 def dsgnht_gibbs(
@@ -169,6 +176,7 @@ def dsgnht_gibbs(
     persistent=False,
     integrator="euler",
     thermostat_mass=1.0,
+    as_published=False,
 ):
     """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling; φ does not learn.
 
@@ -183,12 +191,13 @@ def dsgnht_gibbs(
       persistent: whether each row's chain goes on from epoch to epoch.
       integrator: of the kernel: "euler" as published, or "splitting".
       thermostat_mass: of the kernel: 1 as published, another number, or "auto".
+      as_published: whether there are ten θ-updates on each minibatch, as published.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     kernel = _sgnht(learning_rate, friction, integrator, thermostat_mass)
-    return _method(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
+    return _gibbs(kernel, num_samples, burn_in, persistent, as_published)
 
 
 def rws(learning_rate=1e-3, num_samples=5, optimizer=None):
@@ -275,6 +284,12 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
         return {**_method(kernel, NAIS(num_samples), proposal), **nested}
     latents = NAIS(num_samples, climbing_samples=min(5, checks.positive_integer("num_samples", num_samples)))
     return {**_method(WarmStart(kernel=kernel), latents, WakeSleep(_adam(optimizer, 1e-2))), "num_chains": num_chains}
+
+
+def _gibbs(kernel, num_samples, burn_in, persistent, as_published):
+    """A sampler with Gibbs sampling."""
+    method = _method(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
+    return {**method, **_given(None, {}, {"kernel_steps": 10}, as_published)}
 
 
 def _given(value, default, published, as_published):
