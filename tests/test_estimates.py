@@ -56,7 +56,7 @@ def test_copies_keep_all_that_is_known_of_the_rows(twin):
     for a, b in zip((value, error, size, estimate.value, estimate.pareto_k), (VALUE, ERROR, SIZE, VALUE, k)):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(estimate.num_samples, [10, 20, 30, 60])
-    assert isinstance(estimate, LogLikelihood) and len(estimate) == 5
+    assert isinstance(estimate, LogLikelihood) and len(estimate) == 6
     bare = twin(LogLikelihood(VALUE, ERROR, SIZE))
     assert bare.num_samples is None and bare.pareto_k is None
 
@@ -70,3 +70,12 @@ def test_nothing_is_lost_on_the_way():
         np.testing.assert_array_equal(other.value, -VALUE)
         np.testing.assert_array_equal(np.abs(other.num_samples), estimate.num_samples)
         np.testing.assert_array_equal(np.abs(other.pareto_k), k)
+
+
+def test_an_error_that_rows_share_does_not_average_out():
+    """n rows with errors of their own of 0.3 and one in common of 0.4, so that each has 0.5."""
+    rows = LogLikelihood(np.arange(4.0), np.full(4, 0.5), np.ones(4), shared_standard_error=0.4)
+    assert rows.mean().standard_error == pytest.approx(np.sqrt(0.3**2 / 4 + 0.4**2))
+    twice = LogLikelihood.joined([rows, rows])
+    assert twice.mean().standard_error == pytest.approx(np.sqrt(0.3**2 / 8 + 0.4**2))
+    assert rows._replace(shared_standard_error=0.0).mean().standard_error == pytest.approx(0.25)

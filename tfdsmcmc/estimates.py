@@ -49,6 +49,8 @@ class LogLikelihood(NamedTuple):
       num_samples: (n,), the draws spent on each row; None where there are none or they are not counted.
       pareto_k: (n,), k̂ of the tail of the importance weights, see `likelihood.pareto`; nan where the tail cannot be
         fitted; None where it was not asked for.
+      shared_standard_error: the part of the standard errors that is one error of all rows, such as that of a log Z,
+        and does not average out over them; for all rows together, a number.
     """
 
     value: np.ndarray
@@ -56,15 +58,20 @@ class LogLikelihood(NamedTuple):
     effective_sample_size: np.ndarray
     num_samples: np.ndarray | None = None
     pareto_k: np.ndarray | None = None
+    shared_standard_error: float = 0.0
 
     @classmethod
     def joined(cls, parts) -> LogLikelihood:
-        """The estimates of some rows and then of others, one after the other."""
-        return cls(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts, strict=True)))
+        """The estimates of some rows and then of others, one after the other; whatever error they share is the same."""
+        *of_rows, shared = zip(*parts, strict=True)
+        return cls(*(None if fields[0] is None else np.concatenate(fields) for fields in of_rows), shared[0])
 
     def mean(self) -> Estimate:
         """The mean over the rows: a float with its Monte Carlo and its row standard error."""
         n = len(self.value)
         rows = np.std(self.value, ddof=1) / np.sqrt(n) if n > 1 else np.nan
-        monte_carlo = np.sqrt(np.sum(np.square(self.standard_error, dtype=np.float64))) / n
+        shared = self.shared_standard_error**2
+        own = np.square(self.standard_error, dtype=np.float64)
+        own = np.maximum(own - shared, 0.0) if shared else own
+        monte_carlo = np.sqrt(np.sum(own) / n**2 + shared)
         return Estimate(np.mean(self.value), monte_carlo, rows, np.mean(self.effective_sample_size))
