@@ -11,6 +11,7 @@ chain 0 is written last: without it the others do not count.
 
 from __future__ import annotations
 
+import hashlib
 import pathlib
 import re
 from typing import NamedTuple
@@ -85,6 +86,21 @@ def write_draw(folder, samples):
         attributes = {"step": sample.step, "chain": sample.chain} if of_chain else {"step": sample.step}
         path = pathlib.Path(folder) / f"sample_{sample.step:09d}{of_chain}.h5"
         write_weights(path, sample.theta, sample.phi, **attributes)
+
+
+def checksum(samples, *numbers) -> str:
+    """Sixteen hexadecimal digits of the weights of a draw, and of some integers.
+
+    Args:
+      samples: list of `Sample`.
+      *numbers: integers.
+    """
+    digest = hashlib.blake2b(repr([int(number) for number in numbers]).encode(), digest_size=8)
+    for sample in samples:
+        for part in (*sample.theta, *sample.phi):
+            digest.update(repr((part.shape, part.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(part))
+    return digest.hexdigest()
 
 
 def delete(paths):
