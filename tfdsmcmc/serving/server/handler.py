@@ -1,7 +1,7 @@
 """The requests of one connection to the development server, and what is answered to them.
 
     200   answers of `serving.answers`, the page and the manifest
-    400   what the model cannot answer, and what is no request
+    400   what the model cannot answer, what would take too much memory (`memory`), and what is no request
     403   names of another host or site, where the server listens to this machine alone
     404   paths, models and versions that there are not
     405   methods that a path does not have
@@ -197,7 +197,9 @@ def is_loopback(host):
 
 
 def _content(answer):
-    """The type and the bytes of an answer: a page, or an object in JSON."""
+    """The type and the bytes of an answer: a page, or an object in JSON, which may be written already."""
+    if isinstance(answer, bytes):
+        return "application/json", answer
     if isinstance(answer, str):
         return "text/html; charset=utf-8", answer.encode()
     return "application/json", json.dumps(answer).encode()
