@@ -8,7 +8,7 @@ and brackets of a body, and from the shapes of an answer:
 
 are each at most `MOST`. A number takes up to 60 bytes when it is read (an object, its places in a list and in three
 arrays) and 200 when it is written (an object, its text alone, in the whole and in bytes); an empty list or object has
-88, and a name in an object up to 160 with its place there. Large bodies, and all answers, are read and written one at a time.
+88, and a name in an object up to 160 with its place there. Large bodies are read, and answers written, one at a time.
 """
 
 from __future__ import annotations
