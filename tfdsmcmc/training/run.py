@@ -46,7 +46,9 @@ class Run(tf.Module):
 
     def __init__(self, step: Step, seed, jit_compile, follows=None):
         super().__init__(name="run")
-        self.step, self.seed, self.num_chains = step, seed, step.num_chains
+        self.step, self.num_chains = step, step.num_chains
+        # a variable, so that one program serves runs of other seeds; of int64, as int32 stays off a GPU
+        self._seed = tf.Variable(tf.cast(seed, tf.int64), trainable=False, name="seed")
         counts = (0, 0, 0) if follows is None else (int(follows.steps), int(follows.epochs), int(follows.refits))
         self.steps, self.epochs, self.refits = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
@@ -64,6 +66,20 @@ class Run(tf.Module):
         }
         self._own_variables = list(step.own_variables.values())  # tf.train.Checkpoint finds them here
         self._advance = tf.function(self._many_steps, jit_compile=jit_compile, autograph=False)
+
+    @property
+    def seed(self):
+        """The stateless seed of the run."""
+        return tf.cast(self._seed, tf.int32)
+
+    def take_over(self, other):
+        """Becomes another run of an equal step: its state, counts, identity and seed; the model's weights apart."""
+        for mine, theirs in zip(self._everything, other._everything, strict=True):
+            mine.assign(theirs)
+
+    @property
+    def _everything(self):
+        return [*self.saved.values(), self.rows, self._seed]
 
     @property
     def state(self):
