@@ -161,8 +161,9 @@ def _is_alive(entry, machine, pid):
 
 
 def _put_in_place(new, path):
-    """Renames; a folder that stands there is moved aside, and comes back if the renaming fails or is interrupted."""
-    if not (path.is_dir() and new.is_dir()):
+    """Renames; a folder that stands there, or a link where a folder is to stand, is moved aside, and comes back if the
+    renaming fails or is interrupted."""
+    if not (new.is_dir() and (path.is_dir() or path.is_symlink())):
         os.replace(new, path)
         return
     with _named(path, "old") as old:

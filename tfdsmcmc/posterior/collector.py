@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 
 import keras
@@ -79,8 +80,9 @@ class Collector(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self._records = None
-        if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, a file")
+        if os.path.lexists(self.path) and not self.path.is_dir():
+            found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
+            raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
         if self.burn_in is None and not self.model.validates:
             raise ValueError(
                 "The collector waits for the validation log-likelihood: give fit validation_data, or the collector "

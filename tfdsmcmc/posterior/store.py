@@ -173,6 +173,8 @@ def read_weights(path, *attributes, **optional):
     """
     try:
         with h5py.File(path, "r") as file:
+            if (stated := sum(part.nbytes for group in _GROUPS for part in file[group].values())) > _size(path):
+                raise ValueError(f"weights of {stated:,} bytes, more than the file has")  # before memory is asked for
             theta, phi = ([file[g][str(i)][()] for i in range(len(file[g]))] for g in _GROUPS)
             if not all(np.issubdtype(part.dtype, np.floating) for part in (*theta, *phi)):
                 raise TypeError("weights that are no numbers")
@@ -182,6 +184,10 @@ def read_weights(path, *attributes, **optional):
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
     return theta, phi, found
+
+
+def _size(path):
+    return pathlib.Path(path).stat().st_size
 
 
 def _read_mean(folder):

@@ -55,7 +55,7 @@ class Run(tf.Module):
         self.epochs_before = tf.Variable(np.int64(0), trainable=False, name="epochs_before")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         self.rows = tf.Variable(np.int64(0), trainable=False, name="rows")
-        self.means = [keras.metrics.Mean(name=name) for name in step.metric_names]
+        self.means = [keras.metrics.Mean(name=name, dtype="float64") for name in step.metric_names]
         # of all chains, where there are several; what stands here for chain 0 is a copy of the model's variables
         self._weights = [tf.Variable(part, trainable=False) for part in self._initial_weights(follows)]
         state = step.init(None, self._seed_of_beginning(), self._all_weights())
@@ -196,9 +196,11 @@ class Run(tf.Module):
         def body(i, state, totals):
             seed = random.fold(stream, first + tf.cast(i, tf.int64))
             state, metrics = self.step.step(state, block.batch(i, num_rows), seed)
+            metrics = {name: tf.cast(value, tf.float64) for name, value in metrics.items()}
             return i + 1, state, {name: total + metrics[name] for name, total in totals.items()}
 
-        start = (tf.constant(0), self.state, {name: tf.zeros([]) for name in self.step.metric_names})
+        # in float64: of a sum of a million numbers near −100, float32 keeps multiples of 8
+        start = (tf.constant(0), self.state, {name: tf.zeros([], tf.float64) for name in self.step.metric_names})
         _, state, totals = tf.while_loop(lambda i, *_: i < block.count, body, start)
         weights = state.weights if self.num_chains == 1 else of_chain(state.weights, 0)
         variables, values = [self.step.variables, self._parts], [weights, state._asdict()]
@@ -209,7 +211,7 @@ class Run(tf.Module):
             variable.assign(value)
         self.steps.assign_add(tf.cast(block.count, tf.int64))
         for mean in self.means:
-            weight = tf.cast(block.count, tf.float32)
+            weight = tf.cast(block.count, tf.float64)
             mean.update_state(totals[mean.name] / weight, sample_weight=weight)
 
 

@@ -7,12 +7,13 @@ function without state, so that calls may run side by side and a refused one lea
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 
 import tensorflow as tf
 
-from tfdsmcmc import files
+from tfdsmcmc import files, forks
 from tfdsmcmc.serving.server import memory
 from tfdsmcmc.serving.server.incoming import BadRequest, are, arrays_of, has_rows, kind
 from tfdsmcmc.serving.server.version import Version
@@ -48,7 +49,7 @@ class Predictions:
     """
 
     def __init__(self, path):
-        path = pathlib.Path(path).resolve()
+        path = pathlib.Path(os.path.realpath(path))
         for folder in (path, path.parent):  # an export that was killed may have left its version beside its name
             files.remove_leftovers(folder)
         self._versions = {number: Version(folder) for number, folder in sorted(_folders(path).items())}
@@ -76,6 +77,7 @@ class Predictions:
             signature whose outputs are no numbers, and for outputs that are too large.
           ValueError: for a version that cannot be loaded.
         """
+        forks.check()
         function = self._function(signature, version)
         arrays = arrays_of(signature, inputs, _inputs(function))
         served = self.version(version)
