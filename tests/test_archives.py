@@ -30,7 +30,7 @@ def test_what_unpacks_to_too_much_is_refused(bomb, capsys):
     for read, name in ((packed.read, "a.npz"), (parsing.read_arrays, "b.npz")):
         with pytest.raises(ValueError, match=r"unpack to 4,194,304 bytes. Received: .*npz, of [\d,]+ bytes"):
             read(bomb(name))
-    assert main(["sample", str(bomb("model.keras"))]) != 0
+    assert main(["sample", str(bomb("model.keras")), "rows.npy"]) != 0
     assert "unpack to 4,194,304 bytes. Received: " in capsys.readouterr().err
 
 
