@@ -122,6 +122,17 @@ def remove_leftovers(folder):
                     _delete(path)
 
 
+def writer():
+    """Who writes: digits for this machine, and the number of this process."""
+    return f"{_machine()}-{os.getpid()}"
+
+
+def is_gone(name):
+    """Whether the process that `writer` named on this machine has ended; this one, and a namesake of it, count so."""
+    machine, _, pid = str(name).partition("-")
+    return machine == _machine() and pid.isdecimal() and (int(pid) == os.getpid() or not _lives(int(pid)))
+
+
 @contextlib.contextmanager
 def _named(path, kind):
     """A temporary name beside `path`, known as in use."""
@@ -151,6 +162,10 @@ def _is_alive(entry, machine, pid):
             return False
     if pid == os.getpid():  # or of an earlier process of the same number
         return entry.name in _open
+    return _lives(pid)
+
+
+def _lives(pid):
     try:
         os.kill(pid, 0)  # sends nothing
     except (ProcessLookupError, OverflowError):

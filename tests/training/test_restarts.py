@@ -9,6 +9,7 @@ import pytest
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
 from tests.pool import pooled
+from tfdsmcmc import files
 
 X = np.eye(4, dtype=np.float32)[[0, 1, 2, 3, 0, 1]]
 EPOCHS = 5
@@ -128,6 +129,7 @@ def records(folder):
     return json.loads((folder / "posterior" / "history.json").read_text())["records"]
 
 
+@pytest.mark.slow
 def test_a_kill_between_the_first_record_and_the_first_backup(tmp_path):
     """The run begins anew, finds its own first epoch, and goes on; and so it does when it is killed once more."""
     straight = collected(tmp_path / "straight")
@@ -184,12 +186,22 @@ def test_a_record_without_samples_of_a_run_that_went_on_otherwise_keeps_nobody_f
     assert contents(tmp_path) == contents(tmp_path / "straight")
 
 
-def test_a_run_from_elsewhere_is_refused_before_it_learns(tmp_path):
+def test_a_run_from_elsewhere_goes_on_where_no_sample_is_lost_and_nobody_writes(tmp_path, monkeypatch):
+    """As a run does that begins anew with layers without seeds."""
     with pytest.raises(KeyboardInterrupt):
         collected(tmp_path, [DieBeforeTheBackup(0)])
+    monkeypatch.setattr(files, "is_gone", lambda name: name != files.writer())  # the other process lives
     with pytest.raises(ValueError, match="another chain.*overwrite=True.*Received: "):
         collected(tmp_path, seed=3)
     assert len(records(tmp_path)) == 1
+    monkeypatch.undo()
+    warned = pytest.warns(UserWarning, match="1 epochs of a run that ended before its first sample")
+    with warned, pytest.raises(KeyboardInterrupt):
+        collected(tmp_path, [DieBeforeTheBackup(2)], seed=3, backup=False)
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match="another chain.*overwrite=True.*equal weights.*Received: "):
+        collected(tmp_path, seed=4)
+    assert contents(tmp_path) == before and len(records(tmp_path)) == 3
 
 
 def test_two_runs_in_one_folder_are_told(tmp_path):

@@ -13,7 +13,8 @@ A run that is killed before its first backup begins anew. Where it begins as the
 weights, seed and step, it makes the same epochs once more: at the end of each its record, with a checksum of the
 weights in it, is compared with the one that is there, and nothing is written or deleted while they agree. It is the
 chain of the folder from the first that does. What does not agree is of another run, and is refused where samples
-would be lost, else forgotten.
+would be lost, else forgotten. So are, with a warning, the records of a process that has ended before its first sample:
+a run whose layers have no seeds begins elsewhere whenever it begins, and goes on for all that.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import contextlib
 import json
 import os
 import pathlib
+import warnings
 
 import keras
 import numpy as np
@@ -51,8 +53,9 @@ class Collector(keras.callbacks.Callback):
       every: epochs from one sample to the next; by default as many as have 100 updates. `posterior.last_part` gives
         both for a run of known length.
       stop: whether training stops with the last sample.
-      overwrite: whether the samples of another chain in the folder may be deleted. A run that has no backup yet, and
-        begins elsewhere whenever it begins (layers without seeds), needs it to be restarted unattended.
+      overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples
+        and without a backup, and begins elsewhere whenever it begins (layers without seeds), needs it to be restarted
+        unattended.
 
     Raises:
       ValueError: for counts out of range; when training starts, for a folder that holds another chain's samples, or
@@ -148,8 +151,8 @@ class Collector(keras.callbacks.Callback):
         if self._ends_with_sample():
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
-        history = {"chain": int(self.model.run.identity), "beginning": self._beginning, "records": self._records}
-        files.write_json(self.path / "history.json", history)
+        history = {"chain": int(self.model.run.identity), "beginning": self._beginning, "writer": files.writer()}
+        files.write_json(self.path / "history.json", {**history, "records": self._records})
         self._seen = _text(self.path / "history.json")
 
     def _draws(self, before=None):
@@ -207,9 +210,13 @@ class Collector(keras.callbacks.Callback):
             self._beginning = store.checksum(store.draw_of(self.model), step, *self.model.run.seed.numpy())
             if beginning == self._beginning and not self.overwrite:
                 step, self._ahead, records = max((record[0] for record in records), default=-1), records, []
+            elif records and not paths and files.is_gone(stored.get("writer")) and not self.overwrite:
+                _warn_of_records(self.path, records)
+                records, step = [], -1
             elif (records or paths) and not self.overwrite:
                 raise ValueError(
-                    "The folder holds the samples of another chain; choose another one, or overwrite=True. "
+                    "The folder holds the samples of another chain; choose another one, or overwrite=True. A run that "
+                    "begins anew goes on with its own samples where it begins with equal weights, as seeds give them. "
                     f"Received: path={str(self.path)!r}"
                 )
             else:
@@ -217,6 +224,14 @@ class Collector(keras.callbacks.Callback):
                 (self.path / "mean.h5").unlink(missing_ok=True)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
         self._records = [record for record in records if record[0] <= step]
+
+
+def _warn_of_records(path, records):
+    warnings.warn(
+        f"The folder {path} holds {len(records)} epochs of a run that ended before its first sample, and that this one "
+        "does not go on from: they are forgotten.",
+        stacklevel=2,
+    )
 
 
 def _sampled(record):
