@@ -11,6 +11,7 @@ between the two renames. What a living process is writing stays.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import platform
 import re
 import secrets
 import shutil
+import tempfile
 import time
 
 _NAME = re.compile(r"\.tfdsmcmc-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}-(new|old)-(.+)", re.DOTALL)
@@ -89,6 +91,29 @@ def locked(folder):
         yield
     finally:
         os.close(descriptor)
+
+
+def check_room(folder, size):
+    """Sees to it that a file of some bytes fits into a folder: they are reserved and given back.
+
+    HDF5 cannot close a file whose last bytes find no room, and ends the process with a segmentation fault at its exit.
+
+    Args:
+      folder: where the file is to be; made if missing.
+      size: bytes.
+
+    Raises:
+      OSError: where they do not fit: a full disk, a quota or a limit of the process.
+    """
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            elif shutil.disk_usage(folder).free < size:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}: {size:,} bytes are needed", str(folder)) from None
 
 
 def write_json(path, content, indent=None):

@@ -154,7 +154,9 @@ def read_mean(folder):
 
 
 def write_weights(path, theta, phi, **attributes):
-    """Writes lists of arrays and integers to an HDF5 file, atomically."""
+    """Writes lists of arrays and integers to an HDF5 file, atomically, and not where the disk has no room for it."""
+    size = 2**16 + sum(2**14 + np.asarray(part).nbytes for part in (*theta, *phi))
+    files.check_room(pathlib.Path(path).parent, size)
     with files.replacing(path) as temporary, h5py.File(temporary, "w") as file:
         for name, arrays in zip(_GROUPS, (theta, phi)):
             group = file.create_group(name)
