@@ -43,7 +43,8 @@ class Saving(keras.Model):
     def _most_bytes(self):
         """What a file of the weights and the run may take, with room for HDF5's own about each array."""
         run = list(self.run.saved.values()) if self.run else []
-        parts = [*self.weights, *run, *getattr(self.optimizer, "variables", [])]
+        optimizer = self.optimizer.variables if self.run and self.optimizer else []
+        parts = [*self.weights, *run, *optimizer]
         return 2**16 + sum(2**14 + np.asarray(part).nbytes for part in parts)
 
     def load_weights(self, filepath, **kwargs):
