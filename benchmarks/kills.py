@@ -30,6 +30,7 @@ def job(folder):
     import tfdsmcmc as ds
 
     folder = pathlib.Path(folder)
+    keras.utils.set_random_seed(0)  # of the layers' initializers: every start of the job begins with equal weights
     x = (np.random.default_rng(0).random((60, 6)) < 0.4).astype(np.uint8)
     model = ds.models.from_name("SBN/SBN 4-3", units=6)
     kernel = ds.mcmc.SGNHT(learning_rate=0.05)

@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from tests import pool
 from tfdsmcmc import programs
+from tfdsmcmc.imputer import sharing
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.training.learner import Learner
 
@@ -75,15 +76,19 @@ def _models_are_taken_in_turn(request):
     """What a test patches would be traced into models that others use."""
     if "monkeypatch" in request.fixturenames:
         pool.close()
+        sharing.clear()
     yield
     pool.open_()
     pool.take_back()
+    if "monkeypatch" in request.fixturenames:
+        sharing.clear()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _give_memory_back():
     yield
     pool.empty()
+    sharing.clear()
     programs._programs.clear()
     if resident() > _last["resident"] + _GROWTH:
         keras.backend.clear_session()

@@ -261,3 +261,12 @@ def test_a_folder_is_kept_from_others_until_its_holder_has_left(tmp_path):
         order.append("first")
     thread.join()
     assert order == ["first", "second"] and not list(tmp_path.iterdir())
+
+
+def test_a_writer_is_gone_when_its_process_has_ended():
+    machine = files.writer().split("-")[0]
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert files.is_gone(f"{machine}-{ended.pid}") and files.is_gone(files.writer())
+    assert not files.is_gone(f"{machine}-{os.getppid()}") and not files.is_gone(f"00000000-{ended.pid}")
+    assert not any(map(files.is_gone, (None, "", machine, f"{machine}-x")))

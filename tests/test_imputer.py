@@ -181,8 +181,23 @@ def test_columns_are_standardised_and_restored():
         columns.standardised(np.array([[1e300, NAN, 0.0]]))
     constant = columns_of(np.full((3, 1), 0.1))
     assert constant.scale == 1 and not constant.binary
-    with pytest.raises(ValueError, match="Received: entries up to 1e\\+200"):
-        columns_of(np.array([[1e200], [-1e200]]))
+    for unit in (1e-320, 1e-200, 1e200, 1e307):  # squares that are 0 or overflow
+        x = unit * np.array([[1.0], [3.0], [8.0]])
+        columns = columns_of(x)
+        np.testing.assert_allclose([columns.mean[0] / unit, columns.scale[0] / unit], [4, np.std([1, 3, 8])], rtol=1e-3)
+        np.testing.assert_allclose(columns.standardised(x).values.ravel().std(), 1, rtol=1e-3)
+    largest = np.array([[1.7e308], [-1.7e308], [1.7e308]])
+    with pytest.raises(ValueError, match="^X must be finite in float32. Received: "):
+        columns_of(largest).standardised(largest)
+
+
+def test_rows_far_from_those_of_the_fit_are_not_filled_with_nan():
+    """Observed entries of 1e30 standard deviations, whose squares overflow in the networks."""
+    imputer = tiny("VAE 2").fit(REAL)
+    far = [[1e30, NAN, 7.0], [1.0, NAN, 7.0]]
+    with pytest.raises(ValueError, match="not finite.*Received: 1 of 2 rows with gaps"):
+        imputer.transform(far)
+    assert np.isfinite(imputer.transform(far[1:])).all()
 
 
 def test_the_kind_of_the_data(unlearnt):

@@ -11,6 +11,7 @@ between the two renames. What a living process is writing stays.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import platform
 import re
 import secrets
 import shutil
+import tempfile
 import time
 
 _NAME = re.compile(r"\.tfdsmcmc-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}-(new|old)-(.+)", re.DOTALL)
@@ -91,6 +93,29 @@ def locked(folder):
         os.close(descriptor)
 
 
+def check_room(folder, size):
+    """Sees to it that a file of some bytes fits into a folder: they are reserved and given back.
+
+    HDF5 cannot close a file whose last bytes find no room, and ends the process with a segmentation fault at its exit.
+
+    Args:
+      folder: where the file is to be; made if missing.
+      size: bytes.
+
+    Raises:
+      OSError: where they do not fit: a full disk, a quota or a limit of the process.
+    """
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            elif shutil.disk_usage(folder).free < size:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}: {size:,} bytes are needed", str(folder)) from None
+
+
 def write_json(path, content, indent=None):
     """Writes what `json` can say to a file, whole or not at all."""
     text = json.dumps(content, indent=indent)  # before a file is touched
@@ -122,6 +147,17 @@ def remove_leftovers(folder):
                     _delete(path)
 
 
+def writer():
+    """Who writes: digits for this machine, and the number of this process."""
+    return f"{_machine()}-{os.getpid()}"
+
+
+def is_gone(name):
+    """Whether the process that `writer` named on this machine has ended; this one, and a namesake of it, count so."""
+    machine, _, pid = str(name).partition("-")
+    return machine == _machine() and pid.isdecimal() and (int(pid) == os.getpid() or not _lives(int(pid)))
+
+
 @contextlib.contextmanager
 def _named(path, kind):
     """A temporary name beside `path`, known as in use."""
@@ -151,6 +187,10 @@ def _is_alive(entry, machine, pid):
             return False
     if pid == os.getpid():  # or of an earlier process of the same number
         return entry.name in _open
+    return _lives(pid)
+
+
+def _lives(pid):
     try:
         os.kill(pid, 0)  # sends nothing
     except (ProcessLookupError, OverflowError):
@@ -161,8 +201,9 @@ def _is_alive(entry, machine, pid):
 
 
 def _put_in_place(new, path):
-    """Renames; a folder that stands there is moved aside, and comes back if the renaming fails or is interrupted."""
-    if not (path.is_dir() and new.is_dir()):
+    """Renames; a folder that stands there, or a link where a folder is to stand, is moved aside, and comes back if the
+    renaming fails or is interrupted."""
+    if not (new.is_dir() and (path.is_dir() or path.is_symlink())):
         os.replace(new, path)
         return
     with _named(path, "old") as old:

@@ -27,7 +27,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import threefry
+from tfdsmcmc import forks, threefry
 
 _DRAWS, _SPLIT, _STREAM = 0, 1, 2  # the second words of counters
 _FOLD = -(2**63)  # flips the highest bit
@@ -42,7 +42,9 @@ def as_seed(seed) -> tf.Tensor:
 
     Raises:
       ValueError: for anything else.
+      RuntimeError: in a process that was forked from one that had drawn (see `forks`).
     """
+    forks.check()
     if isinstance(seed, keras.random.SeedGenerator):
         return tf.cast(tf.convert_to_tensor(seed.next()), tf.int32)
     if isinstance(seed, (bool, np.bool_)):

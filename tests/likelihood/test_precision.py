@@ -1,15 +1,18 @@
 """Importance sampling to a precision: met, unbiased, repeatable, and at no more cost than it needs."""
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from tests.chance import assert_means
 from tests.likelihood.support import quick_model
 from tests.oracles import Oracle, binary_states
-from tfdsmcmc import programs
+from tfdsmcmc import programs, random
 from tfdsmcmc.likelihood import PrecisionNotReached, importance_sampling, precision, sampler
+from tfdsmcmc.rows import ArraySource, Rows
 
 X = binary_states(3)
 
@@ -19,11 +22,11 @@ def model_of_uneven_rows():
 
 
 def test_every_row_gets_the_precision_and_no_row_much_more_than_it_needs():
-    """The draws that a row needs are known from the exact deviation σ of its weights: σ²/s²."""
+    """The draws that a row needs are known from the exact deviation σ of its weights: 1.2 σ²/s²."""
     model, s = model_of_uneven_rows(), 0.05
     deviation, _ = Oracle(model).relative_weights(X)
     estimate = importance_sampling(model, X, 1000, seed=1, standard_error=s, warn=False)
-    assert (estimate.standard_error <= s).all()
+    assert (estimate.standard_error <= 1.1 * s).all()
     ideal = np.maximum((deviation / s) ** 2, 1000)
     assert ideal.max() > 5 * ideal.min()
     assert (estimate.num_samples > 0.6 * ideal).all() and (estimate.num_samples < 2.5 * ideal).all()
@@ -37,17 +40,60 @@ def test_rows_that_have_it_cost_no_more():
 
 @pytest.mark.parametrize("row", [1, 5])
 def test_stopping_leaves_the_estimate_unbiased(row):
-    """Two rounds at most, and an error at which about half of the copies of a row stop after the first: E exp(value) is
-    p(x) exactly. 20,000 copies; false failures at most 1e-6. A half that decides for itself is seen."""
+    """E exp(value) is p(x) exactly, at an error at which most copies of a row differ in their draws. 20,000 copies;
+    false failures at most 1e-6. A half whose number its own pilot decides is seen."""
     model, copies = model_of_uneven_rows(), 20_000
     x = np.repeat(X[[row]], copies, 0)
     deviation, _ = Oracle(model).relative_weights(X[[row]])
     s = float(deviation[0] / np.sqrt(60))
     arguments = {"standard_error": s, "max_samples": 120, "warn": False}
-    estimate = importance_sampling(model, x, 60, seed=row, batch_size=5000, **arguments)
-    stopped = np.mean(estimate.num_samples == 60)
-    assert 0.1 < stopped < 0.9 and set(estimate.num_samples) == {60, 90, 120}
+    estimate = importance_sampling(model, x, 30, seed=row, batch_size=5000, **arguments)
+    assert len(set(estimate.num_samples)) > 30 and estimate.num_samples.max() == 120
     assert_means(np.exp(estimate.value - Oracle(model).log_likelihood(x[:1])), 1.0)
+
+
+class Law:
+    """In place of a sampler: draws weights in the ratio of 1 to 1 + d, large ones with probability π = 1/(1.5 c²), of
+    mean 1 and squared coefficient of variation c². Skewed as those of a proposal that seldom meets a state."""
+
+    batch_size = 4096
+
+    def __init__(self, c2):
+        self.pi = 1 / (1.5 * c2)
+        # π(1 − π)d² = c²(1 + πd)²
+        ratio = np.sqrt(self.pi * (1 - self.pi) / c2)
+        d = 1 / (ratio - self.pi)
+        self.weights = np.array([1, 1 + d]) / (1 + self.pi * d)
+
+    def blocks(self, rows, num_samples, seed):
+        large = np.random.default_rng(seed.numpy().view(np.uint32)).binomial(num_samples, self.pi)
+        counts = np.stack([num_samples - large, large])
+        with np.errstate(divide="ignore"):
+            yield Sums([np.log(counts.T @ self.weights**power) for power in (1, 2)])
+
+
+class Sums(NamedTuple):
+    log_sums: list
+
+
+@pytest.mark.parametrize(("c2", "first"), [(53, 100), (53, 1000), (181, 100), (181, 1000)])
+def test_skewed_weights_bias_nothing_and_the_stated_errors_cover(c2, first):
+    """log p(x) = 0 exactly. Of 20,000 rows, 0.683 and 0.954 have it within one and two stated errors of 0.1, up to 0.02
+    that the skewness leaves; exp(value) has the mean 1. False failures: 1e-6 each. Draws that decided for themselves
+    left −10 % and a coverage of 64 % (c² = 53, 100 first draws), −4 % and 86 % (c² = 181)."""
+    law, rows = Law(c2), 20_000
+    assert law.weights @ [1 - law.pi, law.pi] == pytest.approx(1) and law.pi * law.weights[1] ** 2 > 0.6 * c2
+    source = ArraySource(Rows(np.zeros((rows, 1), np.float32)))
+    seed = random.as_seed(c2 * first)
+    estimate = precision.in_rounds(law, source, seed, first, 0.1, 10**6, with_tails=False)
+    assert_means(np.exp(estimate.value), 1.0)
+    for distance, covered in {1: 0.683, 2: 0.954}.items():
+        count = int((np.abs(estimate.value) < distance * estimate.standard_error).sum())
+        least = scipy.stats.binom.ppf(2e-7, rows, covered - 0.02)
+        most = scipy.stats.binom.ppf(1 - 2e-7, rows, covered + 0.02)
+        assert least <= count <= most, f"{count / rows:.3f} within {distance}"
+    needed = c2 / 0.1**2
+    assert needed < estimate.num_samples.mean() < 1.4 * needed
 
 
 def test_many_rounds_leave_little_bias_and_no_draw_comes_twice():
@@ -99,12 +145,12 @@ def test_draws_that_are_spent_are_said():
     model = model_of_uneven_rows()
     with pytest.warns(PrecisionNotReached) as record:
         estimate = model.log_likelihood(X, 100, seed=1, standard_error=0.05, max_samples=1501)
-    missed = int((estimate.standard_error > 0.05).sum())
+    missed = int((estimate.standard_error > 1.1 * 0.05).sum())
     assert 0 < missed < 8
     (found,) = (w for w in record if w.category is PrecisionNotReached)
     assert f" {missed} of 8 rows is above 0.05 after 1,500 draws" in str(found.message) and found.filename == __file__
     assert estimate.num_samples.max() == 1500
-    np.testing.assert_array_equal(estimate.num_samples[estimate.standard_error > 0.05], 1500)
+    np.testing.assert_array_equal(estimate.num_samples[estimate.standard_error > 1.1 * 0.05], 1500)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         importance_sampling(model, X, 100, seed=1, standard_error=0.05, max_samples=1501, warn=False)
@@ -116,41 +162,61 @@ def test_the_shape_of_the_tail_is_that_of_the_longest_run():
     assert estimate.pareto_k.shape == (8,) and np.isfinite(estimate.pareto_k).all()
 
 
-def test_halves_against_the_weights_themselves():
-    """The mean of the two means, each half's variation against the other's number, and (Σ u)²/Σ u² of the draws'
-    shares, from weights of two halves of 30 and 50 draws, the second in two runs."""
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(30, 3)), rng.normal(size=(50, 3)) * 1.5
-    halves = precision._Halves(3)
-    rows = np.arange(3)
-    for half, w in ((0, a), (1, b[:20]), (1, b[20:])):
+def sums_of(*runs):
+    """Sums of runs of log-weights (draws, rows), each with the number of its half."""
+    sums = precision._Sums(runs[0][1].shape[1])
+    rows = np.arange(sums.count.shape[1])
+    for half, w in runs:
         logs = np.logaddexp.reduce(w, 0), np.logaddexp.reduce(2 * w, 0)
-        halves.add(np.full(3, half), rows, *logs, np.full(3, len(w)))
-    estimate = halves.estimate(with_tails=False)
-    wa, wb = np.exp(a), np.exp(b)
+        sums.add(np.full(len(rows), half), rows, *logs, np.full(len(rows), len(w)))
+    return sums
+
+
+def test_sums_against_the_weights_themselves():
+    """The mean of the two means, the variation of all draws against the numbers of both, and (Σ u)²/Σ u² of the draws'
+    shares, from weights of two halves of 30 and 50 draws, the second in two runs, and a pilot of 20."""
+    rng = np.random.default_rng(0)
+    a, b, pilot = rng.normal(size=(30, 3)), rng.normal(size=(50, 3)) * 1.5, rng.normal(size=(20, 3))
+    runs = (0, a), (1, b[:20]), (1, b[20:])
+    halves = sums_of(*runs)
+    estimate = precision._estimate(halves, sums_of(*runs, (1, pilot)), with_tails=False)
+    wa, wb, both = np.exp(a), np.exp(b), np.exp(np.concatenate([a, b, pilot]))
     np.testing.assert_allclose(estimate.value, np.log((wa.mean(0) + wb.mean(0)) / 2))
-    ca, cb = (w.var(0, ddof=1) / w.mean(0) ** 2 for w in (wa, wb))
-    np.testing.assert_allclose(estimate.standard_error, np.sqrt(ca / 50 + cb / 30) / 2)
+    c = both.var(0, ddof=1) / both.mean(0) ** 2
+    np.testing.assert_allclose(estimate.standard_error, np.sqrt(c / 50 + c / 30) / 2)
     shares = np.concatenate([wa / 60, wb / 100])
     np.testing.assert_allclose(estimate.effective_sample_size, shares.sum(0) ** 2 / (shares**2).sum(0))
     np.testing.assert_array_equal(estimate.num_samples, [80, 80, 80])
-    # what the first needs, the second says
-    s = float(np.sqrt(cb[0] / 30 / 2) * 0.999)
-    missing = halves.missing(s, 10**6)
-    assert missing[0, 0] == 30 and (missing[1, 0] > 0) == (ca[0] / (2 * s**2) > 50)
-    assert halves.missing(s, 40)[0, 0] == 10 and not halves.missing(100.0, 10**6).any()
+    ca, cb = (w.var(0, ddof=1) / w.mean(0) ** 2 for w in (wa, wb))
+    np.testing.assert_array_equal(halves.wanted(0.1, 10**6), np.ceil(1.2 / 0.02 * np.stack([ca, cb])))
+    np.testing.assert_array_equal(halves.wanted(0.1, 40), np.minimum(np.ceil(1.2 / 0.02 * np.stack([ca, cb])), 40))
+
+
+def test_a_pilot_is_half_of_what_it_decides_and_never_short():
+    """c² = 99 by a half with one weight of 100 draws: 99/(4 s²). By equal weights 0, and still 40/(4 s²)."""
+    rare = np.full((100, 2), -np.inf)
+    rare[0, 0] = rare[:, 1] = 0.0
+    pilots = sums_of((0, rare), (1, rare))
+    needed = np.ceil([99 * 100 / 99 / (4 * 0.3**2), 40 / (4 * 0.3**2)])
+    np.testing.assert_array_equal(pilots.missing(0.3, 10**6)[0], np.maximum(needed - 100, 100) * [1, 1])
+    np.testing.assert_array_equal(pilots.missing(0.01, 10**6), np.full((2, 2), 900))  # nine times as many at most
+    np.testing.assert_array_equal(pilots.missing(0.01, 150), np.full((2, 2), 50))
+    assert not pilots.missing(0.6, 10**6).any() and not pilots.missing(0.01, 100).any()
 
 
 def test_weights_of_zero_in_a_half_or_both():
-    halves = precision._Halves(2)
-    logs = np.array([-np.inf, 0.0, -np.inf, -np.inf])
-    halves.add(np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), logs, logs, np.full(4, 10))
+    nothing = np.full((10, 2), -np.inf)
+    one = nothing.copy()
+    one[0, 0] = 0.0
+    halves = sums_of((0, nothing), (1, one))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        estimate, missing = halves.estimate(False), halves.missing(0.1, 25)
+        estimate, missing = precision._estimate(halves, halves, False), halves.missing(0.1, 25)
+        wanted = halves.wanted(0.1, 25)
     np.testing.assert_allclose(estimate.value, [np.log(0.05), -np.inf])
-    assert np.isinf(estimate.standard_error[0]) and np.isnan(estimate.standard_error[1])
+    assert np.isfinite(estimate.standard_error[0]) and np.isnan(estimate.standard_error[1])
     np.testing.assert_array_equal(missing, np.full((2, 2), 15))
+    np.testing.assert_array_equal(wanted, np.full((2, 2), 25))
 
 
 @pytest.mark.parametrize("counts", [[7], [9, 5, 1], [100, 3, 3, 2, 1], [4] * 16, [1]])

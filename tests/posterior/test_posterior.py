@@ -18,8 +18,8 @@ X = binary_states(4)[[0, 3, 3, 5, 9, 9, 14, 15]].astype(np.float32)
 
 
 @pooled
-def model_to_fit():
-    model = tiny_model((2,), units=4, seed=2, scale=0.5)
+def model_to_fit(seed=2):
+    model = tiny_model((2,), units=4, seed=seed, scale=0.5)
     model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.1), jit_compile=False)
     return model
 
@@ -140,7 +140,7 @@ def test_another_runs_folder_is_kept_unless_it_may_be_overwritten(tmp_path):
     fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(ValueError, match="another chain.*Received: "):
-        fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
+        fit(model_to_fit(3), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=1, num_samples=1, overwrite=True, every=1), 3)
     assert [s.step for s in ds.posterior.load(tmp_path).samples] == [4]

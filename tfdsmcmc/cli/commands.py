@@ -8,7 +8,7 @@ import zipfile
 import keras
 import numpy as np
 
-from tfdsmcmc import checks, files
+from tfdsmcmc import archives, checks, files
 from tfdsmcmc import public as ds
 from tfdsmcmc.cli import tables
 
@@ -172,6 +172,7 @@ def serve(args):
 def _load(path):
     if not pathlib.Path(path).is_file():
         raise ValueError(f"No such model file. Received: {path}")
+    archives.check(path)
     try:
         model = keras.saving.load_model(path)
     except (ValueError, OSError, KeyError, TypeError, zipfile.BadZipFile) as error:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import pathlib
 import zipfile
+import zlib
 from typing import NamedTuple
 
 import numpy as np
 
-from tfdsmcmc import files
+from tfdsmcmc import archives, files
 from tfdsmcmc.datasets import mapped_file
 from tfdsmcmc.datasets.mapped_file import label_array, row_shape
 
@@ -102,15 +103,17 @@ def read(path, splits=SPLITS) -> Packed:
       splits: those to read.
 
     Raises:
-      ValueError: for a file that is unreadable, truncated, pickled, or laid out otherwise.
+      ValueError: for a file that is unreadable, truncated, pickled, or laid out otherwise, or would unpack to far more
+        than it is.
     """
+    archives.check(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in splits}
             width, shape = int(stored["n_features"]), tuple(int(n) for n in stored["shape"])
             labelled = all(_key(name) in stored for name in splits)
             labels = {name: stored[_key(name)] for name in splits} if labelled else None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zipfile.zlib.error) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a packed dataset ({reason}). Received: {path}") from None
     widths = {array.shape[1] if array.ndim == 2 else None for array in arrays.values()}

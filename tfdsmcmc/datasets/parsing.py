@@ -14,6 +14,7 @@ import zlib
 
 import numpy as np
 
+from tfdsmcmc import archives
 from tfdsmcmc.datasets.packed import SPLITS
 
 _OMNIGLOT_VALID = 1345
@@ -38,6 +39,7 @@ def read_libsvm(train, valid, test, *, width):
 
 def read_arrays(path):
     """One NumPy archive with the keys train_data, valid_data and test_data, zeros and ones of any numeric type."""
+    archives.check(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {split: stored[f"{split}_data"] for split in SPLITS}
@@ -48,6 +50,7 @@ def read_arrays(path):
         TypeError,
         AttributeError,
         EOFError,
+        MemoryError,
         zipfile.BadZipFile,
         zlib.error,
     ) as error:

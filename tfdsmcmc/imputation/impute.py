@@ -75,7 +75,8 @@ def impute(
 
     Raises:
       ValueError: for data or a mask that do not fit the model, NaN in an observed entry, an argument out of range, a
-        method that does not suit the layers, or a posterior without samples or of another architecture.
+        method that does not suit the layers, a posterior without samples or of another architecture, or imputations
+        that are not finite.
 
     Example:
 
@@ -114,6 +115,7 @@ def impute(
         if posterior_weights == "likelihood" and method != "resampling":
             evidence = plan_resampling(model.generative, 1, evidence_samples, batch_size)
         part = _mixture(model, posterior, plan, evidence, posterior_weights, gappy, seed, batch_size)
+    _check_imputed(part)
     return _whole(rows, places, part, num_imputations, method == "metropolis")
 
 
@@ -133,6 +135,16 @@ def method_for(generative, method):
         kinds = [type(layer).__name__ for layer in generative.layers]
         raise ValueError(f"Gibbs sampling needs binary latent layers. Received: layers {kinds}")
     return method
+
+
+def _check_imputed(part):
+    """Raises a ValueError for imputations that are not finite, as observed entries of 1e30 lead to."""
+    bad = ~(np.isfinite(part.x).all((-2, -1)) & np.isfinite(part.probabilities).all(-1))
+    if bad.any():
+        raise ValueError(
+            "The imputations of some rows are not finite: what is observed of them is too far from what the model can "
+            f"tell. Received: {int(bad.sum())} of {len(bad)} rows with gaps"
+        )
 
 
 def _check_posterior(model, posterior):

@@ -56,7 +56,7 @@ def columns_of(x) -> Columns:
       x: (n, D), with NaN where an entry is missing.
 
     Raises:
-      ValueError: if nothing is observed, or the numbers are too large for their squares.
+      ValueError: if nothing is observed.
     """
     observed = ~np.isnan(x)
     kept = observed.any(0)
@@ -65,10 +65,11 @@ def columns_of(x) -> Columns:
     if np.isin(x[observed], (0, 1)).all():
         return Columns(kept, True, np.zeros(kept.sum()), np.ones(kept.sum()))
     values = x[:, kept].astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, scale = np.nanmean(values, 0), np.nanstd(values, 0)
-    if not np.isfinite(scale).all():
-        raise ValueError(f"X must have standard deviations. Received: entries up to {np.nanmax(np.abs(values)):.3g}")
+    # in units of the largest entry: squares of 1e200 overflow, those of 1e-200 are 0
+    largest = np.nanmax(np.abs(values), 0)
+    largest = np.where(largest > 0, largest, 1.0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        mean, scale = (largest * moment(values / largest, 0) for moment in (np.nanmean, np.nanstd))
     # by comparison: rounding makes the standard deviation of equal numbers a little more than 0
     constant = np.nanmax(values, 0) == np.nanmin(values, 0)
     return Columns(kept, False, mean, np.where(constant | (scale == 0), 1.0, scale))

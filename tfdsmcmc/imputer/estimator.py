@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
 from tfdsmcmc import checks, imputation
-from tfdsmcmc.imputer import learning
+from tfdsmcmc.imputer import learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.rows import ArraySource
 
@@ -64,7 +64,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row
         depend on its place among the rows with gaps.
       verbose: as in Keras.
-      jit_compile: whether to compile with XLA: some seconds more to begin with, and then much faster.
+      jit_compile: whether to compile with XLA: some seconds more to begin with, and then much faster. Fits and
+        imputations in one process share what was compiled where arguments and numbers of rows and columns are equal.
 
     Attributes:
       model_: `DeepGenerativeModel` of the columns that were observed, at its last weights.
@@ -146,7 +147,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rows = columns.standardised(X)
         model = learning.build(rows, columns.binary, architecture, self.hidden_units, self.seed_)
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
-        self.posterior_ = learning.learn(model, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
+        with sharing.in_place_of(model, run=True) as twin:
+            self.posterior_ = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
         self.model_ = model
         return self
 
@@ -200,7 +202,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         options = {} if self.imputation_options is None else self.imputation_options
         # an integer may have been set since the fit, for other draws of the same model
         seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_
-        result = imputation.impute(self.model_, ArraySource(rows), seed=int(seed), posterior=self.posterior_, **options)
+        with sharing.in_place_of(self.model_) as twin:
+            result = imputation.impute(twin, ArraySource(rows), seed=int(seed), posterior=self.posterior_, **options)
         if self.strategy == "draw":
             return result.x[0]
         if self.strategy == "mode" and self.columns_.binary:

@@ -56,9 +56,11 @@ def importance_sampling(
       weights: pair (θ, φ) of lists of arrays to evaluate at; by default the model's own weights.
       warn: whether to look at the tails of the weights, and to warn where the median effective sample size is below
         10, a tail is too heavy or a precision was not reached.
-      standard_error: the standard error to reach in every row, in nats; rows that have it cost no more draws. What
-        that does to the bias, and why the draws are kept in two halves, is said in `likelihood.precision`.
-      max_samples: with `standard_error`, the most draws for a row.
+      standard_error: the standard error s to reach in every row, in nats. How many draws a row needs is decided by
+        others than its estimate is of, at least 20/s² of them: exp(value) is an unbiased estimate of p(x) however
+        skewed the weights are. The stated error is right where those draws have met the tail of the weights; how
+        likely that is, is said in `likelihood.precision`.
+      max_samples: with `standard_error`, the most draws for a row; at most as many more decide about their number.
 
     Returns:
       `LogLikelihood`; its `pareto_k` is None without `warn`, and from the longest run of a row's draws with

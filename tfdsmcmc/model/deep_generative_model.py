@@ -125,7 +125,7 @@ class DeepGenerativeModel(Learning):
           num_samples: draws for each row; with `standard_error` the first ones.
           seed: of the draws.
           batch_size: rows at a time.
-          standard_error: to be reached in every row, in nats.
+          standard_error: to be reached in every row, in nats; what is guaranteed is said there.
           max_samples: with `standard_error`, the most draws for a row.
 
         Returns:

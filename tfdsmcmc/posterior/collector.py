@@ -7,15 +7,23 @@ and decides as an uninterrupted one would. A run of several chains over θ draws
 has one identity; the validation values are those of chain 0.
 
 The record is also what tells two runs in one folder: each finds it, whenever it writes, as it left it, or another run
-has written there. A run that is killed after its first record and before its first backup begins anew, as another
-chain: the folder of the first is to be emptied by hand, or by `overwrite`.
+has written there.
+
+A run that is killed before its first backup begins anew. Where it begins as the run in the folder did, from the same
+weights, seed and step, it makes the same epochs once more: at the end of each its record, with a checksum of the
+weights in it, is compared with the one that is there, and nothing is written or deleted while they agree. It is the
+chain of the folder from the first that does. What does not agree is of another run, and is refused where samples
+would be lost, else forgotten. So are, with a warning, the records of a process that has ended before its first sample:
+a run whose layers have no seeds begins elsewhere whenever it begins, and goes on for all that.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
+import warnings
 
 import keras
 import numpy as np
@@ -45,11 +53,14 @@ class Collector(keras.callbacks.Callback):
       every: epochs from one sample to the next; by default as many as have 100 updates. `posterior.last_part` gives
         both for a run of known length.
       stop: whether training stops with the last sample.
-      overwrite: whether the samples of another chain in the folder may be deleted.
+      overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples
+        and without a backup, and begins elsewhere whenever it begins (layers without seeds), needs it to be restarted
+        unattended.
 
     Raises:
       ValueError: for counts out of range; when training starts, for a folder that holds another chain's samples, or
-        without validation data where they decide.
+        without validation data where they decide; at the end of an epoch, for a folder that holds samples of a run
+        that began as this one and went on otherwise.
 
     Example:
 
@@ -66,13 +77,15 @@ class Collector(keras.callbacks.Callback):
         self.every = None if every is None else checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
-        self._records = self._seen = self._last_epoch = self._began = None
+        self._records = self._seen = self._last_epoch = self._began = self._beginning = None
+        self._ahead = []  # the records of this run, begun earlier, that it has not come to again
         self._looked = 0  # the records that have been looked at for a beginning
 
     def on_train_begin(self, logs=None):
         self._records = None
-        if self.path.exists() and not self.path.is_dir():
-            raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, a file")
+        if os.path.lexists(self.path) and not self.path.is_dir():
+            found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
+            raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
         if self.burn_in is None and not self.model.validates:
             raise ValueError(
                 "The collector waits for the validation log-likelihood: give fit validation_data, or the collector "
@@ -84,7 +97,7 @@ class Collector(keras.callbacks.Callback):
             run = self.model.run
             self._last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
-                self._records = self._reconcile(int(run.steps), int(run.identity))
+                self._reconcile(int(run.steps), int(run.identity))
             self._began, self._looked = None, 0
             if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
@@ -95,34 +108,57 @@ class Collector(keras.callbacks.Callback):
             return
         value = (logs or {}).get("val_log_likelihood")
         value = None if value is None else float(value)
-        self._records.append([step, int(self.model.run.epochs), value, self.model.run.sampled])
+        draw = store.draw_of(self.model)
+        run = self.model.run
+        self._records.append([step, int(run.epochs), value, run.sampled, store.checksum(draw)])
         self.path.mkdir(parents=True, exist_ok=True)
         with files.locked(self.path):
-            self._write(step)
+            if not self._repeats():
+                self._write(draw)
+        if self.stop and self._draws() >= self.num_samples:
+            self.model.stop_training = True
 
-    def _write(self, step):
+    def _repeats(self):
+        """Whether the last record, and its sample, are in the folder already; what is there of another run goes."""
+        if not self._ahead:
+            return False
+        known, last = self._ahead.pop(0), self._records[-1]
+        written = {store.step_of(path) for path in store.sample_paths(self.path)}
+        if json.dumps(known) == json.dumps(last) and self._ends_with_sample() == (last[0] in written):
+            self.model.run.identity.assign(self._owner)
+            return True
+        if any(step >= last[0] for step in written):
+            raise ValueError(
+                "The folder holds samples of a run that began as this one and went on otherwise (with other rows, "
+                "arguments, or on another machine); choose another one, or overwrite=True. "
+                f"Received: path={str(self.path)!r}, which differs after {last[0]} steps"
+            )
+        self._ahead = []
+        return False
+
+    def _ends_with_sample(self):
+        """Whether the last record is one that a sample belongs to."""
+        start, step = self._start(), self._records[-1][0]
+        return start is not None and self._is_due(start) and self._draws(before=step) < self.num_samples
+
+    def _write(self, draw):
         """Adds to the folder what the end of an epoch adds."""
         if _text(self.path / "history.json") != self._seen:
             raise ValueError(
                 "Another run writes into this folder: give each a folder of its own. "
                 f"Received: path={str(self.path)!r}"
             )
-        count = self._draws()
-        start = self._start()
-        if start is not None and self._is_due(start) and count < self.num_samples:
-            draw = store.draw_of(self.model)
+        if self._ends_with_sample():
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
-            count += 1
-        history = {"chain": int(self.model.run.identity), "records": self._records}
-        files.write_json(self.path / "history.json", history)
+        history = {"chain": int(self.model.run.identity), "beginning": self._beginning, "writer": files.writer()}
+        files.write_json(self.path / "history.json", {**history, "records": self._records})
         self._seen = _text(self.path / "history.json")
-        if self.stop and count >= self.num_samples:
-            self.model.stop_training = True
 
-    def _draws(self):
-        """The draws in the folder, each of one sample of every chain."""
-        return len({store.step_of(path) for path in store.sample_paths(self.path)})
+    def _draws(self, before=None):
+        """The draws in the folder up to the present step, or before one, each of one sample of every chain."""
+        end = int(self.model.run.steps) + 1 if before is None else before
+        return len({step for path in store.sample_paths(self.path) if (step := store.step_of(path)) < end})
 
     def _is_due(self, start):
         """Whether the last record is one at which to collect; the one at `start` is."""
@@ -155,26 +191,47 @@ class Collector(keras.callbacks.Callback):
         return late or settled(steps, values, self.patience)
 
     def _reconcile(self, step, chain):
-        """The records of this chain up to `step`; deletes what an interrupted run of it left after that."""
+        """Sets the records of this chain up to `step`, and those that it will come to again, having begun anew.
+
+        Deletes what an interrupted run of this chain left after them.
+        """
         history = self.path / "history.json"
         try:
             self._seen = _text(history)
             stored = {} if self._seen is None else json.loads(self._seen)
-            owner, records = stored.get("chain"), stored.get("records", [])
+            self._owner, records = stored.get("chain"), stored.get("records", [])
+            self._beginning = stored.get("beginning")
         except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
             raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
         files.remove_leftovers(self.path)
         paths, whole = store.written_paths(self.path), set(store.sample_paths(self.path))
-        if owner != chain:
-            if (records or paths) and not self.overwrite:
+        self._ahead, beginning = [], self._beginning
+        if self._owner != chain:
+            self._beginning = store.checksum(store.draw_of(self.model), step, *self.model.run.seed.numpy())
+            if beginning == self._beginning and not self.overwrite:
+                step, self._ahead, records = max((record[0] for record in records), default=-1), records, []
+            elif records and not paths and files.is_gone(stored.get("writer")) and not self.overwrite:
+                _warn_of_records(self.path, records)
+                records, step = [], -1
+            elif (records or paths) and not self.overwrite:
                 raise ValueError(
-                    "The folder holds the samples of another chain; choose another one, or overwrite=True. "
+                    "The folder holds the samples of another chain; choose another one, or overwrite=True. A run that "
+                    "begins anew goes on with its own samples where it begins with equal weights, as seeds give them. "
                     f"Received: path={str(self.path)!r}"
                 )
-            records, step = [], -1
-            (self.path / "mean.h5").unlink(missing_ok=True)
+            else:
+                records, step = [], -1
+                (self.path / "mean.h5").unlink(missing_ok=True)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
-        return [record for record in records if record[0] <= step]
+        self._records = [record for record in records if record[0] <= step]
+
+
+def _warn_of_records(path, records):
+    warnings.warn(
+        f"The folder {path} holds {len(records)} epochs of a run that ended before its first sample, and that this one "
+        "does not go on from: they are forgotten.",
+        stacklevel=2,
+    )
 
 
 def _sampled(record):

@@ -11,6 +11,7 @@ chain 0 is written last: without it the others do not count.
 
 from __future__ import annotations
 
+import hashlib
 import pathlib
 import re
 from typing import NamedTuple
@@ -87,6 +88,21 @@ def write_draw(folder, samples):
         write_weights(path, sample.theta, sample.phi, **attributes)
 
 
+def checksum(samples, *numbers) -> str:
+    """Sixteen hexadecimal digits of the weights of a draw, and of some integers.
+
+    Args:
+      samples: list of `Sample`.
+      *numbers: integers.
+    """
+    digest = hashlib.blake2b(repr([int(number) for number in numbers]).encode(), digest_size=8)
+    for sample in samples:
+        for part in (*sample.theta, *sample.phi):
+            digest.update(repr((part.shape, part.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(part))
+    return digest.hexdigest()
+
+
 def delete(paths):
     """Deletes samples' files, chain 0 first: killed, it leaves no half draw that counts."""
     for path in sorted(paths, key=chain_of):
@@ -138,7 +154,9 @@ def read_mean(folder):
 
 
 def write_weights(path, theta, phi, **attributes):
-    """Writes lists of arrays and integers to an HDF5 file, atomically."""
+    """Writes lists of arrays and integers to an HDF5 file, atomically, and not where the disk has no room for it."""
+    size = 2**16 + sum(2**14 + np.asarray(part).nbytes for part in (*theta, *phi))
+    files.check_room(pathlib.Path(path).parent, size)
     with files.replacing(path) as temporary, h5py.File(temporary, "w") as file:
         for name, arrays in zip(_GROUPS, (theta, phi)):
             group = file.create_group(name)
@@ -157,6 +175,8 @@ def read_weights(path, *attributes, **optional):
     """
     try:
         with h5py.File(path, "r") as file:
+            if (stated := sum(part.nbytes for group in _GROUPS for part in file[group].values())) > _size(path):
+                raise ValueError(f"weights of {stated:,} bytes, more than the file has")  # before memory is asked for
             theta, phi = ([file[g][str(i)][()] for i in range(len(file[g]))] for g in _GROUPS)
             if not all(np.issubdtype(part.dtype, np.floating) for part in (*theta, *phi)):
                 raise TypeError("weights that are no numbers")
@@ -166,6 +186,10 @@ def read_weights(path, *attributes, **optional):
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
     return theta, phi, found
+
+
+def _size(path):
+    return pathlib.Path(path).stat().st_size
 
 
 def _read_mean(folder):

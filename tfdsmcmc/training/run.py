@@ -46,14 +46,16 @@ class Run(tf.Module):
 
     def __init__(self, step: Step, seed, jit_compile, follows=None):
         super().__init__(name="run")
-        self.step, self.seed, self.num_chains = step, seed, step.num_chains
+        self.step, self.num_chains = step, step.num_chains
+        # a variable, so that one program serves runs of other seeds; of int64, as int32 stays off a GPU
+        self._seed = tf.Variable(tf.cast(seed, tf.int64), trainable=False, name="seed")
         counts = (0, 0, 0) if follows is None else (int(follows.steps), int(follows.epochs), int(follows.refits))
         self.steps, self.epochs, self.refits = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
         self.epochs_before = tf.Variable(np.int64(0), trainable=False, name="epochs_before")
         self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
         self.rows = tf.Variable(np.int64(0), trainable=False, name="rows")
-        self.means = [keras.metrics.Mean(name=name) for name in step.metric_names]
+        self.means = [keras.metrics.Mean(name=name, dtype="float64") for name in step.metric_names]
         # of all chains, where there are several; what stands here for chain 0 is a copy of the model's variables
         self._weights = [tf.Variable(part, trainable=False) for part in self._initial_weights(follows)]
         state = step.init(None, self._seed_of_beginning(), self._all_weights())
@@ -64,6 +66,20 @@ class Run(tf.Module):
         }
         self._own_variables = list(step.own_variables.values())  # tf.train.Checkpoint finds them here
         self._advance = tf.function(self._many_steps, jit_compile=jit_compile, autograph=False)
+
+    @property
+    def seed(self):
+        """The stateless seed of the run."""
+        return tf.cast(self._seed, tf.int32)
+
+    def take_over(self, other):
+        """Becomes another run of an equal step: its state, counts, identity and seed; the model's weights apart."""
+        for mine, theirs in zip(self._everything, other._everything, strict=True):
+            mine.assign(theirs)
+
+    @property
+    def _everything(self):
+        return [*self.saved.values(), self.rows, self._seed]
 
     @property
     def state(self):
@@ -180,9 +196,11 @@ class Run(tf.Module):
         def body(i, state, totals):
             seed = random.fold(stream, first + tf.cast(i, tf.int64))
             state, metrics = self.step.step(state, block.batch(i, num_rows), seed)
+            metrics = {name: tf.cast(value, tf.float64) for name, value in metrics.items()}
             return i + 1, state, {name: total + metrics[name] for name, total in totals.items()}
 
-        start = (tf.constant(0), self.state, {name: tf.zeros([]) for name in self.step.metric_names})
+        # in float64: of a sum of a million numbers near −100, float32 keeps multiples of 8
+        start = (tf.constant(0), self.state, {name: tf.zeros([], tf.float64) for name in self.step.metric_names})
         _, state, totals = tf.while_loop(lambda i, *_: i < block.count, body, start)
         weights = state.weights if self.num_chains == 1 else of_chain(state.weights, 0)
         variables, values = [self.step.variables, self._parts], [weights, state._asdict()]
@@ -193,7 +211,7 @@ class Run(tf.Module):
             variable.assign(value)
         self.steps.assign_add(tf.cast(block.count, tf.int64))
         for mean in self.means:
-            weight = tf.cast(block.count, tf.float32)
+            weight = tf.cast(block.count, tf.float64)
             mean.update_state(totals[mean.name] / weight, sample_weight=weight)
 
 

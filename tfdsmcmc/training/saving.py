@@ -29,12 +29,23 @@ class Saving(keras.Model):
             super().save(str(temporary), **kwargs)
 
     def save_weights(self, filepath, overwrite=True, **kwargs):
-        """Saves weights and run as a .weights.h5 file; an interrupted save leaves the old file whole."""
+        """Saves weights and run as a .weights.h5 file; an interrupted save leaves the old file whole.
+
+        A disk without room is found before anything is written.
+        """
         path = pathlib.Path(filepath)
         if not path.name.endswith(".weights.h5") or (path.exists() and not overwrite):
             return super().save_weights(filepath, overwrite=overwrite, **kwargs)
         with files.replacing(path) as temporary:
+            files.check_room(path.parent, self._most_bytes())
             super().save_weights(str(temporary), **kwargs)
+
+    def _most_bytes(self):
+        """What a file of the weights and the run may take, with room for HDF5's own about each array."""
+        run = list(self.run.saved.values()) if self.run else []
+        optimizer = self.optimizer.variables if self.run and self.optimizer else []
+        parts = [*self.weights, *run, *optimizer]
+        return 2**16 + sum(2**14 + np.asarray(part).nbytes for part in parts)
 
     def load_weights(self, filepath, **kwargs):
         """Loads weights, and the run where the file holds one; a file that does not fit changes nothing."""

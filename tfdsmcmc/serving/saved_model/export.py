@@ -127,15 +127,16 @@ def _target(path, version):
         raise ValueError(f"path is that of a folder. Received: path={path!r}")
     folder = pathlib.Path(os.path.abspath(path))
     for place in (folder, *folder.parents):
-        if place.exists() and not place.is_dir():
-            raise ValueError(f"path is that of a folder. Received: a file, {place}")
+        if os.path.lexists(place) and not place.is_dir():
+            found = "a link to nothing" if place.is_symlink() and not os.path.exists(place) else "a file"
+            raise ValueError(f"path is that of a folder. Received: {found}, {place}")
     if version >= 2**63:
         raise ValueError(f"version must fit 64 bits. Received: version={version}")
     return folder / str(version)
 
 
 def _check_free(target, overwrite):
-    if target.exists() and not overwrite:
+    if os.path.lexists(target) and not overwrite:
         raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
 
 

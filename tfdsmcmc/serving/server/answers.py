@@ -1,4 +1,4 @@
-"""Answers of the REST API of TensorFlow Serving, as objects to be written in JSON.
+"""Answers of the REST API of TensorFlow Serving: objects to be written in JSON, or JSON where they may be large.
 
 Source: https://www.tensorflow.org/tfx/serving/api_rest, with the fields of the messages GetModelStatusResponse and
 GetModelMetadataResponse, those at their defaults included.
@@ -6,8 +6,10 @@ GetModelMetadataResponse, those at their defaults included.
 
 from __future__ import annotations
 
+import contextlib
 import json
 
+from tfdsmcmc.serving.server import memory
 from tfdsmcmc.serving.server.predictions import BadRequest
 
 _FIELDS = {"signature_name", "inputs", "instances"}
@@ -40,7 +42,7 @@ def metadata(predictions, version=None):
 
 
 def predict(predictions, body, version=None):
-    """The answer to the body of a prediction, {"outputs": …} to inputs and {"predictions": …} to instances.
+    """The answer to the body of a prediction, {"outputs": …} to inputs and {"predictions": …} to instances, as bytes.
 
     Args:
       predictions: `Predictions`.
@@ -48,8 +50,17 @@ def predict(predictions, body, version=None):
       version: one of its versions, or None for the newest.
 
     Raises:
-      BadRequest: for what is no such object, and as `Predictions.predict`.
+      BadRequest: for what is no such object, what would take too much memory, and as `Predictions.predict`.
     """
+    memory.check_body(body)
+    with memory.turn if memory.is_large(body) else contextlib.nullcontext():
+        field, outputs = _outputs(predictions, body, version)
+    with memory.turn:
+        return json.dumps({field: _written(field, outputs)}).encode()
+
+
+def _outputs(predictions, body, version):
+    """("outputs" or "predictions", the arrays by name)."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -60,18 +71,18 @@ def predict(predictions, body, version=None):
         raise BadRequest(f"{words}. Received: {str(found)[:99]}")
     signature = request.get("signature_name", "serving_default")
     if "inputs" in request:
-        outputs = _lists(predictions.predict(signature, request["inputs"], version))
-        return {"outputs": next(iter(outputs.values())) if len(outputs) == 1 else outputs}
-    outputs = _lists(predictions.predict_rows(signature, request["instances"], version))
-    if len(outputs) == 1:
-        return {"predictions": next(iter(outputs.values()))}
-    return {"predictions": [dict(zip(outputs, row)) for row in zip(*outputs.values())]}
+        return "outputs", predictions.predict(signature, request["inputs"], version, True)
+    return "predictions", predictions.predict_rows(signature, request["instances"], version, True)
+
+
+def _written(field, outputs):
+    """Arrays as lists, by name or row by row; of a single one that alone."""
+    lists = {name: value.tolist() for name, value in outputs.items()}
+    if len(lists) == 1:
+        return next(iter(lists.values()))
+    return lists if field == "outputs" else [dict(zip(lists, row)) for row in zip(*lists.values())]
 
 
 def _state(fault):
     code = "OK" if fault is None else "UNKNOWN"
     return {"state": "END" if fault else "AVAILABLE", "status": {"error_code": code, "error_message": fault or ""}}
-
-
-def _lists(outputs):
-    return {name: value.tolist() for name, value in outputs.items()}

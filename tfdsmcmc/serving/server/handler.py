@@ -1,12 +1,13 @@
 """The requests of one connection to the development server, and what is answered to them.
 
     200   answers of `serving.answers`, the page and the manifest
-    400   what the model cannot answer, and what is no request
+    400   what the model cannot answer, what would take too much memory (`memory`), and what is no request
     403   names of another host or site, where the server listens to this machine alone
     404   paths, models and versions that there are not
     405   methods that a path does not have
     413   bodies above 64 MiB
     500   failures of the server, which are logged
+    503   versions that cannot be loaded, such as one that was deleted meanwhile
 
 Errors are {"error": words}. A connection is kept but where the rest of a request cannot be told from the next one.
 
@@ -27,6 +28,7 @@ import urllib.parse
 
 from tfdsmcmc.serving.server import answers
 from tfdsmcmc.serving.server.predictions import BadRequest
+from tfdsmcmc.serving.server.version import Unavailable
 
 _LIMIT = 64 * 2**20  # bytes of a request's body
 _PATIENCE = 60  # seconds without a byte before a connection is closed
@@ -75,6 +77,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status, content = fault.args[0], _content({"error": fault.args[1]})
         except BadRequest as fault:
             status, content = 400, _content({"error": str(fault)})
+        except Unavailable as fault:
+            status, content = 503, _content({"error": str(fault)})
         except ConnectionError:
             raise
         except Exception as error:
@@ -197,7 +201,9 @@ def is_loopback(host):
 
 
 def _content(answer):
-    """The type and the bytes of an answer: a page, or an object in JSON."""
+    """The type and the bytes of an answer: a page, or an object in JSON, which may be written already."""
+    if isinstance(answer, bytes):
+        return "application/json", answer
     if isinstance(answer, str):
         return "text/html; charset=utf-8", answer.encode()
     return "application/json", json.dumps(answer).encode()

@@ -7,12 +7,14 @@ function without state, so that calls may run side by side and a refused one lea
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 
 import tensorflow as tf
 
-from tfdsmcmc import files
+from tfdsmcmc import files, forks
+from tfdsmcmc.serving.server import memory
 from tfdsmcmc.serving.server.incoming import BadRequest, are, arrays_of, has_rows, kind
 from tfdsmcmc.serving.server.version import Version
 
@@ -47,7 +49,7 @@ class Predictions:
     """
 
     def __init__(self, path):
-        path = pathlib.Path(path).resolve()
+        path = pathlib.Path(os.path.realpath(path))
         for folder in (path, path.parent):  # an export that was killed may have left its version beside its name
             files.remove_leftovers(folder)
         self._versions = {number: Version(folder) for number, folder in sorted(_folders(path).items())}
@@ -58,25 +60,29 @@ class Predictions:
         self.versions = tuple(self._versions)
         self.signatures = {name: _inputs(function) for name, function in self.version().load().functions.items()}
 
-    def predict(self, signature, inputs, version=None):
+    def predict(self, signature, inputs, version=None, bounded=False):
         """Calls one signature.
 
         Args:
           signature: its name.
           inputs: for each of its inputs an array or nested list; for a single input that alone will do.
           version: one of `versions`; by default the newest.
+          bounded: whether the outputs are to be written in JSON, which bounds their size (see `memory`).
 
         Returns:
           For each output a NumPy array.
 
         Raises:
-          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, and for a
-            signature whose outputs are no numbers.
+          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, for a
+            signature whose outputs are no numbers, and for outputs that are too large.
           ValueError: for a version that cannot be loaded.
         """
+        forks.check()
         function = self._function(signature, version)
         arrays = arrays_of(signature, inputs, _inputs(function))
         served = self.version(version)
+        if bounded:
+            memory.check_inputs(signature, function, arrays)
         try:
             outputs = function(**{name: tf.constant(array) for name, array in arrays.items()})
         except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
@@ -85,15 +91,19 @@ class Predictions:
             served.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
             raise
         served.fault = None
-        return {name: value.numpy() for name, value in outputs.items()}
+        outputs = {name: value.numpy() for name, value in outputs.items()}
+        if bounded:
+            memory.check_outputs(signature, outputs)
+        return outputs
 
-    def predict_rows(self, signature, instances, version=None):
+    def predict_rows(self, signature, instances, version=None, bounded=False):
         """Calls one signature whose inputs and outputs all have rows, on rows given one by one.
 
         Args:
           signature: its name.
           instances: list of rows, each a dict with every input's value, or that value alone where there is one input.
           version: one of `versions`; by default the newest.
+          bounded: as in `predict`.
 
         Returns:
           For each output a NumPy array with one entry for each row.
@@ -115,7 +125,8 @@ class Predictions:
             if not isinstance(row, dict) or set(row) != set(specs):
                 found = sorted(map(str, row)) if isinstance(row, dict) else kind(row)
                 raise BadRequest(f"instances[{number}] must give each of {sorted(specs)} by name. Received: {found}")
-        outputs = self.predict(signature, {name: [row[name] for row in instances] for name in specs}, version)
+        columns = {name: [row[name] for row in instances] for name in specs}
+        outputs = self.predict(signature, columns, version, bounded)
         counts = {name: len(value) for name, value in outputs.items()}
         if set(counts.values()) != {len(instances)}:
             raise BadRequest(f"{signature} gives no row for each instance. Received: {counts} rows")

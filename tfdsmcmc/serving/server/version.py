@@ -31,6 +31,10 @@ class Loaded(NamedTuple):
     manifest: dict | None
 
 
+class Unavailable(ValueError):
+    """A version that cannot be loaded; its message is meant for whoever asked for it."""
+
+
 class Version:
     """A version that is loaded when it is first asked for, however many ask at once.
 
@@ -50,7 +54,7 @@ class Version:
         """Returns what it consists of.
 
         Raises:
-          ValueError: if it cannot be loaded, which the next call tries again.
+          Unavailable: if it cannot be loaded, which the next call tries again.
         """
         with self._lock:
             if self._loaded is None:
@@ -59,7 +63,7 @@ class Version:
                 except Exception as error:  # of a damaged file TensorFlow raises whatever it stumbles over
                     reason = f"{type(error).__name__}: {error}".splitlines()[0]
                     self.fault = f"The SavedModel cannot be loaded, {reason}. Received: {self.folder}"
-                    raise ValueError(self.fault) from error
+                    raise Unavailable(self.fault) from error
             return self._loaded
 
 

@@ -1,0 +1,80 @@
+"""How much memory a request may take while it is read from JSON or written in it.
+
+In Python's objects a byte of JSON may become thirty. So their memory is bounded before there are any, from the commas
+and brackets of a body, and from the shapes of an answer:
+
+    read       bytes·(2, or 9 where they are not all ASCII) + 64·commas + 96·brackets that open + 160·colons
+    written    200·numbers
+
+are each at most `MOST`. A number takes up to 60 bytes when it is read (an object, its places in a list and in three
+arrays) and 200 when it is written (an object, its text alone, in the whole and in bytes); an empty list or object has
+88, and a name in an object up to 160 with its place there. Large bodies are read, and answers written, one at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+
+from tfdsmcmc.serving.server.incoming import BadRequest, has_rows
+
+MOST = 2**29  # bytes
+_NUMBER = 200  # bytes of one that is written
+_SMALL = 2**20  # bytes of a body for which nobody waits
+
+turn = threading.RLock()  # of large bodies and of answers
+
+
+def is_large(body):
+    """Whether a body, bytes, is read when it is its turn."""
+    return len(body) > _SMALL
+
+
+def check_body(body):
+    """Raises a BadRequest for bytes whose objects would take too much memory."""
+    brackets = body.count(b"[") + body.count(b"{")
+    needed = len(body) * (2 if body.isascii() else 9) + 64 * body.count(b",") + 96 * brackets
+    needed += 160 * body.count(b":")
+    if needed > MOST:
+        raise BadRequest(
+            f"The body must take at most {MOST:,} bytes of memory when it is read: send fewer rows at a time. "
+            f"Received: {len(body):,} bytes that may take {needed:,}"
+        )
+
+
+def check_inputs(signature, function, arrays):
+    """Raises a BadRequest where a function's outputs, as far as their shapes tell, would be too many numbers.
+
+    An output's axes of unknown length are taken for the rows of the inputs where they have rows, and for their count,
+    the one whole number among them, where there are no rows or two such axes.
+
+    Args:
+      signature: its name.
+      function: a signature's function.
+      arrays: its inputs by name.
+    """
+    specs = function.structured_input_signature[1]
+    rows = [len(arrays[name]) for name, spec in specs.items() if has_rows(spec)][:1]
+    counts = [int(array) for array in arrays.values() if array.ndim == 0 and array.dtype.kind in "iu"]
+    lengths = rows + counts if len(counts) == 1 else rows
+    numbers = 0
+    for spec in function.structured_outputs.values():
+        unknown = 0 if spec.shape.rank is None else list(spec.shape).count(None)
+        if spec.shape.rank is None or unknown > len(lengths):
+            continue
+        known = [size for size in spec.shape if size is not None]
+        numbers += math.prod(known) * math.prod(max(0, size) for size in lengths[:unknown])
+    _check_numbers(signature, numbers)
+
+
+def check_outputs(signature, outputs):
+    """Raises a BadRequest for arrays by name that are too many numbers."""
+    _check_numbers(signature, sum(array.size for array in outputs.values()))
+
+
+def _check_numbers(signature, numbers):
+    if numbers * _NUMBER > MOST:
+        raise BadRequest(
+            f"The answer of {signature} must be at most {MOST // _NUMBER:,} numbers, {MOST:,} bytes of memory when it "
+            f"is written: ask for less at a time. Received: {numbers:,} numbers"
+        )
