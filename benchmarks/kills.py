@@ -107,14 +107,17 @@ def main(kills=100, seed=0):
         while count < kills:
             folder, runs = parent / f"run {runs}", runs + 1
             exported = False
-            for _ in range(min(KILLS_OF_A_RUN, kills - count)):
-                process = CONTEXT.Process(target=_quietly, args=(job, folder))
+            for attempt in range(min(KILLS_OF_A_RUN, kills - count)):
+                process, begun = CONTEXT.Process(target=_quietly, args=(job, folder)), time.perf_counter()
                 process.start()
-                process.join(moments.uniform(0.3, 1.0) * length if moments.random() < 0.7 else length * 0.4)
-                if process.is_alive():
-                    os.kill(process.pid, signal.SIGKILL)
-                    process.join()
-                    count += 1
+                process.join(moments.uniform(0.1, 1.0) * length)
+                if not process.is_alive():  # it came to its end before
+                    assert process.exitcode == 0, "the run breaks off by itself"
+                    length = length if attempt else time.perf_counter() - begun
+                    break
+                os.kill(process.pid, signal.SIGKILL)
+                process.join()
+                count += 1
                 exported = exported or (folder / "done.json").exists()
                 assert ended(look, folder, exported), f"unreadable: {folder}"
             assert ended(job, folder), "the run does not end"
