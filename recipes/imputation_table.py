@@ -118,7 +118,8 @@ def main():
     rows = []
     for share in args.missing:
         rng = np.random.default_rng([args.seed, round(1000 * share)])
-        x, gappy = gaps(truth, share, rng), gaps(complete, share, rng)
+        x = gaps(truth, share, rng)
+        gappy = gaps(complete, share, np.random.default_rng([args.seed, round(1000 * share), 1]))
         for seen, name, make in imputers(args, complete, gappy, output, share):
             begun = time.monotonic()
             found = score(truth, np.isnan(x), make()(x))

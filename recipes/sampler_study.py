@@ -134,7 +134,10 @@ def time_of_sampler(args, seed):
     file = folder_of("sampler", args, seed) / "result.json"
     if not file.exists():
         raise SystemExit(f"--equal-time needs the sampler's run of seed {seed} first, in {file.parent}")
-    return json.loads(file.read_text())["processor_seconds"]
+    found = json.loads(file.read_text())
+    if "processor_seconds" not in found:
+        raise SystemExit(f"The sampler's run in {file.parent} does not say its processor time: run it again")
+    return found["processor_seconds"]
 
 
 def study(args):
@@ -151,7 +154,7 @@ def study(args):
                 np.savez(file, **rows)
             about = {name: getattr(args, name) for name in ("dataset", "architecture", "updates", "test_samples")}
             means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
-            about |= {"setting": setting, "seed": seed, "chains": args.chains, "equal_time": args.equal_time}
+            about |= {"setting": setting, "seed": seed, "chains": args.chains, "equal_time": seconds is not None}
             ds.files.write_json(folder / "result.json", {**about, **figures, **means})
             print(folder.name, figures, means, flush=True)
 
@@ -170,11 +173,16 @@ def table(args):
     for file in sorted(pathlib.Path(args.output).glob("*/result.json")):
         result = json.loads(file.read_text())
         with np.load(file.parent / "rows.npz") as rows:
-            key = result["dataset"], result["architecture"], result["updates"], result.get("equal_time", False)
+            key = result["dataset"], result["architecture"], result["updates"]
             chains = result.get("chains")
             setting = result["setting"] + (f", {chains} chain" if chains and result["setting"] in SAMPLERS else "")
-            found.setdefault(key, {}).setdefault(setting, []).append((result, dict(rows)))
+            # samplers stand beside optimizers of either kind
+            kinds = (False, True) if result["setting"] in SAMPLERS else (result.get("equal_time", False),)
+            for equal_time in kinds:
+                found.setdefault((*key, equal_time), {}).setdefault(setting, []).append((result, dict(rows)))
     for key, settings in found.items():
+        if key[3] and not any(name in settings for name in OPTIMIZERS):
+            continue
         of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
         print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}\n")
         print("| setting | seeds | minutes | updates | last | chain 0 | all chains | all chains less the best `rws` |")

@@ -3,6 +3,7 @@
 import pickle
 import threading
 
+import keras
 import numpy as np
 import pytest
 
@@ -93,11 +94,21 @@ def test_few_are_kept_and_what_cannot_be_told_apart_is_not_shared(monkeypatch):
     imputer(method="wake_sleep").fit(table(0))
     (second,) = twins()
     assert second is not first
-    monkeypatch.setattr(sharing, "_kind", lambda model: None)
-    model = imputer().fit(table(0)).model_
+    schedule = Unregistered(0.1)
+    model = imputer(method="dsgld_nais", method_options={"learning_rate": schedule}).fit(table(0)).model_
     with sharing.in_place_of(model) as found:
         assert found is model
     assert twins() == [second]
+
+
+class Unregistered(keras.optimizers.schedules.LearningRateSchedule):
+    """A rate that is no part of a configuration."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, step):
+        return self.rate
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -178,11 +178,20 @@ def test_samples_of_a_run_that_went_on_otherwise_are_kept(tmp_path, other):
 
 
 @pytest.mark.slow
-def test_a_record_without_samples_of_a_run_that_went_on_otherwise_keeps_nobody_from_learning(tmp_path):
+def test_a_record_without_samples_of_a_run_that_went_on_otherwise_keeps_nobody_from_learning(
+    tmp_path, monkeypatch
+):
     with pytest.raises(KeyboardInterrupt):
         collected(tmp_path, [DieBeforeTheBackup(0)])
     collected(tmp_path / "straight", x=1 - X)
-    collected(tmp_path, x=1 - X)
+    monkeypatch.setattr(files, "is_gone", lambda name: False)  # the other process lives
+    before = records(tmp_path)
+    with pytest.raises(ValueError, match="Another run writes into this folder.*Received: "):
+        collected(tmp_path, x=1 - X)
+    assert records(tmp_path) == before
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match="1 epochs of a run that ended before its first sample"):
+        collected(tmp_path, x=1 - X)
     assert contents(tmp_path) == contents(tmp_path / "straight")
 
 

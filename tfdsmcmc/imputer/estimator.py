@@ -50,7 +50,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE and "dsgnht_nais" for all else.
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes
-        "dsgnht_nais" for a learning rate of 0.1, Adam(1e-3), the splitting scheme and the thermostat's mass "auto".
+        "dsgnht_nais" for one chain with its defaults.
       updates: minibatches to learn from.
       batch_size: rows in each.
       posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;

@@ -27,13 +27,13 @@ def in_place_of(model, run=False):
       run: whether its run, with the optimizer of its recognition network, goes there and back too.
 
     Yields:
-      The twin; the model itself where its configuration cannot be written in JSON.
+      The twin; the model itself where it cannot be made again from its configuration.
     """
     kind = _kind(model)
-    if kind is None:
+    twin, lock = (None, None) if kind is None else _twin_of(kind, model)
+    if twin is None:
         yield model
         return
-    twin, lock = _twin_of(kind, model)
     with lock:
         _hand_over(model, twin, run)
         yield twin
@@ -49,8 +49,11 @@ def clear():
 def _twin_of(kind, model):
     with _guard:
         if kind not in _twins:
-            twin = type(model).from_config(model.get_config())
-            twin.compile_from_config(model.get_compile_config())
+            try:
+                twin = type(model).from_config(model.get_config())
+                twin.compile_from_config(model.get_compile_config())
+            except (TypeError, ValueError, NotImplementedError):  # of parts that Keras cannot find again
+                return None, None
             _twins[kind] = twin, threading.Lock()
         _twins.move_to_end(kind)
         while len(_twins) > _MOST:
@@ -62,7 +65,7 @@ def _kind(model):
     """What a model's programs depend on, as text; None where it cannot be told."""
     try:
         return json.dumps([_plain(model.get_config()), _plain(model.get_compile_config())], sort_keys=True)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, NotImplementedError):
         return None
 
 

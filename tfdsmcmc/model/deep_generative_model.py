@@ -126,7 +126,7 @@ class DeepGenerativeModel(Learning):
           seed: of the draws.
           batch_size: rows at a time.
           standard_error: to be reached in every row, in nats; what is guaranteed is said there.
-          max_samples: with `standard_error`, the most draws for a row.
+          max_samples: with `standard_error`, the most draws for a row, beside as many that decide about their number.
 
         Returns:
           `likelihood.LogLikelihood`.

@@ -32,6 +32,7 @@ from tfdsmcmc import checks, files
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.settling import settled
 
+_ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
 _UPDATES_BETWEEN = 100  # samples, where nothing else is said
 
 
@@ -133,6 +134,9 @@ class Collector(keras.callbacks.Callback):
                 "arguments, or on another machine); choose another one, or overwrite=True. "
                 f"Received: path={str(self.path)!r}, which differs after {last[0]} steps"
             )
+        if not files.is_gone(self._writer):
+            raise ValueError(_ANOTHER_RUN + f"Received: path={str(self.path)!r}")
+        _warn_of_records(self.path, [known, *self._ahead])
         self._ahead = []
         return False
 
@@ -144,10 +148,7 @@ class Collector(keras.callbacks.Callback):
     def _write(self, draw):
         """Adds to the folder what the end of an epoch adds."""
         if _text(self.path / "history.json") != self._seen:
-            raise ValueError(
-                "Another run writes into this folder: give each a folder of its own. "
-                f"Received: path={str(self.path)!r}"
-            )
+            raise ValueError(_ANOTHER_RUN + f"Received: path={str(self.path)!r}")
         if self._ends_with_sample():
             store.write_draw(self.path, draw)
             store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
@@ -200,7 +201,7 @@ class Collector(keras.callbacks.Callback):
             self._seen = _text(history)
             stored = {} if self._seen is None else json.loads(self._seen)
             self._owner, records = stored.get("chain"), stored.get("records", [])
-            self._beginning = stored.get("beginning")
+            self._beginning, self._writer = stored.get("beginning"), stored.get("writer")
         except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
             raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
         files.remove_leftovers(self.path)
@@ -210,7 +211,7 @@ class Collector(keras.callbacks.Callback):
             self._beginning = store.checksum(store.draw_of(self.model), step, *self.model.run.seed.numpy())
             if beginning == self._beginning and not self.overwrite:
                 step, self._ahead, records = max((record[0] for record in records), default=-1), records, []
-            elif records and not paths and files.is_gone(stored.get("writer")) and not self.overwrite:
+            elif records and not paths and files.is_gone(self._writer) and not self.overwrite:
                 _warn_of_records(self.path, records)
                 records, step = [], -1
             elif (records or paths) and not self.overwrite:

@@ -55,7 +55,7 @@ def predict(predictions, body, version=None):
     memory.check_body(body)
     with memory.turn if memory.is_large(body) else contextlib.nullcontext():
         field, outputs = _outputs(predictions, body, version)
-    with memory.turn:
+    with memory.turn if memory.are_large(outputs) else contextlib.nullcontext():
         return json.dumps({field: _written(field, outputs)}).encode()
 
 

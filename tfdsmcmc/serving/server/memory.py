@@ -8,7 +8,8 @@ and brackets of a body, and from the shapes of an answer:
 
 are each at most `MOST`. A number takes up to 60 bytes when it is read (an object, its places in a list and in three
 arrays) and 200 when it is written (an object, its text alone, in the whole and in bytes); an empty list or object has
-88, and a name in an object up to 160 with its place there. Large bodies are read, and answers written, one at a time.
+88, and a name in an object up to 160 with its place there. Large bodies are read, and large answers written, one at a
+time; what is small waits for nobody.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ import threading
 
 from tfdsmcmc.serving.server.incoming import BadRequest, has_rows
 
-MOST = 2**29  # bytes
+MOST = 2**30  # bytes
 _NUMBER = 200  # bytes of one that is written
 _SMALL = 2**20  # bytes of a body for which nobody waits
 
-turn = threading.RLock()  # of large bodies and of answers
+turn = threading.RLock()  # of large bodies and of large answers
 
 
 def is_large(body):
     """Whether a body, bytes, is read when it is its turn."""
     return len(body) > _SMALL
+
+
+def are_large(outputs):
+    """Whether arrays by name are written when it is their turn."""
+    return sum(array.size for array in outputs.values()) * _NUMBER > _SMALL
 
 
 def check_body(body):
