@@ -1,0 +1,18 @@
+"""Boltzmann machines: learnt by contrastive divergence, measured by annealed importance sampling from both sides."""
+
+from tfdsmcmc.boltzmann.contrastive_divergence import ContrastiveDivergence, GrowingSteps
+from tfdsmcmc.boltzmann.estimates import LogPartition, NormalisedLogLikelihood
+from tfdsmcmc.boltzmann.exact import exact_draws, exact_log_partition
+from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.rbm import RBM
+
+__all__ = [
+    "RBM",
+    "ContrastiveDivergence",
+    "GrowingSteps",
+    "LogPartition",
+    "Machine",
+    "NormalisedLogLikelihood",
+    "exact_draws",
+    "exact_log_partition",
+]

@@ -1,0 +1,134 @@
+"""What estimators of log Z return, and log-likelihoods of rows that have it in common."""
+
+from __future__ import annotations
+
+import numbers
+from typing import NamedTuple
+
+import numpy as np
+
+from tfdsmcmc.boltzmann.exact import exact_log_partition, is_enumerable
+from tfdsmcmc.estimates import Estimate, LogLikelihood
+
+_ERRORS = 3.0  # standard errors on either side of an interval
+
+
+class LogPartition(NamedTuple):
+    """An estimate of log Z, or of log Z_b − log Z_a, from R runs of annealed importance sampling.
+
+    With Ẑ the mean of the weights and ρ = σ̂/Ẑ its relative standard error, the interval of a forward estimate is
+    log(Ẑ ± 3σ̂) = log Ẑ + log(1 ± 3ρ), −∞ below where 3ρ ≥ 1. In reverse it is 1/Z whose mean is estimated, and the
+    upper end may be ∞. The error is what the runs show of it: where few of them carry the sum, it is too small.
+
+    Attributes:
+      value: log Ẑ.
+      standard_error: ρ, that of the value by the delta method; 0 for an exact value.
+      interval: (low, high), at three standard errors.
+      effective_sample_size: (Σ w)²/Σ w² of the runs.
+      direction: "forward", a lower bound in expectation; "reverse", an upper bound where the runs start at exact draws;
+        "exact".
+      starts: of what the runs begin at: "independent" or "exact" draws, or "chains", ends of Markov chains, with which
+        neither bound is sure.
+      log_weights: (R,) float64.
+    """
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    effective_sample_size: float
+    direction: str = "exact"
+    starts: str = "exact"
+    log_weights: np.ndarray | None = None
+
+    @property
+    def largest_share(self):
+        """The share of the largest weight in their sum."""
+        return float(np.exp(self.log_weights.max() - np.logaddexp.reduce(self.log_weights)))
+
+    @classmethod
+    def of_weights(cls, log_weights, constant=0.0, direction="forward", starts="independent"):
+        """The estimate from log-weights of runs.
+
+        Args:
+          log_weights: (R,), of w with the mean Z exp(−constant), or in reverse of w' with the mean exp(constant)/Z.
+          constant: what is added to log Z.
+          direction: "forward" or "reverse".
+          starts: see above.
+        """
+        log_weights = np.asarray(log_weights, np.float64)
+        count, sign = len(log_weights), 1.0 if direction == "forward" else -1.0
+        largest = log_weights.max()
+        w = np.exp(log_weights - largest)
+        value = sign * (largest + np.log(w.mean())) + constant
+        error = float(w.std(ddof=1) / np.sqrt(count) / w.mean()) if count > 1 else np.nan
+        ends = sorted(sign * np.array([_log1p(-_ERRORS * error), _log1p(_ERRORS * error)]))
+        interval = tuple(float(value + end) for end in ends)
+        return cls(float(value), error, interval, float(w.sum() ** 2 / (w**2).sum()), direction, starts, log_weights)
+
+
+class NormalisedLogLikelihood(LogLikelihood):
+    """`LogLikelihood` of rows whose errors share that of one log Z.
+
+    Attributes:
+      log_partition_error: the standard error of log Z, within those of the rows.
+    """
+
+    log_partition_error = 0.0
+
+    def __new__(cls, *fields, log_partition_error=0.0, **named):
+        self = super().__new__(cls, *fields, **named)
+        self.log_partition_error = float(log_partition_error)
+        return self
+
+    def mean(self) -> Estimate:
+        """The mean over the rows; the error of log Z does not shrink with their number."""
+        shared = self.log_partition_error
+        own = np.sqrt(np.maximum(np.square(self.standard_error, dtype=np.float64) - shared**2, 0.0))
+        rows = LogLikelihood(self.value, own, self.effective_sample_size).mean()
+        error = np.hypot(rows.standard_error, shared)
+        return Estimate(rows.value, error, rows.row_standard_error, rows.effective_sample_size)
+
+
+def known_partition(rbm, log_partition):
+    """`LogPartition` of what a user gives: one, a number, or None for the exact value.
+
+    Raises:
+      ValueError: for something else, or None where there is no exact value.
+    """
+    if isinstance(log_partition, LogPartition):
+        found = log_partition
+    elif log_partition is None:
+        if not is_enumerable(rbm):
+            raise ValueError(
+                "log_partition is needed, as boltzmann.log_partition estimates it, where both layers are too large to "
+                f"be enumerated. Received: log_partition=None, layers of {rbm.units} and {rbm.hidden_units} units"
+            )
+        value = exact_log_partition(rbm)
+        return LogPartition(value, 0.0, (value, value), np.inf)
+    elif isinstance(log_partition, (numbers.Real, np.number)) and not isinstance(log_partition, bool):
+        value = float(log_partition)
+        found = LogPartition(value, 0.0, (value, value), np.inf)
+    else:
+        raise ValueError(
+            "log_partition is what boltzmann.log_partition returns, or a number. "
+            f"Received: log_partition={log_partition!r}"
+        )
+    if not np.isfinite(found.value):
+        raise ValueError(f"log_partition must be finite. Received: log_partition={found.value}")
+    return found
+
+
+def normalised(rbm, log_unnormalized, log_partition):
+    """`NormalisedLogLikelihood` of rows with known log p*(x), (n,)."""
+    known = known_partition(rbm, log_partition)
+    rows = np.ones_like(log_unnormalized)
+    return NormalisedLogLikelihood(
+        log_unnormalized - known.value,
+        rows * known.standard_error,
+        rows * known.effective_sample_size,
+        log_partition_error=known.standard_error,
+    )
+
+
+def _log1p(x):
+    return float(np.log1p(x)) if x > -1 else -np.inf

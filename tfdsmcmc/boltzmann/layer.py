@@ -1,0 +1,42 @@
+"""The weights of a restricted Boltzmann machine as a Keras layer, which makes and keeps them."""
+
+from __future__ import annotations
+
+import keras
+
+from tfdsmcmc import checks
+from tfdsmcmc.boltzmann.machine import Machine
+
+INITIAL_DEVIATION = 0.01  # of the weights between the layers
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class BoltzmannLayer(keras.layers.Layer):
+    """W ~ N(0, 0.01²), both biases 0.
+
+    Args:
+      hidden_units: M.
+      seed: of the initial weights.
+      **kwargs: of `keras.layers.Layer`.
+    """
+
+    def __init__(self, hidden_units, seed=0, **kwargs):
+        super().__init__(**kwargs)
+        self.hidden_units = checks.positive_integer("hidden_units", hidden_units)
+        self.seed = checks.nonnegative_integer("seed", seed)
+
+    def build(self, input_shape):
+        self.parent_units = units = int(input_shape[-1])
+        normal = keras.initializers.RandomNormal(stddev=INITIAL_DEVIATION, seed=self.seed)
+        self.kernel = self.add_weight(name="kernel", shape=(units, self.hidden_units), initializer=normal)
+        self.bias = self.add_weight(name="bias", shape=(units,), initializer="zeros")
+        self.hidden_bias = self.add_weight(name="hidden_bias", shape=(self.hidden_units,), initializer="zeros")
+        self.built = True
+
+    @property
+    def machine(self):
+        """The present weights, a `Machine`."""
+        return Machine(self.kernel.value, self.bias.value, self.hidden_bias.value)
+
+    def get_config(self):
+        return {**super().get_config(), "hidden_units": self.hidden_units, "seed": self.seed}
