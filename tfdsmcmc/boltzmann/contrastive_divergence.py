@@ -78,6 +78,10 @@ class GrowingSteps:
     def get_config(self):
         return {"every": self.every, "most": self.most}
 
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class ContrastiveDivergence(GradientEstimator):
