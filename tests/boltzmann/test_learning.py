@@ -41,8 +41,8 @@ def exact_gradient(truth, law, steps):
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_the_gradient_is_that_of_cd_t(steps):
-    """Mean over 20,000 chains, each statistic within [0, 1]: 5.5 standard errors of at most 0.0035. A step too few would
-    show."""
+    """Mean over 20,000 chains, each statistic within [0, 1]: 5.5 standard errors of at most 0.0035. A step too few
+    would show."""
     machine = tiny_machine(seed=2, scale=2.0)
     truth = Enumerated(machine)
     law = np.eye(16)[9]

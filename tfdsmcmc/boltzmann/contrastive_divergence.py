@@ -1,9 +1,9 @@
-"""Contrastive divergence: the gradient of a restricted Boltzmann machine's likelihood, a positive minus a negative phase.
+"""Contrastive divergence: the gradient of a Boltzmann machine's likelihood, a positive minus a negative phase.
 
     ∇ log p(v) = E[s(v, h) given v] − E[s(v, h)],            s(v, h) = (v h', v, h), for W, b and a
 
-The first expectation is known, with E[h given v] = σ(a + v'W) in place of h. The second is taken over the last states of
-Gibbs chains of T full steps, h given v and v given h, all bits; its h is summed out too:
+The first expectation is known, with E[h given v] = σ(a + v'W) in place of h. The second is taken over the last states
+of Gibbs chains of T full steps, h given v and v given h, all bits; its h is summed out too:
 
     g = mean over rows s(v, E[h given v]) − mean over chains s(v_T, E[h given v_T]) + ∇ log p(θ)/N
 

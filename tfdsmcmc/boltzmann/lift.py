@@ -8,7 +8,7 @@ from tfdsmcmc import random
 
 
 class Lift:
-    """Q(h^l given v) = Π_l Π_j Bernoulli(σ(a^l + (h^{l−1})'W^l)), h^0 = v: the rows of a machine that lies above others.
+    """Q(h^l given v) = Π_l Π_j Bernoulli(σ(a^l + (h^{l−1})'W^l)), h^0 = v: the rows of a machine above others.
 
     Args:
       rbms: the machines, bottom first, each as wide as the one below has hidden units.

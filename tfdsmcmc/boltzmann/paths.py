@@ -9,13 +9,14 @@ From a base-rate model, independent units with logits c, to a machine (W, b, a):
 f_1 = p*, and f_0(v) = 2^M exp(c'v), so that log Z_0 = M log 2 + Σ_i log(1 + exp c_i): the hidden units, which are
 uniform at β = 0, are counted there too. From one machine A to another, B, with hidden units of both present throughout:
 
-    log f_β(v) = (1 − β) b_A'v + Σ_j log(1 + exp((1 − β)(a_A + v'W_A)_j)) + β b_B'v + Σ_j log(1 + exp(β (a_B + v'W_B)_j))
+    log f_β(v) = (1 − β) b_A'v + Σ_j log(1 + exp((1 − β) (a_A + v'W_A)_j))
+                     + β b_B'v + Σ_j log(1 + exp(β (a_B + v'W_B)_j))
 
 At either end the units of the other machine are uniform: Z_0 = Z_A 2^M_B and Z_1 = Z_B 2^M_A, hence
 log(Z_B/Z_A) = log(Z_1/Z_0) + (M_B − M_A) log 2.
 
-Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4; the powers
-of 2 are derived here.
+Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4; the
+powers of 2 are derived here.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ NAMES = ("published", *schedules.NAMES)
 
 def published(num_steps):
     """β_0, …, β_T, (T + 1,) float64."""
-    ends = np.round(np.cumsum((0, *_SHARES)) * num_steps / sum(_SHARES))
-    return np.interp(np.arange(num_steps + 1), ends, _ENDS)
+    return np.interp(np.linspace(0, sum(_SHARES), num_steps + 1), np.cumsum((0, *_SHARES)), _ENDS)
 
 
 def fixed(schedule, num_steps):
