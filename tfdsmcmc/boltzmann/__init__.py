@@ -4,6 +4,7 @@ from tfdsmcmc.boltzmann.contrastive_divergence import ContrastiveDivergence, Gro
 from tfdsmcmc.boltzmann.estimates import LogPartition, NormalisedLogLikelihood
 from tfdsmcmc.boltzmann.exact import exact_draws, exact_log_partition
 from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
 from tfdsmcmc.boltzmann.partition import PartitionSandwich, base_rates, log_partition, log_partition_ratio, sandwich
 from tfdsmcmc.boltzmann.rbm import RBM
 
@@ -13,6 +14,7 @@ __all__ = [
     "GrowingSteps",
     "LogPartition",
     "Machine",
+    "MixtureOfBernoullis",
     "NormalisedLogLikelihood",
     "PartitionSandwich",
     "base_rates",
