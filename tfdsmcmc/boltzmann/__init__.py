@@ -1,6 +1,7 @@
 """Boltzmann machines: learnt by contrastive divergence, measured by annealed importance sampling from both sides."""
 
 from tfdsmcmc.boltzmann.contrastive_divergence import ContrastiveDivergence, GrowingSteps
+from tfdsmcmc.boltzmann.dbn import DBN
 from tfdsmcmc.boltzmann.estimates import LogPartition, NormalisedLogLikelihood
 from tfdsmcmc.boltzmann.exact import exact_draws, exact_log_partition
 from tfdsmcmc.boltzmann.machine import Machine
@@ -9,6 +10,7 @@ from tfdsmcmc.boltzmann.partition import PartitionSandwich, base_rates, log_part
 from tfdsmcmc.boltzmann.rbm import RBM
 
 __all__ = [
+    "DBN",
     "RBM",
     "ContrastiveDivergence",
     "GrowingSteps",
