@@ -43,6 +43,8 @@ class DBN(keras.Model):
     (6,)
     """
 
+    binary_data = True
+
     def __init__(self, rbms, **kwargs):
         _check(rbms)
         super().__init__(**kwargs)

@@ -10,6 +10,7 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import sampling
 from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, NAMES, ContrastiveDivergence
 from tfdsmcmc.boltzmann.estimates import normalised
+from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.layer import BoltzmannLayer
 from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
 from tfdsmcmc.priors import Prior
@@ -91,6 +92,11 @@ class RBM(Learner):
     def machine(self):
         """The present weights, a `Machine`."""
         return self.layer.machine
+
+    @property
+    def machines(self):
+        """The machine as the only one of a stack, a list."""
+        return [machine_of(self)]
 
     @property
     def theta_variables(self):

@@ -45,7 +45,7 @@ def impute(rbm, rows, num_imputations, seed, steps):
     values = rows.values.astype(np.float32)
     if rows.complete:
         return np.repeat(values[np.newaxis], num_imputations, 0)
-    run, machine, parts = program(_clamped, rbm.uses_xla), machine_of(rbm), []
+    run, machine, parts = program(clamped, rbm.uses_xla), machine_of(rbm), []
     for first in range(0, len(values), _ROWS):
         block = rows.take(slice(first, first + _ROWS))
         x, observed = (np.tile(part, (num_imputations, 1)) for part in (block.values, block.observed))
@@ -63,7 +63,7 @@ def _last_step(machine, v, before, seed):
     return random.bernoulli(logits, visible_seed), tf.sigmoid(logits)
 
 
-def _clamped(machine, x, observed, steps, seed):
+def clamped(machine, x, observed, steps, seed):
     """Chains in which observed entries stay."""
     start_seed, step_seed = tf.unstack(random.split(seed))
 
