@@ -96,12 +96,12 @@ class Rate(keras.optimizers.schedules.LearningRateSchedule):
 keras.saving.register_keras_serializable("rbm_mnist")(Rate)
 
 
-def machine_for(train, steps, hidden_units, every, seed):
-    """The compiled machine of a row of the table, not yet learnt."""
-    weights = tfp.distributions.Normal(0.0, (DECAY * len(train)) ** -0.5)  # as a decay of W in each update
-    rbm = ds.boltzmann.RBM(train.shape[1], hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
+def machine_for(units, num_rows, steps, hidden_units, every, seed):
+    """A compiled machine that is to learn from so many rows by CD with `steps`, not yet learnt."""
+    weights = tfp.distributions.Normal(0.0, (DECAY * num_rows) ** -0.5)  # as a decay of W in each update
+    rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
     growth = ds.boltzmann.GrowingSteps(every, GROWN) if steps == GROWN else None
-    rate = Rate(-(-len(train) // BATCH), growth)
+    rate = Rate(-(-num_rows // BATCH), growth)
     rbm.compile(
         kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate, momentum=MOMENTUM)),
         estimator=ds.boltzmann.ContrastiveDivergence(growth or steps),
@@ -132,7 +132,7 @@ def append(path, line):
 def learnt(name, train, folder, args):
     """(the machine, the epochs that it has learnt, those that it was to learn)."""
     steps, hidden_units = parts(name)
-    rbm = machine_for(train, steps, hidden_units, args.every, args.seed)
+    rbm = machine_for(train.shape[1], len(train), steps, hidden_units, args.every, args.seed)
     epochs = args.every * GROWN if steps == GROWN else args.epochs
     backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
     callbacks = [Log(folder / "log.jsonl", args.hours), backup]
@@ -168,6 +168,13 @@ def measured(rbm, train, test, args):
 
 def pictures(rbm, both, shape, folder, seed):
     save = ds.plots.save
+    runs = len(both.lower.log_weights)
+    counts = [*(n for n in (5, 10, 20, 50, 100, 200) if n < runs), runs]
+    below, above = (
+        [ds.boltzmann.LogPartition.of_weights(bound.log_weights[:n], direction=bound.direction) for n in counts]
+        for bound in both
+    )
+    save(ds.plots.log_partitions(counts, below, above, label="annealing runs"), folder / "log_partition.png")
     save(ds.plots.features(rbm.kernel.numpy().T, shape, limit=100), folder / "features.png")
     drawn = rbm.sample(100, seed, steps=10_000, probabilities=True)
     save(ds.plots.samples(drawn, shape, title="p(v given h) after 10,000 steps"), folder / "samples.png")

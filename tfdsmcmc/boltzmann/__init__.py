@@ -4,6 +4,7 @@ from tfdsmcmc.boltzmann.contrastive_divergence import ContrastiveDivergence, Gro
 from tfdsmcmc.boltzmann.dbn import DBN
 from tfdsmcmc.boltzmann.estimates import LogPartition, NormalisedLogLikelihood
 from tfdsmcmc.boltzmann.exact import exact_draws, exact_log_partition
+from tfdsmcmc.boltzmann.lift import Lift
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
 from tfdsmcmc.boltzmann.partition import PartitionSandwich, base_rates, log_partition, log_partition_ratio, sandwich
@@ -14,6 +15,7 @@ __all__ = [
     "RBM",
     "ContrastiveDivergence",
     "GrowingSteps",
+    "Lift",
     "LogPartition",
     "Machine",
     "MixtureOfBernoullis",
