@@ -127,7 +127,7 @@ def sklearn():
 def timed(step):
     """The median ms of 200 calls, after ten."""
     times = []
-    for i in range(210):
+    for _ in range(210):
         begun = time.perf_counter()
         step()
         times.append(time.perf_counter() - begun)
