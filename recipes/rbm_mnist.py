@@ -73,27 +73,17 @@ def parts(name):
     return tuple(map(int, found.groups()))
 
 
-class Rate(keras.optimizers.schedules.LearningRateSchedule):
-    """RATE/T, and in the first epochs smaller by the ratio in which the momentum is larger than it was."""
+def rate_of(steps_per_epoch, growth):
+    """RATE/T by epochs, and in the first ones smaller by the ratio in which the momentum is larger than it was."""
+    grown = range(1, growth.every * GROWN) if growth else ()
+    changes = sorted({FIRST_EPOCHS, *(epoch for epoch in grown if epoch % growth.every == 0)})
 
-    def __init__(self, steps_per_epoch, growth):
-        self.steps_per_epoch, self.growth = steps_per_epoch, growth
+    def rate(epoch):
+        first = (1 - MOMENTUM) / (1 - FIRST_MOMENTUM) if epoch < FIRST_EPOCHS else 1.0
+        return RATE * first / (int(growth(epoch)) if growth else 1)
 
-    def __call__(self, step):
-        epoch = keras.ops.floor_divide(keras.ops.cast(step, "int32"), self.steps_per_epoch)
-        first = (1 - MOMENTUM) / (1 - FIRST_MOMENTUM)
-        rate = RATE * keras.ops.where(epoch < FIRST_EPOCHS, first, 1.0)
-        return rate / keras.ops.cast(self.growth(epoch), "float32") if self.growth else rate
-
-    def get_config(self):
-        return {"steps_per_epoch": self.steps_per_epoch, "growth": keras.saving.serialize_keras_object(self.growth)}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(config["steps_per_epoch"], keras.saving.deserialize_keras_object(config["growth"]))
-
-
-keras.saving.register_keras_serializable("rbm_mnist")(Rate)
+    last_steps = [epoch * steps_per_epoch - 1 for epoch in changes]
+    return keras.optimizers.schedules.PiecewiseConstantDecay(last_steps, [rate(epoch) for epoch in (0, *changes)])
 
 
 def machine_for(units, num_rows, steps, hidden_units, every, seed):
@@ -101,7 +91,7 @@ def machine_for(units, num_rows, steps, hidden_units, every, seed):
     weights = tfp.distributions.Normal(0.0, (DECAY * num_rows) ** -0.5)  # as a decay of W in each update
     rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
     growth = ds.boltzmann.GrowingSteps(every, GROWN) if steps == GROWN else None
-    rate = Rate(-(-num_rows // BATCH), growth)
+    rate = rate_of(-(-num_rows // BATCH), growth)
     rbm.compile(
         kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate, momentum=MOMENTUM)),
         estimator=ds.boltzmann.ContrastiveDivergence(growth or steps),

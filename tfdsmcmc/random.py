@@ -94,6 +94,17 @@ def uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
     return tf.cast(tf.bitcast(mantissa, tf.float32) - 1.0, dtype)
 
 
+def uniform_at(places, seed) -> tf.Tensor:
+    """Uniform draws from [0, 1), float32, each of a place under the seed, whatever other places are asked for.
+
+    Args:
+      places: (n,), integers from 0 to 2³¹ − 1.
+      seed: integer, or int32 tensor of shape (2,).
+    """
+    word, _ = threefry.words(as_seed(seed), tf.cast(places, tf.int32), _DRAWS)
+    return tf.cast(_right(word, 9), tf.float32) * 2.0**-23
+
+
 def open_uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
     """Uniform draws from (0, 1), each from the middle of a cell of width 2⁻²³ (float64: 2⁻⁵²).
 

@@ -135,9 +135,6 @@ class ContrastiveDivergence(GradientEstimator):
         slopes = tape.gradient(prior, list(weights), unconnected_gradients="zero")
         return [g + slope for g, slope in zip(gradients, slopes)], phases, moved
 
-    def draw(self, weights, x, carry, seed):
-        return self._draw(Machine(*weights), x, tf.cast(tf.shape(x)[0], tf.float32), carry, seed)
-
     def start(self, weights, x, seed):
         bias = weights[1]
         count = self.num_particles if self.persistent else 0

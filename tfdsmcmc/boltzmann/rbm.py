@@ -124,7 +124,7 @@ class RBM(Learner):
         Args:
           kernel: transition kernel of the weights: `mcmc.MAP` with momentum climbs, `mcmc.SGHMC` and `mcmc.SGNHT`
             sample the posterior; by default `MAP(optimizer=SGD(0.05, momentum=0.5))`.
-          estimator: a `GradientEstimator` of the machine's weights; by default `ContrastiveDivergence()`.
+          estimator: `ContrastiveDivergence`; by default with one step.
           kernel_steps: updates on each minibatch.
           steps_per_execution: minibatches in one compiled call.
           jit_compile: whether to compile with XLA.
