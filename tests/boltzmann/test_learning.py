@@ -152,6 +152,7 @@ def test_a_fit_has_all_of_keras(tmp_path):
     samples = ds.posterior.load(tmp_path / "samples").samples
     assert len(samples) == 2
     np.testing.assert_array_equal(samples[-1].theta[0], rbm.kernel.numpy())
+    _assert_averages(rbm, ds.posterior.load(tmp_path / "samples"))
     rbm.save(tmp_path / "rbm.keras")
     loaded = keras.saving.load_model(tmp_path / "rbm.keras")
     for each in (rbm, loaded):
@@ -159,6 +160,24 @@ def test_a_fit_has_all_of_keras(tmp_path):
     for one, other in zip(rbm.theta_variables, loaded.theta_variables):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
     assert int(loaded.run.state.carried.updates) == 9
+
+
+def _assert_averages(rbm, posterior):
+    """The predictive average by enumeration, with its error; the mean of the weights."""
+    truths = [Enumerated(sample.theta) for sample in posterior.samples]
+    rows = ROWS @ [8, 4, 2, 1]
+    exact = np.log(np.mean([np.exp(one.log_unnormalized[rows] - one.log_z) for one in truths], 0))
+    found = ds.boltzmann.predictive_log_likelihood(rbm, posterior, ROWS)
+    np.testing.assert_allclose(found.value, exact, rtol=1e-5)
+    assert not found.standard_error.any()
+    estimates = iter([ds.boltzmann.LogPartition(one.log_z, 0.1, (0, 0), 9.0) for one in truths])
+    again = ds.boltzmann.predictive_log_likelihood(rbm, posterior, ROWS, lambda machine: next(estimates))
+    np.testing.assert_allclose(again.value, exact, rtol=1e-5)
+    np.testing.assert_allclose(again.standard_error, 0.1 / np.sqrt(found.effective_sample_size), rtol=1e-5)
+    before = rbm.get_weights()
+    posterior.apply_mean(rbm)
+    np.testing.assert_allclose(rbm.kernel.numpy(), np.mean([s.theta[0] for s in posterior.samples], 0), rtol=1e-5)
+    rbm.set_weights(before)
 
 
 def test_several_chains_start_apart():

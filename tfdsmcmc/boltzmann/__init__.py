@@ -8,6 +8,7 @@ from tfdsmcmc.boltzmann.lift import Lift
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
 from tfdsmcmc.boltzmann.partition import PartitionSandwich, base_rates, log_partition, log_partition_ratio, sandwich
+from tfdsmcmc.boltzmann.predictive import predictive_log_likelihood
 from tfdsmcmc.boltzmann.rbm import RBM
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "exact_log_partition",
     "log_partition",
     "log_partition_ratio",
+    "predictive_log_likelihood",
     "sandwich",
 ]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfdsmcmc.boltzmann.exact import exact_log_partition, is_enumerable
+from tfdsmcmc.boltzmann.exact import exact_log_partition, is_enumerable, machine_of
 from tfdsmcmc.estimates import Estimate, LogLikelihood
 
 _ERRORS = 3.0  # standard errors on either side of an interval
@@ -99,9 +99,10 @@ def known_partition(rbm, log_partition):
         found = log_partition
     elif log_partition is None:
         if not is_enumerable(rbm):
+            units, hidden_units = machine_of(rbm).kernel.shape
             raise ValueError(
                 "log_partition is needed, as boltzmann.log_partition estimates it, where both layers are too large to "
-                f"be enumerated. Received: log_partition=None, layers of {rbm.units} and {rbm.hidden_units} units"
+                f"be enumerated. Received: log_partition=None, layers of {units} and {hidden_units} units"
             )
         value = exact_log_partition(rbm)
         return LogPartition(value, 0.0, (value, value), np.inf)

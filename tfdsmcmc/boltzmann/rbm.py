@@ -194,7 +194,8 @@ class RBM(Learner):
         """
         source = source_of("x", x, self.units, True, missing=False)
         self.check_rows(source)
-        return sampling.unnormalized_log_prob(self, source, checks.positive_integer("batch_size", batch_size))
+        batch_size = checks.positive_integer("batch_size", batch_size)
+        return sampling.unnormalized_log_prob(machine_of(self), source, batch_size, self.uses_xla)
 
     def log_likelihood(self, x, log_partition=None, batch_size=1000):
         """log p(x) = log p*(x) − log Z of each row.

@@ -20,9 +20,9 @@ def program(function, jit_compile):
     return tf.function(function, jit_compile=jit_compile, autograph=False)
 
 
-def unnormalized_log_prob(rbm, source, batch_size):
+def unnormalized_log_prob(machine, source, batch_size, jit_compile):
     """log p*(x), (n,) float64."""
-    run, machine = program(Machine.unnormalized_log_prob, rbm.uses_xla), machine_of(rbm)
+    run = program(Machine.unnormalized_log_prob, jit_compile)
     size, parts = min(batch_size, source.num_rows), []
     for rows in source.batches(size):
         values = rows.padded(size).values.astype(np.float32)
