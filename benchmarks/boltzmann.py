@@ -69,7 +69,7 @@ def products():
 
 
 def ours():
-    """The compiled steps of a fit, 100 in a call."""
+    """An epoch of a fit of 60,000 rows, 100 compiled steps in a call."""
     import keras
     import numpy as np
 
@@ -78,11 +78,11 @@ def ours():
     rbm = ds.boltzmann.RBM(UNITS, HIDDEN)
     kernel = ds.mcmc.MAP(optimizer=keras.optimizers.SGD(0.05, momentum=0.9))
     rbm.compile(kernel, ds.boltzmann.ContrastiveDivergence(1), steps_per_execution=100)
-    x = (np.random.default_rng(0).random((10_000, UNITS)) < 0.2).astype(np.uint8)
+    x = (np.random.default_rng(0).random((60_000, UNITS), np.float32) < 0.2).astype(np.uint8)
     rbm.fit(x, batch_size=ROWS, epochs=1, verbose=0)
     begun = time.perf_counter()
-    rbm.fit(x, batch_size=ROWS, epochs=6, initial_epoch=1, verbose=0)
-    return (time.perf_counter() - begun) / 500 * 1e3
+    rbm.fit(x, batch_size=ROWS, epochs=2, initial_epoch=1, verbose=0)
+    return (time.perf_counter() - begun) / 600 * 1e3
 
 
 def numpy():

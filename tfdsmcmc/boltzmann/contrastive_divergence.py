@@ -128,7 +128,7 @@ class ContrastiveDivergence(GradientEstimator):
     def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
         machine = Machine(*weights)
         phases, moved = self._draw(machine, x, num_rows, carry, seed)
-        gradients = [a - b for a, b in zip(_statistics(machine, phases.data), _statistics(machine, phases.chains))]
+        gradients = _difference(machine, phases)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(list(weights))
             prior = prior_weight * self.prior.log_prob(NAMES, weights, auxiliary) / num_rows
@@ -179,10 +179,12 @@ class ContrastiveDivergence(GradientEstimator):
         return tf.cast(self.steps(epoch), tf.int32)
 
 
-def _statistics(machine, v):
-    """The means over rows of s(v, E[h given v]), in the order of the weights."""
-    h = tf.sigmoid(machine.hidden_logits(v))
-    share = 1.0 / tf.cast(tf.shape(v)[0], v.dtype)
-    # as products: XLA on a CPU sums slowly over a leading axis
-    ones = tf.fill([1, tf.shape(v)[0]], share)
-    return [tf.matmul(v, h, transpose_a=True) * share, tf.matmul(ones, v)[0], tf.matmul(ones, h)[0]]
+def _difference(machine, phases):
+    """The mean of s(v, E[h given v]) over the data less that over the chains, in the order of the weights."""
+    v = tf.concat([phases.data, phases.chains], 0)
+    h = tf.concat([tf.sigmoid(machine.hidden_logits(part)) for part in phases], 0)
+    counts = [tf.shape(part)[0] for part in phases]
+    shares = [tf.fill([1, n], sign / tf.cast(n, v.dtype)) for n, sign in zip(counts, (1.0, -1.0))]
+    # all as products: XLA on a CPU sums slowly over a leading axis
+    share = tf.concat(shares, 1)
+    return [tf.matmul(v, tf.transpose(share) * h, transpose_a=True), tf.matmul(share, v)[0], tf.matmul(share, h)[0]]

@@ -78,9 +78,10 @@ class Machine(NamedTuple):
         return tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), v))[1]
 
     def _full_step(self, v, seed):
-        hidden_seed, visible_seed = tf.unstack(random.split(seed))
-        h = random.bernoulli(self.hidden_logits(v), hidden_seed)
-        return random.bernoulli(self.visible_logits(h), visible_seed)
+        widths = [self.hidden_bias.shape[0], self.bias.shape[0]]
+        hidden, visible = random.open_uniforms(tf.shape(v)[0], widths, seed)
+        h = random.bernoulli_of(self.hidden_logits(v), hidden)
+        return random.bernoulli_of(self.visible_logits(h), visible)
 
 
 def sum_softplus(x):

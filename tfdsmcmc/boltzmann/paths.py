@@ -58,11 +58,12 @@ class BaseRatePath(Path):
         return linear + softplus_increment(self.machine.hidden_logits(state), before, after)
 
     def move(self, beta, state, seed, step_size=None):
-        hidden_seed, visible_seed = tf.unstack(random.split(seed))
+        units, hidden_units = self.machine.kernel.shape
+        hidden, visible = random.open_uniforms(self.num_runs, [hidden_units, units], seed)
         # the product of v and W is the one that the weight of the next step is made of: compiled once
-        h = random.bernoulli(beta * self.machine.hidden_logits(state), hidden_seed)
+        h = random.bernoulli_of(beta * self.machine.hidden_logits(state), hidden)
         logits = (1.0 - beta) * self.base + beta * self.machine.visible_logits(h)
-        return random.bernoulli(logits, visible_seed), None
+        return random.bernoulli_of(logits, visible), None
 
 
 class MachinePath(Path):
@@ -93,8 +94,9 @@ class MachinePath(Path):
         return linear - leaving + softplus_increment(self.second.hidden_logits(state), before, after)
 
     def move(self, beta, state, seed, step_size=None):
-        first_seed, second_seed, visible_seed = tf.unstack(random.split(seed, 3))
-        h = random.bernoulli((1.0 - beta) * self.first.hidden_logits(state), first_seed)
-        k = random.bernoulli(beta * self.second.hidden_logits(state), second_seed)
+        widths = [self.first.kernel.shape[1], self.second.kernel.shape[1], self.first.kernel.shape[0]]
+        first, second, visible = random.open_uniforms(self.num_runs, widths, seed)
+        h = random.bernoulli_of((1.0 - beta) * self.first.hidden_logits(state), first)
+        k = random.bernoulli_of(beta * self.second.hidden_logits(state), second)
         logits = (1.0 - beta) * self.first.visible_logits(h) + beta * self.second.visible_logits(k)
-        return random.bernoulli(logits, visible_seed), None
+        return random.bernoulli_of(logits, visible), None
