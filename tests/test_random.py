@@ -294,7 +294,8 @@ def test_uniforms_of_several_layers_are_one_draw():
     assert [part.shape for part in parts] == [(7, 3), (7, 2)]
     np.testing.assert_array_equal(tf.concat(parts, 1), random.open_uniform([7, 5], [1, 2]))
     logits = tf.constant([[-50.0, 50.0, 0.0]])
-    np.testing.assert_array_equal(random.bernoulli(logits, 3), random.bernoulli_of(logits, random.open_uniform([1, 3], 3)))
+    found = random.bernoulli_of(logits, random.open_uniform([1, 3], 3))
+    np.testing.assert_array_equal(found, random.bernoulli(logits, 3))
 
 
 def test_uniforms_of_places():
