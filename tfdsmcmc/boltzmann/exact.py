@@ -62,9 +62,8 @@ def exact_draws(rbm, num_draws, seed):
     seeds = tf.unstack(random.split(random.as_seed(seed), 3))
     uniforms = [random.uniform([num_draws], each, tf.float64).numpy() for each in seeds[:2]]
     first, second = _halves(small)
-    outer = _chosen(_log_sums(small)[np.newaxis], uniforms[0])
-    tables = _tables(small)
-    inner = np.array([_chosen(_row(*tables, k)[np.newaxis], u[np.newaxis])[0] for k, u in zip(outer, uniforms[1])])
+    outer = _chosen(_log_sums(small), uniforms[0])
+    inner = np.array([_chosen(row, u) for row, u in zip(_rows(_tables(small), outer), uniforms[1])])
     h = np.concatenate([first[outer], second[inner]], 1).astype(np.float32)
     return h if is_visible else random.bernoulli(machine.visible_logits(tf.constant(h)), seeds[2]).numpy()
 
@@ -117,7 +116,7 @@ def _tables(machine):
 def _log_sums(machine):
     """log Σ_l exp log p*(k, l) for each k."""
     linear, fields, *inner = tables = _tables(machine)
-    if fields.size * len(inner[0]) < _COMPILED_FROM:
+    if not _is_large(tables):
         return np.array([linear[k] + np.logaddexp.reduce(_row(*tables, k)) for k in range(len(linear))])
     return _sums_of_rows(*map(tf.constant, tables), group=_group_size(fields, inner[1])).numpy()
 
@@ -148,13 +147,34 @@ def _sum_softplus(field, others, group):
     return tf.reduce_sum(tf.math.log(tf.reduce_prod(tf.reshape(factors, [others.shape[0], group, -1]), 1)), -1)
 
 
+@tf.function(jit_compile=True, autograph=False)
+def _row_of(field, inner_linear, inner_fields, group):
+    return inner_linear + _sum_softplus(field, inner_fields, group)
+
+
+def _rows(tables, places):
+    """Yields log p*(k, l) for all l, up to a constant, of each place k."""
+    if not _is_large(tables):
+        yield from (_row(*tables, k) for k in places)
+        return
+    _, fields, *inner = tables
+    group, inner = _group_size(fields, inner[1]), [tf.constant(part) for part in inner]
+    for k in places:
+        yield _row_of(tf.constant(fields[k]), *inner, group=group).numpy()
+
+
+def _is_large(tables):
+    _, fields, inner_linear, _ = tables
+    return fields.size * len(inner_linear) >= _COMPILED_FROM
+
+
 def _row(linear, fields, inner_linear, inner_fields, k):
     """log p*(k, l) for all l, up to a constant for each k."""
     return inner_linear + np.logaddexp(0.0, fields[k] + inner_fields).sum(1)
 
 
 def _chosen(log_weights, uniforms):
-    """For each u the place whose cumulated share it falls into."""
-    shares = np.exp(log_weights[0] - log_weights[0].max())
+    """The place into whose cumulated share each u falls."""
+    shares = np.exp(log_weights - log_weights.max())
     cumulated = np.cumsum(shares)
     return np.minimum(np.searchsorted(cumulated, uniforms * cumulated[-1], side="right"), len(shares) - 1)
