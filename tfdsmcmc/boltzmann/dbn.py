@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.boltzmann import deep
+from tfdsmcmc.boltzmann import deep, sampling
 from tfdsmcmc.boltzmann.deep_sweeps import directed, swept, widths_of
 from tfdsmcmc.boltzmann.estimates import NormalisedLogLikelihood, known_partition
 from tfdsmcmc.boltzmann.exact import machine_of
@@ -19,6 +19,7 @@ from tfdsmcmc.rows import rows_in_memory, source_of
 from tfdsmcmc.streams import WeightSums
 
 _AT_ONCE = 2000  # rows times draws in one call
+_CHAINS = 200  # of imputations in one call
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -225,18 +226,10 @@ class DBN(keras.Model):
         if len(self.rbms) == 1:
             return self.rbms[0].impute(x, mask, num_imputations, seed, steps)
         rows = rows_in_memory("x", x, self.units, True, mask)
-        values = rows.values.astype(np.float32)
-        if rows.complete:
-            return np.repeat(values[np.newaxis], num_imputations, 0)
-        run, machines, parts, size = program(swept, self._uses_xla), self.machines, [], max(1, 200 // num_imputations)
+        machines = self.machines
         directed(widths_of(machines))
-        for first in range(0, len(values), size):
-            block = rows.take(slice(first, first + size))
-            v, observed = (np.tile(part, (num_imputations, 1)) for part in (block.values, block.observed))
-            each = random.fold(random.stream(seed, "impute"), first)
-            found = run(machines, v.astype(np.float32), observed, tf.constant(steps), each)
-            parts.append(np.reshape(found, [num_imputations, -1, self.units]))
-        return np.concatenate(parts, 1)
+        run, size = program(swept, self._uses_xla), max(1, _CHAINS // num_imputations)
+        return sampling.imputed(run, machines, rows, num_imputations, seed, steps, size)
 
     def call(self, inputs):
         """A network is no function of its inputs: a ValueError names what there is instead."""

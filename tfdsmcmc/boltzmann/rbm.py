@@ -256,7 +256,8 @@ class RBM(Learner):
         num_imputations = checks.positive_integer("num_imputations", num_imputations)
         steps = checks.positive_integer("steps", steps)
         rows = rows_in_memory("x", x, self.units, True, mask)
-        return sampling.impute(self, rows, num_imputations, seed, steps)
+        run = sampling.program(sampling.clamped, self.uses_xla)
+        return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
 
     def call(self, inputs):
         """A machine is no function of its inputs: a ValueError names what there is instead."""
@@ -266,10 +267,8 @@ class RBM(Learner):
         )
 
     def get_config(self):
-        prior = keras.saving.serialize_keras_object(self.prior)
-        return {
-            "name": self.name, "units": self.units, "hidden_units": self.hidden_units, "prior": prior, "seed": self.seed
-        }  # fmt: skip
+        sizes = {"units": self.units, "hidden_units": self.hidden_units}
+        return {"name": self.name, **sizes, "prior": keras.saving.serialize_keras_object(self.prior), "seed": self.seed}
 
     @classmethod
     def from_config(cls, config):

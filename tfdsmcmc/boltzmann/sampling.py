@@ -11,8 +11,6 @@ from tfdsmcmc import random
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 
-_ROWS = 1000  # of an imputation, at a time
-
 
 @functools.cache
 def program(function, jit_compile):
@@ -40,18 +38,28 @@ def sample(rbm, num_samples, seed, steps, probabilities, start):
     return (means if probabilities else v).numpy()
 
 
-def impute(rbm, rows, num_imputations, seed, steps):
-    """(num_imputations, n, D) float32."""
+def imputed(run, weights, rows, num_imputations, seed, steps, size=1000):
+    """(num_imputations, n, D) float32, by a program of chains in which observed entries stay.
+
+    Args:
+      run: function (weights, x, observed, steps, seed) → the ends of the chains.
+      weights: what it takes.
+      rows: `Rows`.
+      num_imputations: of each row.
+      seed: integer, or int32 tensor of shape (2,).
+      steps: of each chain.
+      size: rows at a time.
+    """
     values = rows.values.astype(np.float32)
     if rows.complete:
         return np.repeat(values[np.newaxis], num_imputations, 0)
-    run, machine, parts = program(clamped, rbm.uses_xla), machine_of(rbm), []
-    for first in range(0, len(values), _ROWS):
-        block = rows.take(slice(first, first + _ROWS))
+    parts = []
+    for first in range(0, len(values), size):
+        block = rows.take(slice(first, first + size))
         x, observed = (np.tile(part, (num_imputations, 1)) for part in (block.values, block.observed))
         block_seed = random.fold(random.stream(seed, "impute"), first)
-        found = run(machine, x.astype(np.float32), observed, tf.constant(steps), block_seed)
-        parts.append(np.reshape(found, [num_imputations, -1, rbm.units]))
+        found = run(weights, x.astype(np.float32), observed, tf.constant(steps), block_seed)
+        parts.append(np.reshape(found, [num_imputations, -1, values.shape[1]]))
     return np.concatenate(parts, 1)
 
 
