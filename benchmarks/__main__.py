@@ -1,4 +1,5 @@
-"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [rows] [--reference FOLDER]
+"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [rows] [boltzmann]
+    [--reference FOLDER]
 
 Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
 turn with ours where it and JAX are there; --reference-python the interpreter that has JAX.
@@ -10,7 +11,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from benchmarks import evaluation, gibbs, load, rows, serving, training
+from benchmarks import boltzmann, evaluation, gibbs, load, rows, serving, training
 
 PARTS = {
     "training": training.main,
@@ -19,6 +20,7 @@ PARTS = {
     "serving": serving.main,
     "load": load.main,
     "rows": rows.main,
+    "boltzmann": boltzmann.main,
 }
 
 

@@ -21,7 +21,7 @@ LEVELS = [
     {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
-    {"model", "methods", "posterior"},
+    {"model", "methods", "boltzmann", "posterior"},
     {"serving", "diagnostics", "models", "plots"},
     {"imputer"},
     {"public"},  # its names

@@ -109,6 +109,20 @@ def test_a_predictive_curve_has_both_lines_and_their_errors():
     assert "one chain" in axes.get_legend().get_texts()[1].get_text()
 
 
+def test_partition_functions_from_both_sides():
+    below = [ds.boltzmann.LogPartition(v, 0.1, (low, v + 1), 5.0) for v, low in ((2.0, -np.inf), (3.0, 2.5))]
+    above = [ds.boltzmann.LogPartition(v, 0.1, (v - 1, v + 1), 5.0) for v in (4.0, 3.5)]
+    axes = plots.log_partitions([10, 100], below, above, exact=3.2).axes[0]
+    lines = [container.lines for container in axes.containers]
+    np.testing.assert_allclose([line[0].get_ydata() for line in lines], [[2, 3], [4, 3.5]])
+    segments = lines[0][2][0].get_segments()
+    np.testing.assert_allclose([part[:, 1] for part in segments], [[2, 3], [2.5, 4]])  # −∞ is not drawn
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"from below", "from above", "exact"}
+    for wrong in ([below[0]], [1.0, 2.0]):
+        with pytest.raises(ValueError, match="There is a LogPartition for each of 2 counts. Received: "):
+            plots.log_partitions([10, 100], wrong)
+
+
 def test_other_traces_and_curves_are_refused():
     for reason, call in (
         ("A trace is a dict.*Received: an empty dict", lambda: plots.traces({})),

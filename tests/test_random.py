@@ -287,3 +287,21 @@ def test_a_keras_seed_generator_is_advanced():
 def test_other_seeds_are_refused(seed):
     with pytest.raises(ValueError, match=r"Received: seed="):
         random.as_seed(seed)
+
+
+def test_uniforms_of_several_layers_are_one_draw():
+    parts = random.open_uniforms(7, [3, 2], [1, 2])
+    assert [part.shape for part in parts] == [(7, 3), (7, 2)]
+    np.testing.assert_array_equal(tf.concat(parts, 1), random.open_uniform([7, 5], [1, 2]))
+    logits = tf.constant([[-50.0, 50.0, 0.0]])
+    found = random.bernoulli_of(logits, random.open_uniform([1, 3], 3))
+    np.testing.assert_array_equal(found, random.bernoulli(logits, 3))
+
+
+def test_uniforms_of_places():
+    """Uniform (Kolmogorov and Smirnov, level 1e-6), each of its place alone, others under another seed."""
+    places = np.arange(20_000)
+    drawn = random.uniform_at(places, 5).numpy()
+    assert scipy.stats.kstest(drawn, "uniform").pvalue > 1e-6 and drawn.min() >= 0 and drawn.max() < 1
+    np.testing.assert_array_equal(random.uniform_at([17, 3, 2**31 - 1], 5)[:2], drawn[[17, 3]])
+    assert np.mean(random.uniform_at(places, 6).numpy() == drawn) < 0.01

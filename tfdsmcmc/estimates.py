@@ -46,7 +46,7 @@ class LogLikelihood(NamedTuple):
       value: (n,).
       standard_error: (n,), Monte Carlo; 0 for an exact value, nan where one sample leaves it unknown.
       effective_sample_size: (n,); inf for an exact value.
-      num_samples: (n,), the draws that the estimate of each row is of; None where there are none or they are not counted.
+      num_samples: (n,), the draws that the estimate of each row is of; None where there are none, or nobody counts.
       pareto_k: (n,), k̂ of the tail of the importance weights, see `likelihood.pareto`; nan where the tail cannot be
         fitted; None where it was not asked for.
       shared_standard_error: the part of the standard errors that is one error of all rows, such as that of a log Z,

@@ -175,6 +175,48 @@ def predictive_curve(curve, title=None):
     return figure
 
 
+def log_partitions(counts, below, above=None, exact=None, label="annealing steps", title=None):
+    """Estimates of log Z from below, and from above, against what they cost.
+
+    The bars are intervals at three standard errors; an end that is infinite is not drawn.
+
+    Args:
+      counts: of runs or of steps, one for each estimate.
+      below: list of `boltzmann.LogPartition`, forward.
+      above: likewise, in reverse; None for none.
+      exact: log Z where it is known.
+      label: what the counts are of.
+      title: of the figure.
+
+    Returns:
+      `matplotlib.figure.Figure`.
+
+    Raises:
+      ValueError: for what are no such estimates, or not one for each count.
+    """
+    counts = _array("counts", counts)
+    figure = _new_figure((6.0, 4.0))
+    axes = figure.add_subplot()
+    for estimates, name, style in ((below, "from below", "o-"), (above, "from above", "s--")):
+        if estimates is None:
+            continue
+        if len(estimates) != len(counts) or not all(hasattr(part, "interval") for part in estimates):
+            raise ValueError(f"There is a LogPartition for each of {len(counts)} counts. Received: {estimates!r}")
+        values, ends = (_array(name, [getattr(e, field) for e in estimates]) for field in ("value", "interval"))
+        bars = np.abs(ends - values[:, np.newaxis]).T
+        bars = np.where(np.isfinite(bars), bars, 0.0)
+        axes.errorbar(counts, values, bars, label=name, fmt=style, capsize=3, markersize=4)
+    if exact is not None:
+        axes.axhline(float(exact), color="black", linewidth=0.8, label="exact")
+    axes.set_xscale("log")
+    axes.set_xlabel(label)
+    axes.set_ylabel("log Z")
+    axes.set_title(title or "")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
 def save(figure, path):
     """Writes a figure to a file, atomically.
 

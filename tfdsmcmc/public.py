@@ -2,6 +2,7 @@
 
 from tfdsmcmc import (
     annealing,
+    boltzmann,
     datasets,
     diagnostics,
     distributions,
@@ -34,6 +35,7 @@ __all__ = [
     "Prior",
     "RecognitionNetwork",
     "annealing",
+    "boltzmann",
     "datasets",
     "diagnostics",
     "distributions",

@@ -96,6 +96,17 @@ def uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
     return tf.cast(tf.bitcast(mantissa, tf.float32) - 1.0, dtype)
 
 
+def uniform_at(places, seed) -> tf.Tensor:
+    """Uniform draws from [0, 1), float32, each of a place under the seed, whatever other places are asked for.
+
+    Args:
+      places: (n,), integers from 0 to 2³¹ − 1.
+      seed: integer, or int32 tensor of shape (2,).
+    """
+    word, _ = threefry.words(as_seed(seed), tf.cast(places, tf.int32), _DRAWS)
+    return tf.cast(_right(word, 9), tf.float32) * 2.0**-23
+
+
 def open_uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
     """Uniform draws from (0, 1), each from the middle of a cell of width 2⁻²³ (float64: 2⁻⁵²).
 
@@ -121,7 +132,22 @@ def bernoulli(logits, seed, sample_shape=()) -> tf.Tensor:
     """Draws from Bernoulli(σ(logits)): 0 or 1 in the type of `logits`, shape sample_shape + logits.shape."""
     logits = tf.convert_to_tensor(logits)
     shape = tf.concat([tf.cast(sample_shape, tf.int32), tf.shape(logits)], 0)
-    return tf.cast(open_uniform(shape, seed) < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
+    return bernoulli_of(logits, open_uniform(shape, seed))
+
+
+def open_uniforms(rows, widths, seed) -> list[tf.Tensor]:
+    """`open_uniform` for several layers of units at once, (rows, width) for each width.
+
+    One draw: where each layer's words are drawn within the loop that uses them, XLA on a CPU makes that loop many
+    times slower.
+    """
+    return tf.split(open_uniform([rows, sum(widths)], seed), widths, -1)
+
+
+def bernoulli_of(logits, uniform) -> tf.Tensor:
+    """1 where a number of `open_uniform` is below σ(logit), else 0, in the type of `logits`."""
+    logits = tf.convert_to_tensor(logits)
+    return tf.cast(uniform < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
 
 
 def gamma(shape, concentration, seed, dtype=tf.float32) -> tf.Tensor:

@@ -24,6 +24,11 @@ class Labels(NamedTuple):
     valid: np.ndarray
     test: np.ndarray
 
+    @property
+    def train_and_valid(self):
+        """Those of both splits, in this order."""
+        return np.concatenate([self.train, self.valid])
+
 
 class Dataset(NamedTuple):
     """A dataset in memory.
@@ -43,6 +48,11 @@ class Dataset(NamedTuple):
     test: np.ndarray
     shape: tuple[int, ...]
     labels: Labels | None = None
+
+    @property
+    def train_and_valid(self):
+        """The rows of both splits, in this order: what is learnt from where nothing is chosen by validation."""
+        return np.concatenate([self.train, self.valid])
 
 
 def names():

@@ -6,14 +6,17 @@ import hashlib
 import os
 import pathlib
 
+import numpy as np
+
 from tfdsmcmc.datasets import mapped_file, packed
 from tfdsmcmc.datasets.downloading import cache
 from tfdsmcmc.datasets.finding import binarizer, check_binarization, file_of, load
-from tfdsmcmc.datasets.mapped_rows import BLOCK, MappedRows
+from tfdsmcmc.datasets.grey_rows import GreyRows
+from tfdsmcmc.datasets.mapped_rows import BLOCK
 from tfdsmcmc.datasets.packed import SPLITS
 
 
-def open(name_or_path, split="train", data_dir=None, *, units=None, binarization="dynamic", seed=0) -> MappedRows:
+def open(name_or_path, split="train", data_dir=None, *, units=None, binarization="dynamic", seed=0):
     """Opens rows of zeros and ones that stay in their file: `fit`, `evaluate` and the like read them as they need them.
 
     A dataset by its name is found as `load` finds it. Its rows are those that `load` gives; they are written once to a
@@ -25,11 +28,12 @@ def open(name_or_path, split="train", data_dir=None, *, units=None, binarization
       data_dir: of a dataset, folder of packed files.
       units: of a file that `np.save` has written, the number D of units where bits share bytes as by
         `np.packbits(x, axis=1)`.
-      binarization: of grey data, "dynamic" or "threshold" as in `load`.
+      binarization: of grey data, "dynamic" or "threshold" as in `load`; or "each_epoch" for rows whose zeros and ones
+        `fit` draws anew in each epoch, from the model's seed.
       seed: non-negative integer, of the dynamic binarization.
 
     Returns:
-      `MappedRows`.
+      `MappedRows`; of "each_epoch" `GreyRows`, in memory.
 
     Raises:
       ValueError: for an unknown name, split or binarization, or a file that is broken or holds something else.
@@ -48,6 +52,8 @@ def open(name_or_path, split="train", data_dir=None, *, units=None, binarization
         raise ValueError(f"units is of a file of bits NAME.npy. Received: units={units!r} with {name_or_path!r}")
     if split not in SPLITS:
         raise ValueError(f"split is one of {SPLITS}. Received: split={split!r}")
+    if binarization == "each_epoch":
+        return _grey(name_or_path, split, data_dir)
     check_binarization(binarization, seed)
     if binarization == "none":
         raise ValueError("Mapped rows are zeros and ones: grey data are drawn or cut. Received: binarization='none'")
@@ -63,6 +69,17 @@ def open(name_or_path, split="train", data_dir=None, *, units=None, binarization
     known = f"{digest}-{binarization}-{seed}" if stored.grey else digest
     labels = None if stored.labels is None else stored.labels[split]
     return _mapped(path.stem, split, known, stored.shape, _blocks(stored, split, binarization, seed), labels)
+
+
+def _grey(name, split, data_dir):
+    """The intensities of a split; those of binary data are 0 and 255."""
+    if name == "digits":
+        data = load(name)
+        return GreyRows((255 * getattr(data, split)).astype(np.uint8), data.shape, getattr(data.labels, split))
+    stored = packed.read(file_of(name, data_dir), (split,))
+    values = stored.rows(split)
+    labels = None if stored.labels is None else stored.labels[split]
+    return GreyRows(values if stored.grey else values * np.uint8(255), stored.shape, labels)
 
 
 def _mapped(name, split, known, shape, blocks, labels):

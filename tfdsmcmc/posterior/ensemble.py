@@ -135,7 +135,7 @@ class Posterior:
         The recognition network takes its mean too; `refit_epochs` then fits it to the averaged θ, which stays fixed.
 
         Args:
-          model: `DeepGenerativeModel` of the samples' architecture; its θ and φ are overwritten.
+          model: of the samples' architecture; its θ and φ are overwritten.
           x: training data for the refit: array (n, D) in which NaN is missing, a source of rows, or a
             `tf.data.Dataset`, which is read into memory.
           refit_epochs: epochs of φ alone.
@@ -236,7 +236,7 @@ class Posterior:
     def check(self, model):
         """The model's variables, if their shapes are those of the samples."""
         first = self.samples[0]
-        groups = (model.generative.trainable_variables, model.recognition.trainable_variables)
+        groups = (model.theta_variables, model.phi_variables)
         expected = [[tuple(v.shape) for v in group] for group in groups]
         found = [[w.shape for w in group] for group in (first.theta, first.phi)]
         if expected != found:

@@ -4,6 +4,7 @@ from tfdsmcmc.rows.array_source import ArraySource, kept
 from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.from_users import rows_in_memory, rows_of, source_of
+from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows, as_rows
 from tfdsmcmc.rows.source import RandomAccessSource, Source
 
@@ -12,6 +13,7 @@ __all__ = [
     "DatasetSource",
     "FileSource",
     "RandomAccessSource",
+    "RedrawnSource",
     "Rows",
     "Source",
     "as_rows",

@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks
+from tfdsmcmc.datasets import GreyRows
 from tfdsmcmc.rows.array_source import ArraySource
 from tfdsmcmc.rows.dataset_source import DatasetSource, is_dataset
 from tfdsmcmc.rows.file_source import FileSource, mapped_rows
+from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import Source
 
@@ -57,7 +59,8 @@ def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) ->
     Args:
       name: what to call the data in an error.
       x: what `rows_of` takes, or `Rows`; binary rows in a file, `datasets.MappedRows` or a `np.memmap` of bytes or
-        booleans; or a `tf.data.Dataset` whose elements are batches (B, units).
+        booleans; `datasets.GreyRows`, drawn anew each epoch; or a `tf.data.Dataset` whose elements are batches
+        (B, units).
       units: D.
       binary: whether observed entries must be 0 or 1.
       mask: of an array, as in `rows_of`.
@@ -76,6 +79,10 @@ def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) ->
         raise ValueError(f"{name}: {error}") from None
     if mapped is not None:
         x = FileSource(mapped, binary)
+    if isinstance(x, GreyRows):
+        if not binary:
+            raise ValueError(f"{name}, grey rows, are drawn for a binary data layer. Received: one of real units")
+        x = RedrawnSource(x)
     if not (is_dataset(x) or isinstance(x, Source)):
         return ArraySource(rows_of(name, x, units, binary, mask))
     if mask is not None:
@@ -97,7 +104,7 @@ def rows_in_memory(name, x, units, binary, mask=None) -> Rows:
     Raises:
       ValueError: for data that do not fit, or NaN where the mask is True.
     """
-    if isinstance(x, Source) or is_dataset(x) or mapped_rows(x) is not None:
+    if isinstance(x, (Source, GreyRows)) or is_dataset(x) or mapped_rows(x) is not None:
         rows = source_of(name, x, units, binary).all()
         return rows if mask is None else rows_of(name, rows.with_nan(), units, binary, mask)
     return rows_of(name, x, units, binary, mask)

@@ -71,6 +71,10 @@ class RandomAccessSource(Source):
         """The rows of a slice, or of an array of indices in any order: `Rows` of arrays."""
         raise NotImplementedError(f"{type(self).__name__} must define take(index).")
 
+    def of_epoch(self, seed) -> RandomAccessSource:
+        """The source that an epoch reads: itself, unless its rows are drawn anew under the seed of the epoch."""
+        return self
+
     def part(self, rows: slice) -> RandomAccessSource:
         """A source of some of the rows, kept where these are."""
         raise NotImplementedError(f"{type(self).__name__} must define part(rows).")

@@ -70,6 +70,7 @@ class _OrderedFeed:
         seed = random.fold(self._seed, steps_taken)
         chains = range(self._num_chains)
         seeds = [seed] if self._num_chains == 1 else [random.fold(seed, c) for c in chains]
+        self.source = self.source.of_epoch(random.stream(seed, "rows of the epoch"))
         rows = self.source.num_rows
         self._orders = [random.host_permutation(rows, s) if self._shuffle else np.arange(rows) for s in seeds]
 

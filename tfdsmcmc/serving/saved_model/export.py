@@ -92,9 +92,9 @@ def export(
     sweeps, max_draws = checks.positive_integer("sweeps", sweeps), checks.positive_integer("max_draws", max_draws)
     data_shape = manifest.checked_shape(data_shape, model.generative.units)
     figures = manifest.checked_figures(figures)
-    target = _target(path, version)
+    target = target_of(path, version)
     files.remove_leftovers(target.parent)  # which may bring a version back
-    _check_free(target, overwrite)
+    check_free(target, overwrite)
     name = target.parent.name
     if serving_config:
         warm_up.protos()
@@ -104,24 +104,26 @@ def export(
     specs = {key: function.structured_input_signature[1] for key, function in functions.items()}
     described = {key: (specs[key], function.structured_outputs) for key, function in functions.items()}
     settings = {"sweeps": sweeps, "max_draws": max_draws, "jit": bool(jit)}
-    contents = manifest.manifest(model, name, source, data_shape, described, settings, figures)
+    contents = manifest.manifest(
+        model, manifest.parts_of_networks(model), name, source, data_shape, described, settings, figures
+    )
     with files.replacing(target) as new:
-        tf.saved_model.save(module, str(new), signatures=_with_default(functions))
+        tf.saved_model.save(module, str(new), signatures=with_default(functions))
         manifest.write(new, contents)
         if serving_config:
             warm_up.write(new, [(key, example(specs[key], model.generative.units)) for key in functions], name)
         if faults := audit.faults(new, jit):
             raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
         seconds = round_trip(new, live, specs, model.generative.units)
-        _check_free(target, overwrite)  # again: somebody else may have been quicker
+        check_free(target, overwrite)  # again: somebody else may have been quicker
     if serving_config:
         configuration.write(target.parent, name, overwrite=overwrite)
     if verbose:
-        _report(target, seconds)
+        report(target, seconds)
     return str(target)
 
 
-def _target(path, version):
+def target_of(path, version):
     """The version's folder, absolute."""
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path is that of a folder. Received: path={path!r}")
@@ -135,7 +137,7 @@ def _target(path, version):
     return folder / str(version)
 
 
-def _check_free(target, overwrite):
+def check_free(target, overwrite):
     if os.path.lexists(target) and not overwrite:
         raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
 
@@ -190,12 +192,12 @@ class _Pairs:
         return sample.theta, sample.phi
 
 
-def _with_default(functions):
+def with_default(functions):
     default = DEFAULT if DEFAULT in functions else next(iter(functions))
     return {"serving_default": functions[default], **functions}
 
 
-def _report(target, seconds):
+def report(target, seconds):
     print(f"{target}: {megabytes(target):.2f} MB")
     for name, duration in seconds.items():
         print(f"  {name:30} {1e3 * duration:9.1f} ms for two rows")

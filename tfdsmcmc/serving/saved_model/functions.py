@@ -68,7 +68,7 @@ class Functions:
             return dict(zip(("value", "standard_error", "effective_sample_size"), _averaged(*estimates)))
 
         names = ("value", "standard_error", "effective_sample_size")
-        return _in_blocks(block, x, seed, {name: [] for name in names})
+        return in_blocks(block, x, seed, {name: [] for name in names})
 
     def encode(self, x, num_samples, seed):
         """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
@@ -80,7 +80,7 @@ class Functions:
             return {**named, "effective_sample_size": _averaged(*estimates)[2]}
 
         shapes = {f"z_{i + 1}": [width] for i, width in enumerate(widths)}
-        return _in_blocks(block, x, seed, {**shapes, "effective_sample_size": []})
+        return in_blocks(block, x, seed, {**shapes, "effective_sample_size": []})
 
     def reconstruct(self, x, num_samples, seed):
         """x, (n, D)."""
@@ -95,7 +95,7 @@ class Functions:
             estimates, (mean,) = self._estimates(x, num_samples, seed, means, [units])
             return {"x": _mixed(estimates[0], mean)}
 
-        return _in_blocks(block, x, seed, {"x": [units]})
+        return in_blocks(block, x, seed, {"x": [units]})
 
     def sample(self, num_samples, seed):
         """x, (num_samples, D)."""
@@ -127,7 +127,7 @@ class Functions:
 
         # whatever stands in the gaps, NaN too, is gone from here on
         rows = Rows(tf.where(mask, x, filling(self._generative.binary_data)), mask)
-        drawn = _in_blocks(block, rows, seed, {"x": [None, units]})["x"]
+        drawn = in_blocks(block, rows, seed, {"x": [None, units]})["x"]
         return {"x": tf.transpose(drawn, [1, 0, 2])}
 
     def _estimates(self, x, num_samples, seed, function=None, widths=()):
@@ -203,7 +203,7 @@ def _mixed(value, means):
     return tf.einsum("mn,mnw->nw", weight, tf.where(weight[..., tf.newaxis] > 0, means, 0.0))
 
 
-def _in_blocks(function, x, seed, shapes):
+def in_blocks(function, x, seed, shapes):
     """function(x, seed) over blocks of rows, joined.
 
     Args:

@@ -17,11 +17,12 @@ from tfdsmcmc import checks
 FORMAT = 1
 
 
-def manifest(model, name, weights, data_shape, signatures, settings, figures):
+def manifest(model, parts, name, weights, data_shape, signatures, settings, figures):
     """The manifest as a dictionary.
 
     Args:
-      model: `DeepGenerativeModel`.
+      model: what is exported; it has `units` and `binary_data`.
+      parts: dictionary of what it is made of.
       name: of the served model.
       weights: dictionary that says where the weights come from.
       data_shape: of a row, a list of integers.
@@ -32,14 +33,10 @@ def manifest(model, name, weights, data_shape, signatures, settings, figures):
     return {
         "format": FORMAT,
         "name": name,
-        "model": {
-            "generative": _layers(model.generative),
-            "recognition": _layers(model.recognition),
-            "latent_units": list(model.generative.latent_units),
-        },
+        "model": parts,
         "data_shape": data_shape,
-        "units": model.generative.units,
-        "binary": model.generative.binary_data,
+        "units": model.units,
+        "binary": model.binary_data,
         "posterior": weights,
         "settings": settings,
         "figures": figures,
@@ -53,6 +50,15 @@ def manifest(model, name, weights, data_shape, signatures, settings, figures):
             "tensorflow_probability": tfp.__version__,
             "tfdsmcmc": sys.modules["tfdsmcmc"].__version__,
         },
+    }
+
+
+def parts_of_networks(model):
+    """What a `DeepGenerativeModel` is made of."""
+    return {
+        "generative": _layers(model.generative),
+        "recognition": _layers(model.recognition),
+        "latent_units": list(model.generative.latent_units),
     }
 
 

@@ -1,0 +1,221 @@
+"""Boltzmann machines on fixed binarized MNIST: the published table of partition functions and log-likelihoods, anew.
+
+    python recipes/rbm_mnist.py --models "CD1(25)" "CD3(25)" "CD25(500)"
+    python recipes/rbm_mnist.py --table
+
+CDk(M) is a machine of M hidden units that has learnt by contrastive divergence with k steps, from training and
+validation rows together; with 25 the steps grow from 1 to 25 in the course of learning, and the rate falls as 1/steps.
+log Z is estimated by annealing from below and from above, and enumerated where there are at most 25 hidden units. Rates
+and the rest of what learning needs are not published; those here are of the program that its authors made public, with
+one momentum throughout and a smaller first rate in place of a smaller first momentum.
+
+A run can be interrupted and started again with the same arguments: it goes on where it was, and what is finished is not
+run again. It leaves in --output
+
+    NAME/log.jsonl      one line an epoch
+    NAME/rbm.keras      the machine
+    NAME/*.png          features, samples, log Z from both sides
+    results.jsonl       one line a finished machine
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+
+BATCH, RATE, MOMENTUM, DECAY = 100, 0.05, 0.9, 0.0002
+FIRST_EPOCHS, FIRST_MOMENTUM = 5, 0.5
+GROWN = 25  # the steps that are grown to
+
+# log Z, its estimate, and nats a row of test and training data by the exact log Z, where there is one, or the estimate
+PUBLISHED = {
+    "CD1(20)": (279.59, 279.57, -164.52, -164.89),
+    "CD1(25)": (255.41, 256.52, -151.57, -152.35),
+    "CD3(25)": (307.47, 307.63, -143.03, -143.94),
+    "CD1(500)": (None, 350.15, -125.53, -122.86),
+    "CD3(500)": (None, 280.09, -105.50, -102.81),
+    "CD25(500)": (None, 451.28, -86.34, -83.10),
+}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--models", nargs="+", default=list(PUBLISHED), help=f"CDk(M), by default {' '.join(PUBLISHED)}")
+    add("--epochs", type=int, default=100, help="of 600 steps, of machines whose steps do not grow (default 100)")
+    add("--every", type=int, default=20, help="epochs between two growths of the steps (default 20: 500 epochs)")
+    add("--runs", type=int, default=100, help="annealing runs (default 100)")
+    add("--annealing-steps", type=int, default=14_500)
+    add("--hours", type=float, default=None, help="stop learning after this many hours, in this call")
+    add("--dataset", default="binarized_mnist")
+    add("--data-dir", default=None, help="folder of the data set; default $TFDSMCMC_DATA, the Keras cache")
+    add("--output", default="runs/rbm_mnist")
+    add("--seed", type=int, default=0)
+    add("--table", action="store_true", help="print the table of what is finished, and nothing else")
+    return parser.parse_args()
+
+
+def parts(name):
+    """(k, M) of CDk(M)."""
+    found = re.fullmatch(r"CD(\d+)\((\d+)\)", name)
+    if not found:
+        raise SystemExit(f"A machine is called CDk(M). Received: {name}")
+    return tuple(map(int, found.groups()))
+
+
+def rate_of(steps_per_epoch, growth):
+    """RATE/T by epochs, and in the first ones smaller by the ratio in which the momentum is larger than it was."""
+    grown = range(1, growth.every * GROWN) if growth else ()
+    changes = sorted({FIRST_EPOCHS, *(epoch for epoch in grown if epoch % growth.every == 0)})
+
+    def rate(epoch):
+        first = (1 - MOMENTUM) / (1 - FIRST_MOMENTUM) if epoch < FIRST_EPOCHS else 1.0
+        return RATE * first / (int(growth(epoch)) if growth else 1)
+
+    last_steps = [epoch * steps_per_epoch - 1 for epoch in changes]
+    return keras.optimizers.schedules.PiecewiseConstantDecay(last_steps, [rate(epoch) for epoch in (0, *changes)])
+
+
+def machine_for(units, num_rows, steps, hidden_units, every, seed):
+    """A compiled machine that is to learn from so many rows by CD with `steps`, not yet learnt."""
+    weights = tfp.distributions.Normal(0.0, (DECAY * num_rows) ** -0.5)  # as a decay of W in each update
+    rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
+    growth = ds.boltzmann.GrowingSteps(every, GROWN) if steps == GROWN else None
+    rate = rate_of(-(-num_rows // BATCH), growth)
+    rbm.compile(
+        kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate, momentum=MOMENTUM)),
+        estimator=ds.boltzmann.ContrastiveDivergence(growth or steps),
+        steps_per_execution=100,
+    )
+    return rbm
+
+
+class Log(keras.callbacks.Callback):
+    """Appends a line an epoch to a file, and stops after some hours."""
+
+    def __init__(self, path, hours):
+        super().__init__()
+        self.path, self.limit, self.begun = path, hours, time.monotonic()
+
+    def on_epoch_end(self, epoch, logs=None):
+        seconds = time.monotonic() - self.begun
+        append(self.path, {"epoch": epoch + 1, "seconds": round(seconds, 1), **logs})
+        if self.limit is not None and seconds > 3600 * self.limit:
+            self.model.stop_training = True
+
+
+def append(path, line):
+    with open(path, "a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def learnt(name, train, folder, args):
+    """(the machine, the epochs that it has learnt, those that it was to learn)."""
+    steps, hidden_units = parts(name)
+    rbm = machine_for(train.shape[1], len(train), steps, hidden_units, args.every, args.seed)
+    epochs = args.every * GROWN if steps == GROWN else args.epochs
+    backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
+    callbacks = [Log(folder / "log.jsonl", args.hours), backup]
+    rbm.fit(train, batch_size=BATCH, epochs=epochs, callbacks=callbacks, verbose=0)
+    rbm.save(folder / "rbm.keras")
+    return rbm, int(rbm.run.epochs), epochs
+
+
+def measured(rbm, train, test, args):
+    """Every figure of a machine."""
+    begun = time.monotonic()
+    both = ds.boltzmann.sandwich(rbm, args.runs, args.annealing_steps, base=train, seed=args.seed)
+    found = {"seconds_of_annealing": round(time.monotonic() - begun, 1), "starts_above": both.upper.starts}
+    for side, bound in (("below", both.lower), ("above", both.upper)):
+        found[side] = {
+            "log_partition": bound.value,
+            "one_error": [float(bound.value + np.log1p(k * bound.standard_error)) if k * bound.standard_error > -1
+                          else None for k in (-1, 1)],
+            "interval": [end if np.isfinite(end) else None for end in bound.interval],
+            "standard_error": bound.standard_error,
+            "effective_sample_size": bound.effective_sample_size,
+            "largest_share": bound.largest_share,
+        }  # fmt: skip
+    if min(rbm.units, rbm.hidden_units) <= 25:
+        found["exact"] = ds.boltzmann.exact_log_partition(rbm)
+    for split, rows in (("train", train), ("test", test)):
+        unnormalized = rbm.unnormalized_log_prob(rows)
+        found[split] = {
+            "unnormalized": float(unnormalized.mean()), "row_error": float(unnormalized.std() / len(rows) ** 0.5)
+        }  # fmt: skip
+    return found, both
+
+
+def pictures(rbm, both, shape, folder, seed):
+    save = ds.plots.save
+    runs = len(both.lower.log_weights)
+    counts = [*(n for n in (5, 10, 20, 50, 100, 200) if n < runs), runs]
+    below, above = (
+        [ds.boltzmann.LogPartition.of_weights(bound.log_weights[:n], direction=bound.direction) for n in counts]
+        for bound in both
+    )
+    save(ds.plots.log_partitions(counts, below, above, label="annealing runs"), folder / "log_partition.png")
+    save(ds.plots.features(rbm.kernel.numpy().T, shape, limit=100), folder / "features.png")
+    drawn = rbm.sample(100, seed, steps=10_000, probabilities=True)
+    save(ds.plots.samples(drawn, shape, title="p(v given h) after 10,000 steps"), folder / "samples.png")
+
+
+def finished(path):
+    lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
+    return {line["model"]: line for line in lines}
+
+
+def table(lines):
+    """The published figures beside ours, as text."""
+    head = "| model | log Z exact | below ± 3 errors | above | test | train | published: log Z, estimate, test, train |"
+    rows = [head, "|" + " --- |" * 7]
+    for name, line in lines.items():
+        below, above = line["below"], line["above"]
+        log_z = line.get("exact") or below["log_partition"]
+        low, high = (f"{end:.2f}" if end is not None else "−∞" for end in below["interval"])
+        splits = [line[split] for split in ("test", "train")]
+        rates = [f"{split['unnormalized'] - log_z:.2f} ± {split['row_error']:.2f}" for split in splits]
+        published = ", ".join("–" if number is None else f"{number:.2f}" for number in PUBLISHED.get(name, ()))
+        exact = f"{line['exact']:.2f}" if "exact" in line else "–"
+        rows.append(
+            f"| {name}, {line['epochs']} epochs | {exact} | {below['log_partition']:.2f} ({low}, {high}) | "
+            f"{above['log_partition']:.2f} ({line['starts_above']}) | {' | '.join(rates)} | {published} |"
+        )
+    return "\n".join(rows)
+
+
+def main():
+    args = parse()
+    output = pathlib.Path(args.output)
+    if not args.table:
+        data = ds.datasets.load(args.dataset, args.data_dir)
+        train = data.train_and_valid.astype(np.uint8)
+        for name in args.models:
+            parts(name)
+        for name in args.models:
+            if name in finished(output / "results.jsonl"):
+                continue
+            folder = output / name
+            folder.mkdir(parents=True, exist_ok=True)
+            rbm, epochs, wanted = learnt(name, train, folder, args)
+            found, both = measured(rbm, train, data.test, args)
+            pictures(rbm, both, data.shape, folder, args.seed)
+            line = {"model": name, "epochs": epochs, "arguments": vars(args), **found}
+            # what a limit of hours has cut short is shown, and goes on in the next call
+            append(output / "results.jsonl" if epochs >= wanted else folder / "unfinished.jsonl", line)
+            print(table({name: line}), flush=True)
+    print(table(finished(output / "results.jsonl")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Contrastive divergence: the gradient of a Boltzmann machine's likelihood, a positive minus a negative phase.
+
+    ∇ log p(v) = E[s(v, h) given v] − E[s(v, h)],            s(v, h) = (v h', v, h), for W, b and a
+
+The first expectation is known, with E[h given v] = σ(a + v'W) in place of h. The second is taken over the last states
+of Gibbs chains of T full steps, h given v and v given h, all bits; its h is summed out too:
+
+    g = mean over rows s(v, E[h given v]) − mean over chains s(v_T, E[h given v_T]) + ∇ log p(θ)/N
+
+Chains that start at the rows of the minibatch give CD-T, the gradient of no function, whose bias goes with growing T.
+Persistent ones are carried by the run from step to step (`persistent=True`); their law follows the machine's where it
+moves slowly.
+
+Sources: Hinton, "Training products of experts by minimizing contrastive divergence", Neural Computation 14 (2002);
+Tieleman, "Training restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008
+(persistent chains); Salakhutdinov and Murray, ICML 2008, equation 7 and section 5 (T that grows in learning).
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.priors import Prior
+from tfdsmcmc.training.gradient_estimator import GradientEstimator
+
+NAMES = ("kernel", "bias", "hidden_bias")
+FLAT = {"": None}
+
+
+class Phases(NamedTuple):
+    """What a gradient was made of.
+
+    Attributes:
+      data: (B, D), the visible units of the positive phase.
+      chains: (P, D), those of the negative phase.
+    """
+
+    data: Any
+    chains: Any
+
+
+class Carry(NamedTuple):
+    """What a gradient leaves for the next one.
+
+    Attributes:
+      particles: (P, D) float32, the persistent chains; (0, D) where there are none.
+      updates: int32 scalar, the updates so far, which tell the epoch.
+    """
+
+    particles: Any
+    updates: Any
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class GrowingSteps:
+    """T = min(1 + ⌊epoch/every⌋, most), epochs counted from 0.
+
+    Args:
+      every: epochs between a growth and the next.
+      most: the largest T.
+
+    Raises:
+      ValueError: for an argument that is no positive integer.
+    """
+
+    def __init__(self, every=20, most=25):
+        self.every, self.most = checks.positive_integer("every", every), checks.positive_integer("most", most)
+
+    def __call__(self, epoch):
+        return tf.minimum(1 + epoch // self.every, self.most)
+
+    def get_config(self):
+        return {"every": self.every, "most": self.most}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class ContrastiveDivergence(GradientEstimator):
+    """CD-T or, with persistent chains, stochastic maximum likelihood.
+
+    The metric `reconstruction_error` is the fraction of the visible units that differ between a row and the end of
+    the chain that started there; persistent chains have none.
+
+    Args:
+      steps: T, full Gibbs steps; a positive integer, or a function of the epoch, an int32 tensor counted from 0 since
+        `compile`, that returns such a tensor: `lambda epoch: 1 + epoch // 20`, or `GrowingSteps(20, 25)`. A model is
+        saved with a function that Keras can find again (`keras.saving.register_keras_serializable`), and no other.
+      persistent: whether the chains of the negative phase go on from step to step.
+      num_particles: P, the persistent chains.
+
+    Raises:
+      ValueError: for arguments out of range.
+    """
+
+    def __init__(self, steps=1, persistent=False, num_particles=100):
+        self.steps = keras.saving.deserialize_keras_object(steps) if isinstance(steps, dict) else steps
+        if not callable(self.steps):
+            self.steps = checks.positive_integer("steps", steps)
+        if not isinstance(persistent, bool):
+            raise ValueError(f"persistent must be True or False. Received: persistent={persistent!r}")
+        self.persistent = persistent
+        self.num_particles = checks.positive_integer("num_particles", num_particles)
+        self.carries = "run" if persistent or callable(self.steps) else None
+        self.metric_names = () if persistent else ("reconstruction_error",)
+        self.prior, self.lifted = Prior(FLAT), None
+
+    def of(self, prior, lifted=None):
+        """The same estimator for a prior of the weights and rows that lie below the machine.
+
+        Args:
+          prior: `Prior`, of weights named "kernel", "bias" and "hidden_bias".
+          lifted: function (rows (B, …), seed) → the visible units (B, D) that they are learnt as, drawn anew in each
+            step; None where the rows are the visible units.
+        """
+        twin = copy.copy(self)
+        twin.prior, twin.lifted = prior, lifted
+        return twin
+
+    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
+        machine = Machine(*weights)
+        phases, moved = self._draw(machine, x, num_rows, carry, seed)
+        gradients = _difference(machine, phases)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(list(weights))
+            prior = prior_weight * self.prior.log_prob(NAMES, weights, auxiliary) / num_rows
+        slopes = tape.gradient(prior, list(weights), unconnected_gradients="zero")
+        return [g + slope for g, slope in zip(gradients, slopes)], phases, moved
+
+    def start(self, weights, x, seed):
+        bias = weights[1]
+        count = self.num_particles if self.persistent else 0
+        return Carry(random.bernoulli(bias, seed, [count]), tf.constant(0))
+
+    def metrics(self, draws):
+        if self.persistent:
+            return {}
+        return {"reconstruction_error": tf.reduce_mean(tf.abs(draws.data - draws.chains))}
+
+    def get_config(self):
+        steps = self.steps
+        if callable(steps):
+            if getattr(steps, "__name__", "") == "<lambda>":
+                raise ValueError(
+                    "A lambda cannot be saved: register a function with keras.saving.register_keras_serializable, or "
+                    f"use GrowingSteps. Received: steps={steps!r}"
+                )
+            steps = keras.saving.serialize_keras_object(steps)
+        return {"steps": steps, "persistent": self.persistent, "num_particles": self.num_particles}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+    def _draw(self, machine, x, num_rows, carry, seed):
+        """(`Phases`, carry)."""
+        row_seed, chain_seed = tf.unstack(random.split(seed))
+        data = x if self.lifted is None else self.lifted(x, row_seed)
+        start = carry.particles if self.persistent else data
+        chains = machine.gibbs(start, self._steps(x, num_rows, carry), chain_seed)
+        if carry is not None:
+            carry = Carry(chains if self.persistent else carry.particles, carry.updates + 1)
+        return Phases(data, chains), carry
+
+    def _steps(self, x, num_rows, carry):
+        """T, as an integer where it is one."""
+        if not callable(self.steps):
+            return self.steps
+        batch = tf.cast(tf.shape(x)[0], tf.float32)
+        epoch = carry.updates // tf.cast(tf.math.ceil(num_rows / batch), tf.int32)
+        return tf.cast(self.steps(epoch), tf.int32)
+
+
+def _difference(machine, phases):
+    """The mean of s(v, E[h given v]) over the data less that over the chains, in the order of the weights."""
+    v = tf.concat([phases.data, phases.chains], 0)
+    h = tf.concat([tf.sigmoid(machine.hidden_logits(part)) for part in phases], 0)
+    counts = [tf.shape(part)[0] for part in phases]
+    shares = [tf.fill([1, n], sign / tf.cast(n, v.dtype)) for n, sign in zip(counts, (1.0, -1.0))]
+    # all as products: XLA on a CPU sums slowly over a leading axis
+    share = tf.concat(shares, 1)
+    return [tf.matmul(v, tf.transpose(share) * h, transpose_a=True), tf.matmul(share, v)[0], tf.matmul(share, h)[0]]

@@ -1,0 +1,112 @@
+"""What estimators of log Z return, and log-likelihoods of rows that have it in common."""
+
+from __future__ import annotations
+
+import numbers
+from typing import NamedTuple
+
+import numpy as np
+
+from tfdsmcmc.boltzmann.exact import exact_log_partition, is_enumerable, machine_of
+from tfdsmcmc.estimates import LogLikelihood
+
+_ERRORS = 3.0  # standard errors on either side of an interval
+
+
+class LogPartition(NamedTuple):
+    """An estimate of log Z, or of log Z_b − log Z_a, from R runs of annealed importance sampling.
+
+    With Ẑ the mean of the weights and ρ = σ̂/Ẑ its relative standard error, the interval of a forward estimate is
+    log(Ẑ ± 3σ̂) = log Ẑ + log(1 ± 3ρ), −∞ below where 3ρ ≥ 1. In reverse it is 1/Z whose mean is estimated, and the
+    upper end may be ∞. The error is what the runs show of it: where few of them carry the sum, it is too small.
+
+    Attributes:
+      value: log Ẑ.
+      standard_error: ρ, that of the value by the delta method; 0 for an exact value.
+      interval: (low, high), at three standard errors.
+      effective_sample_size: (Σ w)²/Σ w² of the runs.
+      direction: "forward", a lower bound in expectation; "reverse", an upper bound where the runs start at exact draws;
+        "exact".
+      starts: of what the runs begin at: "independent" or "exact" draws, or "chains", ends of Markov chains, with which
+        neither bound is sure.
+      log_weights: (R,) float64.
+    """
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    effective_sample_size: float
+    direction: str = "exact"
+    starts: str = "exact"
+    log_weights: np.ndarray | None = None
+
+    @property
+    def largest_share(self):
+        """The share of the largest weight in their sum."""
+        return float(np.exp(self.log_weights.max() - np.logaddexp.reduce(self.log_weights)))
+
+    @classmethod
+    def of_weights(cls, log_weights, constant=0.0, direction="forward", starts="independent"):
+        """The estimate from log-weights of runs.
+
+        Args:
+          log_weights: (R,), of w with the mean Z exp(−constant), or in reverse of w' with the mean exp(constant)/Z.
+          constant: what is added to log Z.
+          direction: "forward" or "reverse".
+          starts: see above.
+        """
+        log_weights = np.asarray(log_weights, np.float64)
+        count, sign = len(log_weights), 1.0 if direction == "forward" else -1.0
+        largest = log_weights.max()
+        w = np.exp(log_weights - largest)
+        value = sign * (largest + np.log(w.mean())) + constant
+        error = float(w.std(ddof=1) / np.sqrt(count) / w.mean()) if count > 1 else np.nan
+        ends = sorted(sign * np.array([_log1p(-_ERRORS * error), _log1p(_ERRORS * error)]))
+        interval = tuple(float(value + end) for end in ends)
+        return cls(float(value), error, interval, float(w.sum() ** 2 / (w**2).sum()), direction, starts, log_weights)
+
+
+def known_partition(rbm, log_partition):
+    """`LogPartition` of what a user gives: one, a number, or None for the exact value.
+
+    Raises:
+      ValueError: for something else, or None where there is no exact value.
+    """
+    if isinstance(log_partition, LogPartition):
+        found = log_partition
+    elif log_partition is None:
+        if not is_enumerable(rbm):
+            units, hidden_units = machine_of(rbm).kernel.shape
+            raise ValueError(
+                "log_partition is needed, as boltzmann.log_partition estimates it, where both layers are too large to "
+                f"be enumerated. Received: log_partition=None, layers of {units} and {hidden_units} units"
+            )
+        value = exact_log_partition(rbm)
+        return LogPartition(value, 0.0, (value, value), np.inf)
+    elif isinstance(log_partition, (numbers.Real, np.number)) and not isinstance(log_partition, bool):
+        value = float(log_partition)
+        found = LogPartition(value, 0.0, (value, value), np.inf)
+    else:
+        raise ValueError(
+            "log_partition is what boltzmann.log_partition returns, or a number. "
+            f"Received: log_partition={log_partition!r}"
+        )
+    if not np.isfinite(found.value):
+        raise ValueError(f"log_partition must be finite. Received: log_partition={found.value}")
+    return found
+
+
+def normalised(rbm, log_unnormalized, log_partition):
+    """`LogLikelihood` of rows with known log p*(x), (n,), which share the error of log Z."""
+    known = known_partition(rbm, log_partition)
+    rows = np.ones_like(log_unnormalized)
+    return LogLikelihood(
+        log_unnormalized - known.value,
+        rows * known.standard_error,
+        rows * known.effective_sample_size,
+        shared_standard_error=known.standard_error,
+    )
+
+
+def _log1p(x):
+    return float(np.log1p(x)) if x > -1 else -np.inf

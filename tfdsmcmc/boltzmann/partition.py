@@ -1,0 +1,278 @@
+"""log Z of a machine by annealed importance sampling, from below and from above.
+
+Runs go from a base-rate model to the machine (see `boltzmann.paths`), or back from draws of the machine. Forward, the
+mean of the weights is Z and the logarithm of an average a lower bound of log Z in expectation. In reverse the mean of
+w' is 1/Z, and minus the logarithm an upper bound; that holds for runs that begin at exact draws, which enumeration of a
+layer of at most 25 units gives. For larger machines ends of long Markov chains stand in for them: what they bound is
+only as sure as the chains are long, and the result says so in `starts`.
+
+Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4; Burda,
+Grosse and Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using reverse annealing", AISTATS
+2015 (from above).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.annealing import forward, pilot, reverse
+from tfdsmcmc.boltzmann import schedules
+from tfdsmcmc.boltzmann.estimates import LogPartition
+from tfdsmcmc.boltzmann.exact import exact_draws, is_enumerable, machine_of
+from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.paths import BaseRatePath, MachinePath
+from tfdsmcmc.boltzmann.sampling import program
+from tfdsmcmc.finite import check_finite
+from tfdsmcmc.programs import power_of_two
+
+_DIRECTIONS = ("forward", "reverse")
+_SMOOTHING = 0.05  # of the rows, ones and zeros each that are added to those counted: 3,000 of 60,000
+
+
+def base_rates(x) -> np.ndarray:
+    """Logits of the columns' means, (D,), with N/20 ones and as many zeros added, so that none is infinite.
+
+    Args:
+      x: (N, D) zeros and ones.
+    """
+    x = np.asarray(x)
+    x = checks.rows("x", x, x.shape[-1] if x.ndim == 2 else 0, True)
+    rates = (x.mean(0, dtype=np.float64) + _SMOOTHING) / (1.0 + 2.0 * _SMOOTHING)
+    return (np.log(rates) - np.log1p(-rates)).astype(np.float32)
+
+
+def log_partition(
+    rbm,
+    num_runs=100,
+    num_steps=schedules.PUBLISHED_STEPS,
+    schedule="published",
+    base=None,
+    direction="forward",
+    draws=None,
+    chain_steps=10_000,
+    seed=0,
+) -> LogPartition:
+    """Estimates log Z of a machine.
+
+    Args:
+      rbm: `RBM`.
+      num_runs: R.
+      num_steps: T.
+      schedule: of β: "published", "linear", "sigmoid", "adaptive" (T at most, found by a pilot run with draws of its
+        own) or an increasing array from 0 to 1, whose length decides instead of T.
+      base: what the path starts from: logits (D,), or rows of data (N, D), whose `base_rates` are taken; by default
+        logits of 0. The nearer to the machine, the smaller the error.
+      direction: "forward" for a lower bound in expectation, "reverse" for an upper one.
+      draws: (R, D), in reverse, exact draws of the visible units of the machine; by default they are drawn by
+        enumeration where a layer has at most 25 units, else by chains.
+      chain_steps: of each of these chains; they begin at rows of `base` where it is data, else at draws of the base.
+      seed: integer, or int32 tensor of shape (2,).
+
+    Returns:
+      `LogPartition`.
+
+    Raises:
+      ValueError: for weights or a base that are not finite, or arguments out of range.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> rbm = ds.boltzmann.RBM(6, 3)
+    >>> below = ds.boltzmann.log_partition(rbm, num_runs=10, num_steps=20)
+    >>> abs(below.value - ds.boltzmann.exact_log_partition(rbm)) < 0.01
+    True
+    """
+    num_runs, num_steps = checks.positive_integer("num_runs", num_runs), checks.positive_integer("num_steps", num_steps)
+    chain_steps = checks.positive_integer("chain_steps", chain_steps)
+    betas, machine = schedules.fixed(schedule, num_steps), machine_of(rbm)
+    if not isinstance(direction, str) or direction not in _DIRECTIONS:
+        raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
+    rows, base = _checked_base(base, machine)
+    draws = _checked_draws(draws, direction, num_runs, machine)
+    pilot_seed, run_seed, draw_seed = tf.unstack(random.split(random.stream(seed, f"log partition, {direction}"), 3))
+    jit, ends = getattr(rbm, "uses_xla", True), (machine, base)
+    betas = _found(_base_pilot, ends, num_steps, pilot_seed, jit) if betas is None else betas
+    if direction == "forward":
+        log_weights = _run(_base_forward, ends, betas, num_runs, run_seed, jit)
+        return LogPartition.of_weights(log_weights)
+    starts = "exact" if draws is not None or is_enumerable(machine) else "chains"
+    if draws is None:
+        draws = _draws(machine, num_runs, chain_steps, draw_seed, jit, base, rows)
+    log_weights = _run(_base_reverse, (*ends, tf.constant(draws)), betas, num_runs, run_seed, jit)
+    return LogPartition.of_weights(log_weights, direction="reverse", starts=starts)
+
+
+def log_partition_ratio(
+    a, b, num_runs=100, num_steps=10_000, seed=0, schedule="linear", chain_steps=10_000
+) -> LogPartition:
+    """Estimates log Z_b − log Z_a of two machines over the same visible units, by runs from one to the other.
+
+    Args:
+      a: `RBM`, at which the runs begin: at exact draws where one of its layers has at most 25 units, else at ends of
+        chains.
+      b: `RBM`, as wide.
+      num_runs: R.
+      num_steps: T.
+      seed: integer, or int32 tensor of shape (2,).
+      schedule: of β, as in `log_partition`.
+      chain_steps: of each chain, from random bits.
+
+    Returns:
+      `LogPartition`, whose value is the difference.
+
+    Raises:
+      ValueError: for machines of different widths, weights that are not finite, or arguments out of range.
+    """
+    num_runs, num_steps = checks.positive_integer("num_runs", num_runs), checks.positive_integer("num_steps", num_steps)
+    chain_steps = checks.positive_integer("chain_steps", chain_steps)
+    betas, first, second = schedules.fixed(schedule, num_steps), machine_of(a), machine_of(b)
+    if first.kernel.shape[0] != second.kernel.shape[0]:
+        raise ValueError(
+            "The machines must have the same visible units. "
+            f"Received: {first.kernel.shape[0]} and {second.kernel.shape[0]} of them"
+        )
+    pilot_seed, run_seed, *draw_seeds = tf.unstack(random.split(random.stream(seed, "log partition ratio"), 4))
+    jit, still = getattr(a, "uses_xla", True), tf.zeros_like(first.bias)
+
+    def draws(count, seed):
+        return tf.constant(_draws(first, count, chain_steps, seed, jit, still))
+
+    if betas is None:
+        ends = (first, second, draws(pilot.NUM_RUNS, draw_seeds[0]))
+        betas = _found(_machine_pilot, ends, num_steps, pilot_seed, jit)
+    ends = (first, second, draws(num_runs, draw_seeds[1]))
+    log_weights = _run(_machine_forward, ends, betas, num_runs, run_seed, jit)
+    constant = (second.kernel.shape[1] - first.kernel.shape[1]) * np.log(2.0)
+    starts = "exact" if is_enumerable(first) else "chains"
+    return LogPartition.of_weights(log_weights, constant, starts=starts)
+
+
+class PartitionSandwich(NamedTuple):
+    """Both bounds of log Z.
+
+    Attributes:
+      lower: `LogPartition`, forward.
+      upper: `LogPartition`, reverse; see its `starts` for how sure it is.
+    """
+
+    lower: LogPartition
+    upper: LogPartition
+
+    @property
+    def gap(self):
+        """upper − lower."""
+        return self.upper.value - self.lower.value
+
+    @property
+    def gap_error(self):
+        """The standard error of the gap: the two directions are independent."""
+        return float(np.hypot(self.lower.standard_error, self.upper.standard_error))
+
+
+def sandwich(rbm, num_runs=100, num_steps=schedules.PUBLISHED_STEPS, **options) -> PartitionSandwich:
+    """log Z from below and from above.
+
+    Args:
+      rbm: `RBM`.
+      num_runs: R, in each direction.
+      num_steps: T.
+      **options: of `log_partition`.
+
+    Returns:
+      `PartitionSandwich`.
+
+    Raises:
+      ValueError: as `log_partition`.
+    """
+    lower = {key: value for key, value in options.items() if key != "draws"}
+    return PartitionSandwich(
+        log_partition(rbm, num_runs, num_steps, direction="forward", **lower),
+        log_partition(rbm, num_runs, num_steps, direction="reverse", **options),
+    )
+
+
+# the programs, each of tensors and the number of runs alone
+
+
+def _base_forward(machine, base, betas, last, seed, num_runs):
+    return forward(BaseRatePath(machine, base, num_runs), betas, seed, last=last)
+
+
+def _base_reverse(machine, base, draws, betas, last, seed, num_runs):
+    return reverse(BaseRatePath(machine, base, num_runs), draws, betas, seed, last=last)
+
+
+def _base_pilot(machine, base, betas, fraction, seed):
+    return pilot.pilot(BaseRatePath(machine, base, pilot.NUM_RUNS), betas, fraction, seed)
+
+
+def _machine_forward(first, second, draws, betas, last, seed, num_runs):
+    return forward(MachinePath(first, second, num_runs, lambda _: draws), betas, seed, last=last)
+
+
+def _machine_pilot(first, second, draws, betas, fraction, seed):
+    path = MachinePath(first, second, pilot.NUM_RUNS, lambda _: draws)
+    return pilot.pilot(path, betas, fraction, seed)
+
+
+def _run(function, ends, betas, num_runs, seed, jit):
+    """The log-weights of the runs, (R,) float64."""
+    last = len(betas) - 1
+    betas = np.pad(betas, (0, power_of_two(last) - last), mode="edge")  # of a length that other schedules share
+    return program(function, jit)(*ends, betas, tf.constant(last), seed, num_runs=num_runs).numpy()
+
+
+def _found(function, ends, num_steps, seed, jit):
+    """An adaptive schedule."""
+
+    def run(betas, fraction, seed):
+        found = program(function, jit)(*ends, tf.constant(betas), tf.constant(fraction, tf.float32), seed)
+        return [part.numpy() for part in found]
+
+    return pilot.adaptive(run, num_steps, pilot.FRACTION, seed)[0]
+
+
+def _draws(machine, count, steps, seed, jit, base, rows=None):
+    """Draws of the visible units, (count, D): exact ones, or ends of chains."""
+    if is_enumerable(machine):
+        return exact_draws(machine, count, seed)
+    start_seed, chain_seed = tf.unstack(random.split(seed))
+    if rows is None:
+        start = random.bernoulli(base, start_seed, [count])
+    else:
+        start = rows[random.integers([count], len(rows), start_seed).numpy()].astype(np.float32)
+    return program(Machine.gibbs, jit)(machine, start, tf.constant(steps), chain_seed).numpy()
+
+
+def _checked_base(base, machine):
+    """(rows of data or None, logits (D,) float32)."""
+    units = int(machine.kernel.shape[0])
+    if base is None:
+        return None, tf.zeros([units])
+    try:
+        array = np.asarray(base)
+        vector = array.astype(np.float32) if array.ndim != 2 else None
+    except (TypeError, ValueError):
+        raise ValueError(f"base must be an array of numbers. Received: {type(base).__name__}") from None
+    if array.ndim == 2:
+        rows = checks.rows("base", array, units, True)
+        return rows, tf.constant(base_rates(rows))
+    if vector.shape != (units,):
+        raise ValueError(f"base must be logits of shape ({units},), or rows of data. Received: shape={array.shape}")
+    check_finite("base", [vector])
+    return None, tf.constant(vector)
+
+
+def _checked_draws(draws, direction, num_runs, machine):
+    if draws is None:
+        return None
+    if direction == "forward":
+        raise ValueError("draws are where reverse runs begin. Received: draws with direction='forward'")
+    draws = checks.rows("draws", draws, int(machine.kernel.shape[0]), True).astype(np.float32)
+    if len(draws) != num_runs:
+        raise ValueError(f"draws must be one for each of the {num_runs} runs. Received: {len(draws)} of them")
+    return draws

@@ -1,0 +1,299 @@
+"""The restricted Boltzmann machine as a Keras model."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.boltzmann import sampling
+from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, NAMES, ContrastiveDivergence
+from tfdsmcmc.boltzmann.estimates import normalised
+from tfdsmcmc.boltzmann.exact import machine_of
+from tfdsmcmc.boltzmann.layer import BoltzmannLayer
+from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
+from tfdsmcmc.priors import Prior
+from tfdsmcmc.rows import rows_in_memory, source_of
+from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.learner import Learner
+from tfdsmcmc.training.several_chains import SeveralChains
+
+_MONITORED = 1000  # rows of the training data that the free-energy gap looks at
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class RBM(Learner):
+    """A restricted Boltzmann machine with binary units, see `boltzmann.machine` for its equations.
+
+    Its weights are `kernel` (units, hidden_units), `bias` (units,) and `hidden_bias` (hidden_units,).
+
+    Args:
+      units: D, visible units.
+      hidden_units: M.
+      prior: of the weights under these names, as `Prior` takes it; by default flat. A weight decay c of W in the
+        update is `{"kernel": tfd.Normal(0.0, (c * N) ** -0.5), "": None}` for N rows.
+      seed: non-negative integer; initial weights, chains and the order of the rows follow from it.
+      **kwargs: of `keras.Model`.
+
+    Raises:
+      ValueError: for an argument out of range.
+
+    Example:
+
+    >>> import keras, numpy as np, tfdsmcmc as ds
+    >>> rbm = ds.boltzmann.RBM(4, 2)
+    >>> rbm.compile(ds.mcmc.MAP(optimizer=keras.optimizers.SGD(0.1)), ds.boltzmann.ContrastiveDivergence(steps=1))
+    >>> history = rbm.fit(np.eye(4), batch_size=2, epochs=1, verbose=0)
+    >>> rbm.sample(3, seed=0, steps=10).shape
+    (3, 4)
+    """
+
+    binary_data = True
+    takes_gaps = False
+
+    def __init__(self, units, hidden_units, prior=None, seed=0, **kwargs):
+        units = checks.positive_integer("units", units)
+        layer = BoltzmannLayer(hidden_units, checks.nonnegative_integer("seed", seed), name="machine")
+        random.as_seed(seed)  # no larger than a seed may be
+        super().__init__(**kwargs)
+        layer.build((None, units))
+        self.layer, self._visible_units = layer, units
+        self.prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
+        for name in NAMES:
+            self.prior.for_weight(name)
+        self.seed = seed
+        self._lift = None
+        self.built = True
+
+    @property
+    def units(self):
+        """D, the visible units."""
+        return self._visible_units
+
+    @property
+    def hidden_units(self):
+        """M."""
+        return self.layer.hidden_units
+
+    @property
+    def kernel(self):
+        return self.layer.kernel
+
+    @property
+    def bias(self):
+        return self.layer.bias
+
+    @property
+    def hidden_bias(self):
+        return self.layer.hidden_bias
+
+    @property
+    def machine(self):
+        """The present weights, a `Machine`."""
+        return self.layer.machine
+
+    @property
+    def machines(self):
+        """The machine as the only one of a stack, a list."""
+        return [machine_of(self)]
+
+    @property
+    def theta_variables(self):
+        return self.layer.trainable_variables
+
+    @property
+    def named_weights(self):
+        return list(zip(NAMES, (self.kernel, self.bias, self.hidden_bias)))
+
+    def source(self, name, x, mask=None, num_rows=None):
+        units = self._lift.units if self._lift else self.units
+        source = source_of(name, x, units, True, mask, num_rows, self.takes_gaps)
+        self.check_rows(source)
+        return source
+
+    def check_rows(self, rows):
+        if not rows.complete:
+            raise ValueError("A Boltzmann machine learns from complete rows. Received: rows with missing entries")
+
+    def compile(
+        self, kernel=None, estimator=None, kernel_steps=1, steps_per_execution=1, jit_compile=True, num_chains=1
+    ):
+        """Chooses how the weights are learnt, and begins a new run at the present weights.
+
+        Args:
+          kernel: transition kernel of the weights: `mcmc.MAP` with momentum climbs, `mcmc.SGHMC` and `mcmc.SGNHT`
+            sample the posterior; by default `MAP(optimizer=SGD(0.05, momentum=0.5))`.
+          estimator: `ContrastiveDivergence`; by default with one step.
+          kernel_steps: updates on each minibatch.
+          steps_per_execution: minibatches in one compiled call.
+          jit_compile: whether to compile with XLA.
+          num_chains: C, Markov chains over the weights; the variables are those of chain 0.
+
+        Raises:
+          ValueError: for an argument of another kind or out of range.
+        """
+        kernel = MAP(optimizer=keras.optimizers.SGD(0.05, momentum=0.5)) if kernel is None else kernel
+        estimator = ContrastiveDivergence() if estimator is None else estimator
+        if not isinstance(kernel, StochasticGradientKernel):
+            raise ValueError(f"kernel must be a StochasticGradientKernel. Received: kernel={kernel!r}")
+        if not isinstance(estimator, ContrastiveDivergence):
+            raise ValueError(f"estimator must be a ContrastiveDivergence. Received: estimator={estimator!r}")
+        settings = {
+            "kernel": kernel,
+            "estimator": estimator,
+            "kernel_steps": checks.positive_integer("kernel_steps", kernel_steps),
+            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "jit_compile": bool(jit_compile),
+            "num_chains": checks.positive_integer("num_chains", num_chains),
+        }
+        bound = estimator.of(self.prior, self._lift)
+        step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
+        self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
+
+    def evaluate(self, x=None, y=None, *, batch_size=None, verbose="auto", return_dict=False, **keras_arguments):
+        """The mean of log p*(x), and within `fit` the free-energy gap.
+
+        The gap, mean log p*(x) of up to 1,000 training rows, evenly spaced, less that of the validation rows, needs no
+        log Z: where it grows, the machine begins to know the training rows by heart.
+
+        Args:
+          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
+          y: must be None.
+          batch_size: rows at a time.
+          verbose: 0 is silent; otherwise a line is printed.
+          return_dict: whether to return a dict, or a list.
+
+        Returns:
+          `unnormalized_log_prob`, in nats; in the validation of `fit` also `free_energy_gap`.
+        """
+        inside_fit = keras_arguments.pop("_use_cached_eval_dataset", False)
+        checks.no_targets("evaluate", y)
+        source = self.source("x", self._validation if inside_fit else x)
+        batch_size = checks.positive_integer("batch_size", 1000 if batch_size is None else batch_size)
+        logs = {"unnormalized_log_prob": self._mean_unnormalized(source.batches(batch_size))}
+        if inside_fit and self._feed.source.random_access:
+            known = self._feed.source.evenly_spaced(min(_MONITORED, self._feed.source.num_rows))
+            logs["free_energy_gap"] = self._mean_unnormalized([known]) - logs["unnormalized_log_prob"]
+        elif verbose and not inside_fit:
+            print(" - ".join(f"{name}: {value:.4f}" for name, value in logs.items()))
+        return logs if return_dict or inside_fit else list(logs.values())
+
+    def unnormalized_log_prob(self, x, batch_size=1000):
+        """log p*(x) = log p(x) + log Z of each row.
+
+        Args:
+          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
+          batch_size: rows at a time.
+
+        Returns:
+          float64 array (n,).
+
+        Raises:
+          ValueError: for data that do not fit, or weights that are not finite.
+        """
+        source = source_of("x", x, self.units, True, missing=False)
+        self.check_rows(source)
+        batch_size = checks.positive_integer("batch_size", batch_size)
+        return sampling.unnormalized_log_prob(machine_of(self), source, batch_size, self.uses_xla)
+
+    def log_likelihood(self, x, log_partition=None, batch_size=1000):
+        """log p(x) = log p*(x) − log Z of each row.
+
+        Args:
+          x: what `unnormalized_log_prob` takes.
+          log_partition: `LogPartition`, as `boltzmann.log_partition` gives it, or log Z as a number; by default exact,
+            where one of the layers has at most 25 units.
+          batch_size: rows at a time.
+
+        Returns:
+          `LogLikelihood`. The error of log Z is the same for all rows, and stays in that of their mean.
+
+        Raises:
+          ValueError: for data that do not fit, or where log Z is needed and not given.
+        """
+        return normalised(self, self.unnormalized_log_prob(x, batch_size), log_partition)
+
+    def sample(self, num_samples, seed=0, steps=1000, probabilities=False, start=None):
+        """Ends of Gibbs chains, each of its own.
+
+        Args:
+          num_samples: n.
+          seed: integer, or int32 tensor of shape (2,).
+          steps: full Gibbs steps of each chain. Published samples took 100,000; how many are needed no chain can tell.
+          probabilities: True for p(v given h) of the last step in place of the bits.
+          start: (n, D), where the chains begin; by default at random bits.
+
+        Returns:
+          float32 array (n, D).
+
+        Raises:
+          ValueError: for arguments out of range, or weights that are not finite.
+        """
+        num_samples = checks.positive_integer("num_samples", num_samples)
+        steps = checks.positive_integer("steps", steps)
+        start = None if start is None else checks.rows("start", start, self.units, True)
+        if start is not None and len(start) != num_samples:
+            raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
+        return sampling.sample(self, num_samples, seed, steps, probabilities, start)
+
+    def impute(self, x, mask=None, num_imputations=1, seed=0, steps=100):
+        """Draws missing entries by Gibbs chains in which the observed ones are held fixed.
+
+        Args:
+          x: (n, D), missing entries NaN or, under a mask, anything.
+          mask: (n, D) or (D,), True where an entry is observed.
+          num_imputations: chains for each row.
+          seed: integer, or int32 tensor of shape (2,).
+          steps: full Gibbs steps of each chain, from random bits.
+
+        Returns:
+          float32 array (num_imputations, n, D); what is observed is as it was.
+
+        Raises:
+          ValueError: for data or arguments that do not fit.
+        """
+        num_imputations = checks.positive_integer("num_imputations", num_imputations)
+        steps = checks.positive_integer("steps", steps)
+        rows = rows_in_memory("x", x, self.units, True, mask)
+        run = sampling.program(sampling.clamped, self.uses_xla)
+        return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
+
+    def call(self, inputs):
+        """A machine is no function of its inputs: a ValueError names what there is instead."""
+        raise ValueError(
+            "Use unnormalized_log_prob, log_likelihood or sample: a Boltzmann machine is no function of its inputs. "
+            f"Received: a call with {type(inputs).__name__}"
+        )
+
+    def get_config(self):
+        sizes = {"units": self.units, "hidden_units": self.hidden_units}
+        return {"name": self.name, **sizes, "prior": keras.saving.serialize_keras_object(self.prior), "seed": self.seed}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{**config, "prior": keras.saving.deserialize_keras_object(config["prior"])})
+
+    def learn_above(self, lift):
+        """Lets the machine learn from rows that lie below other machines.
+
+        Its visible units are then drawn given those rows, anew in each step. A run that was compiled for other rows
+        begins anew.
+
+        Args:
+          lift: `Lift` of these machines, or None.
+        """
+        if lift != self._lift:
+            self._lift = lift
+            if self.run is not None:
+                self.compile(**self._settings)
+
+    def _mean_unnormalized(self, batches):
+        """The mean of log p*(v) over batches of `Rows`; of rows below, at one draw of v for each."""
+        parts = []
+        for number, rows in enumerate(batches):
+            values = tf.cast(rows.values, tf.float32)
+            if self._lift:
+                values = self._lift(values, random.fold(random.stream(self.seed, "validation"), number))
+            parts.append(self.machine.unnormalized_log_prob(values).numpy())
+        return float(np.concatenate(parts).mean(dtype=np.float64))

@@ -1,0 +1,85 @@
+"""Programs over the rows of a machine: densities, Gibbs chains, imputation."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.boltzmann.exact import machine_of
+from tfdsmcmc.boltzmann.machine import Machine
+
+
+@functools.cache
+def program(function, jit_compile):
+    """The compiled form of a function of tensors, one for all machines; shapes decide what is traced anew."""
+    return tf.function(function, jit_compile=jit_compile, autograph=False)
+
+
+def unnormalized_log_prob(machine, source, batch_size, jit_compile):
+    """log p*(x), (n,) float64."""
+    run = program(Machine.unnormalized_log_prob, jit_compile)
+    size, parts = min(batch_size, source.num_rows), []
+    for rows in source.batches(size):
+        values = rows.padded(size).values.astype(np.float32)
+        parts.append(run(machine, values).numpy()[: len(rows.values)].astype(np.float64))
+    return np.concatenate(parts)
+
+
+def sample(rbm, num_samples, seed, steps, probabilities, start):
+    """Ends of Gibbs chains, (n, D) float32."""
+    start_seed, chain_seed = tf.unstack(random.split(random.stream(seed, "sample")))
+    if start is None:
+        start = random.bernoulli(tf.zeros([num_samples, rbm.units]), start_seed)
+    run = program(_last_step, rbm.uses_xla)
+    v, means = run(machine_of(rbm), tf.cast(start, tf.float32), tf.constant(steps - 1), chain_seed)
+    return (means if probabilities else v).numpy()
+
+
+def imputed(run, weights, rows, num_imputations, seed, steps, size=1000):
+    """(num_imputations, n, D) float32, by a program of chains in which observed entries stay.
+
+    Args:
+      run: function (weights, x, observed, steps, seed) → the ends of the chains.
+      weights: what it takes.
+      rows: `Rows`.
+      num_imputations: of each row.
+      seed: integer, or int32 tensor of shape (2,).
+      steps: of each chain.
+      size: rows at a time.
+    """
+    values = rows.values.astype(np.float32)
+    if rows.complete:
+        return np.repeat(values[np.newaxis], num_imputations, 0)
+    parts = []
+    for first in range(0, len(values), size):
+        block = rows.take(slice(first, first + size))
+        x, observed = (np.tile(part, (num_imputations, 1)) for part in (block.values, block.observed))
+        block_seed = random.fold(random.stream(seed, "impute"), first)
+        found = run(weights, x.astype(np.float32), observed, tf.constant(steps), block_seed)
+        parts.append(np.reshape(found, [num_imputations, -1, values.shape[1]]))
+    return np.concatenate(parts, 1)
+
+
+def _last_step(machine, v, before, seed):
+    """(v, p(v given h)) of the step after so many others."""
+    chain_seed, hidden_seed, visible_seed = tf.unstack(random.split(seed, 3))
+    v = machine.gibbs(v, before, chain_seed)
+    logits = machine.visible_logits(random.bernoulli(machine.hidden_logits(v), hidden_seed))
+    return random.bernoulli(logits, visible_seed), tf.sigmoid(logits)
+
+
+def clamped(machine, x, observed, steps, seed):
+    """Chains in which observed entries stay."""
+    start_seed, step_seed = tf.unstack(random.split(seed))
+
+    def kept(v):
+        return tf.where(observed, x, v)
+
+    def step(i, v):
+        return i + 1, kept(machine.gibbs(v, 1, random.fold(step_seed, i)))
+
+    start = kept(random.bernoulli(tf.zeros_like(x), start_seed))
+    return tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), start))[1]
