@@ -105,7 +105,10 @@ class Log(keras.callbacks.Callback):
 
     def __init__(self, path, hours):
         super().__init__()
-        self.path, self.limit, self.begun = path, hours, time.monotonic()
+        self.path, self.limit = path, hours
+
+    def on_train_begin(self, logs=None):
+        self.begun = time.monotonic()
 
     def on_epoch_end(self, epoch, logs=None):
         seconds = time.monotonic() - self.begun

@@ -185,6 +185,7 @@ BAD = {
     "epochs": lambda: tiny_dbn().fit(ROWS, epochs=[1, 2, 3]),
     "epochs below 0": lambda: tiny_dbn().fit(ROWS, epochs=-1),
     "callbacks": lambda: tiny_dbn().fit(ROWS, callbacks=[keras.callbacks.Callback()]),
+    "one list of callbacks": lambda: tiny_dbn().fit(ROWS, callbacks=[keras.callbacks.Callback()] * 2),
     "data": lambda: tiny_dbn().fit(ROWS[:, :2]),
     "gaps": lambda: tiny_dbn().fit([[np.nan, 0, 1]]),
     "draws": lambda: tiny_dbn().log_likelihood_bound(ROWS, 0),
@@ -199,3 +200,28 @@ BAD = {
 def test_bad_input(name):
     with pytest.raises(ValueError, match=r"Received: "):
         BAD[name]()
+
+
+def test_what_cannot_be_tied_is_refused_before_anything_learns():
+    lower, upper = ds.boltzmann.RBM(4, 3), ds.boltzmann.RBM(3, 2)
+    dbn = ds.boltzmann.DBN([lower, upper])
+    before = lower.kernel.numpy()
+    with pytest.raises(ValueError, match="tied machine.*Received: 2"):
+        dbn.fit(np.zeros((4, 4)), tied=True, verbose=0)
+    np.testing.assert_array_equal(lower.kernel.numpy(), before)
+
+
+def test_a_machine_of_another_network_is_named():
+    lower, upper, other = ds.boltzmann.RBM(4, 3), ds.boltzmann.RBM(3, 2), ds.boltzmann.RBM(4, 3)
+    first = ds.boltzmann.DBN([lower, upper])
+    ds.boltzmann.DBN([other, upper])
+    with pytest.raises(ValueError, match="Received: the machine at place 1"):
+        first.fit(np.zeros((4, 4)), verbose=0)
+
+
+def test_all_chains_are_tied():
+    lower, upper = ds.boltzmann.RBM(4, 3), ds.boltzmann.RBM(3, 4)
+    upper.compile(num_chains=2, jit_compile=False)
+    ds.boltzmann.DBN([lower, upper]).tie(1)
+    for kernel, *_ in upper.run.weights:
+        np.testing.assert_array_equal(kernel, lower.kernel.numpy().T)

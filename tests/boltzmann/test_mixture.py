@@ -115,3 +115,11 @@ BAD = {
 def test_bad_input(name):
     with pytest.raises(ValueError, match=r"Received: "):
         BAD[name]()
+
+
+def test_the_metric_is_the_mean_over_the_rows_however_few_the_last_batch_has():
+    mixture = mixture_of()
+    x = np.random.default_rng(3).integers(0, 2, (5, mixture.units)).astype(np.float32)
+    exact = float(mixture.log_likelihood(x).mean())
+    history = mixture.fit(x, batch_size=4, epochs=1, verbose=0).history
+    assert history["log_likelihood"][0] == pytest.approx(exact, rel=1e-5)

@@ -22,6 +22,7 @@ import copy
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
@@ -51,10 +52,12 @@ class Carry(NamedTuple):
     Attributes:
       particles: (P, D) float32, the persistent chains; (0, D) where there are none.
       updates: int32 scalar, the updates so far, which tell the epoch.
+      batch: int32 scalar, the rows of the largest batch so far; the last of a stream may be smaller.
     """
 
     particles: Any
     updates: Any
+    batch: Any
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -103,8 +106,12 @@ class ContrastiveDivergence(GradientEstimator):
 
     def __init__(self, steps=1, persistent=False, num_particles=100):
         self.steps = keras.saving.deserialize_keras_object(steps) if isinstance(steps, dict) else steps
-        if not callable(self.steps):
-            self.steps = checks.positive_integer("steps", steps)
+        first = self.steps(tf.constant(0)) if callable(self.steps) else self.steps
+        if callable(self.steps):
+            first = np.asarray(first)
+            first = int(first) if first.shape == () and first.dtype.kind in "iu" else first
+        if isinstance(first, bool) or not isinstance(first, (int, np.integer)) or first < 1:
+            raise ValueError(f"steps must be positive integers, at epoch 0 too. Received: steps={first!r}")
         if not isinstance(persistent, bool):
             raise ValueError(f"persistent must be True or False. Received: persistent={persistent!r}")
         self.persistent = persistent
@@ -138,7 +145,7 @@ class ContrastiveDivergence(GradientEstimator):
     def start(self, weights, x, seed):
         bias = weights[1]
         count = self.num_particles if self.persistent else 0
-        return Carry(random.bernoulli(bias, seed, [count]), tf.constant(0))
+        return Carry(random.bernoulli(bias, seed, [count]), tf.constant(0), tf.constant(1))
 
     def metrics(self, draws):
         if self.persistent:
@@ -165,18 +172,21 @@ class ContrastiveDivergence(GradientEstimator):
         row_seed, chain_seed = tf.unstack(random.split(seed))
         data = x if self.lifted is None else self.lifted(x, row_seed)
         start = carry.particles if self.persistent else data
-        chains = machine.gibbs(start, self._steps(x, num_rows, carry), chain_seed)
         if carry is not None:
-            carry = Carry(chains if self.persistent else carry.particles, carry.updates + 1)
+            carry = carry._replace(batch=tf.maximum(carry.batch, tf.shape(x)[0]))
+        chains = machine.gibbs(start, self._steps(num_rows, carry), chain_seed)
+        if carry is not None:
+            carry = carry._replace(updates=carry.updates + 1)
+            carry = carry._replace(particles=chains) if self.persistent else carry
         return Phases(data, chains), carry
 
-    def _steps(self, x, num_rows, carry):
+    def _steps(self, num_rows, carry):
         """T, as an integer where it is one."""
         if not callable(self.steps):
             return self.steps
-        batch = tf.cast(tf.shape(x)[0], tf.float32)
-        epoch = carry.updates // tf.cast(tf.math.ceil(num_rows / batch), tf.int32)
-        return tf.cast(self.steps(epoch), tf.int32)
+        batches = tf.math.ceil(num_rows / tf.cast(carry.batch, tf.float32))
+        epoch = carry.updates // tf.cast(batches, tf.int32)
+        return tf.maximum(tf.cast(self.steps(epoch), tf.int32), 1)
 
 
 def _difference(machine, phases):

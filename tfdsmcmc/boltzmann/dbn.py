@@ -78,15 +78,21 @@ class DBN(keras.Model):
         """
         if not 0 < checks.positive_integer("level", level) < len(self.rbms):
             raise ValueError(f"level is a place above the first machine. Received: level={level}")
+        self._check_tie(level)
+        below, rbm = self.rbms[level - 1 : level + 1]
+        rbm.kernel.assign(tf.transpose(below.kernel.value))
+        rbm.bias.assign(below.hidden_bias.value)
+        rbm.hidden_bias.assign(below.bias.value)
+        if rbm.run is not None and rbm.run.num_chains > 1:  # the variables are those of chain 0
+            rbm.run.move_to([rbm.run.weights[0]] * rbm.run.num_chains)
+
+    def _check_tie(self, level):
         below, rbm = self.rbms[level - 1 : level + 1]
         if rbm.hidden_units != below.units:
             raise ValueError(
                 f"A tied machine has as many hidden units as the one below has visible ones, {below.units}. "
                 f"Received: {rbm.hidden_units}"
             )
-        rbm.kernel.assign(tf.transpose(below.kernel.value))
-        rbm.bias.assign(below.hidden_bias.value)
-        rbm.hidden_bias.assign(below.bias.value)
 
     def fit(self, x, *, epochs=1, callbacks=None, tied=False, **arguments):
         """Learns the machines one after the other, from below.
@@ -110,6 +116,17 @@ class DBN(keras.Model):
         callbacks = [None] * count if callbacks is None else _one_each("callbacks", callbacks, count)
         for number in epochs:
             checks.nonnegative_integer("epochs", number)
+        for each in callbacks:
+            if not (each is None or isinstance(each, (list, tuple, keras.callbacks.CallbackList))):
+                raise ValueError(f"callbacks must be a list for each machine. Received: {type(each).__name__} for one")
+        for level, rbm in enumerate(self.rbms):
+            if rbm.lift != (Lift(self.rbms[:level]) if level else None):
+                raise ValueError(
+                    "A machine learns in one network, the last that it was put into. "
+                    f"Received: the machine at place {level}, which is in another one"
+                )
+            if tied and level and (rbm.run is None or int(rbm.run.steps) == 0):
+                self._check_tie(level)
         source = source_of("x", x, self.units, True, arguments.pop("mask", None), missing=False)
         self.rbms[0].check_rows(source)
         histories = []

@@ -42,7 +42,9 @@ class LogPartition(NamedTuple):
 
     @property
     def largest_share(self):
-        """The share of the largest weight in their sum."""
+        """The share of the largest weight in their sum; None where there are no runs."""
+        if self.log_weights is None:
+            return None
         return float(np.exp(self.log_weights.max() - np.logaddexp.reduce(self.log_weights)))
 
     @classmethod

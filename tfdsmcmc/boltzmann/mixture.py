@@ -77,7 +77,9 @@ class ExpectationMaximisation(Step):
         moved = self._maximised(counts, ones)
         weights = [tf.where(batch.ends_pass, new, old) for new, old in zip(moved, state.weights)]
         rows = tf.reduce_sum(counted[:, 0] * tf.reduce_logsumexp(log_joint, -1))
-        return MixtureState(weights, counts, ones), {"log_likelihood": rows / tf.reduce_sum(counted)}
+        # so that the mean over the batches of a pass is that over its rows, however few the last batch has
+        batches = tf.math.ceil(batch.num_rows / tf.cast(tf.shape(x)[0], tf.float32))
+        return MixtureState(weights, counts, ones), {"log_likelihood": rows * batches / batch.num_rows}
 
     def fresh_weights(self, seed):
         return fresh_weights(self.mixture, seed)

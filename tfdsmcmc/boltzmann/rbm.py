@@ -52,7 +52,7 @@ class RBM(Learner):
     binary_data = True
     takes_gaps = False
 
-    def __init__(self, units, hidden_units, prior=None, seed=0, **kwargs):
+    def __init__(self, units, hidden_units, seed=0, prior=None, **kwargs):
         units = checks.positive_integer("units", units)
         layer = BoltzmannLayer(hidden_units, checks.nonnegative_integer("seed", seed), name="machine")
         random.as_seed(seed)  # no larger than a seed may be
@@ -87,6 +87,11 @@ class RBM(Learner):
     @property
     def hidden_bias(self):
         return self.layer.hidden_bias
+
+    @property
+    def lift(self):
+        """From rows to visible units, where it learns above other machines; else None."""
+        return self._lift
 
     @property
     def machine(self):
@@ -147,6 +152,11 @@ class RBM(Learner):
             "jit_compile": bool(jit_compile),
             "num_chains": checks.positive_integer("num_chains", num_chains),
         }
+        if callable(estimator.steps) and settings["kernel_steps"] > 1:
+            raise ValueError(
+                "Steps that depend on the epoch are counted by updates: they need one update for each minibatch. "
+                f"Received: kernel_steps={kernel_steps}"
+            )
         bound = estimator.of(self.prior, self._lift)
         step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
         self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import tensorflow as tf
 
 from tfdsmcmc import checks, files
@@ -87,7 +89,7 @@ def export_machines(
         {"steps": steps, "max_draws": max_draws},
         {
             "log_partition": known.value,
-            "log_partition_standard_error": known.standard_error,
+            "log_partition_standard_error": known.standard_error if math.isfinite(known.standard_error) else None,
             "log_partition_direction": known.direction,
             **figures,
         },
