@@ -37,7 +37,7 @@ def test_after_a_burn_in():
 
 def test_a_collector_takes_them(tmp_path):
     epochs, count = 9, 2
-    collector = ds.posterior.Collector(tmp_path, num_samples=count, **ds.posterior.last_part(epochs, count), every=1)
+    collector = ds.posterior.Collector(tmp_path, num_samples=count, **ds.posterior.last_part(epochs, count))
     fit(model_to_fit(), collector, epochs, validation_data=None)
     steps = [sample.step for sample in ds.posterior.load(tmp_path).samples]
     assert steps == [2 * 6, 2 * 8]  # two minibatches an epoch; burn-in 5, every 2

@@ -74,6 +74,7 @@ def test_a_network(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled  # the server rewrites graphs, and so does TensorFlow for users
 def test_the_loader_of_a_server(tmp_path):
     """Bit for bit what Python's TensorFlow answers, with XLA disabled."""
     rbm, dbn = tiny_rbm(3, 2, seed=6), tiny_dbn((3, 2, 3))
