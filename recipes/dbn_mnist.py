@@ -33,7 +33,7 @@ def parse():
     add("--steps", type=int, default=25, help=f"of contrastive divergence; {GROWN} are grown to (default)")
     add("--epochs", type=int, default=100, help="of each machine, where steps do not grow (default 100)")
     add("--every", type=int, default=20, help="epochs between two growths of the steps (default 20: 500 epochs)")
-    add("--tied", action="store_true", help="each machine begins as the one below upside down, where widths allow it")
+    add("--tied", action="store_true", help="each machine begins as the one below upside down: widths must allow it")
     add("--runs", type=int, default=500, help="annealing runs (default 500)")
     add("--annealing-steps", type=int, default=15_000)
     add("--draws", type=int, default=5, help="from the recognition model, of each row, for the bound (default 5)")
