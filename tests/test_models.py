@@ -64,6 +64,17 @@ def test_a_kind_without_sizes_is_its_layer_alone(kind):
     np.testing.assert_allclose(log_weights, np.broadcast_to(exact, (4, 8)), rtol=1e-5)
 
 
+def test_inner_layers_of_a_variational_autoencoder():
+    """The papers' shape: two inner layers on both sides; NADE layers have one width."""
+    model = from_name("VAE 2", 3, hidden_units=[6, 5])
+    for layer in (model.generative.layers[-1], model.recognition.layers[0]):
+        assert layer.hidden_units == [6, 5]
+    with pytest.raises(ValueError, match=r"Received: hidden_units=\[6, 5\]"):
+        from_name("NADE 2", 3, hidden_units=[6, 5])
+    with pytest.raises(ValueError, match="Received: hidden_units=0"):
+        from_name("VAE 2", 3, hidden_units=[6, 0])
+
+
 def test_hidden_units_are_two_hundred_by_default():
     assert from_name("NADE 2", 3).generative.layers[-1].hidden_units == 200
     assert from_name("VAE 2", 3).recognition.layers[0].hidden_units == [200]

@@ -31,7 +31,8 @@ def from_name(name, /, units, hidden_units=200, data_logits=None, **arguments):
     Args:
       name: such as "SBN/SBN 200-200".
       units: D, the width of the data.
-      hidden_units: hidden units of each NADE layer, and of the one inner layer of each VAE layer.
+      hidden_units: hidden units of each NADE layer, and of the one inner layer of each VAE layer; a list for the widths
+        of several inner layers of VAE layers, the one next to the parents first.
       data_logits: (D,), where the bias of the data layer starts, such as the log-odds of the mean of the data; by
         default 0.
       **arguments: of `DeepGenerativeModel`, such as `prior` and `seed`.
@@ -51,7 +52,9 @@ def from_name(name, /, units, hidden_units=200, data_logits=None, **arguments):
     """
     generative_kind, recognition_kind, sizes = _parsed(name)
     units = checks.positive_integer("units", units)
-    hidden_units = checks.positive_integer("hidden_units", hidden_units)
+    inner_layers = isinstance(hidden_units, (list, tuple)) and generative_kind == "VAE"
+    if not inner_layers:  # the layers check those of a list
+        hidden_units = checks.positive_integer("hidden_units", hidden_units)
     bias = "zeros" if data_logits is None else keras.initializers.Constant(_checked_logits(data_logits, units))
     data_layer = MLPBernoulli if generative_kind == "VAE" else _layer_class(generative_kind)
     inner = _inner(generative_kind, hidden_units)
@@ -93,4 +96,5 @@ def _layer_class(kind):
 
 
 def _inner(kind, hidden_units):
-    return {"NADE": {"hidden_units": hidden_units}, "VAE": {"hidden_units": [hidden_units]}}.get(kind, {})
+    widths = list(hidden_units) if isinstance(hidden_units, (list, tuple)) else [hidden_units]
+    return {"NADE": {"hidden_units": hidden_units}, "VAE": {"hidden_units": widths}}.get(kind, {})

@@ -67,7 +67,10 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
         assert int(results.begins) == begins, step
     bad = kernel.validated(results, tf.constant(np.inf))
     assert float(bad.best) == float(results.best) == -4.0  # later values do not count
+    assert int(kernel.climbed(results).begins) == 160  # what has begun goes on
     fixed = make(updates=20)
+    early = fixed.bootstrap_results(STATE)._replace(step=tf.constant(7))
+    assert int(fixed.climbed(early).begins) == 7 and fixed.samples(fixed.climbed(early))
     results = fixed.planned(fixed.bootstrap_results(STATE), 1000)
     assert int(fixed.validated(results._replace(step=tf.constant(9)), tf.constant(-1.0)).begins) == 20
 

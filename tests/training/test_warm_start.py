@@ -57,6 +57,26 @@ def test_half_of_the_planned_updates_and_earlier_where_validation_falls():
 
 
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_callback_ends_the_climb(num_chains):
+    """At the end of the second epoch of three steps; a step without a climb is not changed by it."""
+    model = model_of(num_chains=num_chains)
+
+    class Clock(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            if epoch == 1:
+                self.model.run.end_climb()
+
+    fit(model, 8, callbacks=[Clock()])
+    results = model.run.state.kernel_results
+    assert np.all(results.begins == 6) and np.all(results.sampler.step == 18)
+    model.compile(kernel=ds.mcmc.SGHMC(), jit_compile=False, num_chains=num_chains)
+    before = [part.numpy() for part in tf.nest.flatten(model.run.state)]
+    model.run.end_climb()
+    for part, want in zip(tf.nest.flatten(model.run.state), before, strict=True):
+        np.testing.assert_array_equal(part, want)
+
+
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_draws_grow_when_sampling_begins(num_chains, tmp_path):
     few, many, growing = (
         model_of(num_chains=num_chains, latents=latents, updates=6)

@@ -94,6 +94,10 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         del steps
         return kernel_results
 
+    def climbed(self, kernel_results):
+        """The results with which sampling begins at the next step at the latest; a kernel without a climb samples."""
+        return kernel_results
+
     def validated(self, kernel_results, log_likelihood):
         """The results after a look at validation data, of which a kernel with phases learns the log-likelihood."""
         del log_likelihood

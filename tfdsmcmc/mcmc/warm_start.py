@@ -9,7 +9,8 @@ is forgotten, as any beginning of a chain is: from the step at which sampling be
 momentum drawn at that temperature, its step count and its schedules from 0.
 
 Sampling begins at a step that is known from the start (`updates`); or after half of the updates that the first `fit`
-plans at its beginning, and earlier where its validation finds no new best log-likelihood in `patience` updates.
+plans at its beginning, and earlier where its validation finds no new best log-likelihood in `patience` updates; or
+at once where a callback asks for it by `model.run.end_climb()`, such as one that goes by the clock.
 """
 
 from __future__ import annotations
@@ -156,6 +157,9 @@ class WarmStart(StochasticGradientKernel):
                 )
             return kernel_results
         return kernel_results._replace(begins=tf.where(begins == NEVER, kernel_results.step + steps // 2, begins))
+
+    def climbed(self, kernel_results):
+        return kernel_results._replace(begins=tf.minimum(kernel_results.begins, kernel_results.step))
 
     def validated(self, kernel_results, log_likelihood):
         if self._parameters["updates"] is not None or np.all(self.samples(kernel_results)):

@@ -132,6 +132,9 @@ class DoublyStochasticStep(Step):
         steps = None if steps is None else min(steps * self.kernel_steps, 2**31 - 2)
         return _with_results(state, self.kernel.planned(state.kernel_results, steps))
 
+    def climbed(self, state):
+        return _with_results(state, self.kernel.climbed(state.kernel_results)) if self.kernel_steps else state
+
     def validated(self, state, log_likelihood):
         if not self.kernel_steps:
             return state

@@ -138,6 +138,13 @@ class Run(tf.Module):
         if planned is not state:
             self._set_parts(planned)
 
+    def end_climb(self):
+        """Lets the weights be sampled from the next step on, where an optimizer would climb further."""
+        state = self.state
+        climbed = self.step.climbed(state)
+        if climbed is not state:
+            self._set_parts(climbed)
+
     def validated(self, log_likelihood):
         """Tells the step what the validation data are worth."""
         state = self.state

@@ -87,6 +87,11 @@ class SeveralChains(Step):
         planned = self.one.planned(own, steps)
         return state if planned is own else self._together(planned, assigned)
 
+    def climbed(self, state):
+        own, assigned = self._apart(state)
+        climbed = self.one.climbed(own)
+        return state if climbed is own else self._together(climbed, assigned)
+
     def validated(self, state, log_likelihood):
         own, assigned = self._apart(state)
         validated = self.one.validated(own, log_likelihood)

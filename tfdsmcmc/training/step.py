@@ -88,6 +88,10 @@ class Step:
         """The state with which a run of so many steps begins, None for any; a step with phases divides them up."""
         return state
 
+    def climbed(self, state):
+        """The state with which sampling begins at the next step at the latest; a step without a climb samples."""
+        return state
+
     def validated(self, state, log_likelihood):
         """The state after a look at validation data, of which a step with phases learns the log-likelihood."""
         return state

@@ -1,0 +1,90 @@
+"""The methods of a table by name, each as phases of learning: what `compile` is given, and for which part of a budget.
+
+Samplers have a prior, the others a flat one: they climb the likelihood, as published. Beside those of
+`tfdsmcmc.methods`:
+
+    dsgnht_iwae      DSGNHT for θ, and the importance weighted bound for φ: variational autoencoders
+    rws_published    reweighted wake-sleep as its paper has it: stochastic gradients with momentum 0.95, both updates of
+                     φ, K = 5 for half of the budget, then K = 25 and a third of the rate
+    rws_sleep, rws_wake, rws_untaught    rws with the sleep update of φ alone, the wake update alone, neither
+"""
+
+import keras
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+
+SAMPLERS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais", "dsghmc_gibbs", "dsgnht_gibbs", "dsgnht_iwae")
+CLIMBERS = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught", "wake_sleep", "nvil", "vae", "iwae")
+METHODS = (*SAMPLERS, *CLIMBERS)
+CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
+BINARY = ("dsghmc_gibbs", "dsgnht_gibbs", "wake_sleep", "nvil", *CLIMBERS[:5])  # need binary ones, or are of them
+GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs")  # φ does not learn beside θ
+STUDIES = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # run where they are asked for
+_MOMENTUM = 0.95
+
+
+def rates_of(method, args):
+    """The learning rates among which validation data choose: of the kernel of samplers, else of the optimizers."""
+    if method in SAMPLERS:
+        return args.learning_rate or ([0.5] if method == "dsgld_nais" else [0.1] if method in GIBBS else [0.3])
+    return args.momentum_rate if method == "rws_published" else args.adam
+
+
+def suits(method, architecture):
+    """Whether the method can learn the latent variables of the architecture, or the authors of neither object."""
+    continuous = architecture.strip().startswith("VAE")
+    return method not in BINARY if continuous else method not in CONTINUOUS
+
+
+def prior_of(method, as_published):
+    """The prior of the weights, as `DeepGenerativeModel` takes it."""
+    if method in CLIMBERS:
+        return {"": None}
+    return tfp.distributions.StudentT(df=2.2, loc=0.0, scale=0.09) if as_published else None
+
+
+def phases(method, rate, settings):
+    """The phases of learning, each with the same part of the budget.
+
+    Args:
+      method: of `METHODS`.
+      rate: learning rate.
+      settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
+        `proposal_learning_rate`, of φ or None for that of the method.
+
+    Returns:
+      List of dicts of arguments for `compile`.
+    """
+    samples = {} if settings["samples"] is None else {"num_samples": settings["samples"]}
+    if method == "rws_published":
+        return [_with_momentum(rate, settings["samples"] or 5), _with_momentum(rate / 3, settings["samples"] or 25)]
+    if method.startswith("rws_"):
+        return [{**ds.methods.rws(rate, **samples), "proposal": _teacher(method, rate)}]
+    if method in CLIMBERS:
+        return [getattr(ds.methods, method)(rate, **samples)]
+    return [_sampler(method, rate, samples, settings)]
+
+
+def _sampler(method, rate, samples, settings):
+    arguments = {"learning_rate": rate, "as_published": settings["as_published"], **samples}
+    if method in GIBBS:
+        return getattr(ds.methods, method)(**arguments)
+    if settings["proposal_learning_rate"] is not None:
+        arguments["optimizer"] = keras.optimizers.Adam(settings["proposal_learning_rate"])
+    found = getattr(ds.methods, "dsgnht_nais" if method == "dsgnht_iwae" else method)(num_chains=1, **arguments)
+    if method == "dsgnht_iwae":
+        found["proposal"] = ds.proposals.IWAE(keras.optimizers.Adam(settings["proposal_learning_rate"] or 1e-3))
+    return found
+
+
+def _with_momentum(rate, samples):
+    """The paper adds the two updates of φ, of which `WakeSleep` has the mean: twice the rate."""
+    theta, phi = (keras.optimizers.SGD(r, momentum=_MOMENTUM) for r in (rate, 2 * rate))
+    kernel, latents = ds.mcmc.MAP(optimizer=theta), ds.latents.NAIS(samples)
+    return {"kernel": kernel, "latents": latents, "proposal": ds.proposals.WakeSleep(phi)}
+
+
+def _teacher(method, rate):
+    kinds = {"rws_sleep": ds.proposals.Sleep, "rws_wake": ds.proposals.Wake}
+    return kinds[method](keras.optimizers.Adam(rate)) if method in kinds else None
