@@ -1,4 +1,7 @@
-"""The callbacks of a row of a table: what ends it, and which weights it keeps. See `recipes/table_row.py`."""
+"""The callbacks of a row of a table: what ends it, how it does meanwhile, and which weights it keeps.
+
+See `recipes/table_row.py`.
+"""
 
 import json
 import math
@@ -9,20 +12,21 @@ import numpy as np
 
 import tfdsmcmc as ds
 
-_LOOKS = 10  # at the validation data, in a run
-_SAMPLES = 50  # importance samples a row
+_LOOKS = (0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))  # parts of a budget
 
 
 class Budget(keras.callbacks.Callback):
     """Ends learning after some rounds or seconds, whichever come first, and the burn-in at half of either.
 
-    Seconds are those of the rounds alone, of all calls together: compiling counts, backups and validation do not.
+    With the burn-in ends the climb of a warm start: half of the budget is sampling, whatever a round takes. Posterior
+    samples are spread over as many rounds as are left by the time that the first round of sampling took. Seconds are
+    those of the rounds alone, of all calls together: compiling counts, backups and validation do not.
 
     Args:
       path: file that keeps the account from call to call.
       rounds: at most so many.
       limit: seconds.
-      collector: `tfdsmcmc.posterior.Collector` whose burn-in is to be set, or None.
+      collector: `tfdsmcmc.posterior.Collector` whose burn-in and interval are to be set, or None.
     """
 
     def __init__(self, path, rounds, limit, collector=None):
@@ -31,22 +35,28 @@ class Budget(keras.callbacks.Callback):
         account = json.loads(path.read_text()) if path.exists() else {}
         self.seconds = account.get("seconds", 0.0)
         self.burn_in = account.get("burn_in", rounds // 2)
+        self.every = account.get("every", 1)
         self.over = account.get("over", False)
-        self.validate = False  # whether the last round ended a tenth of the budget
-        self._plan()
+        self.validate = False  # whether a look at validation data is due after the last round
+        self._tell()
 
     def on_epoch_begin(self, epoch, logs=None):
         self._write()  # only now has the round before it been backed up
         self._begun = time.monotonic()
 
     def on_epoch_end(self, epoch, logs=None):
-        before = self._spent(epoch)
-        self.seconds += time.monotonic() - self._begun
+        before, took = self._spent(epoch), time.monotonic() - self._begun
+        self.seconds += took
         spent = self._spent(epoch + 1)
-        self.validate = int(_LOOKS * before) < int(_LOOKS * spent)
+        self.validate = any(before < part <= spent for part in _LOOKS)
         if epoch + 1 < self.burn_in and 2 * self.seconds >= self.limit:
             self.burn_in = epoch + 1
-            self._plan()
+            self.model.run.end_climb()
+        if epoch == self.burn_in and self.collector is not None:
+            by_time = int((self.limit - self.seconds) / max(took, 1e-9))
+            rounds = 1 + max(0, min(self.rounds - epoch - 1, by_time))
+            self.every = max(1, rounds // self.collector.num_samples)
+        self._tell()
         if spent >= 1:
             self.model.stop_training = True
 
@@ -56,43 +66,53 @@ class Budget(keras.callbacks.Callback):
 
     def _spent(self, done):
         """The part of the budget that is spent, from 0 to 1."""
-        return min(1.0, max(done / self.rounds, self.seconds / self.limit if self.limit else 1.0))
+        return min(1.0, max(done / self.rounds, self.seconds / self.limit))
 
-    def _plan(self):
-        """Spreads the posterior samples over as many rounds as the burn-in has, or to the last."""
+    def _tell(self):
         if self.collector is not None:
-            last = min(self.rounds, self.burn_in + max(self.burn_in, 1))
-            spread = ds.posterior.last_part(last, self.collector.num_samples, burn_in=self.burn_in)
-            self.collector.burn_in, self.collector.every = spread["burn_in"], spread["every"]
+            self.collector.burn_in, self.collector.every = self.burn_in, self.every
 
     def _write(self):
-        account = {"seconds": self.seconds, "burn_in": self.burn_in, "over": self.over}
+        account = {"seconds": self.seconds, "burn_in": self.burn_in, "every": self.every, "over": self.over}
         ds.files.write_json(self.path, account)
 
 
-class KeepBest(keras.callbacks.Callback):
-    """Keeps the weights with the highest validation log-likelihood, of ten looks at even parts of the budget.
+class Looks(keras.callbacks.Callback):
+    """Writes down what the weights are worth along the way, and may keep those that are worth most.
 
     Args:
-      path: file of the weights and of what they are worth, .npz.
-      x: rows to validate on.
+      path: file of the curve, .json: a list of points, dicts of `updates`, `rows`, `seconds`, and what is looked at.
       budget: `Budget` that tells when to look.
+      look: function of the model that returns a dict of plain numbers, `valid` among them.
+      batch_size: rows of an update.
+      seconds: spent before this budget.
+      best: file of the weights with the highest `valid`, .npz, or None to keep none.
     """
 
-    def __init__(self, path, x, budget):
+    def __init__(self, path, budget, look, batch_size, seconds=0.0, best=None):
         super().__init__()
-        self.path, self.x, self.budget = path, x, budget
+        self.path, self.budget, self.look = path, budget, look
+        self.batch_size, self.before, self.best = batch_size, seconds, best
+        self.points = json.loads(path.read_text()) if path.exists() else []
         self.value = -math.inf
-        if path.exists():
-            with np.load(path) as kept:
+        if best is not None and best.exists():
+            with np.load(best) as kept:
                 self.value = float(kept["value"])
 
     def on_epoch_end(self, epoch, logs=None):
         if not self.budget.validate:
             return
-        value = float(self.model.log_likelihood(self.x, _SAMPLES).mean())
-        if value > self.value:
-            self.value = value
-            weights = {str(i): weight for i, weight in enumerate(self.model.get_weights())}
-            with ds.files.replacing(self.path) as temporary:
-                np.savez(temporary, value=value, **weights)
+        updates = int(self.model.run.steps)
+        seconds = round(self.before + self.budget.seconds, 2)
+        point = {"updates": updates, "rows": updates * self.batch_size, "seconds": seconds, **self.look(self.model)}
+        # a round that is made again after an interruption is looked at again
+        self.points = [known for known in self.points if known["updates"] < updates] + [point]
+        if self.best is not None and (point["valid"] or -math.inf) > self.value:
+            self._keep(point["valid"])
+        ds.files.write_json(self.path, self.points)
+
+    def _keep(self, value):
+        self.value = value
+        weights = {str(i): weight for i, weight in enumerate(self.model.get_weights())}
+        with ds.files.replacing(self.best) as temporary:
+            np.savez(temporary, value=value, **weights)

@@ -18,7 +18,7 @@ SAMPLERS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais", "dsghmc_gibbs", "dsgnht_
 CLIMBERS = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught", "wake_sleep", "nvil", "vae", "iwae")
 METHODS = (*SAMPLERS, *CLIMBERS)
 CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
-BINARY = ("dsghmc_gibbs", "dsgnht_gibbs", "wake_sleep", "nvil", *CLIMBERS[:5])  # need binary ones, or are of them
+BINARY = ("dsghmc_gibbs", "dsgnht_gibbs", "wake_sleep", "nvil", *CLIMBERS[:5])  # for binary ones
 GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs")  # φ does not learn beside θ
 STUDIES = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # run where they are asked for
 _MOMENTUM = 0.95
@@ -32,7 +32,7 @@ def rates_of(method, args):
 
 
 def suits(method, architecture):
-    """Whether the method can learn the latent variables of the architecture, or the authors of neither object."""
+    """Whether the method is one for the latent variables of the architecture, continuous or binary."""
     continuous = architecture.strip().startswith("VAE")
     return method not in BINARY if continuous else method not in CONTINUOUS
 

@@ -5,66 +5,65 @@ backup, from which an interrupted row goes on. The budget is counted, and poster
 """
 
 import math
+import shutil
 
 import keras
 import numpy as np
-from table_budget import Budget, KeepBest
+import table_evaluation
+import table_methods
+from table_budget import Budget, Looks
 
 import tfdsmcmc as ds
 
-SAMPLERS = ("dsgld_nais", "dsghmc_nais", "dsghmc_gibbs", "dsgnht_nais", "dsgnht_gibbs")
-CLIMBERS = ("rws", "wake_sleep", "nvil", "vae", "iwae")
-CONTINUOUS = ("vae", "iwae")  # need continuous latent variables, the others binary ones
-GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs")  # φ does not learn beside θ
-
 _ROUND = 50
-_VALIDATION_ROWS = 300
-_REFIT_SAMPLES = 5
+_TRIAL = 0.1  # of the minutes, for each learning rate of several
+_LOOK_ROWS, _LOOK_SAMPLES = 300, 50
+_ANNEALED_ROWS, _ANNEALED_STEPS = 50, 50  # of a look where φ does not learn
 
 
 def run(method, architecture, settings, data, folder):
     """Learns and evaluates.
 
     Args:
-      method: name of a function of `tfdsmcmc.methods`.
+      method: of `table_methods.METHODS`.
       architecture: name for `tfdsmcmc.models.from_name`.
       settings: dict, see `recipes/table.py`.
       data: `tfdsmcmc.datasets.Dataset`.
       folder: `pathlib.Path` of the row; what an interrupted run left there goes on.
 
     Returns:
-      dict of `updates`, `wall_time_seconds` and `log_likelihood`, a dict from estimators to figures.
+      (the model with the weights that were evaluated last, dict of `learning_rate`, `trials` (the validation
+      log-likelihood of each rate, where there are several), `updates`, `wall_time_seconds`, `curve`, and what
+      `table_evaluation.evaluate` has).
     """
-    keras.utils.clear_session()  # the names and seeds of a row do not depend on the rows before it
-    keras.utils.set_random_seed(settings["seed"])
-    model = build(method, architecture, settings, data.train)
-    budget = learn(model, method, settings, data, folder)
-    updates = int(model.run.steps)  # the last round may go beyond those asked for
-    results = evaluate(model, method, settings, data, folder)
-    return {"updates": updates, "wall_time_seconds": round(budget.seconds, 2), "log_likelihood": results}
+    rates = settings["learning_rates"]
+    trials = {}
+    for rate in rates if len(rates) > 1 else []:
+        _, curve = learn(method, architecture, rate, settings, data, folder / f"rate_{rate:g}", _TRIAL)
+        trials[f"{rate:g}"] = curve[-1]["valid"]
+    best = max(rates, key=lambda rate: trials.get(f"{rate:g}") or -math.inf)
+    model, curve = learn(method, architecture, best, settings, data, folder / "learning", 1.0)
+    return model, {
+        "learning_rate": best,
+        "trials": trials,
+        "updates": int(model.run.steps),  # the last round may go beyond those asked for
+        "wall_time_seconds": curve[-1]["seconds"],
+        "curve": curve,
+        **table_evaluation.evaluate(model, method, settings, data, folder / "learning"),
+    }
 
 
 def build(method, architecture, settings, x):
-    """The compiled model. Samplers have the default prior, the others a flat one: maximum likelihood, as published."""
-    model = ds.models.from_name(
+    """The model, not compiled; the bias of its data layer starts at the mean of the data."""
+    inner = settings["hidden_units"]
+    return ds.models.from_name(
         architecture,
         units=x.shape[1],
-        hidden_units=settings["hidden_units"],
+        hidden_units=inner[0] if len(inner) == 1 else inner,
         data_logits=log_odds(x),
-        prior={"": None} if method in CLIMBERS else None,
+        prior=table_methods.prior_of(method, settings.get("as_published", False)),
         seed=settings["seed"],
     )
-    arguments = {"learning_rate": settings["learning_rate" if method in SAMPLERS else "adam"]}
-    if settings["samples"] is not None:
-        arguments["num_samples"] = settings["samples"]
-    if method in SAMPLERS and method not in GIBBS:
-        arguments["num_chains"] = 1
-        arguments["optimizer"] = keras.optimizers.Adam(settings["adam"])
-    block = min(_ROUND, settings["updates"])
-    model.compile(
-        **getattr(ds.methods, method)(**arguments), steps_per_execution=block, jit_compile=settings["jit_compile"]
-    )
-    return model
 
 
 def log_odds(x):
@@ -73,83 +72,81 @@ def log_odds(x):
     return np.log((ones + 1) / (len(x) - ones + 1)).astype(np.float32)
 
 
-def learn(model, method, settings, data, folder):
-    """Runs the budget, or what is left of it; returns it."""
-    steps = min(_ROUND, settings["updates"])
-    rounds = -(-settings["updates"] // steps)
+def learn(method, architecture, rate, settings, data, folder, share):
+    """Spends a share of the budget, or what is left of it, in the phases of the method.
+
+    Returns:
+      (model, its curve: list of points, see `table_budget.Looks`).
+    """
+    keras.utils.clear_session()  # the names and seeds of a row do not depend on the rows before it
+    keras.utils.set_random_seed(settings["seed"])
+    if not _backed_up(folder / "phase_0"):
+        shutil.rmtree(folder, ignore_errors=True)  # what was left before the first backup belongs to no chain
+    model = build(method, architecture, settings, data.train)
+    phases, seconds = table_methods.phases(method, rate, settings), 0.0
+    block = min(_ROUND, settings["updates"])
+    updates = max(block, math.ceil(share * settings["updates"] / len(phases)))
+    rounds, limit = -(-updates // block), 60 * settings["minutes"] * share / len(phases)
+    for number, arguments in enumerate(phases):
+        model.compile(**arguments, steps_per_execution=block, jit_compile=settings["jit_compile"])
+        looks = _phase(model, method, settings, data, folder, number, rounds, limit, seconds)
+        seconds += looks.budget.seconds
+    return model, looks.points
+
+
+def _phase(model, method, settings, data, folder, number, rounds, limit, seconds):
+    """Runs a phase, or what is left of it; returns its `Looks`."""
+    own = folder / f"phase_{number}"
+    if not _backed_up(own):
+        shutil.rmtree(own, ignore_errors=True)
+    own.mkdir(parents=True, exist_ok=True)
     collector = None
-    if method in SAMPLERS:
+    if method in table_methods.SAMPLERS:
         collector = ds.posterior.Collector(folder / "posterior", settings["posterior_samples"], burn_in=0, stop=False)
-    budget = Budget(folder / "progress.json", rounds, 60 * settings["minutes"], collector)
+    budget = Budget(own / "progress.json", rounds, limit, collector)
+    best = None if collector else folder / "best.npz"
+    looks = Looks(folder / "curve.json", budget, _look(method, settings, data), settings["batch_size"], seconds, best)
     if budget.over:
-        model.load_weights(folder / "backup" / "latest.weights.h5")
-        return budget
-    rows = np.random.default_rng(settings["seed"]).permutation(len(data.valid))[:_VALIDATION_ROWS]
+        model.load_weights(own / "backup" / "latest.weights.h5")
+        return looks
+    backup = keras.callbacks.BackupAndRestore(own / "backup", delete_checkpoint=False)
     model.fit(
         data.train,
         batch_size=settings["batch_size"],
-        steps_per_epoch=steps,
+        steps_per_epoch=min(_ROUND, settings["updates"]),
         epochs=rounds,
-        callbacks=[
-            budget,
-            collector or KeepBest(folder / "best.npz", data.valid[rows], budget),
-            keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False),
-        ],
+        callbacks=[budget, looks, *([collector] if collector else []), backup],
         verbose=0,
     )
-    return budget
+    return looks
 
 
-def evaluate(model, method, settings, data, folder):
-    """Test log-likelihoods by importance sampling: dict from estimators to figures.
+def _backed_up(folder):
+    return (folder / "backup" / "training_metadata.json").exists()
 
-    last          the last weights
-    best          the weights that `KeepBest` kept, for methods that climb
-    mean          the mean of the posterior samples, with φ fitted to it again
-    predictive    log-mean-exp over the posterior samples, a tenth of the importance samples each
 
-    A recognition network that did not learn is fitted to the last weights, then to their mean, and serves so for all
-    posterior samples.
+def _look(method, settings, data):
+    """The function that estimates the log-likelihood of some validation and of some test rows.
+
+    Importance samples tell nothing where the recognition network does not learn: there annealing from the prior does.
     """
-    x = data.test[np.random.default_rng(settings["seed"]).permutation(len(data.test))[: settings["test_rows"]]]
-    samples = settings["test_samples"]
-    if method in GIBBS:
-        refit(model, settings, data.train)
-    results = {"last": figures(model.log_likelihood(x, samples))}
-    if (folder / "best.npz").exists():
-        with np.load(folder / "best.npz") as kept:
-            model.set_weights([kept[str(i)] for i in range(len(kept.files) - 1)])
-        results["best"] = figures(model.log_likelihood(x, samples))
-    if list((folder / "posterior").glob("sample_*.h5")):
-        posterior = ds.posterior.load(folder / "posterior")
-        phi = model.recognition.get_weights()
-        posterior.apply_mean(model)
-        if method in GIBBS:
-            model.recognition.set_weights(phi)
-        refit(model, settings, data.train)
-        results["mean"] = figures(model.log_likelihood(x, samples))
-        if method in GIBBS:
-            phi = [variable.numpy() for variable in model.recognition.trainable_variables]
-            posterior.samples = [sample._replace(phi=phi) for sample in posterior.samples]
-        results["predictive"] = figures(posterior.log_likelihood(model, x, max(1, samples // 10)))
-    return results
+    rng = np.random.default_rng(settings["seed"])
+    annealed = method in (*table_methods.GIBBS, "rws_untaught")
+    count = _ANNEALED_ROWS if annealed else _LOOK_ROWS
+    chosen = {name: part[rng.permutation(len(part))[:count]] for name, part in data._asdict().items() if name in _PARTS}
+
+    def look(model):
+        found = {}
+        for name, rows in chosen.items():
+            if annealed:
+                estimate = ds.likelihood.annealed_importance_sampling(model, rows, _ANNEALED_STEPS, num_runs=2)
+            else:
+                estimate = model.log_likelihood(rows, _LOOK_SAMPLES)
+            figures = table_evaluation.figures(estimate)
+            found |= {name: figures["value"], f"{name}_error": figures["standard_error"]}
+        return found
+
+    return look
 
 
-def refit(model, settings, x):
-    """Fits φ at fixed θ by reweighted wake updates."""
-    updates, passes = settings["refit_updates"], -(-len(x) // settings["batch_size"])
-    model.refit_recognition(
-        x,
-        -(-updates // passes),
-        batch_size=settings["batch_size"],
-        latents=ds.latents.NAIS(_REFIT_SAMPLES),
-        proposal=ds.proposals.Wake(keras.optimizers.Adam(settings["adam"])),
-    )
-
-
-def figures(estimate):
-    """The mean over the rows and its errors as plain numbers; null for what is not finite."""
-    mean = estimate.mean()
-    names = ("value", "standard_error", "row_standard_error", "effective_sample_size")
-    values = {name: float(getattr(mean, name)) for name in names}
-    return {name: value if math.isfinite(value) else None for name, value in values.items()}
+_PARTS = ("valid", "test")

@@ -1,15 +1,27 @@
-"""What ends a row of the table recipe, and which weights it keeps: the callbacks, played by hand."""
+"""What ends a row of the table recipe, and what is kept along the way: the callbacks, played by hand."""
 
+import json
 import types
 
 import numpy as np
+import pytest
 
 import tfdsmcmc as ds
 
 
+class _Run:
+    """Notes when the climb ends."""
+
+    def __init__(self):
+        self.ended = 0
+
+    def end_climb(self):
+        self.ended += 1
+
+
 def play(budget, rounds, first=0):
-    """Runs the callback as Keras would; returns the rounds after which validation is due."""
-    budget.set_model(types.SimpleNamespace(stop_training=False))
+    """Runs the callback as Keras would; returns the rounds after which a look is due."""
+    budget.set_model(types.SimpleNamespace(stop_training=False, run=_Run()))
     due = []
     for epoch in range(first, rounds):
         budget.on_epoch_begin(epoch)
@@ -20,58 +32,94 @@ def play(budget, rounds, first=0):
     return due
 
 
-def clock(recipe, monkeypatch, seconds):
-    """A clock that `seconds` pass between any two looks at."""
-    now = [0.0]
+@pytest.fixture
+def clock(recipe, monkeypatch):
+    """A clock that a list of seconds, or the same, pass between any two looks at."""
 
-    def monotonic():
-        now[0] += seconds
-        return now[0]
+    def start(seconds, then=None):
+        now, looks = [0.0], [0]
 
-    monkeypatch.setattr(recipe.table_budget.time, "monotonic", monotonic)
+        def monotonic():
+            late = then is not None and now[0] >= then[0]
+            now[0] += then[1] if late else seconds
+            looks[0] += 1
+            return now[0]
+
+        monkeypatch.setattr(recipe.table_budget.time, "monotonic", monotonic)
+
+    return start
 
 
-def test_a_budget_of_rounds(recipe, tmp_path, monkeypatch):
-    clock(recipe, monkeypatch, 1.0)
-    collector = ds.posterior.Collector(tmp_path, num_samples=4, burn_in=0, every=1)
+def collector_of(path, num_samples):
+    return ds.posterior.Collector(path, num_samples=num_samples, burn_in=0, every=1)
+
+
+def test_a_budget_of_rounds(recipe, tmp_path, clock):
+    clock(1.0)
+    collector = collector_of(tmp_path, 4)
     budget = recipe.table_budget.Budget(tmp_path / "progress.json", 25, 1e9, collector)
-    assert (collector.burn_in, collector.every) == (12, 3)
+    assert (collector.burn_in, collector.every) == (12, 1)
     due = play(budget, 25)
-    assert due == [3, 5, 8, 10, 13, 15, 18, 20, 23, 25] and budget.model.stop_training
-    assert collector.burn_in == 12 and budget.seconds == 25
+    assert due == [1, 2, 3, 5, 8, 10, 13, 15, 18, 20, 23, 25] and budget.model.stop_training
+    assert (collector.burn_in, collector.every) == (12, 3) and budget.seconds == 25
+    assert budget.model.run.ended == 0  # the warm start has been planned to end there
 
 
-def test_a_budget_of_minutes_goes_on_where_it_was(recipe, tmp_path, monkeypatch):
-    clock(recipe, monkeypatch, 2.0)
+def test_half_of_the_minutes_is_sampling_though_its_rounds_take_longer(recipe, tmp_path, clock):
+    """Of 100 rounds there is time for 10 of one second, and two samples then in the two of five seconds."""
+    clock(1.0, then=(20.0, 5.0))
+    collector = collector_of(tmp_path, 2)
+    budget = recipe.table_budget.Budget(tmp_path / "progress.json", 100, 20.0, collector)
+    play(budget, 100)
+    assert budget.seconds == 20 and budget.burn_in == 10 and budget.model.run.ended == 1
+    assert (collector.burn_in, collector.every) == (10, 1)
+    clock(1.0)
+    collector = collector_of(tmp_path, 2)
+    even = recipe.table_budget.Budget(tmp_path / "even.json", 100, 20.0, collector)
+    play(even, 100)
+    assert (even.burn_in, even.model.run.ended) == (10, 1) and (collector.burn_in, collector.every) == (10, 5)
+
+
+def test_a_budget_of_minutes_goes_on_where_it_was(recipe, tmp_path, clock):
+    clock(2.0)
     path = tmp_path / "progress.json"
     whole = recipe.table_budget.Budget(tmp_path / "whole.json", 100, 20.0)
     assert len(play(whole, 100)) == 10 and whole.burn_in == 5 and whole.seconds == 20
 
-    first = recipe.table_budget.Budget(path, 100, 20.0)
+    first = recipe.table_budget.Budget(path, 100, 20.0, collector_of(tmp_path, 2))
     play(first, 7)
     first.on_epoch_begin(7)  # and then it is interrupted
-    collector = ds.posterior.Collector(tmp_path, num_samples=5, burn_in=0, every=1)
+    collector = collector_of(tmp_path, 2)
     second = recipe.table_budget.Budget(path, 100, 20.0, collector)
-    assert second.seconds == 14 and not second.over and (collector.burn_in, collector.every) == (5, 1)
-    assert play(second, 100, first=7) == [8, 9, 10] and second.seconds == 20
+    assert second.seconds == 14 and not second.over and (collector.burn_in, collector.every) == (5, 2)
+    assert play(second, 100, first=7) == [8, 9, 10] and second.seconds == 20 and second.model.run.ended == 0
     second.on_train_end()
     assert recipe.table_budget.Budget(path, 100, 20.0).over
 
 
-def test_the_best_of_the_weights_is_kept(recipe, tmp_path):
-    budget = types.SimpleNamespace(validate=True)
+def test_looks_are_written_down_and_the_best_weights_kept(recipe, tmp_path):
+    path, budget = tmp_path / "curve.json", types.SimpleNamespace(validate=True, seconds=0.0)
 
-    def look(keeper, value, due=True):
-        budget.validate = due
-        estimate = types.SimpleNamespace(mean=lambda: value)
+    def look(looks, value, updates, due=True):
+        budget.validate, budget.seconds = due, float(updates)
         weights = [np.full(2, value), np.array([1.0, value])]
-        keeper.set_model(types.SimpleNamespace(log_likelihood=lambda x, k: estimate, get_weights=lambda: weights))
-        keeper.on_epoch_end(0)
+        model = types.SimpleNamespace(run=types.SimpleNamespace(steps=updates), value=value)
+        model.get_weights = lambda: weights
+        looks.set_model(model)
+        looks.on_epoch_end(0)
 
-    keeper = recipe.table_budget.KeepBest(tmp_path / "best.npz", None, budget)
-    for value, due in ((-3.0, True), (-1.0, False), (-2.0, True), (np.nan, True), (-2.5, True)):
-        look(keeper, value, due)
-    look(recipe.table_budget.KeepBest(tmp_path / "best.npz", None, budget), -2.2)
+    def looks_of():
+        return recipe.table_budget.Looks(
+            path, budget, lambda model: {"valid": model.value}, 20, seconds=100.0, best=tmp_path / "best.npz"
+        )
+
+    looks = looks_of()
+    for number, (value, due) in enumerate(((-3.0, True), (-1.0, False), (-2.0, True), (None, True), (-2.5, True)), 1):
+        look(looks, value, number, due)
+    look(looks_of(), -2.2, 5)  # the round was interrupted and made again
     with np.load(tmp_path / "best.npz") as kept:
         np.testing.assert_array_equal(kept["1"], [1.0, -2.0])
-    assert [path.name for path in tmp_path.iterdir()] == ["best.npz"]
+    points = json.loads(path.read_text())
+    assert [(p["updates"], p["valid"]) for p in points] == [(1, -3.0), (3, -2.0), (4, None), (5, -2.2)]
+    assert points[1] == {"updates": 3, "rows": 60, "seconds": 103.0, "valid": -2.0}
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["best.npz", "curve.json"]

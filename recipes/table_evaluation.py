@@ -1,0 +1,144 @@
+"""What a row of a table is worth: estimates of the test log-likelihood, and how far they may be off."""
+
+import math
+
+import keras
+import numpy as np
+import table_methods
+
+import tfdsmcmc as ds
+
+_REFIT_SAMPLES = 5
+
+
+def evaluate(model, method, settings, data, folder):
+    """Test log-likelihoods by importance sampling, and annealed ones that bound them from both sides.
+
+    last          the last weights
+    best          the weights that `table_budget.Looks` kept, for methods that climb
+    mean          the mean of the posterior samples, with φ fitted to it again
+    predictive    log-mean-exp over the posterior samples, a tenth of the importance samples each
+
+    A recognition network that did not learn is fitted to the last weights, then to their mean, and serves so for all
+    posterior samples. The model has the weights of `best` or `mean` in the end, which are the ones that are annealed.
+
+    Returns:
+      dict of `log_likelihood`, a dict from these names to figures, and with annealing `annealed` and `both_sides`.
+    """
+    x = data.test[np.random.default_rng(settings["seed"]).permutation(len(data.test))[: settings["test_rows"]]]
+    samples, sampled = settings["test_samples"], list((folder / "posterior").glob("sample_*.h5"))
+    if method in table_methods.GIBBS:
+        refit(model, settings, data.train)
+    found = {"last": model.log_likelihood(x, samples)}
+    if (folder / "best.npz").exists():
+        with np.load(folder / "best.npz") as kept:
+            model.set_weights([kept[str(i)] for i in range(len(kept.files) - 1)])
+        found["best"] = model.log_likelihood(x, samples)
+    if sampled:
+        posterior = ds.posterior.load(folder / "posterior")
+        found["mean"] = mean_of_weights(posterior, model, method, settings, data.train, x)
+        found["predictive"] = predictive(posterior, model, method, settings, x)
+    results = {"log_likelihood": {name: figures(estimate) for name, estimate in found.items()}}
+    if sampled:
+        results["posterior_samples"] = len(sampled)
+    if settings["annealing_rows"] and model.recognition.layers:
+        of = next(name for name in ("mean", "best", "last") if name in found)
+        results["annealed"] = {"of": of, **annealed(model, method, settings, x, found[of])}
+        results["both_sides"] = both_sides(model, method, settings)
+    return results
+
+
+def mean_of_weights(posterior, model, method, settings, train, x):
+    """The estimate at the mean of the posterior samples; the model has it afterwards."""
+    phi = model.recognition.get_weights()
+    posterior.apply_mean(model)
+    if method in table_methods.GIBBS:
+        model.recognition.set_weights(phi)
+    refit(model, settings, train)
+    return model.log_likelihood(x, settings["test_samples"])
+
+
+def predictive(posterior, model, method, settings, x):
+    """The predictive average; a φ that did not learn is that of the model for all samples."""
+    if method in table_methods.GIBBS:
+        phi = [variable.numpy() for variable in model.recognition.trainable_variables]
+        posterior.samples = [sample._replace(phi=phi) for sample in posterior.samples]
+    return posterior.log_likelihood(model, x, max(1, settings["test_samples"] // 10))
+
+
+def refit(model, settings, x):
+    """Fits φ at fixed θ: by reweighted wake updates, or of continuous z by the importance weighted bound."""
+    if not model.recognition.layers:
+        return
+    updates, passes = settings["refit_updates"], -(-len(x) // settings["batch_size"])
+    continuous = not all(layer.binary for layer in model.recognition.layers)
+    teacher = ds.proposals.IWAE if continuous else ds.proposals.Wake
+    model.refit_recognition(
+        x,
+        -(-updates // passes),
+        batch_size=settings["batch_size"],
+        latents=ds.latents.NAIS(_REFIT_SAMPLES),
+        proposal=teacher(keras.optimizers.Adam(settings["refit_learning_rate"])),
+    )
+
+
+def annealed(model, method, settings, x, importance):
+    """Annealing on some of the rows, and what it says of all of them.
+
+        mean of the importance estimates of all rows + mean over the annealed rows of (annealed − importance estimate)
+
+    The difference varies little from row to row, so that few rows tell it; `difference_error` is its standard error.
+    """
+    rows = x[: settings["annealing_rows"]]
+    estimate = ds.likelihood.annealed_importance_sampling(model, rows, **_annealing(model, method, settings))
+    differences = estimate.value - importance.value[: len(rows)]
+    deviation = np.std(differences, ddof=1) if len(rows) > 1 else np.nan
+    mean, of_all = estimate.mean(), importance.mean()
+    return plain(
+        value=of_all + differences.mean(),
+        standard_error=mean.standard_error,
+        row_standard_error=of_all.row_standard_error,
+        difference_error=deviation * np.sqrt((1 - len(rows) / len(x)) / len(rows)),
+        effective_sample_size=mean.effective_sample_size,
+        rows=len(rows),
+    )
+
+
+def both_sides(model, method, settings):
+    """Bounds from below and from above on rows that the model draws, and importance sampling on the same rows."""
+    arguments = _annealing(model, method, settings)
+    found = ds.likelihood.sandwich(model, settings["annealing_rows"], **arguments)
+    importance = model.log_likelihood(found.x, settings["test_samples"])
+    error = importance.standard_error
+    short = importance._replace(value=found.upper.value - importance.value, standard_error=error).mean()
+    return {
+        "lower": figures(found.lower),
+        "upper": figures(found.upper),
+        "importance": figures(importance),
+        "gap": plain(value=found.gap, row_standard_error=found.gap.row_standard_error),
+        "importance_gap": plain(value=short, row_standard_error=short.row_standard_error),
+    }
+
+
+def _annealing(model, method, settings):
+    untaught = method == "rws_untaught"
+    continuous = not all(layer.binary for layer in model.generative.layers[:-1])
+    return {
+        "num_steps": settings["annealing_steps"],
+        "num_runs": settings["annealing_runs"],
+        "path": "prior" if untaught else "recognition",
+        "transition": ds.likelihood.HMC() if continuous else None,
+        "seed": settings["seed"],
+    }
+
+
+def figures(estimate):
+    """The mean over the rows and its errors as plain numbers."""
+    mean = estimate.mean()
+    names = ("value", "standard_error", "row_standard_error", "effective_sample_size")
+    return plain(**{name: getattr(mean, name) for name in names})
+
+
+def plain(**values):
+    """Numbers for a file; null for what is not finite."""
+    return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}

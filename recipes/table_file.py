@@ -1,0 +1,73 @@
+"""The file of a table's rows, results.jsonl, which several processes may write side by side: no row is made twice."""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+
+import tfdsmcmc as ds
+
+
+def key_of(method, architecture, settings):
+    """A string that two rows share if and only if one stands for the other."""
+    return json.dumps([method, architecture, settings], sort_keys=True)
+
+
+def finished(path):
+    """The rows in the file, a dict from their keys; a line that was cut off is as if it were not there."""
+    rows = {}
+    for line in path.read_bytes().splitlines() if path.exists() else []:
+        try:
+            row = json.loads(line)
+            rows[key_of(row["method"], row["architecture"], row["settings"])] = row
+        except (ValueError, KeyError, TypeError):
+            continue
+    return rows
+
+
+def append(path, row):
+    """Adds a row to the file; it is on the disk when this returns."""
+    with ds.files.locked(path.parent):
+        cut_off = path.exists() and not path.read_bytes().endswith(b"\n")
+        with open(path, "a") as file:
+            file.write("\n" * cut_off + json.dumps(row) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def folder_of(output, method, architecture, settings):
+    """The folder of a row in progress, with what an interrupted run left to go on from."""
+    name = re.sub("[^A-Za-z0-9]+", "-", f"{method} {architecture}")
+    digest = hashlib.sha256(key_of(method, architecture, settings).encode()).hexdigest()[:8]
+    return output / "in_progress" / f"{name}-{digest}"
+
+
+@contextlib.contextmanager
+def claimed(folder):
+    """Claims a folder for the block; a kill gives it back, and whoever has it may delete it.
+
+    Who claims it may find that the row was finished meanwhile: the file is to be read after this, not before.
+
+    Args:
+      folder: `pathlib.Path`; made if missing.
+
+    Yields:
+      Whether this process has it: False where another process does. Where the system has no locks of files, True.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,164 @@
+"""Tables of finished rows and of published figures in Markdown."""
+
+import table_curve
+from published import CONFLICTS, PUBLISHED, of_model
+from table_methods import GIBBS
+
+_PAPERS_NAMES = {  # of our methods, in the order of preference
+    "dsgnht_nais": ("DSGNHT-NAIS", "DSGHMC-AIS"),
+    "dsghmc_nais": ("DSGHMC-AIS",),
+    "dsgnht_gibbs": ("DSGNHT-Gibbs", "DSGHMC-Gibbs"),
+    "dsghmc_gibbs": ("DSGHMC-Gibbs",),
+    "rws": ("RWS",),
+    "rws_published": ("RWS",),
+    "nvil": ("NVIL",),
+    "wake_sleep": ("wake-sleep",),
+}
+_HEADER = (
+    "method",
+    "architecture",
+    "seed",
+    "updates",
+    "minutes",
+    "last weights",
+    "best on validation, mean of samples",
+    "predictive average",
+    "annealed",
+    "bounds apart",
+    "paper's",
+    "best of others",
+)
+_NOTE = (
+    "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
+    "samples, which understate a figure, the more the fewer are effective. Methods that climb have the best of "
+    "thirteen looks at validation data, samplers the mean of their samples, with φ fitted to it again. *Annealed* is "
+    "the same weights' estimate from below by annealed importance sampling on some rows, carried over to all by "
+    "the difference to importance sampling there; ± the error of that difference, in brackets the Monte Carlo error "
+    "and the effective of the runs. *Bounds apart*: on rows that the model draws, how far the bound from above (reverse annealing) lies "
+    "above the bound from below, and in brackets above importance sampling."
+)
+_NOTE_OF_GIBBS = "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean."
+
+
+def page_of(dataset, rows):
+    """The lines of a data set: its finished rows beside the papers' figures, and these figures.
+
+    Args:
+      dataset: name.
+      rows: list of dicts, see `recipes/table.py`.
+    """
+    lines = []
+    if rows:
+        lines += [_NOTE, "", *_table(_HEADER, [_cells(row) for row in rows])]
+        if any(row["method"] in GIBBS for row in rows):
+            lines += ["", _NOTE_OF_GIBBS]
+        climbing = list(filter(None, map(_climbing, rows)))
+        if climbing:
+            lines += ["", "Still climbing when the budget ended (extrapolated, not measured):", "", *climbing]
+    if dataset in PUBLISHED:
+        lines += [""] * bool(rows) + _published(dataset)
+    return lines
+
+
+def _cells(row):
+    found = row["log_likelihood"]
+    if "failed" in row:
+        return [*_name(row), "–", "–", row["failed"], *["–"] * 6]
+    settings = row["settings"]
+    samples = f"{settings['test_samples']:,}"
+    chosen = found.get("best") or found.get("mean")
+    return [
+        *_name(row),
+        f"{row['updates']:,}",
+        f"{row['wall_time_seconds'] / 60:.1f}",
+        _figure(found.get("last"), samples),
+        _figure(chosen, samples),
+        _figure(found.get("predictive"), f"{max(1, settings['test_samples'] // 10):,} each"),
+        _annealed(row.get("annealed"), settings),
+        _apart(row.get("both_sides")),
+        *_papers(row),
+    ]
+
+
+def _name(row):
+    mark = " \\*" if row["method"] in GIBBS else ""
+    return [f"`{row['method']}`{mark}", row["architecture"], str(row["settings"]["seed"])]
+
+
+def _figure(figure, samples):
+    if figure is None:
+        return "–"
+    value, error, monte_carlo = (number(figure[k]) for k in ("value", "row_standard_error", "standard_error"))
+    return f"{value} ± {error} ({monte_carlo}; {number(figure['effective_sample_size'], 0)} of {samples})"
+
+
+def _annealed(figure, settings):
+    if figure is None:
+        return "–"
+    value, error, monte_carlo = (number(figure[k]) for k in ("value", "difference_error", "standard_error"))
+    effective = f"{number(figure['effective_sample_size'], 1)} of {settings['annealing_runs']}"
+    rows, steps = int(figure["rows"]), settings["annealing_steps"]
+    return f"{value} ± {error} ({monte_carlo}; {effective}), {rows:,} rows, {steps:,} steps"
+
+
+def _apart(sides):
+    if sides is None:
+        return "–"
+    gap, of_importance = sides["gap"], sides["importance_gap"]
+    return f"{number(gap['value'])} ± {number(gap['row_standard_error'])} ({number(of_importance['value'])})"
+
+
+def _papers(row):
+    """The figure of the same method, and the best of any other, on the same architecture."""
+    known = of_model(row["dataset"], row["architecture"])
+    names = _PAPERS_NAMES.get(row["method"], ())
+    own = next((f for name in names for f in known if f.method == name), None)
+    other = next((f for f in known if f is not own), None)
+    return ["–" if f is None else _as_published(f) for f in (own, other)]
+
+
+def _climbing(row):
+    found = table_curve.gain(row.get("curve", []))
+    if found is None:
+        return None
+    last = row["log_likelihood"]["last"]["value"]
+    points = [(point["valid"], point["seconds"] / 60) for point in row["curve"]]
+    curve = ", ".join(f"{number(value)} after {minutes:.1f}" for value, minutes in points)
+    end = "–" if last is None else number(last + found[0])
+    return (
+        f"- `{row['method']}`, {row['architecture']}, seed {row['settings']['seed']}: twice the minutes would add "
+        f"{number(found[0])} ± {number(found[1])}, the last weights be at {end}. On validation rows, minutes: {curve}."
+    )
+
+
+def _published(dataset):
+    """The published figures, a line a model, and where they disagree."""
+    figures, sources = PUBLISHED[dataset], []
+    lines, by_model = [], {}
+    for figure in figures:
+        by_model.setdefault(figure.model, []).append(figure)
+        if figure.source not in sources:
+            sources.append(figure.source)
+    for model, known in by_model.items():
+        cells = [
+            _as_published(f) + f" [{sources.index(f.source) + 1}]" + (f" ({f.note})" if f.note else "") for f in known
+        ]
+        lines.append([model, "; ".join(cells)])
+    numbered = [f"{i}. {source}" for i, source in enumerate(sources, 1)]
+    conflicts = [f"- {text}" for text in CONFLICTS.get(dataset, [])]
+    head = ["Published, sizes nearest to the data first:", "", *_table(("model", "log-likelihood"), lines)]
+    return [*head, "", *numbered, *([""] * bool(conflicts)), *conflicts]
+
+
+def _as_published(figure):
+    """A figure with the digits of its source, and its method."""
+    return f"{figure.log_likelihood} {figure.method}".strip().replace("-", "−", 1)
+
+
+def number(value, digits=2):
+    """A number as it is printed."""
+    return "not finite" if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+def _table(header, rows):
+    return ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]

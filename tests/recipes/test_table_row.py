@@ -1,0 +1,227 @@
+"""Rows of the table recipe on a few random rows of data: what is learnt and estimated; interrupted ones go on."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tfdsmcmc.posterior import store
+
+PAIR = ["--methods", "dsgnht_gibbs", "rws", "--architectures", "SBN/SBN 3-2"]
+FIGURES = {"value", "standard_error", "row_standard_error", "effective_sample_size"}
+
+
+@pytest.mark.slow
+def test_rows_are_recorded_and_not_made_again(recipe, tiny, tmp_path, monkeypatch, capsys, recorded):
+    annealing = "--annealing-rows 5 --annealing-steps 3 --annealing-runs 2".split()
+    recipe.table.main([*tiny, *PAIR, *annealing])
+    gibbs, rws = recorded()
+    assert (gibbs["method"], rws["method"]) == ("dsgnht_gibbs", "rws")
+    assert gibbs["updates"] == 4 and gibbs["wall_time_seconds"] > 0 and gibbs["posterior_samples"] == 1
+    assert set(rws["log_likelihood"]) == {"last", "best"} and gibbs["annealed"]["of"] == "mean"
+    for row in (gibbs, rws):
+        for figures in row["log_likelihood"].values():
+            assert set(figures) == FIGURES and -10 < figures["value"] < -1 and 0 < figures["row_standard_error"] < 1
+        assert row["curve"][-1]["updates"] == 4 and -10 < row["curve"][-1]["valid"] < -1
+        assert row["annealed"]["rows"] == 5 and -10 < row["annealed"]["value"] < -1
+        sides = row["both_sides"]
+        np.testing.assert_allclose(sides["upper"]["value"] - sides["lower"]["value"], sides["gap"]["value"], atol=1e-4)
+        short = sides["upper"]["value"] - sides["importance"]["value"]
+        np.testing.assert_allclose(short, sides["importance_gap"]["value"], atol=1e-4)
+        loaded = keras.saving.load_model(tmp_path / "out" / row["model"])
+        assert loaded.generative.latent_units == [3, 2]
+    assert not list((tmp_path / "out" / "in_progress").iterdir())
+    table = (tmp_path / "out" / "table.md").read_text()
+    assert table in capsys.readouterr().out and "| `dsgnht_gibbs` \\* |" in table and "Published" not in table
+
+    monkeypatch.setattr(recipe.table_row, "run", lambda *_: pytest.fail("it has been made"))
+    recipe.table.main([*tiny, *PAIR, *annealing])
+    assert recorded() == [gibbs, rws] and (tmp_path / "out" / "table.md").read_text() == table
+
+
+def test_models_start_at_the_mean_of_the_data_with_the_prior_of_their_method(recipe, tiny, tmp_path, settings):
+    x = ds.datasets.load("tiny", tmp_path).train
+    flat = recipe.table_row.build("rws", "SBN 2", settings("rws"), x)
+    bias = flat.generative.layers[-1].bias.numpy()
+    np.testing.assert_allclose(1 / (1 + np.exp(-bias)), (x.sum(0) + 1) / (len(x) + 2), rtol=1e-5)
+    assert float(flat.prior.log_prob(["kernel"], [[3.0]])) == 0.0
+    sampler = recipe.table_row.build("dsgnht_nais", "SBN 2", settings("dsgnht_nais"), x)
+    assert sampler.prior.get_config() == ds.Prior().get_config()
+    published = recipe.table_row.build("dsgnht_nais", "SBN 2", settings("dsgnht_nais", "--as-published"), x)
+    exact = recipe.table_methods.tfp.distributions.StudentT(df=2.2, loc=0.0, scale=0.09).log_prob(3.0)
+    np.testing.assert_allclose(published.prior.log_prob(["kernel"], [[3.0]], []), exact, rtol=1e-5)
+    deep = recipe.table_row.build("vae", "VAE 2", settings("vae", "--hidden-units", "4", "5"), x)
+    assert deep.recognition.layers[0].hidden_units == [4, 5]
+
+
+def test_methods_are_what_their_names_say(recipe, settings):
+    """Phases of `compile`: the published schedule of reweighted wake-sleep, what teaches φ, and DSGNHT with IWAE."""
+    first, second = recipe.table_methods.phases("rws_published", 0.003, settings("rws_published"))
+    assert (first["latents"].num_samples, second["latents"].num_samples) == (5, 25)
+    for phase, rate in ((first, 0.003), (second, 0.001)):
+        theta, phi = phase["kernel"].optimizer, phase["proposal"].optimizer
+        np.testing.assert_allclose([float(theta.learning_rate), float(phi.learning_rate)], [rate, 2 * rate], rtol=1e-6)
+        assert theta.momentum == phi.momentum == 0.95 and phase["proposal"].sleep_weight == 0.5
+    teachers = {"rws_sleep": ds.proposals.Sleep, "rws_wake": ds.proposals.Wake, "rws_untaught": type(None)}
+    for name, kind in teachers.items():
+        (phase,) = recipe.table_methods.phases(name, 0.1, settings(name))
+        assert type(phase["proposal"]) is kind and type(phase["kernel"]) is ds.mcmc.MAP
+    (phase,) = recipe.table_methods.phases("dsgnht_iwae", 0.2, settings("dsgnht_iwae"))
+    assert type(phase["kernel"].kernel) is ds.mcmc.SGNHT and type(phase["proposal"]) is ds.proposals.IWAE
+    assert phase["kernel"].learning_rate == 0.2 and phase["num_chains"] == 1
+    for method in recipe.table_methods.METHODS:
+        for phase in recipe.table_methods.phases(method, 0.1, settings(method)):
+            assert {"kernel", "latents", "proposal"} <= set(phase)
+
+
+@pytest.mark.slow
+def test_validation_chooses_among_learning_rates(recipe, tiny, tmp_path, monkeypatch, recorded):
+    """Of three rates tried, the one whose last look is best; a trial that was finished is not made again."""
+    arguments = [*tiny, "--methods", "rws", "--architectures", "SBN 3", "--adam", "0.001", "0.1", "0.002"]
+    learn, tried = recipe.table_row.learn, []
+
+    def watched(method, architecture, rate, settings, data, folder, share):
+        tried.append((rate, share))
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+        return learn(method, architecture, rate, settings, data, folder, share)
+
+    monkeypatch.setattr(recipe.table_row, "learn", watched)
+    with pytest.raises(KeyboardInterrupt):
+        recipe.table.main(arguments)
+    fit, fits = ds.DeepGenerativeModel.fit, []
+    monkeypatch.setattr(ds.DeepGenerativeModel, "fit", lambda *a, **k: (fits.append(0), fit(*a, **k))[1])
+    recipe.table.main(arguments)
+    assert len(fits) == 2  # the third trial, and the row
+    (row,) = recorded()
+    assert [rate for rate, _ in tried[3:6]] == [0.001, 0.1, 0.002] and tried[-1] == (row["learning_rate"], 1.0)
+    assert row["learning_rate"] == float(max(row["trials"], key=row["trials"].get)) and len(row["trials"]) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dsgnht_gibbs", "dsgnht_nais"])
+def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch, method, tiny, settings):
+    annealing = "--annealing-rows 10 --annealing-steps 20 --annealing-runs 50".split()
+    chosen = settings(method, "--test-samples", "20000", *annealing)
+    data = ds.datasets.load("tiny", tmp_path)
+    model = recipe.table_row.build(method, "SBN/SBN 3-2", chosen, data.train)
+    (arguments,) = recipe.table_methods.phases(method, 0.1, chosen)
+    model.compile(**arguments, jit_compile=False)
+    x = data.test[np.random.default_rng(0).permutation(30)[:10]]
+    variables = model.generative.trainable_variables
+    rng = np.random.default_rng(1)
+
+    def draw(scale, of):
+        return [(scale * rng.standard_normal(variable.shape)).astype(np.float32) for variable in of]
+
+    def exact(theta):
+        for variable, value in zip(variables, theta):
+            variable.assign(value)
+        return ds.likelihood.exact(model, x).value
+
+    # with Gibbs sampling φ does not learn: what the samples hold of it is of no use, here outright bad
+    scale = 8.0 if method == "dsgnht_gibbs" else 0.3
+    phi = model.recognition.trainable_variables
+    samples = [store.Sample(draw(1.0, variables), draw(scale, phi), step) for step in (1, 2)]
+    (tmp_path / "posterior").mkdir()
+    for sample in samples:
+        store.write_sample(tmp_path / "posterior", sample)
+    mean = [(a + b) / 2 for a, b in zip(samples[0].theta, samples[1].theta)]
+    expected = {
+        "mean": exact(mean).mean(),
+        "predictive": np.logaddexp(*[exact(sample.theta) for sample in samples]).mean() - np.log(2),
+        "last": exact(draw(1.0, variables)).mean(),
+    }
+    refit, fitted = ds.DeepGenerativeModel.refit_recognition, []
+
+    def counted(model, x, epochs, **arguments):
+        fitted.append((len(x), epochs, type(arguments["latents"])))
+        return refit(model, x, epochs, **arguments)
+
+    monkeypatch.setattr(ds.DeepGenerativeModel, "refit_recognition", counted)
+    results = recipe.table_evaluation.evaluate(model, method, chosen, data, tmp_path)
+    found = results["log_likelihood"]
+    assert fitted == [(60, 1, ds.latents.NAIS)] * (2 if method == "dsgnht_gibbs" else 1)
+    assert set(found) == set(expected) and results["posterior_samples"] == 2
+    for name, value in expected.items():
+        assert abs(found[name]["value"] - value) < 5 * found[name]["standard_error"] < 0.1, (name, found, expected)
+        assert found[name]["effective_sample_size"] > 200
+    annealed, sides = results["annealed"], results["both_sides"]
+    assert abs(annealed["value"] - expected["mean"]) < 5 * annealed["standard_error"] < 0.3
+    assert annealed["difference_error"] == 0.0  # all rows are annealed
+    assert -0.1 < sides["gap"]["value"] < 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dsgnht_nais", "rws", "nvil", "rws_published"])
+def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path, monkeypatch, recorded, method):
+    monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
+    rates = ["--momentum-rate", "0.003"]
+    arguments = [*tiny, "--methods", method, "--architectures", "SBN 3", "--updates", "10", *rates]
+    recipe.table.main(arguments)
+    (whole,) = recorded()
+    (tmp_path / "out" / "results.jsonl").unlink()
+
+    save = keras.callbacks.BackupAndRestore.on_epoch_end
+    for last in (0, 2):  # before there is a backup, and just before the third
+
+        def interrupted(self, epoch, logs=None, last=last):
+            if epoch == last:
+                raise KeyboardInterrupt
+            save(self, epoch, logs)
+
+        monkeypatch.setattr(keras.callbacks.BackupAndRestore, "on_epoch_end", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            recipe.table.main(arguments)
+    monkeypatch.setattr(keras.callbacks.BackupAndRestore, "on_epoch_end", save)
+    evaluate, steps = recipe.table_evaluation.evaluate, []
+
+    def learnt(model, method, settings, data, folder):
+        steps.extend(store.step_of(path) for path in store.sample_paths(folder / "posterior"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recipe.table_evaluation, "evaluate", learnt)
+    with pytest.raises(KeyboardInterrupt):
+        recipe.table.main(arguments)
+    assert steps == ([6, 8] if method == "dsgnht_nais" else [])  # after two of five rounds
+    monkeypatch.setattr(recipe.table_evaluation, "evaluate", evaluate)
+    monkeypatch.setattr(recipe.table_row.Budget, "on_epoch_begin", lambda *_: pytest.fail("it has been learnt"))
+    recipe.table.main(arguments)
+    (resumed,) = recorded()
+    assert resumed["updates"] == whole["updates"] == (12 if method == "rws_published" else 10)
+    assert resumed["log_likelihood"] == whole["log_likelihood"]
+    without = [{name: part for name, part in point.items() if name != "seconds"} for point in resumed["curve"]]
+    assert without == [{name: part for name, part in point.items() if name != "seconds"} for point in whole["curve"]]
+
+
+@pytest.mark.slow
+def test_a_row_whose_minutes_end_early_samples_in_half_of_them(recipe, tiny, tmp_path, monkeypatch, recorded):
+    """Of a million updates there is time for some rounds: half of the seconds are sampling, within a round's."""
+    monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
+    late = ["--updates", "1000000", "--minutes", "0.1"]
+    kept = []
+    evaluate = recipe.table_evaluation.evaluate
+
+    def watched(model, method, settings, data, folder):
+        kept.append(json.loads((folder / "phase_0" / "progress.json").read_text()))
+        kept.append(int(model.run.state.kernel_results.begins))
+        return evaluate(model, method, settings, data, folder)
+
+    monkeypatch.setattr(recipe.table_evaluation, "evaluate", watched)
+    recipe.table.main([*tiny, "--methods", "dsgnht_nais", "--architectures", "SBN 3", *late])
+    (row,) = recorded()
+    account, begins = kept
+    assert begins == 2 * account["burn_in"] < row["updates"] < 1000000 and row["posterior_samples"] == 2
+    assert "mean" in row["log_likelihood"] and row["wall_time_seconds"] >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dsgnht_iwae", "rws_untaught"])
+def test_methods_of_the_recipe_alone(recipe, tiny, method, recorded):
+    architecture = ["VAE 2", "--hidden-units", "4", "3"] if method == "dsgnht_iwae" else ["SBN 3"]
+    annealing = "--annealing-rows 3 --annealing-steps 2 --annealing-runs 2".split()
+    recipe.table.main([*tiny, *annealing, "--methods", method, "--architectures", *architecture])
+    (row,) = recorded()
+    assert -10 < row["log_likelihood"]["last"]["value"] < -1 and row["both_sides"]["gap"]["value"] is not None
