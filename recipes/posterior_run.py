@@ -8,7 +8,16 @@ import tfdsmcmc as ds
 
 
 def posterior_run(
-    folder, train, architecture, updates, posterior_samples, seed, data_logits=None, num_chains=None, **method
+    folder,
+    train,
+    architecture,
+    updates,
+    posterior_samples,
+    seed,
+    data_logits=None,
+    num_chains=None,
+    prior=None,
+    **method,
 ):
     """Learns, or goes on learning, and returns the model at the end with its posterior samples.
 
@@ -20,6 +29,7 @@ def posterior_run(
       posterior_samples: of each chain, collected evenly over the second half of the run.
       seed: of weights and chain.
       data_logits: (D,), where the biases of the data layer start; by default as `models.from_name` has them.
+      prior: of the weights, as `DeepGenerativeModel` takes it; each has a folder of its own.
       num_chains: over the weights; by default those of the method.
       **method: what else `methods.dsgnht_nais` is to have instead of its defaults.
 
@@ -29,7 +39,7 @@ def posterior_run(
     about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
     _claim(folder, {**about, **method, "num_chains": num_chains, "rows": len(train)})
     keras.utils.set_random_seed(seed)
-    model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, seed=seed)
+    model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, prior=prior, seed=seed)
     model.compile(**ds.methods.dsgnht_nais(num_chains=num_chains, **method), steps_per_execution=20)
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
     spread = ds.posterior.last_part(epochs, posterior_samples)

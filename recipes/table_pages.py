@@ -32,10 +32,10 @@ _NOTE = (
     "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
     "samples, which understate a figure, the more the fewer are effective. Methods that climb have the best of "
     "thirteen looks at validation data, samplers the mean of their samples, with φ fitted to it again. *Annealed* is "
-    "the same weights' estimate from below by annealed importance sampling on some rows, carried over to all by "
-    "the difference to importance sampling there; ± the error of that difference, in brackets the Monte Carlo error "
-    "and the effective of the runs. *Bounds apart*: on rows that the model draws, how far the bound from above (reverse annealing) lies "
-    "above the bound from below, and in brackets above importance sampling."
+    "the same weights' estimate from below by annealed importance sampling on some rows, carried over to all by the "
+    "difference to importance sampling there; ± the error of that difference, in brackets the Monte Carlo error and "
+    "the effective of the runs. *Bounds apart*: on rows that the model draws, how far the bound from above (reverse "
+    "annealing) lies above the bound from below, and in brackets above importance sampling."
 )
 _NOTE_OF_GIBBS = "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean."
 

@@ -15,7 +15,7 @@ from tests.oracles import Oracle, flat, multisets, self_normalized, tiny_model
 @pytest.fixture
 def recipe(monkeypatch, request):
     monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
-    return importlib.import_module("estimator_study")
+    return importlib.import_module("estimator_bootstrap")
 
 
 def test_bootstrap_finds_the_exact_bias_and_deviation(recipe):
@@ -36,33 +36,55 @@ def test_bootstrap_finds_the_exact_bias_and_deviation(recipe):
         assert_near(bias[i], mean - oracle.log_likelihood(row)[0], 1.5 * exact / np.sqrt(replicates) + 1e-3)
         np.testing.assert_allclose(deviation[i], exact, rtol=0.05)
 
-    gradients = flat(oracle.joint_gradient(row), 2)[:, 0]
-    target = flat(oracle.likelihood_gradient(row), 1)[0]
-    pool = draws[:4000]
-    bias, deviation = recipe.bootstrap(log_weights[pool], (1, 4), 4000, np.random.default_rng(3), gradients[pool])
-    for i, count in enumerate((1, 4)):
-        mean, sd = self_normalized(log_q, log_weights, gradients, count)
-        np.testing.assert_allclose(bias[i], np.linalg.norm(mean - target) / np.linalg.norm(target), rtol=0.15)
-        np.testing.assert_allclose(deviation[i], np.linalg.norm(sd) / np.linalg.norm(target), rtol=0.1)
+
+def test_bootstrap_finds_the_exact_bias_and_deviation_of_gradients(recipe):
+    """Of one row, in two blocks, and of a batch of two, whose biases add up and whose deviations do as squares."""
+    model, rows = tiny_model((2,), seed=2, scale=0.9), np.array([[1, 0, 1], [0, 0, 1]], np.float32)
+    oracle, pools, means, variances, targets = Oracle(model), [], [], [], []
+    for number, row in enumerate(rows):
+        row = row[None]
+        log_weights, log_q = oracle.log_weights(row)[:, 0], oracle.log_q(row)[:, 0]
+        gradients = flat(oracle.joint_gradient(row), 2)[:, 0]
+        pool = np.random.default_rng(number).choice(4, 4000, p=np.exp(log_q))
+        blocks = [(part, gradients[pool][part]) for part in (slice(0, 1500), slice(1500, 4000))]
+        pools.append((log_weights[pool], blocks))
+        moments = [self_normalized(log_q, log_weights, gradients, count) for count in (1, 4)]
+        means.append([mean for mean, _ in moments])
+        variances.append([sd**2 for _, sd in moments])
+        targets.append(flat(oracle.likelihood_gradient(row), 1)[0])
+    for count in (1, 2):
+        target = np.sum(targets[:count], 0)
+        bias, deviation = recipe.bootstrap_of_gradients(pools[:count], (1, 4), 4000, np.random.default_rng(3))
+        for i in range(2):
+            mean, sd = np.sum([m[i] for m in means[:count]], 0), np.sqrt(np.sum([v[i] for v in variances[:count]], 0))
+            np.testing.assert_allclose(bias[i], np.linalg.norm(mean - target) / np.linalg.norm(target), rtol=0.15)
+            np.testing.assert_allclose(deviation[i], np.linalg.norm(sd) / np.linalg.norm(target), rtol=0.1)
 
 
 def test_the_pool_has_the_weights_and_gradients_of_its_draws(recipe):
     """Each draw's log-weight and gradient belong to one and the same state."""
     model, row = tiny_model((2, 1), seed=4), np.array([1, 0, 1], np.float32)
     oracle = Oracle(model)
-    log_weights, gradients = recipe.pooled(model, row, 50, [1, 2])
+    log_weights, blocks = recipe.pooled(model, row, 600, [1, 2])
+    parts, gradients = zip(*blocks)
+    assert parts == (slice(0, 500), slice(500, 1000))
+    gradients = np.concatenate(gradients)
     exact = np.concatenate([oracle.log_weights(row[None]), flat(oracle.joint_gradient(row[None]), 2)[:, 0]], 1)
-    for found in np.concatenate([log_weights[:, None], gradients], 1):
+    for found in np.concatenate([log_weights[:, None], gradients], 1)[::12]:
         assert np.abs(exact - found).max(1).min() < 1e-4
 
 
 @pytest.mark.slow
 def test_the_recipe_draws_its_figures(tmp_path, monkeypatch, request):
     path = request.config.rootpath / "recipes" / "estimator_study.py"
-    options = "--updates 12 --posterior-samples 2 --rows 2 --pool 50 --test-rows 20 --architecture"
+    options = "--updates 12 --posterior-samples 2 --rows 2 --batch 2 --pool 50 --test-rows 20 --architecture"
     monkeypatch.setattr(sys, "argv", [str(path), *options.split(), "SBN/SBN 4", "--output", str(tmp_path)])
     monkeypatch.syspath_prepend(str(path.parent))  # as where it is run
     runpy.run_path(str(path), run_name="__main__")
     pictures = {file.stem for file in tmp_path.glob("*.png")}
-    assert pictures == {"training_samples", "likelihood", "gradient", "posterior_samples"}
-    assert len(json.loads((tmp_path / "results.json").read_text())["test"]) == 5
+    expected = {"training_samples", "test_samples", "likelihood", "gradient", "gradient_of_batch", "posterior_samples"}
+    assert pictures == expected
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert len(results["test"]) == 5 and len(results["test_samples"]) == 10
+    for found in results["test"]:
+        assert found["bound"]["value"] < found["value"]

@@ -1,0 +1,101 @@
+"""What a prior does to features: the weights from the lowest latent layer to the data, under several priors.
+
+    python recipes/prior_features.py --dataset caltech101_silhouettes_28 --architecture "SBN/SBN 200" --updates 20000
+
+A model is learnt by DSGNHT-NAIS under each prior: the default with scales that are learnt; the published Student-t
+prior, sparse too; and a normal one. In --output
+
+    features.png    the features of the mean of the weights side by side, on one scale of colours
+    results.json    test log-likelihood, and how sparse the features are: their excess kurtosis (0 if normal), and the
+                    part of them below a tenth of their root mean square
+
+A second start goes on where the first was.
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+import tensorflow_probability as tfp
+from matplotlib.figure import Figure
+from posterior_run import posterior_run
+
+import tfdsmcmc as ds
+
+PRIORS = ("learnt", "student_t", "normal")
+_TITLES = {"learnt": "scales learnt", "student_t": "Student-t", "normal": "normal"}
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--dataset", default="digits", help="of pictures")
+    add("--architecture", default="SBN/SBN 100", help="as in models.from_name (default SBN/SBN 100)")
+    add("--priors", nargs="+", choices=PRIORS, default=["student_t", "normal"])
+    add("--normal-scale", type=float, default=0.1, help="standard deviation of the normal prior (default 0.1)")
+    add("--updates", type=int, default=6000)
+    add("--posterior-samples", type=int, default=20)
+    add("--features", type=int, default=64, help="those of the largest norm (default 64)")
+    add("--test-rows", type=int, default=1000)
+    add("--data-dir", default=None)
+    add("--output", default=None, help="default runs/prior_features_DATASET")
+    add("--seed", type=int, default=0)
+    return parser.parse_args(arguments)
+
+
+def prior_of(name, normal_scale):
+    """As `DeepGenerativeModel` takes it."""
+    tfd = tfp.distributions
+    if name == "student_t":
+        return tfd.StudentT(df=2.2, loc=0.0, scale=0.09)
+    return tfd.Normal(0.0, normal_scale) if name == "normal" else None
+
+
+def sparseness(weights):
+    """How sparse weights are, a dict of plain numbers."""
+    centred = weights.astype(np.float64).ravel()
+    centred = centred - centred.mean()
+    second = np.mean(centred**2)
+    small = np.abs(weights) < 0.1 * np.sqrt(np.mean(weights.astype(np.float64) ** 2))
+    return {"excess_kurtosis": float(np.mean(centred**4) / second**2 - 3.0), "part_near_zero": float(small.mean())}
+
+
+def side_by_side(kernels, shape, limit):
+    """The figure: a panel for each prior, all on one scale of colours."""
+    panels = {name: ds.plots.features(kernel, shape, limit=limit).axes[0].images[0] for name, kernel in kernels.items()}
+    highest = max(np.abs(image.get_clim()).max() for image in panels.values())
+    figure = Figure(figsize=(4.5 * len(panels), 4.8), layout="constrained")
+    for axes, (name, image) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items()):
+        axes.imshow(image.get_array(), cmap=image.get_cmap(), vmin=-highest, vmax=highest, interpolation="nearest")
+        axes.set_axis_off()
+        axes.set_title(_TITLES[name])
+    return figure
+
+
+def main(arguments=None):
+    args = parse(arguments)
+    output = pathlib.Path(args.output or f"runs/prior_features_{args.dataset}")
+    data = ds.datasets.load(args.dataset, args.data_dir)
+    if len(data.shape) != 2:
+        raise ValueError(f"Features are shown as pictures. Received: dataset={args.dataset!r}, rows of {data.shape}")
+    if not args.architecture.strip().startswith("SBN"):
+        raise ValueError(f"Features are those of a data layer SBN. Received: architecture={args.architecture!r}")
+    rows = data.test[np.random.default_rng(args.seed).permutation(len(data.test))[: args.test_rows]]
+    kernels, results = {}, {"arguments": vars(args)}
+    for name in args.priors:
+        folder = output / (f"normal_{args.normal_scale:g}" if name == "normal" else name)
+        arguments = args.architecture, args.updates, args.posterior_samples, args.seed
+        prior = prior_of(name, args.normal_scale)
+        model, posterior = posterior_run(folder, data.train, *arguments, num_chains=1, prior=prior)
+        mean = posterior.apply_mean(model).log_likelihood(rows, num_samples=1000, seed=args.seed).mean()
+        kernels[name] = model.generative.layers[-1].kernel.numpy()
+        results[name] = {"log_likelihood": float(mean), "row_standard_error": mean.row_standard_error}
+        results[name] |= {"effective_sample_size": mean.effective_sample_size, **sparseness(kernels[name])}
+        print(name, results[name], flush=True)
+    ds.plots.save(side_by_side(kernels, data.shape, args.features), output / "features.png")
+    ds.files.write_json(output / "results.json", results, indent=2)
+    print(f"wrote {output}")
+
+
+if __name__ == "__main__":
+    main()
