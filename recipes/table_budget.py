@@ -18,9 +18,10 @@ _LOOKS = (0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))  # parts of
 class Budget(keras.callbacks.Callback):
     """Ends learning after some rounds or seconds, whichever come first, and the burn-in at half of either.
 
-    With the burn-in ends the climb of a warm start: half of the budget is sampling, whatever a round takes. Posterior
-    samples are spread over as many rounds as are left by the time that the first round of sampling took. Seconds are
-    those of the rounds alone, of all calls together: compiling counts, backups and validation do not.
+    With the burn-in ends the climb of a warm start: half of the budget is sampling, whatever a round takes, and one round
+    at least. Posterior samples are spread over as many rounds as are left by the time that the first round of sampling
+    took. Seconds are those of the rounds alone, of all calls together: backups, validation and compiling do not count.
+    So the first round of a call, which compiles, counts as much as the second, once that has been made.
 
     Args:
       path: file that keeps the account from call to call.
@@ -37,6 +38,8 @@ class Budget(keras.callbacks.Callback):
         self.burn_in = account.get("burn_in", rounds // 2)
         self.every = account.get("every", 1)
         self.over = account.get("over", False)
+        self._compiling = True  # the first round of this call has not been counted
+        self._first = None  # its seconds, where it was the last
         self.validate = False  # whether a look at validation data is due after the last round
         self._tell()
 
@@ -46,7 +49,7 @@ class Budget(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         before, took = self._spent(epoch), time.monotonic() - self._begun
-        self.seconds += took
+        self._count(took)
         spent = self._spent(epoch + 1)
         self.validate = any(before < part <= spent for part in _LOOKS)
         if epoch + 1 < self.burn_in and 2 * self.seconds >= self.limit:
@@ -57,12 +60,22 @@ class Budget(keras.callbacks.Callback):
             rounds = 1 + max(0, min(self.rounds - epoch - 1, by_time))
             self.every = max(1, rounds // self.collector.num_samples)
         self._tell()
-        if spent >= 1:
+        sampled = self.collector is None or epoch >= self.burn_in
+        if spent >= 1 and (sampled or epoch + 1 >= self.rounds):
             self.model.stop_training = True
 
     def on_train_end(self, logs=None):
+        self.seconds += self._first or 0.0  # there was but one round
         self.over = True
         self._write()
+
+    def _count(self, seconds):
+        """Adds the seconds of a round, and with the second of a call as many for the first."""
+        if self._compiling:
+            self._compiling, self._first = False, seconds
+        else:
+            self.seconds += seconds if self._first is None else 2 * seconds
+            self._first = None
 
     def _spent(self, done):
         """The part of the budget that is spent, from 0 to 1."""

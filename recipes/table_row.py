@@ -39,15 +39,15 @@ def run(method, architecture, settings, data, folder):
     rates = settings["learning_rates"]
     trials = {}
     for rate in rates if len(rates) > 1 else []:
-        _, curve = learn(method, architecture, rate, settings, data, folder / f"rate_{rate:g}", _TRIAL)
+        _, curve, _ = learn(method, architecture, rate, settings, data, folder / f"rate_{rate:g}", _TRIAL)
         trials[f"{rate:g}"] = curve[-1]["valid"]
     best = max(rates, key=lambda rate: trials.get(f"{rate:g}") or -math.inf)
-    model, curve = learn(method, architecture, best, settings, data, folder / "learning", 1.0)
+    model, curve, seconds = learn(method, architecture, best, settings, data, folder / "learning", 1.0)
     return model, {
         "learning_rate": best,
         "trials": trials,
         "updates": int(model.run.steps),  # the last round may go beyond those asked for
-        "wall_time_seconds": curve[-1]["seconds"],
+        "wall_time_seconds": round(seconds, 2),
         "curve": curve,
         **table_evaluation.evaluate(model, method, settings, data, folder / "learning"),
     }
@@ -76,7 +76,7 @@ def learn(method, architecture, rate, settings, data, folder, share):
     """Spends a share of the budget, or what is left of it, in the phases of the method.
 
     Returns:
-      (model, its curve: list of points, see `table_budget.Looks`).
+      (model, its curve: list of points, see `table_budget.Looks`, seconds).
     """
     keras.utils.clear_session()  # the names and seeds of a row do not depend on the rows before it
     keras.utils.set_random_seed(settings["seed"])
@@ -91,7 +91,7 @@ def learn(method, architecture, rate, settings, data, folder, share):
         model.compile(**arguments, steps_per_execution=block, jit_compile=settings["jit_compile"])
         looks = _phase(model, method, settings, data, folder, number, rounds, limit, seconds)
         seconds += looks.budget.seconds
-    return model, looks.points
+    return model, looks.points, seconds
 
 
 def _phase(model, method, settings, data, folder, number, rounds, limit, seconds):

@@ -80,6 +80,25 @@ def test_half_of_the_minutes_is_sampling_though_its_rounds_take_longer(recipe, t
     assert (even.burn_in, even.model.run.ended) == (10, 1) and (collector.burn_in, collector.every) == (10, 5)
 
 
+def test_compiling_does_not_count_and_a_sampler_samples(recipe, tmp_path, clock):
+    """The first round takes nine times as long as the others; then rounds that are longer than the budget."""
+    looks = iter([0.0, 9.0, *np.repeat(np.arange(9.0, 30.0), 2)[1:]])
+    clock(1.0)
+    recipe.table_budget.time.monotonic = lambda: next(looks)
+    budget = recipe.table_budget.Budget(tmp_path / "progress.json", 100, 8.0, collector_of(tmp_path, 2))
+    play(budget, 100)
+    assert budget.seconds == 8 and (budget.burn_in, budget.model.run.ended) == (4, 1)
+
+    clock(7.0)
+    late = recipe.table_budget.Budget(tmp_path / "late.json", 100, 5.0, collector_of(tmp_path, 2))
+    play(late, 100)  # two rounds of climbing, one of sampling
+    assert late.seconds == 21 and (late.burn_in, late.collector.every) == (2, 1)
+    one = recipe.table_budget.Budget(tmp_path / "one.json", 1, 5.0)
+    play(one, 1)
+    one.on_train_end()
+    assert one.seconds == 7 and one.model.stop_training
+
+
 def test_a_budget_of_minutes_goes_on_where_it_was(recipe, tmp_path, clock):
     clock(2.0)
     path = tmp_path / "progress.json"
@@ -92,7 +111,8 @@ def test_a_budget_of_minutes_goes_on_where_it_was(recipe, tmp_path, clock):
     collector = collector_of(tmp_path, 2)
     second = recipe.table_budget.Budget(path, 100, 20.0, collector)
     assert second.seconds == 14 and not second.over and (collector.burn_in, collector.every) == (5, 2)
-    assert play(second, 100, first=7) == [8, 9, 10] and second.seconds == 20 and second.model.run.ended == 0
+    # the eighth compiles, and counts as much as the ninth when that has been made
+    assert play(second, 100, first=7) == [9, 10] and second.seconds == 20 and second.model.run.ended == 0
     second.on_train_end()
     assert recipe.table_budget.Budget(path, 100, 20.0).over
 

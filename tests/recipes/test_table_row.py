@@ -200,7 +200,7 @@ def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path
 def test_a_row_whose_minutes_end_early_samples_in_half_of_them(recipe, tiny, tmp_path, monkeypatch, recorded):
     """Of a million updates there is time for some rounds: half of the seconds are sampling, within a round's."""
     monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
-    late = ["--updates", "1000000", "--minutes", "0.1"]
+    late = ["--updates", "1000000", "--minutes", "0.05"]
     kept = []
     evaluate = recipe.table_evaluation.evaluate
 
@@ -213,8 +213,8 @@ def test_a_row_whose_minutes_end_early_samples_in_half_of_them(recipe, tiny, tmp
     recipe.table.main([*tiny, "--methods", "dsgnht_nais", "--architectures", "SBN 3", *late])
     (row,) = recorded()
     account, begins = kept
-    assert begins == 2 * account["burn_in"] < row["updates"] < 1000000 and row["posterior_samples"] == 2
-    assert "mean" in row["log_likelihood"] and row["wall_time_seconds"] >= 6
+    assert begins == 2 * account["burn_in"] < row["updates"] < 1000000 and row["posterior_samples"] >= 1
+    assert "mean" in row["log_likelihood"] and row["wall_time_seconds"] >= 3
 
 
 @pytest.mark.slow
