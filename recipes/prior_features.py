@@ -5,9 +5,9 @@
 A model is learnt by DSGNHT-NAIS under each prior: the default with scales that are learnt; the published Student-t
 prior, sparse too; and a normal one. In --output
 
-    features.png    the features of the mean of the weights side by side, on one scale of colours
-    results.json    test log-likelihood, and how sparse the features are: their excess kurtosis (0 if normal), and the
-                    part of them below a tenth of their root mean square
+    features.png    the features of the mean of the weights side by side, each panel on a scale of its own
+    results.json    test log-likelihood; the root mean square of the features, and how sparse they are: their excess
+                    kurtosis (0 if normal), and the part of them below a tenth of the root mean square
 
 A second start goes on where the first was.
 """
@@ -53,20 +53,21 @@ def prior_of(name, normal_scale):
 
 def sparseness(weights):
     """How sparse weights are, a dict of plain numbers."""
-    centred = weights.astype(np.float64).ravel()
-    centred = centred - centred.mean()
-    second = np.mean(centred**2)
-    small = np.abs(weights) < 0.1 * np.sqrt(np.mean(weights.astype(np.float64) ** 2))
-    return {"excess_kurtosis": float(np.mean(centred**4) / second**2 - 3.0), "part_near_zero": float(small.mean())}
+    values = weights.astype(np.float64).ravel()
+    scale, centred = np.sqrt(np.mean(values**2)), values - values.mean()
+    return {
+        "root_mean_square": float(scale),
+        "excess_kurtosis": float(np.mean(centred**4) / np.mean(centred**2) ** 2 - 3.0),
+        "part_near_zero": float(np.mean(np.abs(values) < 0.1 * scale)),
+    }
 
 
 def side_by_side(kernels, shape, limit):
-    """The figure: a panel for each prior, all on one scale of colours."""
-    panels = {name: ds.plots.features(kernel, shape, limit=limit).axes[0].images[0] for name, kernel in kernels.items()}
-    highest = max(np.abs(image.get_clim()).max() for image in panels.values())
-    figure = Figure(figsize=(4.5 * len(panels), 4.8), layout="constrained")
-    for axes, (name, image) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items()):
-        axes.imshow(image.get_array(), cmap=image.get_cmap(), vmin=-highest, vmax=highest, interpolation="nearest")
+    """The figure: a panel for each prior, as `tfdsmcmc.plots.features` draws it."""
+    figure = Figure(figsize=(4.5 * len(kernels), 4.8), layout="constrained")
+    for axes, (name, kernel) in zip(figure.subplots(1, len(kernels), squeeze=False)[0], kernels.items()):
+        image = ds.plots.features(kernel, shape, limit=limit).axes[0].images[0]
+        axes.imshow(image.get_array(), cmap=image.get_cmap(), clim=image.get_clim(), interpolation="nearest")
         axes.set_axis_off()
         axes.set_title(_TITLES[name])
     return figure

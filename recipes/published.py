@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 _DSGHMC = 'Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic MCMC", 2015, table 2'
 _RWS = 'Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, table {}'
+_RWS_TEXT = 'Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, section 4.1'
 _AIS = 'Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, {}'
 _AUGMENTED = 'Gan et al., "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015, table {}'
 _DISCRETE = 'Rolfe, "Discrete variational autoencoders", ICLR 2017, table 1'
@@ -94,6 +95,9 @@ _MNIST_BY_WAKE_SLEEP = [
     ),
     *_column(_RWS.format(1), "RWS", ("DARN/NADE 200", "DARN/NADE 200-200"), (-91.8, -95.2)),
     *_column(_RWS.format(1), "RWS", ("NADE/NADE 200", "NADE/NADE 200-200"), (-86.8, -87.6)),
+    *_column(_RWS_TEXT, "RWS, sleep updates alone", ["SBN/SBN 200-200-10"], [-93.4]),
+    *_column(_RWS_TEXT, "RWS, wake updates alone", ["SBN/SBN 200-200-10"], [-92.8]),
+    *_column(_RWS_TEXT, "RWS, φ not learnt", ["SBN/SBN 200-200-10"], [-171.4]),
     *_column(
         _RWS.format("2, 25 samples and longer"),
         "RWS",

@@ -50,7 +50,7 @@ _COMMON = (
     "test_samples test_rows annealing_rows annealing_steps annealing_runs jit_compile"
 )
 _OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples"
-_METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: all but the last rws_…, and rws_published)"
+_METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
 
@@ -71,7 +71,7 @@ def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add, count, amount = parser.add_argument, number(int), number(float)
     rates = {"nargs": "+", "type": amount, "metavar": "RATE"}
-    methods = [method for method in table_methods.METHODS if method not in table_methods.STUDIES]
+    methods = [method for method in table_methods.METHODS if method not in table_methods.WHERE_ASKED]
     add("--dataset", default="digits", help=f"one of {', '.join(ds.datasets.names())}, or NAME.npz of your own")
     add("--methods", nargs="+", choices=table_methods.METHODS, default=methods, metavar="METHOD", help=_METHODS_HELP)
     add("--architectures", nargs="+", default=["SBN/SBN 100-50", "VAE 50"], metavar="NAME")

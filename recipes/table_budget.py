@@ -18,10 +18,10 @@ _LOOKS = (0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))  # parts of
 class Budget(keras.callbacks.Callback):
     """Ends learning after some rounds or seconds, whichever come first, and the burn-in at half of either.
 
-    With the burn-in ends the climb of a warm start: half of the budget is sampling, whatever a round takes, and one round
-    at least. Posterior samples are spread over as many rounds as are left by the time that the first round of sampling
-    took. Seconds are those of the rounds alone, of all calls together: backups, validation and compiling do not count.
-    So the first round of a call, which compiles, counts as much as the second, once that has been made.
+    With the burn-in ends the climb of a warm start: half of the budget is sampling, whatever a round takes, and at
+    least one round is. Posterior samples are spread over as many rounds as are left by the time that the first round of
+    sampling took. Seconds are those of the rounds alone, of all calls together: backups, validation and compiling do
+    not count, so that the first round of a call counts as much as the second, once that has been made.
 
     Args:
       path: file that keeps the account from call to call.

@@ -7,6 +7,7 @@ Samplers have a prior, the others a flat one: they climb the likelihood, as publ
     rws_published    reweighted wake-sleep as its paper has it: stochastic gradients with momentum 0.95, both updates of
                      φ, K = 5 for half of the budget, then K = 25 and a third of the rate
     rws_sleep, rws_wake, rws_untaught    rws with the sleep update of φ alone, the wake update alone, neither
+    dsghmc_gibbs_warm    dsghmc_gibbs with a warm start and the splitting scheme, as the samplers by importance have
 """
 
 import keras
@@ -14,13 +15,21 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 
-SAMPLERS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais", "dsghmc_gibbs", "dsgnht_gibbs", "dsgnht_iwae")
+SAMPLERS = (
+    "dsgld_nais",
+    "dsghmc_nais",
+    "dsgnht_nais",
+    "dsghmc_gibbs",
+    "dsgnht_gibbs",
+    "dsghmc_gibbs_warm",
+    "dsgnht_iwae",
+)
 CLIMBERS = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught", "wake_sleep", "nvil", "vae", "iwae")
 METHODS = (*SAMPLERS, *CLIMBERS)
 CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
-BINARY = ("dsghmc_gibbs", "dsgnht_gibbs", "wake_sleep", "nvil", *CLIMBERS[:5])  # for binary ones
-GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs")  # φ does not learn beside θ
-STUDIES = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # run where they are asked for
+GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
+BINARY = (*GIBBS, "wake_sleep", "nvil", *CLIMBERS[:5])  # for binary ones
+WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught", "dsghmc_gibbs_warm")  # not by default
 _MOMENTUM = 0.95
 
 
@@ -68,6 +77,9 @@ def phases(method, rate, settings):
 
 def _sampler(method, rate, samples, settings):
     arguments = {"learning_rate": rate, "as_published": settings["as_published"], **samples}
+    if method == "dsghmc_gibbs_warm":
+        found = ds.methods.dsghmc_gibbs(**arguments, integrator="splitting")
+        return {**found, "kernel": ds.mcmc.WarmStart(kernel=found["kernel"])}
     if method in GIBBS:
         return getattr(ds.methods, method)(**arguments)
     if settings["proposal_learning_rate"] is not None:
