@@ -23,7 +23,8 @@ def evaluate(model, method, settings, data, folder):
     posterior samples. The model has the weights of `best` or `mean` in the end, which are the ones that are annealed.
 
     Returns:
-      dict of `log_likelihood`, a dict from these names to figures, and with annealing `annealed` and `both_sides`.
+      dict of `log_likelihood`, a dict from these names to figures, `estimator`, `posterior_samples` of a sampler, and
+      with annealing `annealed` and `both_sides`.
     """
     x = data.test[np.random.default_rng(settings["seed"]).permutation(len(data.test))[: settings["test_rows"]]]
     samples, sampled = settings["test_samples"], list((folder / "posterior").glob("sample_*.h5"))
@@ -38,7 +39,10 @@ def evaluate(model, method, settings, data, folder):
         posterior = ds.posterior.load(folder / "posterior")
         found["mean"] = mean_of_weights(posterior, model, method, settings, data.train, x)
         found["predictive"] = predictive(posterior, model, method, settings, x)
-    results = {"log_likelihood": {name: figures(estimate) for name, estimate in found.items()}}
+    results = {
+        "log_likelihood": {name: figures(estimate) for name, estimate in found.items()},
+        "estimator": {"name": "importance sampling", "num_samples": samples, "rows": len(x)},
+    }
     if sampled:
         results["posterior_samples"] = len(sampled)
     if settings["annealing_rows"] and model.recognition.layers:

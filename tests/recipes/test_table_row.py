@@ -20,6 +20,7 @@ def test_rows_are_recorded_and_not_made_again(recipe, tiny, tmp_path, monkeypatc
     gibbs, rws = recorded()
     assert (gibbs["method"], rws["method"]) == ("dsgnht_gibbs", "rws")
     assert gibbs["updates"] == 4 and gibbs["wall_time_seconds"] > 0 and gibbs["posterior_samples"] == 1
+    assert rws["estimator"] == {"name": "importance sampling", "num_samples": 30, "rows": 10}
     assert set(rws["log_likelihood"]) == {"last", "best"} and gibbs["annealed"]["of"] == "mean"
     for row in (gibbs, rws):
         for figures in row["log_likelihood"].values():
@@ -167,10 +168,11 @@ def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path
     (tmp_path / "out" / "results.jsonl").unlink()
 
     save = keras.callbacks.BackupAndRestore.on_epoch_end
-    for last in (0, 2):  # before there is a backup, and just before the third
+    for rounds in (1, 5):  # before there is a backup, and just before the fifth, which is of a second phase if any is
+        left = iter(range(rounds - 1, -1, -1))
 
-        def interrupted(self, epoch, logs=None, last=last):
-            if epoch == last:
+        def interrupted(self, epoch, logs=None, left=left):
+            if next(left) == 0:
                 raise KeyboardInterrupt
             save(self, epoch, logs)
 
