@@ -77,7 +77,9 @@ def _cells(row):
         f"{row['wall_time_seconds'] / 60:.1f}",
         _figure(found.get("last"), samples),
         _figure(chosen, samples),
-        _figure(found.get("predictive"), f"{max(1, settings['test_samples'] // 10):,} each"),
+        _figure(
+            found.get("predictive"), f"{row.get('posterior_samples')} × {max(1, settings['test_samples'] // 10):,}"
+        ),
         _annealed(row.get("annealed"), settings),
         _apart(row.get("both_sides")),
         *_papers(row),
