@@ -5,8 +5,8 @@
     python recipes/table.py --dataset binarized_mnist --papers --minutes 60 --annealing-rows 500
 
 A method is one of `table_methods.METHODS`, an architecture a name for `tfdsmcmc.models.from_name`; `--papers` takes the
-rows of the papers' tables instead (`recipes/papers.py`). Every row has the same budget of updates and of minutes of
-learning, and ends when either is spent. It leaves in --output
+rows of the papers' tables instead, some with settings of their own (`recipes/papers.py`). Every row has the same budget
+of updates and of minutes of learning, and ends when either is spent. It leaves in --output
 
     results.jsonl    one line a finished row: settings, seed, seconds, curve, estimates and their errors
     table.md         the table, with published figures of the dataset below, where there are any
@@ -24,6 +24,7 @@ for a tenth of the minutes, beside the budget, and validation data choose.
 """
 
 import argparse
+import contextlib
 import math
 import os
 import pathlib
@@ -111,8 +112,8 @@ def rows_of(args):
         wanted = [(*pair, {}) for pair in pairs if table_methods.suits(*pair)]
     if not wanted:
         raise ValueError(
-            f"{', '.join(table_methods.CONTINUOUS)} learn the architectures of kind VAE; those without continuous "
-            f"latent variables are for the others. Received: methods={args.methods}, architectures={args.architectures}"
+            "A method must suit an architecture: those of kind VAE have continuous latent variables, the others binary "
+            f"ones. Received: methods={args.methods}, architectures={args.architectures}"
         )
     return [(method, name, settings_of(method, args) | own) for method, name, own in wanted]
 
@@ -162,8 +163,8 @@ def main(arguments=None):
     warnings.simplefilter("ignore", ds.likelihood.UnreliableImportanceWeights)  # the table says it
     wanted = rows_of(args)
     data = ds.datasets.load(args.dataset, args.data_dir, binarization=args.binarization, seed=args.seed)
-    for _, architecture, settings in wanted:  # what is wrong is told before any row is learnt
-        table_row.build("rws", architecture, settings, data.train)
+    for name, settings in {name: settings for _, name, settings in wanted}.items():
+        table_row.build("rws", name, settings, data.train)  # what is wrong is told before any row is learnt
     output = pathlib.Path(args.output or f"runs/table/{args.dataset}")
     output.mkdir(parents=True, exist_ok=True)
     text = write_table(args, wanted, output)
@@ -176,7 +177,8 @@ def main(arguments=None):
             if not mine:
                 print(f"{about}: another process is at it", flush=True)
             elif key(method, architecture, settings) in table_file.finished(output / "results.jsonl"):
-                folder.rmdir()  # finished between the two looks
+                with contextlib.suppress(FileNotFoundError):  # finished between the two looks
+                    folder.rmdir()
             else:
                 print(about, flush=True)
                 make(method, architecture, settings, data, output, folder)

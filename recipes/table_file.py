@@ -55,13 +55,13 @@ def claimed(folder):
     Yields:
       Whether this process has it: False where another process does. Where the system has no locks of files, True.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
     except ImportError:
+        folder.mkdir(parents=True, exist_ok=True)
         yield True
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = _opened(folder)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -71,3 +71,13 @@ def claimed(folder):
             yield True
     finally:
         os.close(descriptor)
+
+
+def _opened(folder):
+    """A descriptor of the folder, which another process may delete at any time."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            return os.open(folder, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
