@@ -10,11 +10,13 @@ from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
 from tfdsmcmc.boltzmann.partition import PartitionSandwich, base_rates, log_partition, log_partition_ratio, sandwich
 from tfdsmcmc.boltzmann.predictive import predictive_log_likelihood
 from tfdsmcmc.boltzmann.rbm import RBM
+from tfdsmcmc.boltzmann.wake_sleep import ContrastiveWakeSleep
 
 __all__ = [
     "DBN",
     "RBM",
     "ContrastiveDivergence",
+    "ContrastiveWakeSleep",
     "GrowingSteps",
     "Lift",
     "LogPartition",
