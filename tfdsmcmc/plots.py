@@ -175,6 +175,40 @@ def predictive_curve(curve, title=None):
     return figure
 
 
+def chains(states, betas, shape, title=None):
+    """Runs of annealing from left to right, one below the other.
+
+    Args:
+      states: (β, runs, height · width), as `boltzmann.annealed_chains` returns; 1 is drawn dark.
+      betas: those of the first axis.
+      shape: (height, width).
+      title: of the figure.
+
+    Returns:
+      `matplotlib.figure.Figure`.
+
+    Raises:
+      ValueError: for arrays that do not fit.
+    """
+    states, betas = _array("states", states), _array("betas", betas)
+    if states.ndim != 3 or betas.shape != states.shape[:1]:
+        raise ValueError(
+            "States are (betas, runs, units), of as many betas as there are. "
+            f"Received: shapes {states.shape} and {betas.shape}"
+        )
+    images = _images(np.swapaxes(states, 0, 1).reshape(-1, states.shape[-1]), shape)
+    figure = _figure(_grid(images, len(betas), 0.0, 0.5), "gray_r", (0.0, 1.0), title)
+    axes = figure.axes[0]
+    axes.set_axis_on()
+    width = shape[1] + 1
+    axes.set_xticks(np.arange(len(betas)) * width + width / 2, [f"{beta:.3g}" for beta in betas])
+    axes.set_yticks([])
+    axes.tick_params(length=0)
+    axes.set_frame_on(False)
+    axes.set_xlabel("β")
+    return figure
+
+
 def log_partitions(counts, below, above=None, exact=None, label="annealing steps", title=None):
     """Estimates of log Z from below, and from above, against what they cost.
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.boltzmann.test_dbn import V, Truth, tiny_dbn
+from tests.boltzmann.test_dbn import Truth, V, tiny_dbn
 from tests.conformance.paths import run_path_test
 from tests.oracles import binary_states
 from tfdsmcmc.boltzmann.deep_path import DeepPath
@@ -29,6 +29,7 @@ def test_the_contract_of_paths(widths):
     run_path_test(make, states, truth.log_p[row] + truth.log_z)
 
 
+@pytest.mark.slow
 def test_schedules_and_batches():
     """An adaptive schedule; each row's estimate is of that row, also where the last batch is filled up."""
     dbn = tiny_dbn((3, 2, 3))

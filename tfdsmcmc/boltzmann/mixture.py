@@ -241,11 +241,8 @@ class MixtureOfBernoullis(Learner):
         num_samples = checks.positive_integer("num_samples", num_samples)
         probabilities = checks.boolean("probabilities", probabilities)
         check_finite("the mixture's weights", self.theta_variables)
-        component_seed, unit_seed = tf.unstack(random.split(random.stream(seed, "sample")))
-        ends = tf.cumsum(tf.exp(tf.cast(self.log_shares.value, tf.float64)))
-        drawn = random.uniform([num_samples], component_seed, tf.float64) * ends[-1]
-        logits = tf.gather(self.logits.value, tf.searchsorted(ends[:-1], drawn, side="right"))
-        return (tf.sigmoid(logits) if probabilities else random.bernoulli(logits, unit_seed)).numpy()
+        v, means = drawn(self.log_shares.value, self.logits.value, num_samples, random.stream(seed, "sample"))
+        return (means if probabilities else v).numpy()
 
     def get_config(self):
         return {"name": self.name, **self._arguments}
@@ -254,6 +251,15 @@ class MixtureOfBernoullis(Learner):
 def log_components(log_shares, logits, x):
     """log π_c p(x given c), (n, C)."""
     return tf.matmul(x, logits, transpose_b=True) + (log_shares - sum_softplus(logits))
+
+
+def drawn(log_shares, logits, num_draws, seed):
+    """(draws, the means of their components), (n, D) each."""
+    component_seed, unit_seed = tf.unstack(random.split(seed))
+    ends = tf.cumsum(tf.exp(tf.cast(log_shares, tf.float64)))
+    places = random.uniform([num_draws], component_seed, tf.float64) * ends[-1]
+    logits = tf.gather(logits, tf.searchsorted(ends[:-1], places, side="right"))
+    return random.bernoulli(logits, unit_seed), tf.sigmoid(logits)
 
 
 def _log_prob(log_shares, logits, x):
