@@ -17,7 +17,7 @@ run again. It leaves in --output
 
     NAME/log.jsonl      one line an epoch
     NAME/rbm.keras      the machine
-    NAME/*.png          features, samples, log Z from both sides
+    NAME/*.png          features, samples, annealing runs on their way, log Z from both sides against runs and steps
     results.jsonl       one line a finished machine
 """
 
@@ -90,19 +90,23 @@ def rate_of(steps_per_epoch, growth):
     return keras.optimizers.schedules.PiecewiseConstantDecay(last_steps, [rate(epoch) for epoch in (0, *changes)])
 
 
-def persistent_machine_for(rows, steps, hidden_units, epochs, seed, rate=PERSISTENT_RATE):
-    """A compiled machine that is to learn from rows of 0 and 1 by persistent chains, not yet learnt."""
-    weights = tfp.distributions.Normal(0.0, (PERSISTENT_DECAY * len(rows)) ** -0.5)
-    rbm = ds.boltzmann.RBM(rows.shape[1], hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
-    rbm.bias.assign(ds.boltzmann.base_rates(rows))
-    updates = epochs * -(-len(rows) // BATCH)
-    falling = keras.optimizers.schedules.PolynomialDecay(rate, max(1, updates), 0.0)
+def persistent_machine_for(units, num_rows, steps, hidden_units, rate, seed):
+    """A compiled machine that is to learn from so many rows by persistent chains, not yet learnt.
+
+    The rate is a number or a schedule of Keras.
+    """
+    weights = tfp.distributions.Normal(0.0, (PERSISTENT_DECAY * num_rows) ** -0.5)
+    rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
     rbm.compile(
-        kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(falling)),
+        kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate)),
         estimator=ds.boltzmann.ContrastiveDivergence(steps, persistent=True, num_particles=BATCH),
         steps_per_execution=100,
     )
     return rbm
+
+
+def updates(epochs, num_rows):
+    return max(1, epochs * -(-num_rows // BATCH))
 
 
 def machine_for(units, num_rows, steps, hidden_units, every, seed):
@@ -146,7 +150,9 @@ def learnt(name, train, folder, args):
     persistent, steps, hidden_units = parts(name)
     if persistent:
         epochs = args.epochs
-        rbm = persistent_machine_for(train, steps, hidden_units, epochs, args.seed)
+        rate = keras.optimizers.schedules.PolynomialDecay(PERSISTENT_RATE, updates(epochs, len(train)), 0.0)
+        rbm = persistent_machine_for(train.shape[1], len(train), steps, hidden_units, rate, args.seed)
+        rbm.bias.assign(ds.boltzmann.base_rates(train))
     else:
         epochs = args.every * GROWN if steps == GROWN else args.epochs
         rbm = machine_for(train.shape[1], len(train), steps, hidden_units, args.every, args.seed)
@@ -182,8 +188,18 @@ def measured(rbm, train, test, args):
     return found, both
 
 
-def pictures(rbm, both, shape, folder, seed):
-    save = ds.plots.save
+def pictures(rbm, both, train, shape, folder, args):
+    """Of log Z against steps, runs of a tenth and a hundredth of the steps as well."""
+    save, seed = ds.plots.save, args.seed
+    steps = [max(1, args.annealing_steps // 100), max(2, args.annealing_steps // 10)]
+    shorter = [ds.boltzmann.sandwich(rbm, args.runs, count, base=train, seed=seed, chain_steps=1000) for count in steps]
+    below, above = zip(*shorter, both)
+    exact = ds.boltzmann.exact_log_partition(rbm) if min(rbm.units, rbm.hidden_units) <= 25 else None
+    steps.append(args.annealing_steps)
+    save(ds.plots.log_partitions(steps, below, above, exact), folder / "log_partition_steps.png")
+    betas = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 1.0)
+    seen = ds.boltzmann.annealed_chains(rbm, betas, 16, args.annealing_steps, base=train, seed=seed)
+    save(ds.plots.chains(seen, betas, shape), folder / "chains.png")
     runs = len(both.lower.log_weights)
     counts = [*(n for n in (5, 10, 20, 50, 100, 200) if n < runs), runs]
     below, above = (
@@ -235,7 +251,7 @@ def main():
             folder.mkdir(parents=True, exist_ok=True)
             rbm, epochs, wanted = learnt(name, train, folder, args)
             found, both = measured(rbm, train, data.test, args)
-            pictures(rbm, both, data.shape, folder, args.seed)
+            pictures(rbm, both, train, data.shape, folder, args)
             line = {"model": name, "epochs": epochs, "arguments": vars(args), **found}
             # what a limit of hours has cut short is shown, and goes on in the next call
             append(output / "results.jsonl" if epochs >= wanted else folder / "unfinished.jsonl", line)
