@@ -16,7 +16,7 @@ def test_every_entry_counts(shape):
     assert all_finite([good, other, tf.constant(3)])
     for place in {0, 1, good.size // 16, good.size // 2, good.size - 1} & set(range(good.size)):
         for wrong in (np.inf, -np.inf, np.nan):
-            bad = good.copy()
+            bad = np.array(good)  # of a number too
             bad.reshape(-1)[place] = wrong
             for tensors in ([bad], [good, bad], [bad, good, tf.zeros([2])], [tf.zeros([2]), other, bad]):
                 assert not all_finite(tensors)
