@@ -28,7 +28,7 @@ from rbm_mnist import BATCH, GROWN, Log, append, machine_for, persistent_machine
 import tfdsmcmc as ds
 
 # nats a row by the bound of 500-2000: test, training
-RATE = 0.05  # of machines with persistent chains
+RATE = 0.03  # the largest, of machines with persistent chains
 PUBLISHED = {1: (-100.64, -97.67), 3: (-98.29, -94.86), 25: (-86.22, -82.47)}
 
 
