@@ -23,7 +23,7 @@ import pathlib
 
 import keras
 import numpy as np
-from rbm_mnist import BATCH, GROWN, Log, append, machine_for, persistent_machine_for, updates
+from rbm_mnist import BATCH, DECAY, GROWN, Log, append, machine_for, persistent_machine_for, updates
 
 import tfdsmcmc as ds
 
@@ -41,6 +41,7 @@ def parse():
     add("--every", type=int, default=20, help="epochs between two growths of the steps (default 20: 500 epochs)")
     add("--tied", action="store_true", help="each machine begins as the one below upside down: widths must allow it")
     add("--persistent", action="store_true", help="persistent chains")
+    add("--decay", type=float, default=DECAY, help=f"of W in each update, with these (default {DECAY})")
     add("--lowest", default=None, help="file of a machine that has learnt, such as those of rbm_mnist.py")
     add("--runs", type=int, default=500, help="annealing runs (default 500)")
     add("--annealing-steps", type=int, default=15_000)
@@ -64,7 +65,7 @@ def network(train, args):
 
         def machine(units, hidden, seed):
             rate = keras.optimizers.schedules.CosineDecay(0.0, count, warmup_target=RATE, warmup_steps=first)
-            return persistent_machine_for(units, len(train), args.steps, hidden, rate, seed)
+            return persistent_machine_for(units, len(train), args.steps, hidden, rate, args.decay, seed)
     else:
 
         def machine(units, hidden, seed):

@@ -1,13 +1,14 @@
 """Boltzmann machines on fixed binarized MNIST: the published table of partition functions and log-likelihoods, anew.
 
     python recipes/rbm_mnist.py --models "CD1(25)" "CD3(25)" "CD25(500)"
-    python recipes/rbm_mnist.py --models "PCD1(500)" --epochs 200
+    python recipes/rbm_mnist.py --models "PCD1(500)" --epochs 300
     python recipes/rbm_mnist.py --table
 
 CDk(M) is a machine of M hidden units that has learnt by contrastive divergence with k steps, from training and
 validation rows together; with 25 the steps grow from 1 to 25 in the course of learning, and the rate falls as 1/steps.
 PCDk(M), of which nothing is published, has persistent chains of k steps in each update, visible biases that begin at
-the rates of the data, no momentum, a decay that is ten times smaller, and a rate that falls to 0 along a line.
+the rates of the data, no momentum, and a rate that falls to 0 along a line. It can begin at a machine that has learnt,
+--start, with another --decay of the weights and another --rate.
 log Z is estimated by annealing from below and from above, and enumerated where there are at most 25 hidden units. Rates
 and the rest of what learning needs are not published; those here are of the program that its authors made public, with
 one momentum throughout and a smaller first rate in place of a smaller first momentum.
@@ -39,7 +40,7 @@ import tfdsmcmc as ds
 BATCH, RATE, MOMENTUM, DECAY = 100, 0.05, 0.9, 0.0002
 FIRST_EPOCHS, FIRST_MOMENTUM = 5, 0.5
 GROWN = 25  # the steps that are grown to
-PERSISTENT_RATE, PERSISTENT_DECAY = 0.15, 0.00002
+PERSISTENT_RATE = 0.15
 
 # log Z, its estimate, and nats a row of test and training data by the exact log Z, where there is one, or the estimate
 PUBLISHED = {
@@ -58,6 +59,9 @@ def parse():
     add("--models", nargs="+", default=list(PUBLISHED), help=f"CDk(M) or PCDk(M), by default {' '.join(PUBLISHED)}")
     add("--epochs", type=int, default=100, help="of 600 steps, of machines whose steps do not grow (default 100)")
     add("--every", type=int, default=20, help="epochs between two growths of the steps (default 20: 500 epochs)")
+    add("--rate", type=float, default=PERSISTENT_RATE, help=f"the first, of PCDk(M) (default {PERSISTENT_RATE})")
+    add("--decay", type=float, default=DECAY, help=f"of W in each update, of PCDk(M) (default {DECAY})")
+    add("--start", default=None, help="file of a machine at whose weights PCDk(M) begins")
     add("--runs", type=int, default=100, help="annealing runs (default 100)")
     add("--annealing-steps", type=int, default=14_500)
     add("--hours", type=float, default=None, help="stop learning after this many hours, in this call")
@@ -90,12 +94,12 @@ def rate_of(steps_per_epoch, growth):
     return keras.optimizers.schedules.PiecewiseConstantDecay(last_steps, [rate(epoch) for epoch in (0, *changes)])
 
 
-def persistent_machine_for(units, num_rows, steps, hidden_units, rate, seed):
+def persistent_machine_for(units, num_rows, steps, hidden_units, rate, decay, seed):
     """A compiled machine that is to learn from so many rows by persistent chains, not yet learnt.
 
     The rate is a number or a schedule of Keras.
     """
-    weights = tfp.distributions.Normal(0.0, (PERSISTENT_DECAY * num_rows) ** -0.5)
+    weights = tfp.distributions.Normal(0.0, (decay * num_rows) ** -0.5)
     rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
     rbm.compile(
         kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate)),
@@ -150,9 +154,12 @@ def learnt(name, train, folder, args):
     persistent, steps, hidden_units = parts(name)
     if persistent:
         epochs = args.epochs
-        rate = keras.optimizers.schedules.PolynomialDecay(PERSISTENT_RATE, updates(epochs, len(train)), 0.0)
-        rbm = persistent_machine_for(train.shape[1], len(train), steps, hidden_units, rate, args.seed)
-        rbm.bias.assign(ds.boltzmann.base_rates(train))
+        rate = keras.optimizers.schedules.PolynomialDecay(args.rate, updates(epochs, len(train)), 0.0)
+        rbm = persistent_machine_for(train.shape[1], len(train), steps, hidden_units, rate, args.decay, args.seed)
+        if args.start:
+            rbm.set_weights(keras.saving.load_model(args.start).get_weights())
+        else:
+            rbm.bias.assign(ds.boltzmann.base_rates(train))
     else:
         epochs = args.every * GROWN if steps == GROWN else args.epochs
         rbm = machine_for(train.shape[1], len(train), steps, hidden_units, args.every, args.seed)
