@@ -1,10 +1,14 @@
 """Boltzmann machines on fixed binarized MNIST: the published table of partition functions and log-likelihoods, anew.
 
     python recipes/rbm_mnist.py --models "CD1(25)" "CD3(25)" "CD25(500)"
+    python recipes/rbm_mnist.py --models "PCD1(500)" --epochs 300
     python recipes/rbm_mnist.py --table
 
 CDk(M) is a machine of M hidden units that has learnt by contrastive divergence with k steps, from training and
 validation rows together; with 25 the steps grow from 1 to 25 in the course of learning, and the rate falls as 1/steps.
+PCDk(M), of which nothing is published, has persistent chains of k steps in each update, visible biases that begin at
+the rates of the data, no momentum, and a rate that falls to 0 along a line. It can begin at a machine that has learnt,
+--start, with another --decay of the weights and another --rate.
 log Z is estimated by annealing from below and from above, and enumerated where there are at most 25 hidden units. Rates
 and the rest of what learning needs are not published; those here are of the program that its authors made public, with
 one momentum throughout and a smaller first rate in place of a smaller first momentum.
@@ -14,7 +18,7 @@ run again. It leaves in --output
 
     NAME/log.jsonl      one line an epoch
     NAME/rbm.keras      the machine
-    NAME/*.png          features, samples, log Z from both sides
+    NAME/*.png          features, samples, annealing runs on their way, log Z from both sides against runs and steps
     results.jsonl       one line a finished machine
 """
 
@@ -36,6 +40,7 @@ import tfdsmcmc as ds
 BATCH, RATE, MOMENTUM, DECAY = 100, 0.05, 0.9, 0.0002
 FIRST_EPOCHS, FIRST_MOMENTUM = 5, 0.5
 GROWN = 25  # the steps that are grown to
+PERSISTENT_RATE = 0.15
 
 # log Z, its estimate, and nats a row of test and training data by the exact log Z, where there is one, or the estimate
 PUBLISHED = {
@@ -51,9 +56,12 @@ PUBLISHED = {
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--models", nargs="+", default=list(PUBLISHED), help=f"CDk(M), by default {' '.join(PUBLISHED)}")
+    add("--models", nargs="+", default=list(PUBLISHED), help=f"CDk(M) or PCDk(M), by default {' '.join(PUBLISHED)}")
     add("--epochs", type=int, default=100, help="of 600 steps, of machines whose steps do not grow (default 100)")
     add("--every", type=int, default=20, help="epochs between two growths of the steps (default 20: 500 epochs)")
+    add("--rate", type=float, default=PERSISTENT_RATE, help=f"the first, of PCDk(M) (default {PERSISTENT_RATE})")
+    add("--decay", type=float, default=DECAY, help=f"of W in each update, of PCDk(M) (default {DECAY})")
+    add("--start", default=None, help="file of a machine at whose weights PCDk(M) begins")
     add("--runs", type=int, default=100, help="annealing runs (default 100)")
     add("--annealing-steps", type=int, default=14_500)
     add("--hours", type=float, default=None, help="stop learning after this many hours, in this call")
@@ -66,11 +74,11 @@ def parse():
 
 
 def parts(name):
-    """(k, M) of CDk(M)."""
-    found = re.fullmatch(r"CD(\d+)\((\d+)\)", name)
+    """(whether the chains are persistent, k, M) of CDk(M) or PCDk(M)."""
+    found = re.fullmatch(r"(P?)CD(\d+)\((\d+)\)", name)
     if not found:
-        raise SystemExit(f"A machine is called CDk(M). Received: {name}")
-    return tuple(map(int, found.groups()))
+        raise SystemExit(f"A machine is called CDk(M) or PCDk(M). Received: {name}")
+    return bool(found[1]), int(found[2]), int(found[3])
 
 
 def rate_of(steps_per_epoch, growth):
@@ -84,6 +92,25 @@ def rate_of(steps_per_epoch, growth):
 
     last_steps = [epoch * steps_per_epoch - 1 for epoch in changes]
     return keras.optimizers.schedules.PiecewiseConstantDecay(last_steps, [rate(epoch) for epoch in (0, *changes)])
+
+
+def persistent_machine_for(units, num_rows, steps, hidden_units, rate, decay, seed):
+    """A compiled machine that is to learn from so many rows by persistent chains, not yet learnt.
+
+    The rate is a number or a schedule of Keras.
+    """
+    weights = tfp.distributions.Normal(0.0, (decay * num_rows) ** -0.5)
+    rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
+    rbm.compile(
+        kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate)),
+        estimator=ds.boltzmann.ContrastiveDivergence(steps, persistent=True, num_particles=BATCH),
+        steps_per_execution=100,
+    )
+    return rbm
+
+
+def updates(epochs, num_rows):
+    return max(1, epochs * -(-num_rows // BATCH))
 
 
 def machine_for(units, num_rows, steps, hidden_units, every, seed):
@@ -124,9 +151,18 @@ def append(path, line):
 
 def learnt(name, train, folder, args):
     """(the machine, the epochs that it has learnt, those that it was to learn)."""
-    steps, hidden_units = parts(name)
-    rbm = machine_for(train.shape[1], len(train), steps, hidden_units, args.every, args.seed)
-    epochs = args.every * GROWN if steps == GROWN else args.epochs
+    persistent, steps, hidden_units = parts(name)
+    if persistent:
+        epochs = args.epochs
+        rate = keras.optimizers.schedules.PolynomialDecay(args.rate, updates(epochs, len(train)), 0.0)
+        rbm = persistent_machine_for(train.shape[1], len(train), steps, hidden_units, rate, args.decay, args.seed)
+        if args.start:
+            rbm.set_weights(keras.saving.load_model(args.start).get_weights())
+        else:
+            rbm.bias.assign(ds.boltzmann.base_rates(train))
+    else:
+        epochs = args.every * GROWN if steps == GROWN else args.epochs
+        rbm = machine_for(train.shape[1], len(train), steps, hidden_units, args.every, args.seed)
     backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
     callbacks = [Log(folder / "log.jsonl", args.hours), backup]
     rbm.fit(train, batch_size=BATCH, epochs=epochs, callbacks=callbacks, verbose=0)
@@ -159,8 +195,18 @@ def measured(rbm, train, test, args):
     return found, both
 
 
-def pictures(rbm, both, shape, folder, seed):
-    save = ds.plots.save
+def pictures(rbm, both, train, shape, folder, args):
+    """Of log Z against steps, runs of a tenth and a hundredth of the steps as well."""
+    save, seed = ds.plots.save, args.seed
+    steps = [max(1, args.annealing_steps // 100), max(2, args.annealing_steps // 10)]
+    shorter = [ds.boltzmann.sandwich(rbm, args.runs, count, base=train, seed=seed, chain_steps=1000) for count in steps]
+    below, above = zip(*shorter, both)
+    exact = ds.boltzmann.exact_log_partition(rbm) if min(rbm.units, rbm.hidden_units) <= 25 else None
+    steps.append(args.annealing_steps)
+    save(ds.plots.log_partitions(steps, below, above, exact), folder / "log_partition_steps.png")
+    betas = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 1.0)
+    seen = ds.boltzmann.annealed_chains(rbm, betas, 16, args.annealing_steps, base=train, seed=seed)
+    save(ds.plots.chains(seen, betas, shape), folder / "chains.png")
     runs = len(both.lower.log_weights)
     counts = [*(n for n in (5, 10, 20, 50, 100, 200) if n < runs), runs]
     below, above = (
@@ -212,7 +258,7 @@ def main():
             folder.mkdir(parents=True, exist_ok=True)
             rbm, epochs, wanted = learnt(name, train, folder, args)
             found, both = measured(rbm, train, data.test, args)
-            pictures(rbm, both, data.shape, folder, args.seed)
+            pictures(rbm, both, train, data.shape, folder, args)
             line = {"model": name, "epochs": epochs, "arguments": vars(args), **found}
             # what a limit of hours has cut short is shown, and goes on in the next call
             append(output / "results.jsonl" if epochs >= wanted else folder / "unfinished.jsonl", line)

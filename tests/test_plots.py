@@ -123,6 +123,21 @@ def test_partition_functions_from_both_sides():
             plots.log_partitions([10, 100], wrong)
 
 
+def test_runs_go_from_left_to_right():
+    """Each run a row of the grid, each β a column with its name; what does not fit is refused."""
+    states = np.zeros((3, 2, 4))
+    states[2, 1] = 1.0  # the last β of the second run
+    axes = plots.chains(states, (0.0, 0.5, 1.0), (2, 2), title="runs").axes[0]
+    canvas = axes.images[0].get_array()
+    assert canvas.shape == (7, 10)
+    np.testing.assert_array_equal(canvas[4:6, 7:9], 1.0)
+    assert (canvas == 1.0).sum() == 4
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0", "0.5", "1"]
+    for wrong in (states[0], states[:2]):
+        with pytest.raises(ValueError, match="States are .*Received: shapes"):
+            plots.chains(wrong, (0.0, 0.5, 1.0), (2, 2))
+
+
 def test_other_traces_and_curves_are_refused():
     for reason, call in (
         ("A trace is a dict.*Received: an empty dict", lambda: plots.traces({})),

@@ -34,6 +34,13 @@ def nonnegative_number(name: str, value):
     return value
 
 
+def boolean(name: str, value) -> bool:
+    """True or False, of Python or NumPy."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False. Received: {name}={value!r}")
+    return bool(value)
+
+
 def positive_number(name: str, value):
     """Returns `value`; a plain number must be finite and above 0, a tensor is taken as it is."""
     nonnegative_number(name, value)

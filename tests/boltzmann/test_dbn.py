@@ -11,7 +11,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.boltzmann.oracle import Enumerated, tiny_rbm
 from tests.chance import assert_frequencies, assert_near
-from tests.oracles import binary_states, log_bernoulli, log_sum, state_numbers
+from tests.oracles import binary_states, log_bernoulli, log_sum, sigmoid, state_numbers
 from tfdsmcmc.boltzmann import DBN
 
 ROWS = np.random.default_rng(0).integers(0, 2, (10, 3)).astype(np.uint8)
@@ -19,15 +19,20 @@ V = binary_states(3)
 WIDTHS = [(3, 2, 3), (3, 2, 2, 2), (3, 2)]
 
 
-def tiny_dbn(widths=(3, 2, 3), scale=1.2):
-    return DBN([tiny_rbm(*pair, seed=seed, scale=scale) for seed, pair in enumerate(zip(widths, widths[1:]))])
+def tiny_dbn(widths=(3, 2, 3), scale=1.2, own_recognition=False):
+    """A network of asymmetric weights; those of its recognition are its own, and differ, where asked."""
+    rbms = [tiny_rbm(*pair, seed=seed, scale=scale) for seed, pair in enumerate(zip(widths, widths[1:]))]
+    dbn = DBN(rbms, own_recognition)
+    for seed, kernel in enumerate(dbn.recognition_kernels if own_recognition else ()):
+        kernel.assign(np.random.default_rng(100 + seed).normal(0.2, scale, kernel.shape))
+    return dbn
 
 
 class Truth:
     """log p(v) and the bound B(v) of every v, (2^D,), in float64."""
 
     def __init__(self, dbn):
-        machines = [Enumerated(machine) for machine in dbn.machines]
+        machines, kernels = [Enumerated(machine) for machine in dbn.machines], [*map(np.float64, dbn.stack.recognition)]
         top = machines[-1]
         self.log_z = top.log_z
         layers = [binary_states(len(machine.bias)) for machine in machines]
@@ -35,9 +40,9 @@ class Truth:
         for places in itertools.product(*(range(len(layer)) for layer in layers[1:])):
             h = [layer[place] for layer, place in zip(layers[1:], places)]
             below, log_p, q, entropy = layers[0], 0.0, 0.0, 0.0
-            for machine, above in zip(machines, h):
+            for machine, kernel, above in zip(machines, kernels, h):
                 log_p = log_p + log_bernoulli(below, machine.bias + machine.kernel @ above)
-                p = 1 / (1 + np.exp(-(machine.hidden_bias + below @ machine.kernel)))
+                p = sigmoid(machine.hidden_bias + below @ kernel)
                 entropy = entropy - (p * np.log(p) + (1 - p) * np.log1p(-p)).sum(-1)
                 q = q + np.log(np.where(above == 1, p, 1 - p)).sum(-1)
                 below = above
@@ -94,6 +99,12 @@ def test_a_tied_start_changes_nothing():
     np.testing.assert_allclose(truth.bound, truth.log_p, atol=1e-6)
     # each weight is p*(v) of the machine below then, whatever the draw
     np.testing.assert_allclose(dbn.log_likelihood(V, 1).value, truth.log_p, atol=1e-4)
+    np.testing.assert_allclose(dbn.annealed_log_likelihood(V, 2, 1).value, truth.log_p, atol=1e-4)
+    wider = tiny_dbn((3, 2, 5))
+    wider.rbms[1].kernel.assign(tf.zeros([2, 5]))
+    wider.tie(1)
+    assert wider.rbms[1].kernel.numpy()[:, 3:].any() == 0 and wider.rbms[1].hidden_bias.numpy()[3:].all()
+    np.testing.assert_allclose(Truth(wider).log_p, truth.log_p, atol=1e-6)
 
 
 @pytest.mark.parametrize("widths", WIDTHS[:2])
@@ -193,6 +204,20 @@ BAD = {
     "samples": lambda: tiny_dbn().sample(0),
     "imputations": lambda: tiny_dbn().impute(ROWS, num_imputations=0),
     "a call": lambda: tiny_dbn()(ROWS),
+    "runs": lambda: tiny_dbn().annealed_log_likelihood(ROWS, num_runs=0),
+    "schedule": lambda: tiny_dbn().annealed_log_likelihood(ROWS, schedule="published"),
+    "probabilities": lambda: tiny_dbn().sample(2, steps=2, probabilities="no"),
+    "a batch": lambda: tiny_dbn().train_on_batch(ROWS),
+    "evaluate": lambda: tiny_dbn().evaluate(ROWS, num_samples=3),
+    "targets": lambda: tiny_dbn().fit(ROWS, ROWS),
+    "tied": lambda: tiny_dbn().fit(ROWS, tied="no"),
+    "own recognition": lambda: DBN([ds.boltzmann.RBM(3, 2)], own_recognition="no"),
+    "not compiled": lambda: tiny_dbn().fine_tune(ROWS),
+    "a kernel that samples": lambda: tiny_dbn().compile(ds.mcmc.SGHMC(learning_rate=0.1)),
+    "estimator": lambda: tiny_dbn().compile(estimator=ds.boltzmann.ContrastiveDivergence()),
+    "a single machine": lambda: tiny_dbn((3, 2)).compile(),
+    "steps": lambda: ds.boltzmann.ContrastiveWakeSleep(0),
+    "one by one with recognition of its own": lambda: tiny_dbn(own_recognition=True).fit(ROWS),
 }
 
 

@@ -38,7 +38,8 @@ def test_machines(run, tmp_path, capsys):
     assert [(line["model"], line["epochs"]) for line in lines] == [("CD1(8)", 2), ("CD25(30)", 25)]
     small, large = lines
     for line in lines:
-        assert (tmp_path / "out" / line["model"] / "log_partition.png").exists()
+        made = {path.name for path in (tmp_path / "out" / line["model"]).glob("*.png")}
+        assert made == {"chains.png", "features.png", "log_partition.png", "log_partition_steps.png", "samples.png"}
     assert abs(small["below"]["log_partition"] - small["exact"]) < 6 * small["below"]["standard_error"]
     assert (small["starts_above"], large["starts_above"]) == ("exact", "chains") and "exact" not in large
     rbm = keras.saving.load_model(tmp_path / "out" / "CD25(30)" / "rbm.keras")
@@ -74,11 +75,36 @@ def test_the_rate_falls_as_the_steps_grow(request, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_network(run, tmp_path):
+def test_a_network(run, tmp_path, capsys):
+    """What is cut short stays out of the results, and goes on."""
     arguments = (*SHORT, "--widths", 12, 8, "--steps", 1, "--epochs", 2, "--output", "out")
+    run("dbn_mnist.py", *arguments, "--hours", 0)
+    assert not (tmp_path / "out" / "results.jsonl").exists() and "cut short" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "unfinished.jsonl").read_text())["epochs"] == [1, 1]
     run("dbn_mnist.py", *arguments)
     line = json.loads((tmp_path / "out" / "results.jsonl").read_text())
     assert line["epochs"] == [2, 2] and line["starts_above"] == "exact"
     dbn = keras.saving.load_model(tmp_path / "out" / "dbn.keras")
     bound = dbn.log_likelihood_bound(ds.datasets.load("digits").test, 5).mean()
     assert np.hypot(bound.standard_error, line["test"]["standard_error"]) * 6 > abs(bound - line["test"]["value"])
+    capsys.readouterr()
+    run("dbn_mnist.py", "--table", "--output", "out")
+    assert capsys.readouterr().out.count("\n| 12-8_cd1, 2+2 epochs |") == 1
+
+
+@pytest.mark.slow
+def test_a_network_above_a_machine_with_persistent_chains(run, tmp_path):
+    """The lowest machine stays as it has learnt; the one above begins as it upside down, with units to spare."""
+    run("rbm_mnist.py", *SHORT, "--models", "PCD1(10)", "--epochs", 2, "--output", "out")
+    lowest = tmp_path / "out" / "PCD1(10)" / "rbm.keras"
+    widths = ("--widths", 10, 70, "--steps", 1, "--epochs", 1)
+    run("dbn_mnist.py", *SHORT, *widths, "--persistent", "--tied", "--lowest", lowest, "--output", "deep")
+    line = json.loads((tmp_path / "deep" / "results.jsonl").read_text())
+    assert line["epochs"] == [2, 1] and line["model"] == "10-70_pcd1_tied"
+    rbm, dbn = (keras.saving.load_model(path) for path in (lowest, tmp_path / "deep" / "dbn.keras"))
+    np.testing.assert_array_equal(dbn.rbms[0].kernel.numpy(), rbm.kernel.numpy())
+    above = dbn.rbms[1].kernel.numpy()
+    assert 0 < np.abs(above[:, :64] - rbm.kernel.numpy().T).max() < 0.2 and above[:, 64:].std() < 0.1
+    below = json.loads((tmp_path / "out" / "results.jsonl").read_text())
+    likelihood = below["test"]["unnormalized"] - below["exact"]
+    assert abs(line["test"]["value"] - likelihood) < 1.0  # a short way from where the tie made them equal

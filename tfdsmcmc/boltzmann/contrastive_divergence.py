@@ -112,9 +112,7 @@ class ContrastiveDivergence(GradientEstimator):
             first = int(first) if first.shape == () and first.dtype.kind in "iu" else first
         if isinstance(first, bool) or not isinstance(first, (int, np.integer)) or first < 1:
             raise ValueError(f"steps must be positive integers, at epoch 0 too. Received: steps={first!r}")
-        if not isinstance(persistent, bool):
-            raise ValueError(f"persistent must be True or False. Received: persistent={persistent!r}")
-        self.persistent = persistent
+        self.persistent = checks.boolean("persistent", persistent)
         self.num_particles = checks.positive_integer("num_particles", num_particles)
         self.carries = "run" if persistent or callable(self.steps) else None
         self.metric_names = () if persistent else ("reconstruction_error",)
@@ -135,7 +133,7 @@ class ContrastiveDivergence(GradientEstimator):
     def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
         machine = Machine(*weights)
         phases, moved = self._draw(machine, x, num_rows, carry, seed)
-        gradients = _difference(machine, phases)
+        gradients = difference(machine, phases)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(list(weights))
             prior = prior_weight * self.prior.log_prob(NAMES, weights, auxiliary) / num_rows
@@ -189,7 +187,7 @@ class ContrastiveDivergence(GradientEstimator):
         return tf.maximum(tf.cast(self.steps(epoch), tf.int32), 1)
 
 
-def _difference(machine, phases):
+def difference(machine, phases):
     """The mean of s(v, E[h given v]) over the data less that over the chains, in the order of the weights."""
     v = tf.concat([phases.data, phases.chains], 0)
     h = tf.concat([tf.sigmoid(machine.hidden_logits(part)) for part in phases], 0)

@@ -4,9 +4,10 @@ With L machines, h^0 = v, and of the topmost p*_top(h^{L−1}) = Σ_{h^L} exp(�
 
     p(v, h^1, …, h^{L−1}) = Π_{l<L} p(h^{l−1} given h^l) · p*_top(h^{L−1})/Z_top
     p(h^{l−1} given h^l) = Π_i Bernoulli(σ(b^l + W^l h^l)_i)
-    Q(h^l given h^{l−1}) = Π_j Bernoulli(σ(a^l + (h^{l−1})'W^l)_j)
+    Q(h^l given h^{l−1}) = Π_j Bernoulli(σ(a^l + (h^{l−1})'R^l)_j),      R^l = W^l while machines are learnt one by one
 
-The hidden biases a^l of the lower machines serve Q alone. With l̂ = Σ_{l<L} log p(h^{l−1} given h^l)
+The hidden biases a^l of the lower machines serve Q alone, and so do the R^l where they are weights of their own (see
+`boltzmann.wake_sleep`). With l̂ = Σ_{l<L} log p(h^{l−1} given h^l)
 + log p*_top(h^{L−1}),
 
     B(v) = E_Q[l̂ + Σ_{l<L} H(Q(h^l given h^{l−1}))] − log Z_top ≤ log p(v)
@@ -23,6 +24,8 @@ Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks"
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -30,46 +33,72 @@ from tfdsmcmc.boltzmann.machine import sum_softplus
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 
 
-def climbed(machines, v, seed):
-    """Draws from Q for each row of v, (n, D).
+class Stack(NamedTuple):
+    """The weights of a deep belief network.
 
-    Returns:
-      (l̂, Σ_l H(Q(h^l given h^{l−1})), Σ_l log Q(h^l given h^{l−1})), (n,) each.
+    Attributes:
+      machines: list of `Machine`, bottom first.
+      recognition: list of R^l, (D, H_1), …, of all machines but the topmost.
     """
-    below, entropy, log_q = v, tf.zeros(tf.shape(v)[0]), tf.zeros(tf.shape(v)[0])
-    log_p = tf.zeros(tf.shape(v)[0])
-    for level, machine in enumerate(machines[:-1]):
-        logits = machine.hidden_logits(below)
-        h = random.bernoulli(logits, random.fold(seed, level))
+
+    machines: list
+    recognition: Any
+
+    def upward_logits(self, level, below):
+        """a^l + (h^{l−1})'R^l, (n, H_l), of the machine at a place from 0."""
+        return tf.matmul(below, self.recognition[level]) + self.machines[level].hidden_bias
+
+
+def ascended(stack, v, seed):
+    """Draws from Q for each row of v, (n, D): [v, h^1, …, h^{L−1}]."""
+    states = [v]
+    for level in range(len(stack.machines) - 1):
+        states.append(random.bernoulli(stack.upward_logits(level, states[-1]), random.fold(seed, level)))
+    return states
+
+
+def heights(stack, states):
+    """l̂, (n,), of states [v, h^1, …, h^{L−1}]."""
+    log_p = stack.machines[-1].unnormalized_log_prob(states[-1])
+    for machine, below, above in zip(stack.machines, states, states[1:]):
+        log_p += bernoulli_log_prob(below, machine.visible_logits(above))
+    return log_p
+
+
+def recognised(stack, states):
+    """(Σ_l log Q(h^l given h^{l−1}), Σ_l H(Q(h^l given h^{l−1}))), (n,) each, of such states."""
+    log_q = entropy = tf.zeros(tf.shape(states[0])[0])
+    for level, (below, above) in enumerate(zip(states, states[1:])):
+        logits = stack.upward_logits(level, below)
+        log_q += bernoulli_log_prob(above, logits)
         entropy += sum_softplus(logits) - tf.reduce_sum(logits * tf.sigmoid(logits), -1)
-        log_q += bernoulli_log_prob(h, logits)
-        log_p += bernoulli_log_prob(below, machine.visible_logits(h))
-        below = h
-    return log_p + machines[-1].unnormalized_log_prob(below), entropy, log_q
+    return log_q, entropy
 
 
-def bound_terms(machines, v, num_samples, seed):
+def bound_terms(stack, v, num_samples, seed):
     """l̂ plus the entropies for draws from Q, (M, n)."""
-    return _tiled(lambda height, entropy, log_q: height + entropy, machines, v, num_samples, seed)
+    states = ascended(stack, tf.tile(v, [num_samples, 1]), seed)
+    return tf.reshape(heights(stack, states) + recognised(stack, states)[1], [num_samples, -1])
 
 
-def log_weights(machines, v, num_samples, seed):
+def log_weights(stack, v, num_samples, seed):
     """log w of draws from Q, (K, n)."""
-    return _tiled(lambda height, entropy, log_q: height - log_q, machines, v, num_samples, seed)
+    states = ascended(stack, tf.tile(v, [num_samples, 1]), seed)
+    return tf.reshape(heights(stack, states) - recognised(stack, states)[0], [num_samples, -1])
+
+
+def dreamt(machines, h, seed):
+    """One pass down from draws h of the topmost machine's visible units: [v, h^1, …, h^{L−1}], the last as given."""
+    states = [h]
+    for level, machine in reversed(list(enumerate(machines[:-1]))):
+        states.insert(0, random.bernoulli(machine.visible_logits(states[0]), random.fold(seed, level)))
+    return states
 
 
 def descended(machines, h, seed):
-    """One pass down from draws h of the topmost machine's visible units: (v, p(v given h^1)), (n, D) each.
+    """The end of such a pass: (v, p(v given h^1)), (n, D) each.
 
     Of a single machine h is v itself, and its means are not known: v comes twice.
     """
-    means = h
-    for level, machine in reversed(list(enumerate(machines[:-1]))):
-        logits = machine.visible_logits(h)
-        means, h = tf.sigmoid(logits), random.bernoulli(logits, random.fold(seed, level))
-    return h, means
-
-
-def _tiled(combined, machines, v, num_samples, seed):
-    found = combined(*climbed(machines, tf.tile(v, [num_samples, 1]), seed))
-    return tf.reshape(found, [num_samples, -1])
+    states = dreamt(machines, h, seed)
+    return states[0], tf.sigmoid(machines[0].visible_logits(states[1])) if len(states) > 1 else h

@@ -1,8 +1,11 @@
 """Gibbs sweeps over the hidden units of a deep belief network, and over the missing entries of its data.
 
+    (Π_l p(h^{l−1} given h^l))^β · (Π_l Q(h^l given h^{l−1}))^(1 − β)        l to the topmost layer L in both
+
 Given all else, h^l depends on its children through p(h^{l−1} given h^l) and on its parents through
 p(h^l given h^{l+1}), of the topmost machine too, whose conditional law of h^{L−1} given h^L is of the same form. These
-are the factors of a sigmoid belief network, whose units `gibbs_sweeps` draws one by one.
+are the factors of a sigmoid belief network, whose units `gibbs_sweeps` draws one by one. The factors of Q are those of
+another, upwards, and its topmost layer is drawn as the machine's own, Q(h^L given h^{L−1}) = p(h^L given h^{L−1}).
 """
 
 from __future__ import annotations
@@ -12,64 +15,84 @@ import functools
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.boltzmann.deep import ascended
 from tfdsmcmc.gibbs_sweeps import Factor, sweep
 from tfdsmcmc.layers import SBN
 from tfdsmcmc.networks import evaluated_at
 
 
-def swept(machines, v, observed, steps, seed):
-    """The visible units after so many sweeps, from random bits where they are not observed.
+def swept(stack, v, observed, steps, seed):
+    """The visible units after so many sweeps at β = 1, from random bits where they are not observed.
 
     Args:
-      machines: list of two `Machine`s or more, bottom first.
+      stack: `Stack` of two machines or more.
       v: (n, D) float32.
       observed: (n, D) booleans.
       steps: int32 scalar.
       seed: int32 of shape (2,).
     """
-    layers, variables = directed(widths_of(machines))
     start_seed, up_seed, step_seed = tf.unstack(random.split(seed, 3))
 
     def kept(drawn):
         return tf.where(observed, v, drawn)
 
     def one(i, state):
-        return i + 1, _sweep(machines, factors, kept, state, random.fold(step_seed, i))
+        hidden_seed, visible_seed = tf.unstack(random.split(random.fold(step_seed, i)))
+        state = sweep_hidden(stack, state, 1.0, hidden_seed)
+        state[0] = kept(random.bernoulli(stack.machines[0].visible_logits(state[1]), visible_seed))
+        return i + 1, state
 
-    factors = [Factor(layer, place, place + 1) for place, layer in enumerate(layers)]
-    state = [kept(random.bernoulli(tf.zeros_like(v), start_seed))]
-    for place, machine in enumerate(machines):
-        state.append(random.bernoulli(machine.hidden_logits(state[-1]), random.fold(up_seed, place)))
-    transposed = [part for machine in machines for part in (tf.transpose(machine.kernel), machine.bias)]
-    with evaluated_at(variables, transposed):
-        return tf.while_loop(lambda i, _: i < steps, one, (tf.constant(0), state))[1][0]
+    state = ascended(stack, kept(random.bernoulli(tf.zeros_like(v), start_seed)), up_seed)
+    return tf.while_loop(lambda i, _: i < steps, one, (tf.constant(0), state))[1][0]
 
 
-def _sweep(machines, factors, kept, state, seed):
-    """Every h^l from below, then the visible units."""
-    state = list(state)
-    for place in range(1, len(machines)):
-        drawn = sweep(factors, state, place, random.fold(seed, place))
-        state[place] = tf.ensure_shape(drawn, state[place].shape)
-    top_seed, visible_seed = (random.fold(seed, len(machines) + i) for i in range(2))
-    state[-1] = random.bernoulli(machines[-1].hidden_logits(state[-2]), top_seed)
-    state[0] = kept(random.bernoulli(machines[0].visible_logits(state[1]), visible_seed))
+def sweep_hidden(stack, state, beta, seed):
+    """Draws every unit of h^1, …, h^{L−1} once, from below: a transition that leaves the product above invariant.
+
+    Args:
+      stack: `Stack` of two machines or more.
+      state: [v, h^1, …, h^{L−1}]; h^L is drawn and forgotten.
+      beta: β, a scalar; the number 1.0 leaves the factors of Q out.
+      seed: int32 of shape (2,).
+    """
+    machines, state = stack.machines, list(state)
+    down, up, variables = layers_of(widths_of(machines))
+    factors = [Factor(layer, place, place + 1, beta) for place, layer in enumerate(down)]
+    if not (isinstance(beta, float) and beta == 1.0):
+        factors += [Factor(layer, place + 1, place, 1.0 - beta) for place, layer in enumerate(up)]
+    top_seed, seed = tf.unstack(random.split(seed))
+    top = random.bernoulli(machines[-1].hidden_logits(state[-1]), top_seed)
+    with evaluated_at(variables, _weights_of(stack)):
+        for place in range(1, len(machines)):
+            drawn = sweep(factors, [*state, top], place, random.fold(seed, place))
+            state[place] = tf.ensure_shape(drawn, state[place].shape)
     return state
 
 
 @functools.cache
-def directed(widths):
-    """(a layer of p(h^{l−1} given h^l) for each machine, their variables), which `evaluated_at` gives their values.
+def layers_of(widths):
+    """(layers of p(h^{l−1} given h^l), layers of Q(h^l given h^{l−1}), their variables), for l to L.
+
+    The variables hold nothing: `evaluated_at` gives them their values.
 
     Args:
       widths: D, H_1, …, H_L; a first call for them is made outside of programs, which may not make variables.
     """
-    layers = [SBN(units, kernel_initializer="zeros") for units in widths[:-1]]
-    for layer, parents in zip(layers, widths[1:]):
+    pairs = [*zip(widths, widths[1:]), *zip(widths[1:], widths)]
+    layers = [SBN(units, kernel_initializer="zeros") for units, _ in pairs]
+    for layer, (_, parents) in zip(layers, pairs):
         layer.build((None, parents))
-    return layers, [variable for layer in layers for variable in (layer.kernel, layer.bias)]
+    count = len(widths) - 1
+    return layers[:count], layers[count:], [part for layer in layers for part in (layer.kernel, layer.bias)]
 
 
 def widths_of(machines):
     """D, H_1, …, H_L."""
     return tuple(int(n) for n in (machines[0].kernel.shape[0], *(machine.kernel.shape[1] for machine in machines)))
+
+
+def _weights_of(stack):
+    """The values of these variables."""
+    down = [part for machine in stack.machines for part in (tf.transpose(machine.kernel), machine.bias)]
+    kernels = [*stack.recognition, stack.machines[-1].kernel]
+    return down + [part for kernel, machine in zip(kernels, stack.machines) for part in (kernel, machine.hidden_bias)]

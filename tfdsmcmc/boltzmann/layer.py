@@ -1,4 +1,4 @@
-"""The weights of a machine, and of a mixture, as Keras layers, which make and keep them."""
+"""The weights of a machine, of a network's recognition and of a mixture, as Keras layers, which make and keep them."""
 
 from __future__ import annotations
 
@@ -43,6 +43,28 @@ class BoltzmannLayer(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "hidden_units": self.hidden_units, "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class RecognitionKernels(keras.layers.Layer):
+    """R^1, R^2, …, the recognition weights of a deep belief network that are its own.
+
+    Args:
+      widths: D, H_1, …, H_{L−1}.
+      **kwargs: of `keras.layers.Layer`.
+    """
+
+    def __init__(self, widths, **kwargs):
+        super().__init__(**kwargs)
+        self.widths = [checks.positive_integer("widths", width) for width in widths]
+
+    def build(self, input_shape=None):
+        pairs = enumerate(zip(self.widths, self.widths[1:]), 1)
+        self.kernels = [self.add_weight(name=f"kernel_{n}", shape=pair, initializer="zeros") for n, pair in pairs]
+        self.built = True
+
+    def get_config(self):
+        return {**super().get_config(), "widths": self.widths}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -8,26 +8,33 @@ from tfdsmcmc import random
 
 
 class Lift:
-    """Q(h^l given v) = Π_l Π_j Bernoulli(σ(a^l + (h^{l−1})'W^l)), h^0 = v: the rows of a machine above others.
+    """Q(h^l given v) = Π_l Π_j Bernoulli(σ(a^l + (h^{l−1})'R^l)), h^0 = v: the rows of a machine above others.
 
     Args:
       rbms: the machines, bottom first, each as wide as the one below has hidden units.
+      kernels: the variables R^l of each; by default its W^l.
 
     Attributes:
       units: D, of the rows.
     """
 
-    def __init__(self, rbms):
+    def __init__(self, rbms, kernels=None):
         self.rbms = tuple(rbms)
+        self.kernels = tuple(rbm.kernel for rbm in rbms) if kernels is None else tuple(kernels)
         self.units = self.rbms[0].units
 
     def __call__(self, x, seed):
         """h^L, (n, H_L), of rows (n, D)."""
-        for rbm, each in zip(self.rbms, tf.unstack(random.split(seed, len(self.rbms)))):
-            x = random.bernoulli(rbm.machine.hidden_logits(x), each)
+        seeds = tf.unstack(random.split(seed, len(self.rbms)))
+        for rbm, kernel, each in zip(self.rbms, self.kernels, seeds):
+            x = random.bernoulli(rbm.machine._replace(kernel=kernel.value).hidden_logits(x), each)
         return x
 
     def __eq__(self, other):
-        return isinstance(other, Lift) and [*map(id, self.rbms)] == [*map(id, other.rbms)]
+        return isinstance(other, Lift) and self._parts == other._parts
+
+    @property
+    def _parts(self):
+        return [id(part) for part in (*self.rbms, *self.kernels)]
 
     __hash__ = None

@@ -26,6 +26,7 @@ from tfdsmcmc.boltzmann.sampling import program
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.rows import source_of
+from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
 from tfdsmcmc.training.starts import fresh_weights
@@ -190,14 +191,17 @@ class MixtureOfBernoullis(Learner):
             self.compile(jit_compile=self.uses_xla)
         return super().fit(x, y, **arguments)
 
-    def evaluate(self, x=None, y=None, *, verbose="auto", return_dict=False, **keras_arguments):
+    def evaluate(
+        self, x=None, y=None, *, batch_size=None, verbose="auto", callbacks=None, return_dict=False, **keras_arguments
+    ):
         """The mean log-likelihood of rows, nats; within `fit`, of the validation data."""
-        inside_fit = keras_arguments.pop("_use_cached_eval_dataset", False)
-        checks.no_targets("evaluate", y)
-        logs = {"log_likelihood": float(self.log_likelihood(self._validation if inside_fit else x).mean())}
-        if verbose and not inside_fit:
-            print(f"log_likelihood: {logs['log_likelihood']:.4f}")
-        return logs if return_dict or inside_fit else list(logs.values())
+        batch_size = checks.positive_integer("batch_size", 1000 if batch_size is None else batch_size)
+
+        def measured(inside_fit):
+            rows = self._validation if inside_fit else x
+            return {"log_likelihood": float(self.log_likelihood(rows, batch_size).mean())}
+
+        return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
     def log_likelihood(self, x, batch_size=1000):
         """log p(x) of each row, exactly.
@@ -235,16 +239,10 @@ class MixtureOfBernoullis(Learner):
           ValueError: for a count that is not positive, or weights that are not finite.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
+        probabilities = checks.boolean("probabilities", probabilities)
         check_finite("the mixture's weights", self.theta_variables)
-        component_seed, unit_seed = tf.unstack(random.split(random.stream(seed, "sample")))
-        ends = tf.cumsum(tf.exp(tf.cast(self.log_shares.value, tf.float64)))
-        drawn = random.uniform([num_samples], component_seed, tf.float64) * ends[-1]
-        logits = tf.gather(self.logits.value, tf.searchsorted(ends[:-1], drawn, side="right"))
-        return (tf.sigmoid(logits) if probabilities else random.bernoulli(logits, unit_seed)).numpy()
-
-    def call(self, inputs):
-        """A mixture is no function of its inputs: a ValueError names what there is instead."""
-        raise ValueError(f"Use log_likelihood or sample. Received: a call with {type(inputs).__name__}")
+        v, means = drawn(self.log_shares.value, self.logits.value, num_samples, random.stream(seed, "sample"))
+        return (means if probabilities else v).numpy()
 
     def get_config(self):
         return {"name": self.name, **self._arguments}
@@ -253,6 +251,15 @@ class MixtureOfBernoullis(Learner):
 def log_components(log_shares, logits, x):
     """log π_c p(x given c), (n, C)."""
     return tf.matmul(x, logits, transpose_b=True) + (log_shares - sum_softplus(logits))
+
+
+def drawn(log_shares, logits, num_draws, seed):
+    """(draws, the means of their components), (n, D) each."""
+    component_seed, unit_seed = tf.unstack(random.split(seed))
+    ends = tf.cumsum(tf.exp(tf.cast(log_shares, tf.float64)))
+    places = random.uniform([num_draws], component_seed, tf.float64) * ends[-1]
+    logits = tf.gather(logits, tf.searchsorted(ends[:-1], places, side="right"))
+    return random.bernoulli(logits, unit_seed), tf.sigmoid(logits)
 
 
 def _log_prob(log_shares, logits, x):

@@ -1,10 +1,10 @@
 """log Z of a machine by annealed importance sampling, from below and from above.
 
-Runs go from a base-rate model to the machine (see `boltzmann.paths`), or back from draws of the machine. Forward, the
-mean of the weights is Z and the logarithm of an average a lower bound of log Z in expectation. In reverse the mean of
-w' is 1/Z, and minus the logarithm an upper bound; that holds for runs that begin at exact draws, which enumeration of a
-layer of at most 25 units gives. For larger machines ends of long Markov chains stand in for them: what they bound is
-only as sure as the chains are long, and the result says so in `starts`.
+Runs go from a base-rate model or a mixture (see `boltzmann.bases`) to the machine, or back from draws of the machine.
+Forward, the mean of the weights is Z and the logarithm of an average a lower bound of log Z in expectation. In reverse
+the mean of w' is 1/Z, and minus the logarithm an upper bound; that holds for runs that begin at exact draws, which
+enumeration of a layer of at most 25 units gives. For larger machines ends of long Markov chains stand in for them: what
+they bound is only as sure as the chains are long, and the result says so in `starts`.
 
 Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4; Burda,
 Grosse and Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using reverse annealing", AISTATS
@@ -21,28 +21,15 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import forward, pilot, reverse
 from tfdsmcmc.boltzmann import schedules
+from tfdsmcmc.boltzmann.bases import checked_base, path_from
 from tfdsmcmc.boltzmann.estimates import LogPartition
 from tfdsmcmc.boltzmann.exact import exact_draws, is_enumerable, machine_of
 from tfdsmcmc.boltzmann.machine import Machine
-from tfdsmcmc.boltzmann.paths import BaseRatePath, MachinePath
+from tfdsmcmc.boltzmann.paths import MachinePath
 from tfdsmcmc.boltzmann.sampling import program
-from tfdsmcmc.finite import check_finite
 from tfdsmcmc.programs import power_of_two
 
 _DIRECTIONS = ("forward", "reverse")
-_SMOOTHING = 0.05  # of the rows, ones and zeros each that are added to those counted: 3,000 of 60,000
-
-
-def base_rates(x) -> np.ndarray:
-    """Logits of the columns' means, (D,), with N/20 ones and as many zeros added, so that none is infinite.
-
-    Args:
-      x: (N, D) zeros and ones.
-    """
-    x = np.asarray(x)
-    x = checks.rows("x", x, x.shape[-1] if x.ndim == 2 else 0, True)
-    rates = (x.mean(0, dtype=np.float64) + _SMOOTHING) / (1.0 + 2.0 * _SMOOTHING)
-    return (np.log(rates) - np.log1p(-rates)).astype(np.float32)
 
 
 def log_partition(
@@ -64,8 +51,9 @@ def log_partition(
       num_steps: T.
       schedule: of β: "published", "linear", "sigmoid", "adaptive" (T at most, found by a pilot run with draws of its
         own) or an increasing array from 0 to 1, whose length decides instead of T.
-      base: what the path starts from: logits (D,), or rows of data (N, D), whose `base_rates` are taken; by default
-        logits of 0. The nearer to the machine, the smaller the error.
+      base: what the path starts from: logits (D,); rows of data (N, D) or a source of them, such as `GreyRows`, whose
+        `base_rates` are taken; a `MixtureOfBernoullis`; by default logits of 0. The nearer to the machine, the smaller
+        the error.
       direction: "forward" for a lower bound in expectation, "reverse" for an upper one.
       draws: (R, D), in reverse, exact draws of the visible units of the machine; by default they are drawn by
         enumeration where a layer has at most 25 units, else by chains.
@@ -91,7 +79,7 @@ def log_partition(
     betas, machine = schedules.fixed(schedule, num_steps), machine_of(rbm)
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
-    rows, base = _checked_base(base, machine)
+    rows, base = checked_base(base, machine)
     draws = _checked_draws(draws, direction, num_runs, machine)
     pilot_seed, run_seed, draw_seed = tf.unstack(random.split(random.stream(seed, f"log partition, {direction}"), 3))
     jit, ends = getattr(rbm, "uses_xla", True), (machine, base)
@@ -199,15 +187,15 @@ def sandwich(rbm, num_runs=100, num_steps=schedules.PUBLISHED_STEPS, **options) 
 
 
 def _base_forward(machine, base, betas, last, seed, num_runs):
-    return forward(BaseRatePath(machine, base, num_runs), betas, seed, last=last)
+    return forward(path_from(base, machine, num_runs), betas, seed, last=last)
 
 
 def _base_reverse(machine, base, draws, betas, last, seed, num_runs):
-    return reverse(BaseRatePath(machine, base, num_runs), draws, betas, seed, last=last)
+    return reverse(path_from(base, machine, num_runs), draws, betas, seed, last=last)
 
 
 def _base_pilot(machine, base, betas, fraction, seed):
-    return pilot.pilot(BaseRatePath(machine, base, pilot.NUM_RUNS), betas, fraction, seed)
+    return pilot.pilot(path_from(base, machine, pilot.NUM_RUNS), betas, fraction, seed)
 
 
 def _machine_forward(first, second, draws, betas, last, seed, num_runs):
@@ -242,29 +230,10 @@ def _draws(machine, count, steps, seed, jit, base, rows=None):
         return exact_draws(machine, count, seed)
     start_seed, chain_seed = tf.unstack(random.split(seed))
     if rows is None:
-        start = random.bernoulli(base, start_seed, [count])
+        start = path_from(base, machine, count).start(start_seed)
     else:
         start = rows[random.integers([count], len(rows), start_seed).numpy()].astype(np.float32)
     return program(Machine.gibbs, jit)(machine, start, tf.constant(steps), chain_seed).numpy()
-
-
-def _checked_base(base, machine):
-    """(rows of data or None, logits (D,) float32)."""
-    units = int(machine.kernel.shape[0])
-    if base is None:
-        return None, tf.zeros([units])
-    try:
-        array = np.asarray(base)
-        vector = array.astype(np.float32) if array.ndim != 2 else None
-    except (TypeError, ValueError):
-        raise ValueError(f"base must be an array of numbers. Received: {type(base).__name__}") from None
-    if array.ndim == 2:
-        rows = checks.rows("base", array, units, True)
-        return rows, tf.constant(base_rates(rows))
-    if vector.shape != (units,):
-        raise ValueError(f"base must be logits of shape ({units},), or rows of data. Received: shape={array.shape}")
-    check_finite("base", [vector])
-    return None, tf.constant(vector)
 
 
 def _checked_draws(draws, direction, num_runs, machine):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import keras
-import numpy as np
-import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import sampling
 from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, NAMES, ContrastiveDivergence
+from tfdsmcmc.boltzmann.deep import Stack
 from tfdsmcmc.boltzmann.estimates import normalised
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.layer import BoltzmannLayer
@@ -16,6 +15,7 @@ from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.rows import rows_in_memory, source_of
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
 
@@ -51,6 +51,7 @@ class RBM(Learner):
 
     binary_data = True
     takes_gaps = False
+    instead = "unnormalized_log_prob, log_likelihood or sample"
 
     def __init__(self, units, hidden_units, seed=0, prior=None, **kwargs):
         units = checks.positive_integer("units", units)
@@ -99,9 +100,9 @@ class RBM(Learner):
         return self.layer.machine
 
     @property
-    def machines(self):
-        """The machine as the only one of a stack, a list."""
-        return [machine_of(self)]
+    def stack(self):
+        """The machine as the only one of a `deep.Stack`."""
+        return Stack([machine_of(self)], [])
 
     @property
     def theta_variables(self):
@@ -161,7 +162,9 @@ class RBM(Learner):
         step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
         self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
 
-    def evaluate(self, x=None, y=None, *, batch_size=None, verbose="auto", return_dict=False, **keras_arguments):
+    def evaluate(
+        self, x=None, y=None, *, batch_size=None, verbose="auto", callbacks=None, return_dict=False, **keras_arguments
+    ):
         """The mean of log p*(x), and within `fit` the free-energy gap.
 
         The gap, mean log p*(x) of up to 1,000 training rows, evenly spaced, less that of the validation rows, needs no
@@ -172,22 +175,23 @@ class RBM(Learner):
           y: must be None.
           batch_size: rows at a time.
           verbose: 0 is silent; otherwise a line is printed.
+          callbacks: Keras callbacks; they see the beginning and the end of the test.
           return_dict: whether to return a dict, or a list.
 
         Returns:
           `unnormalized_log_prob`, in nats; in the validation of `fit` also `free_energy_gap`.
         """
-        inside_fit = keras_arguments.pop("_use_cached_eval_dataset", False)
-        checks.no_targets("evaluate", y)
-        source = self.source("x", self._validation if inside_fit else x)
         batch_size = checks.positive_integer("batch_size", 1000 if batch_size is None else batch_size)
-        logs = {"unnormalized_log_prob": self._mean_unnormalized(source.batches(batch_size))}
-        if inside_fit and self._feed.source.random_access:
-            known = self._feed.source.evenly_spaced(min(_MONITORED, self._feed.source.num_rows))
-            logs["free_energy_gap"] = self._mean_unnormalized([known]) - logs["unnormalized_log_prob"]
-        elif verbose and not inside_fit:
-            print(" - ".join(f"{name}: {value:.4f}" for name, value in logs.items()))
-        return logs if return_dict or inside_fit else list(logs.values())
+
+        def measured(inside_fit):
+            source = self.source("x", self._validation if inside_fit else x)
+            logs = {"unnormalized_log_prob": self._mean(source.batches(batch_size))}
+            if inside_fit and self._feed.source.random_access:
+                known = self._feed.source.evenly_spaced(min(_MONITORED, self._feed.source.num_rows))
+                logs["free_energy_gap"] = self._mean([known]) - logs["unnormalized_log_prob"]
+            return logs
+
+        return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
     def unnormalized_log_prob(self, x, batch_size=1000):
         """log p*(x) = log p(x) + log Z of each row.
@@ -240,11 +244,6 @@ class RBM(Learner):
         Raises:
           ValueError: for arguments out of range, or weights that are not finite.
         """
-        num_samples = checks.positive_integer("num_samples", num_samples)
-        steps = checks.positive_integer("steps", steps)
-        start = None if start is None else checks.rows("start", start, self.units, True)
-        if start is not None and len(start) != num_samples:
-            raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
         return sampling.sample(self, num_samples, seed, steps, probabilities, start)
 
     def impute(self, x, mask=None, num_imputations=1, seed=0, steps=100):
@@ -263,18 +262,9 @@ class RBM(Learner):
         Raises:
           ValueError: for data or arguments that do not fit.
         """
-        num_imputations = checks.positive_integer("num_imputations", num_imputations)
-        steps = checks.positive_integer("steps", steps)
-        rows = rows_in_memory("x", x, self.units, True, mask)
         run = sampling.program(sampling.clamped, self.uses_xla)
+        rows = rows_in_memory("x", x, self.units, True, mask)
         return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
-
-    def call(self, inputs):
-        """A machine is no function of its inputs: a ValueError names what there is instead."""
-        raise ValueError(
-            "Use unnormalized_log_prob, log_likelihood or sample: a Boltzmann machine is no function of its inputs. "
-            f"Received: a call with {type(inputs).__name__}"
-        )
 
     def get_config(self):
         sizes = {"units": self.units, "hidden_units": self.hidden_units}
@@ -298,12 +288,5 @@ class RBM(Learner):
             if self.run is not None:
                 self.compile(**self._settings)
 
-    def _mean_unnormalized(self, batches):
-        """The mean of log p*(v) over batches of `Rows`; of rows below, at one draw of v for each."""
-        parts = []
-        for number, rows in enumerate(batches):
-            values = tf.cast(rows.values, tf.float32)
-            if self._lift:
-                values = self._lift(values, random.fold(random.stream(self.seed, "validation"), number))
-            parts.append(self.machine.unnormalized_log_prob(values).numpy())
-        return float(np.concatenate(parts).mean(dtype=np.float64))
+    def _mean(self, batches):
+        return sampling.mean_unnormalized(self.machine, self._lift, batches, random.stream(self.seed, "validation"))

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 
@@ -28,8 +28,23 @@ def unnormalized_log_prob(machine, source, batch_size, jit_compile):
     return np.concatenate(parts)
 
 
+def mean_unnormalized(machine, lift, batches, seed):
+    """The mean of log p*(v) over batches of `Rows`; of rows below a `Lift`, at one draw of v for each."""
+    parts = []
+    for number, rows in enumerate(batches):
+        values = tf.cast(rows.values, tf.float32)
+        values = values if lift is None else lift(values, random.fold(seed, number))
+        parts.append(machine.unnormalized_log_prob(values).numpy())
+    return float(np.concatenate(parts).mean(dtype=np.float64))
+
+
 def sample(rbm, num_samples, seed, steps, probabilities, start):
-    """Ends of Gibbs chains, (n, D) float32."""
+    """Ends of Gibbs chains, (n, D) float32; arguments as `RBM.sample` takes them, checked here."""
+    num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
+    probabilities = checks.boolean("probabilities", probabilities)
+    start = None if start is None else checks.rows("start", start, rbm.units, True)
+    if start is not None and len(start) != num_samples:
+        raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
     start_seed, chain_seed = tf.unstack(random.split(random.stream(seed, "sample")))
     if start is None:
         start = random.bernoulli(tf.zeros([num_samples, rbm.units]), start_seed)
@@ -50,6 +65,8 @@ def imputed(run, weights, rows, num_imputations, seed, steps, size=1000):
       steps: of each chain.
       size: rows at a time.
     """
+    num_imputations = checks.positive_integer("num_imputations", num_imputations)
+    steps = checks.positive_integer("steps", steps)
     values = rows.values.astype(np.float32)
     if rows.complete:
         return np.repeat(values[np.newaxis], num_imputations, 0)

@@ -11,7 +11,7 @@ from tfdsmcmc.finite import check_finite
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
-from tfdsmcmc.training.learner import with_loss
+from tfdsmcmc.training.evaluating import evaluated
 
 _PARTS = ("generative", "recognition", "prior")
 
@@ -90,30 +90,18 @@ class DeepGenerativeModel(Learning):
         Returns:
           The mean log p(x) in nats and the mean effective sample size.
         """
-        inside_fit = keras_arguments.pop("_use_cached_eval_dataset", False)
-        checks.no_targets("evaluate", y)
-        for name in ("sample_weight", "steps"):
-            if keras_arguments.pop(name, None) is not None:
-                raise ValueError(f"evaluate takes data x alone. Received: {name}")
-        if keras_arguments:
-            raise ValueError(f"evaluate has no such arguments. Received: {sorted(keras_arguments)}")
         if num_samples is None:
             num_samples = self._settings.get("evaluation_samples", 100)
         batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
-        if not isinstance(callbacks, keras.callbacks.CallbackList):
-            callbacks = keras.callbacks.CallbackList(callbacks, model=self)
-        callbacks.on_test_begin()
-        x = self.source("x", self._validation if inside_fit else x)
-        mean = likelihood.importance_sampling(
-            self, x, num_samples, seed, batch_size=batch_size, warn=not inside_fit
-        ).mean()
-        logs = {"log_likelihood": float(mean), "effective_sample_size": mean.effective_sample_size}
-        callbacks.on_test_end(logs)
-        if verbose and not inside_fit:
-            print(" - ".join(f"{name}: {value:.4f}" for name, value in logs.items()))
-        if inside_fit:
-            logs = with_loss(logs)
-        return logs if return_dict else list(logs.values())
+
+        def measured(inside_fit):
+            rows = self.source("x", self._validation if inside_fit else x)
+            mean = likelihood.importance_sampling(
+                self, rows, num_samples, seed, batch_size=batch_size, warn=not inside_fit
+            ).mean()
+            return {"log_likelihood": float(mean), "effective_sample_size": mean.effective_sample_size}
+
+        return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
     def log_likelihood(
         self, x, num_samples=1000, seed=0, batch_size=100, standard_error=None, max_samples=1_000_000
@@ -133,21 +121,6 @@ class DeepGenerativeModel(Learning):
         """
         precision = {"standard_error": standard_error, "max_samples": max_samples}
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
-
-    def call(self, inputs):
-        """A generative model is no function of its inputs: a ValueError names what there is instead."""
-        raise ValueError(
-            "Use log_likelihood, evaluate or sample: a generative model is no function of its inputs. "
-            f"Received: a call with {type(inputs).__name__}"
-        )
-
-    def train_on_batch(self, *args, **kwargs):
-        """A run learns many steps at a time: a ValueError names `fit`."""
-        raise ValueError("Use fit, with as many epochs as there are batches. Received: a call of train_on_batch")
-
-    def test_on_batch(self, *args, **kwargs):
-        """A ValueError names `evaluate`."""
-        raise ValueError("Use evaluate or log_likelihood. Received: a call of test_on_batch")
 
     def sample(self, num_samples, seed=0, probabilities=False):
         """Ancestral samples of the data.

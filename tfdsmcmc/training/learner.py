@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.rows import DatasetSource, source_of
 from tfdsmcmc.training.callbacks import check_callbacks, listed
+from tfdsmcmc.training.evaluating import with_loss
 from tfdsmcmc.training.feed import feed_of, take
 from tfdsmcmc.training.restarts import RestoredEpoch, mend_backups
 from tfdsmcmc.training.run import EpochCounter, Run
@@ -287,11 +288,6 @@ class Learner(Saving):
                 f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
                 f"Received: other trainable weights {sorted(now ^ compiled)}"
             )
-
-
-def with_loss(logs):
-    """Logs with −log_likelihood as `loss` where they have one, under which `TerminateOnNaN` and others look."""
-    return {**logs, "loss": -logs["log_likelihood"]} if "log_likelihood" in logs else logs
 
 
 def _cardinality(source):

@@ -9,9 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import files
+from tfdsmcmc.training.refusing import Refusing
 
 
-class Saving(keras.Model):
+class Saving(Refusing):
     """The part of a model that saves and loads; it needs `run` and the settings of `compile`."""
 
     _phi_is_shared = False  # by all chains of a run that was loaded, until the layers are loaded too

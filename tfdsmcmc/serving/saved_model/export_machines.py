@@ -71,17 +71,17 @@ def export_machines(
         raise ValueError(f"max_draws must be at least {ROWS * COUNT * steps}. Received: max_draws={max_draws}")
     data_shape = manifest.checked_shape(data_shape, model.units)
     figures = manifest.checked_figures(figures)
-    machines = model.machines
+    stack = model.stack
     known = known_partition(model.rbms[-1] if isinstance(model, DBN) else model, log_partition)
     target = target_of(path, version)
     files.remove_leftovers(target.parent)  # which may bring a version back
     check_free(target, overwrite)
-    module = MachineFunctions(machines, known, steps)
-    functions, live = _signatures(module, inputs.Data(model.units, True, max(widths_of(machines))), max_draws)
+    module = MachineFunctions(stack, known, steps)
+    functions, live = _signatures(module, inputs.Data(model.units, True, max(widths_of(stack.machines))), max_draws)
     specs = {name: function.structured_input_signature[1] for name, function in functions.items()}
     contents = manifest.manifest(
         model,
-        {"class": type(model).__name__, "machines": [list(machine.kernel.shape) for machine in machines]},
+        {"class": type(model).__name__, "machines": [list(machine.kernel.shape) for machine in stack.machines]},
         target.parent.name,
         {"kind": "weights of the model", "samples": 1},
         data_shape,

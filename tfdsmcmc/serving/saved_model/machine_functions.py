@@ -25,19 +25,20 @@ class MachineFunctions(tf.Module):
     """The functions, all in tensors. x is (n, D) float32 and seeds are int32 of shape (2,).
 
     Args:
-      machines: list of `Machine`, bottom first.
-      known: `LogPartition` of the topmost.
+      stack: `deep.Stack`.
+      known: `LogPartition` of the topmost machine.
       steps: of each Gibbs chain.
     """
 
-    def __init__(self, machines, known, steps):
+    def __init__(self, stack, known, steps):
         super().__init__()
-        self._weights = [[tf.Variable(part, trainable=False) for part in machine] for machine in machines]
+        self._weights = [[tf.Variable(part, trainable=False) for part in machine] for machine in stack.machines]
+        self._recognition = [tf.Variable(part, trainable=False) for part in stack.recognition]
         figures = (known.value, known.standard_error, known.effective_sample_size)
         # rows are counted from log p*: float32 would lose digits of a large log Z less those
         self._partition = tf.Variable(tf.constant(figures, tf.float64), trainable=False)
-        self._steps, self._count = steps, len(machines)
-        deep_sweeps.directed(deep_sweeps.widths_of(machines))
+        self._steps, self._count = steps, len(stack.machines)
+        deep_sweeps.layers_of(deep_sweeps.widths_of(stack.machines))
 
     def costs(self, name):
         """(for each row, for each unit of its count) the draws that a function takes."""
@@ -49,7 +50,7 @@ class MachineFunctions(tf.Module):
         def block(x, seed):
             log_z, shared, runs = tf.unstack(self._partition)
             if self._count == 1:
-                value = self._machines()[0].unnormalized_log_prob(x)
+                value = self._stack().machines[0].unnormalized_log_prob(x)
                 error, size = tf.zeros_like(value), tf.fill(tf.shape(value), tf.cast(runs, tf.float32))
             else:
                 value, error, size = self._importance(x, num_samples, seed)
@@ -61,7 +62,7 @@ class MachineFunctions(tf.Module):
 
     def sample(self, num_samples, seed):
         """x, (num_samples, D)."""
-        machines = self._machines()
+        machines = self._stack().machines
         start_seed, chain_seed, down_seed = tf.unstack(random.split(seed, 3))
         h = random.bernoulli(tf.zeros([num_samples, machines[-1].bias.shape[0]]), start_seed)
         h = machines[-1].gibbs(h, tf.constant(self._steps), chain_seed)
@@ -69,25 +70,26 @@ class MachineFunctions(tf.Module):
 
     def impute(self, x, mask, num_imputations, seed):
         """x, (num_imputations, n, D)."""
-        machines, shape = self._machines(), tf.shape(x)
+        stack, shape = self._stack(), tf.shape(x)
         v, observed = (tf.tile(part, [num_imputations, 1]) for part in (tf.where(mask, x, 0.0), mask))
         steps = tf.constant(self._steps)
         if self._count == 1:
-            drawn = sampling.clamped(machines[0], v, observed, steps, seed)
+            drawn = sampling.clamped(stack.machines[0], v, observed, steps, seed)
         else:
-            drawn = deep_sweeps.swept(machines, v, observed, steps, seed)
+            drawn = deep_sweeps.swept(stack, v, observed, steps, seed)
         drawn = tf.reshape(drawn, tf.concat([[num_imputations], shape], 0))
         return {"x": tf.ensure_shape(drawn, [None, None, x.shape[1]])}
 
-    def _machines(self):
-        return [Machine(*(tf.convert_to_tensor(part) for part in parts)) for parts in self._weights]
+    def _stack(self):
+        machines = [Machine(*(tf.convert_to_tensor(part) for part in parts)) for parts in self._weights]
+        return deep.Stack(machines, [tf.convert_to_tensor(part) for part in self._recognition])
 
     def _importance(self, x, num_samples, seed):
         """(log of the mean weight, its error, effective sample size), (n,) each, before log Z."""
-        machines = self._machines()
+        stack = self._stack()
 
         def chunk(number, sums):
-            log_w = deep.log_weights(machines, x, _CHUNK, random.fold(seed, number))
+            log_w = deep.log_weights(stack, x, _CHUNK, random.fold(seed, number))
             counts = number * _CHUNK + tf.range(_CHUNK) < num_samples
             return number + 1, sums.add(tf.where(counts[:, tf.newaxis], log_w, -float("inf")))[0]
 

@@ -1,57 +1,13 @@
-"""Pictures: arrays in, a matplotlib figure out. matplotlib is imported when a picture is drawn."""
+"""Estimates and metrics as curves."""
 
 from __future__ import annotations
 
 import math
-import pathlib
 
 import numpy as np
 
-from tfdsmcmc import checks, files
-
-
-def samples(x, shape, columns=None, title=None):
-    """Rows of data as a grid of images.
-
-    Args:
-      x: (n, height · width), entries in [0, 1]; 1 is drawn dark.
-      shape: (height, width).
-      columns: images in a row; by default about √n.
-      title: of the figure.
-
-    Returns:
-      `matplotlib.figure.Figure`.
-
-    Raises:
-      ValueError: if x and shape do not fit, or columns is no positive integer.
-    """
-    return _figure(_grid(_images(x, shape), columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
-
-
-def features(weights, shape, columns=None, title=None, limit=64):
-    """Receptive fields: for each unit its weights to the data, as an image, red positive and blue negative.
-
-    Args:
-      weights: (units, height · width), such as the kernel of the data layer.
-      shape: (height, width).
-      columns: images in a row.
-      title: of the figure.
-      limit: the most images; those of the largest norm are taken.
-
-    Returns:
-      `matplotlib.figure.Figure`.
-
-    Raises:
-      ValueError: if weights and shape do not fit, or columns or limit is no positive integer.
-    """
-    limit = checks.positive_integer("limit", limit)
-    images = _images(weights, shape)
-    norms = np.linalg.norm(images.reshape(len(images), -1), axis=1)
-    images = images[np.argsort(-norms, kind="stable")[:limit]]
-    # one scale for all, so that units that the prior has switched off look it; a few outliers are cut
-    scale = np.quantile(np.abs(images), 0.99)
-    images = np.clip(images / (scale if scale > 0 else 1.0), -1.0, 1.0)
-    return _figure(_grid(images, columns, 0.0, 0.0), "RdBu_r", (-1.0, 1.0), title)
+from tfdsmcmc import checks
+from tfdsmcmc.plots.figures import new_figure, numbers
 
 
 def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), title=None):
@@ -78,10 +34,10 @@ def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), tit
         "log_likelihood": "training, the step's own estimate",
         "val_log_likelihood": "validation, importance sampling",
     }
-    figure = _new_figure((6.0, 4.0))
+    figure = new_figure((6.0, 4.0))
     axes = figure.add_subplot()
     for name in drawn:
-        values = _array(name, history[name])
+        values = numbers(name, history[name])
         axes.plot(np.arange(1, len(values) + 1), values, label=labels.get(name, name))
     axes.set_xlabel("epoch")
     axes.set_ylabel("log-likelihood (nats a row)" if any("log_likelihood" in n for n in drawn) else "")
@@ -106,7 +62,7 @@ def traces(trace, limit=12, title=None):
       ValueError: for no dict, an empty one, arrays of other shapes or not of numbers, or a limit that is not positive.
     """
     limit = checks.positive_integer("limit", limit)
-    arrays = {name: _array(name, a) for name, a in trace.items()} if isinstance(trace, dict) else {}
+    arrays = {name: numbers(name, a) for name, a in trace.items()} if isinstance(trace, dict) else {}
     if not arrays or any(a.ndim != 2 or not a.size for a in arrays.values()):
         other = "an empty dict" if isinstance(trace, dict) else type(trace).__name__
         raise ValueError(
@@ -114,7 +70,7 @@ def traces(trace, limit=12, title=None):
             f"Received: {({name: a.shape for name, a in arrays.items()}) or other}"
         )
     shown = list(arrays.items())[:limit]
-    figure = _new_figure((8.0, 0.6 + 1.5 * len(shown)))
+    figure = new_figure((8.0, 0.6 + 1.5 * len(shown)))
     grid = figure.subplots(len(shown), 2, squeeze=False, sharey="row", width_ratios=(5, 1))
     for (name, array), (left, right) in zip(shown, grid):
         bins = np.histogram_bin_edges(array[np.isfinite(array)], min(40, max(5, round(math.sqrt(array.size)))))
@@ -153,7 +109,7 @@ def predictive_curve(curve, title=None):
     """
     if not hasattr(curve, "predictive") or not hasattr(curve, "mean_of_weights"):
         raise ValueError(f"A predictive curve is what posterior.curve returns. Received: {type(curve).__name__}")
-    figure = _new_figure((6.0, 4.0))
+    figure = new_figure((6.0, 4.0))
     axes = figure.add_subplot()
     one_chain = tuple(curve.mean_counts) == tuple(curve.counts)
     lines = (
@@ -194,15 +150,15 @@ def log_partitions(counts, below, above=None, exact=None, label="annealing steps
     Raises:
       ValueError: for what are no such estimates, or not one for each count.
     """
-    counts = _array("counts", counts)
-    figure = _new_figure((6.0, 4.0))
+    counts = numbers("counts", counts)
+    figure = new_figure((6.0, 4.0))
     axes = figure.add_subplot()
     for estimates, name, style in ((below, "from below", "o-"), (above, "from above", "s--")):
         if estimates is None:
             continue
         if len(estimates) != len(counts) or not all(hasattr(part, "interval") for part in estimates):
             raise ValueError(f"There is a LogPartition for each of {len(counts)} counts. Received: {estimates!r}")
-        values, ends = (_array(name, [getattr(e, field) for e in estimates]) for field in ("value", "interval"))
+        values, ends = (numbers(name, [getattr(e, field) for e in estimates]) for field in ("value", "interval"))
         bars = np.abs(ends - values[:, np.newaxis]).T
         bars = np.where(np.isfinite(bars), bars, 0.0)
         axes.errorbar(counts, values, bars, label=name, fmt=style, capsize=3, markersize=4)
@@ -215,72 +171,6 @@ def log_partitions(counts, below, above=None, exact=None, label="annealing steps
     axes.grid(alpha=0.3)
     axes.legend()
     return figure
-
-
-def save(figure, path):
-    """Writes a figure to a file, atomically.
-
-    Args:
-      figure: `matplotlib.figure.Figure`.
-      path: of the file; its suffix names the format. Folders are made. The path is returned, as a string.
-
-    Raises:
-      ValueError: for a suffix that is missing or names no format.
-    """
-    path = pathlib.Path(path)
-    formats = sorted(figure.canvas.get_supported_filetypes())
-    if path.suffix.lower().removeprefix(".") not in formats:
-        raise ValueError(f"The suffix of a picture's file is one of {formats}. Received: path={str(path)!r}")
-    with files.replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150)
-    return str(path)
-
-
-def _array(name, x):
-    try:
-        return np.asarray(x, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(x).__name__}") from None
-
-
-def _images(x, shape):
-    try:
-        height, width = (checks.positive_integer("shape", length) for length in shape)
-    except (TypeError, ValueError):
-        raise ValueError(f"A shape is (height, width), two positive integers. Received: shape={shape!r}") from None
-    x = _array("images", x).astype(np.float32)
-    if x.ndim != 2 or not len(x) or x.shape[1] != height * width:
-        raise ValueError(f"Images of {height} × {width} need rows of {height * width}. Received: shape={x.shape}")
-    return x.reshape(-1, height, width)
-
-
-def _grid(images, columns, background, border):
-    """The images side by side with a border of one pixel, as one array."""
-    count, height, width = images.shape
-    columns = math.ceil(math.sqrt(count)) if columns is None else checks.positive_integer("columns", columns)
-    columns = min(count, columns)
-    rows = -(-count // columns)
-    canvas = np.full((rows * (height + 1) + 1, columns * (width + 1) + 1), border, np.float32)
-    for i in range(rows * columns):
-        top, left = (i // columns) * (height + 1) + 1, (i % columns) * (width + 1) + 1
-        canvas[top : top + height, left : left + width] = images[i] if i < count else background
-    return canvas
-
-
-def _figure(canvas, colours, limits, title):
-    height, width = canvas.shape
-    figure = _new_figure((6.0, max(1.0, 6.0 * height / width) + (0.4 if title else 0.0)))
-    axes = figure.add_subplot()
-    axes.imshow(canvas, cmap=colours, vmin=limits[0], vmax=limits[1], interpolation="nearest")
-    axes.set_axis_off()
-    axes.set_title(title or "")
-    return figure
-
-
-def _new_figure(size):
-    from matplotlib.figure import Figure  # no pyplot: no global state, no window
-
-    return Figure(figsize=size, layout="constrained")
 
 
 def _spoken(name):

@@ -1,0 +1,72 @@
+"""What a path to a machine begins at: independent units, or a mixture of such."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
+from tfdsmcmc.boltzmann.mixture_path import Mixture, MixturePath
+from tfdsmcmc.boltzmann.paths import BaseRatePath
+from tfdsmcmc.finite import check_finite
+from tfdsmcmc.rows import rows_in_memory
+
+_SMOOTHING = 0.05  # of the rows, ones and zeros each that are added to those counted: 3,000 of 60,000
+
+
+def base_rates(x) -> np.ndarray:
+    """Logits of the columns' means, (D,), with N/20 ones and as many zeros added, so that none is infinite.
+
+    Args:
+      x: (N, D) zeros and ones, or a source of such rows, as `datasets.open` gives it; grey rows are drawn once.
+    """
+    return _rates(complete_rows("x", x, _units_of(x)))
+
+
+def complete_rows(name, x, units):
+    """Rows that users pass, without gaps, as an array (N, D)."""
+    rows = rows_in_memory(name, x, units, True)
+    if not rows.complete:
+        raise ValueError(f"{name} must be complete rows. Received: rows with missing entries")
+    return rows.values
+
+
+def checked_base(base, machine):
+    """(rows of data or None, the base: logits (D,) float32 or a `Mixture`)."""
+    units = int(machine.kernel.shape[0])
+    if base is None:
+        return None, tf.zeros([units])
+    if isinstance(base, MixtureOfBernoullis):
+        mixture = Mixture(*(tf.cast(variable.value, tf.float32) for variable in base.theta_variables))
+        if base.units != units:
+            raise ValueError(f"base must be a mixture of {units} units. Received: one of {base.units}")
+        check_finite("the mixture's weights", mixture)
+        return None, mixture
+    if hasattr(base, "units") or hasattr(base, "element_spec") or np.ndim(base) == 2:
+        rows = complete_rows("base", base, units)
+        return rows, tf.constant(_rates(rows))
+    try:
+        vector = np.asarray(base).astype(np.float32)
+    except (TypeError, ValueError):
+        raise ValueError(f"base must be an array of numbers. Received: {type(base).__name__}") from None
+    if vector.shape != (units,):
+        raise ValueError(f"base must be logits of shape ({units},), or rows of data. Received: shape={vector.shape}")
+    check_finite("base", [vector])
+    return None, tf.constant(vector)
+
+
+def path_from(base, machine, num_runs):
+    """The path from a base, as `checked_base` gives it, to a machine."""
+    return (MixturePath if isinstance(base, Mixture) else BaseRatePath)(machine, base, num_runs)
+
+
+def _units_of(x):
+    """D of a source, of a dataset of batches or of an array; 0 where it has none."""
+    shape = getattr(getattr(x, "element_spec", x), "shape", None)
+    shape = np.shape(x) if shape is None else shape
+    return getattr(x, "units", int(shape[-1]) if len(shape) == 2 else 0)
+
+
+def _rates(rows):
+    rates = (rows.mean(0, dtype=np.float64) + _SMOOTHING) / (1.0 + 2.0 * _SMOOTHING)
+    return (np.log(rates) - np.log1p(-rates)).astype(np.float32)

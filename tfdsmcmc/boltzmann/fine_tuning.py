@@ -1,0 +1,186 @@
+"""The weights of a deep belief network, and how all its layers learn together."""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.boltzmann import deep, deep_estimates
+from tfdsmcmc.boltzmann.contrastive_divergence import FLAT
+from tfdsmcmc.boltzmann.exact import machine_of
+from tfdsmcmc.boltzmann.layer import RecognitionKernels
+from tfdsmcmc.boltzmann.lift import Lift
+from tfdsmcmc.boltzmann.wake_sleep import ContrastiveWakeSleep
+from tfdsmcmc.finite import check_finite
+from tfdsmcmc.mcmc import MAP
+from tfdsmcmc.priors import Prior
+from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.evaluating import evaluated
+from tfdsmcmc.training.learner import Learner
+
+
+class FineTuned(Learner):
+    """The part of a deep belief network that holds its weights and fine-tunes them.
+
+    Args:
+      rbms: list of `RBM`, bottom first, checked.
+      own_recognition: whether the recognition weights are the network's own.
+      **kwargs: of `keras.Model`.
+    """
+
+    binary_data = True
+    takes_gaps = False
+    instead = "log_likelihood_bound, log_likelihood or sample"
+
+    def __init__(self, rbms, own_recognition, **kwargs):
+        super().__init__(**kwargs)
+        self.rbms = list(rbms)
+        self._own = None
+        self.built = True
+        if own_recognition:
+            self._separate()
+        self._lift_machines()
+
+    @property
+    def units(self):
+        """D."""
+        return self.rbms[0].units
+
+    @property
+    def seed(self):
+        """Of fine-tuning: that of the lowest machine."""
+        return self.rbms[0].seed
+
+    @property
+    def machines(self):
+        """The present weights, a list of `Machine`, bottom first."""
+        return [machine_of(rbm) for rbm in self.rbms]
+
+    @property
+    def recognition_kernels(self):
+        """R^l of all machines but the topmost, a list of variables; W^l where the network has none of its own."""
+        return [rbm.kernel for rbm in self.rbms[:-1]] if self._own is None else list(self._own.kernels)
+
+    @property
+    def stack(self):
+        """The present weights, a `deep.Stack`."""
+        kernels = [kernel.value for kernel in self.recognition_kernels]
+        check_finite("the recognition weights", kernels)
+        return deep.Stack(self.machines, [tf.cast(kernel, tf.float32) for kernel in kernels])
+
+    @property
+    def theta_variables(self):
+        """What `fine_tune` learns, in the order of `wake_sleep.stack_of`; without recognition weights that are not the
+        network's own."""
+        lower = [variable for rbm in self.rbms[:-1] for variable in (rbm.kernel, rbm.bias)]
+        own = [] if self._own is None else zip(self._own.kernels, self.rbms)
+        recognition = [variable for kernel, rbm in own for variable in (kernel, rbm.hidden_bias)]
+        return [*lower, *self.rbms[-1].theta_variables, *recognition]
+
+    @property
+    def named_weights(self):
+        """Pairs of a name and a variable."""
+        return [(variable.path, variable) for variable in self.theta_variables]
+
+    @property
+    def uses_xla(self):
+        return self._settings.get("jit_compile", self.rbms[-1].uses_xla)
+
+    def check_rows(self, rows):
+        self.rbms[0].check_rows(rows)
+
+    def compile(self, kernel=None, estimator=None, steps_per_execution=1, jit_compile=True):
+        """Chooses how `fine_tune` learns all layers, and begins its run at the present weights.
+
+        From here on the recognition weights are the network's own. The machines keep their settings.
+
+        Args:
+          kernel: `mcmc.MAP`, by default of `SGD(0.01, momentum=0.9)`. A decay of weights is the optimizer's.
+          estimator: `ContrastiveWakeSleep`; by default with five steps.
+          steps_per_execution: minibatches in one compiled call.
+          jit_compile: whether to compile with XLA.
+
+        Raises:
+          ValueError: for a single machine, an argument of another kind or out of range.
+        """
+        kernel = MAP(optimizer=keras.optimizers.SGD(0.01, momentum=0.9)) if kernel is None else kernel
+        estimator = ContrastiveWakeSleep() if estimator is None else estimator
+        if not isinstance(kernel, MAP):
+            raise ValueError(
+                "kernel must be a MAP: wake-sleep follows the gradient of no density, which alone could be sampled. "
+                f"Received: kernel={kernel!r}"
+            )
+        if not isinstance(estimator, ContrastiveWakeSleep):
+            raise ValueError(f"estimator must be a ContrastiveWakeSleep. Received: estimator={estimator!r}")
+        if len(self.rbms) == 1:
+            raise ValueError("A single machine learns by itself: compile the RBM. Received: a network of one machine")
+        settings = {
+            "kernel": kernel,
+            "estimator": estimator,
+            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "jit_compile": bool(jit_compile),
+        }
+        if self._own is None:
+            self._separate()
+            self._lift_machines()
+        step = DoublyStochasticStep(self, Prior(FLAT), estimator, kernel, jit_compile=settings["jit_compile"])
+        self._begin_run(step, None, settings)
+
+    def fine_tune(self, x, **arguments):
+        """Learns all layers together, by contrastive wake-sleep (see `boltzmann.wake_sleep`).
+
+        Args:
+          x: what `RBM.fit` takes.
+          **arguments: of `RBM.fit`.
+
+        Returns:
+          `keras.callbacks.History`; of validation data `val_unnormalized_bound`.
+
+        Raises:
+          ValueError: for data or counts that do not fit, or a network that is not compiled; nothing is changed then.
+        """
+        return super().fit(x, **arguments)
+
+    def evaluate(
+        self, x=None, y=None, *, batch_size=None, verbose="auto", callbacks=None, return_dict=False, **keras_arguments
+    ):
+        """The mean of the variational bound of log p(x) plus log Z of the topmost machine, at one draw for each row.
+
+        Args:
+          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
+          y: must be None.
+          batch_size: rows at a time.
+          verbose: 0 is silent; otherwise a line is printed.
+          callbacks: Keras callbacks; they see the beginning and the end of the test.
+          return_dict: whether to return a dict, or a list.
+
+        Returns:
+          `unnormalized_bound`, in nats. log Z moves with the weights: `log_likelihood_bound` has it.
+        """
+        batch_size = checks.positive_integer("batch_size", 1000 if batch_size is None else batch_size)
+
+        def measured(inside_fit):
+            source = self.source("x", self._validation if inside_fit else x)
+            seed = random.stream(self.seed, "validation")
+            arguments = (self.stack, source, batch_size, seed, self.uses_xla)
+            return {"unnormalized_bound": deep_estimates.mean_unnormalized_bound(*arguments)}
+
+        return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
+
+    def lift_to(self, level):
+        """The `Lift` from the data to a place in `rbms`; None for the lowest."""
+        return Lift(self.rbms[:level], self.recognition_kernels[:level]) if level else None
+
+    def _separate(self):
+        """Gives the network recognition weights of its own, as its machines have them."""
+        own = RecognitionKernels([rbm.units for rbm in self.rbms], name="recognition")
+        own.build()
+        for kernel, rbm in zip(own.kernels, self.rbms):
+            kernel.assign(rbm.kernel)
+        self._own = own
+
+    def _lift_machines(self):
+        """Lets each machine learn from rows drawn up to it."""
+        for level, rbm in enumerate(self.rbms):
+            rbm.learn_above(self.lift_to(level))
