@@ -21,6 +21,7 @@ LEVELS = [
     {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
+    {"augmentation"},
     {"model", "methods", "boltzmann", "posterior"},
     {"serving", "diagnostics", "models", "plots"},
     {"imputer"},

@@ -15,6 +15,10 @@ drawn the height that is climbed moves with them:
     vae           variational autoencoder       uniform weights, reparametrised gradient of φ (continuous z)
     iwae          importance weighted autoencoder    importance weights, reparametrised gradient of φ (continuous z)
 
+A method that is a step of its own, with no kernel, latents and proposal:
+
+    polya_gamma_gibbs    Gibbs sampling of θ and z by Pólya-Gamma augmentation
+
     model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
@@ -30,7 +34,8 @@ Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochas
 Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015; Hinton,
 Dayan, Frey and Neal, "The wake-sleep algorithm for unsupervised neural networks", Science 268 (1995); Mnih and
 Gregor, "Neural variational inference and learning in belief networks", ICML 2014; Kingma and Welling, "Auto-encoding
-variational Bayes", ICLR 2014; Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016.
+variational Bayes", ICLR 2014; Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016; Gan,
+Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ from __future__ import annotations
 import keras
 
 from tfdsmcmc import checks
+from tfdsmcmc.augmentation import PolyaGammaGibbs
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, WarmStart
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
@@ -50,6 +56,7 @@ __all__ = [
     "dsgnht_nais",
     "iwae",
     "nvil",
+    "polya_gamma_gibbs",
     "rws",
     "vae",
     "wake_sleep",
@@ -272,6 +279,23 @@ def iwae(learning_rate=1e-3, num_samples=5, optimizer=None):
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     return _method(_map(learning_rate), NAIS(num_samples), IWAE(_adam(optimizer, learning_rate)))
+
+
+def polya_gamma_gibbs(sweeps=1, initial="prior"):
+    """Gibbs sampling of θ and z by Pólya-Gamma augmentation, for networks of SBN and DARN layers; φ does not learn.
+
+    An epoch is a sweep over all rows, and each of them after the burn-in a sample of the posterior. Estimates of the
+    log-likelihood are too low until `refit_recognition`. Published are some 40 sweeps of burn-in and 100 that are kept,
+    with a Student-t prior, or with one for each hidden unit's column: `priors.ColumnThreeParameterBetaNormal()`.
+
+    Args:
+      sweeps: over the units of a row in a pass.
+      initial: where the units start, "prior" or "recognition".
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return {"step": PolyaGammaGibbs(sweeps, initial)}
 
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):

@@ -2,6 +2,7 @@
 
 from tfdsmcmc import (
     annealing,
+    augmentation,
     boltzmann,
     datasets,
     diagnostics,
@@ -35,6 +36,7 @@ __all__ = [
     "Prior",
     "RecognitionNetwork",
     "annealing",
+    "augmentation",
     "boltzmann",
     "datasets",
     "diagnostics",
