@@ -15,9 +15,11 @@ drawn the height that is climbed moves with them:
     vae           variational autoencoder       uniform weights, reparametrised gradient of φ (continuous z)
     iwae          importance weighted autoencoder    importance weights, reparametrised gradient of φ (continuous z)
 
-A method that is a step of its own, with no kernel, latents and proposal:
+Methods that are a step of their own, with no kernel, latents and proposal:
 
     polya_gamma_gibbs    Gibbs sampling of θ and z by Pólya-Gamma augmentation
+    vb                   mean-field variational Bayes by the same augmentation
+    online_vb            online variational Bayes: natural gradients from minibatches
 
     model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
 
@@ -43,7 +45,7 @@ from __future__ import annotations
 import keras
 
 from tfdsmcmc import checks
-from tfdsmcmc.augmentation import PolyaGammaGibbs
+from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB, PolyaGammaGibbs
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, WarmStart
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
@@ -56,9 +58,11 @@ __all__ = [
     "dsgnht_nais",
     "iwae",
     "nvil",
+    "online_vb",
     "polya_gamma_gibbs",
     "rws",
     "vae",
+    "vb",
     "wake_sleep",
 ]
 
@@ -296,6 +300,39 @@ def polya_gamma_gibbs(sweeps=1, initial="prior"):
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     return {"step": PolyaGammaGibbs(sweeps, initial)}
+
+
+def vb(covariance="full", rounds=1):
+    """Mean-field variational Bayes by Pólya-Gamma augmentation, for networks of SBN and DARN layers.
+
+    An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row, with
+    the weights integrated out. The model's weights are the means of q(θ), and `posterior.Collector` keeps draws from it.
+    φ does not learn: estimates of the log-likelihood are too low until `refit_recognition`.
+
+    Args:
+      covariance: of the weights of a unit, "full" or "diagonal".
+      rounds: over the factors of a row in a pass.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return {"step": MeanFieldVB(covariance, rounds)}
+
+
+def online_vb(rate=0.1, covariance="full", rounds=4):
+    """Online variational Bayes: as `vb`, with a natural gradient step after each minibatch.
+
+    Published are minibatches of 5,000 rows and a fixed rate of 0.1, for 240 steps.
+
+    Args:
+      rate: ρ, in (0, 1], or a schedule such as `mcmc.schedules.PolynomialDecay`.
+      covariance: of the weights of a unit, "full" or "diagonal".
+      rounds: over the factors of a row, each time that it is read.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return {"step": OnlineVB(rate, covariance, rounds)}
 
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):

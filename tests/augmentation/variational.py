@@ -3,7 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
+import tfdsmcmc as ds
 from tfdsmcmc.augmentation import diagonal_covariance, full_covariance, weight_factors
+from tfdsmcmc.augmentation.grid_scales import GridScales
 from tfdsmcmc.augmentation.layer_shapes import LayerShape
 from tfdsmcmc.augmentation.local_factors import LocalFactors, LocalModel, Observations, WeightFactor
 from tfdsmcmc.augmentation.scale_factors import NormalScales, StudentTScales, ThreeParameterScales
@@ -36,6 +38,11 @@ def student_t(columns, mask):
 
 def three_parameters(a=0.5, b=0.5):
     return lambda columns, mask: ThreeParameterScales(a, b, mask[:, columns])
+
+
+def horseshoe(group):
+    prior = ds.priors.Horseshoe(0.5, minimum_scale=0.05, learn_global_scale=True, group=group)
+    return lambda columns, mask: GridScales(prior, group, mask[:, columns])
 
 
 class Ascent:
@@ -103,13 +110,9 @@ class Ascent:
     def move(self, what, *place):
         getattr(self, f"_move_{what}")(*place)
 
-    def statistics(self, place):
-        """(γ̄, ȳ − ½, r̄) of a layer."""
-        return (
-            self.model.gammas(self.rows, self.factors.tilts)[place],
-            self.model.targets(self.rows, self.factors.units)[place],
-            self.model.regressors(self.rows, self.factors.units)[place],
-        )
+    def forget(self):
+        """Traces everything anew, after something was patched."""
+        self._functions.clear()
 
     def _move_tilts(self):
         tilts = self._traced("tilts", lambda weights, units: self.model.tilts(weights, self.rows, units))
@@ -151,11 +154,17 @@ class Ascent:
         return self._functions[name]
 
 
-def largest_fall(ascent, rounds):
-    """(the largest fall of the bound over single moves, what fell, the bound at last); a fall is negative."""
+def largest_fall(ascent, rounds, moves=None):
+    """(the largest fall of the bound over single moves, what fell, the bound at last); a fall is negative.
+
+    Args:
+      ascent: `Ascent`.
+      rounds: over the moves.
+      moves: of those of the ascent; by default all.
+    """
     bound, worst = ascent.bound(), (0.0, None)
     for _ in range(rounds):
-        for move in ascent.moves():
+        for move in moves or ascent.moves():
             ascent.move(*move)
             last, bound = bound, ascent.bound()
             worst = min(worst, (bound - last, move), key=lambda pair: pair[0])

@@ -123,8 +123,7 @@ class LocalModel:
             if own.lateral:
                 p = inner.start + k
                 logit += tf.linalg.matvec(units, upper.mean[k, inner])
-                logit += tf.linalg.matvec(units - 0.5, upper.mean[:, p])
-                logit += self.kind.slope(own_parts, *own_moving, upper.mean, p, value)
+                logit += self.slope_of_later_units(own_parts, *own_moving, upper.mean, p, units, value)
             change = tf.sigmoid(logit) - value
             units += change[:, tf.newaxis] * tf.one_hot(k, own.units, dtype=units.dtype)
             moving = self.kind.moved(parts, moving, lower.mean, k, change)
@@ -133,6 +132,10 @@ class LocalModel:
 
         state = (tf.constant(0), start, moving, *([own_moving] if own.lateral else []))
         return tf.while_loop(lambda k, *_: k < own.units, one, state)[1]
+
+    def slope_of_later_units(self, parts, moving, mean, p, units, value):
+        """(B,), what the units (B, J) of a DARN add to the logit of one before them, regressor p of mean `value`."""
+        return tf.linalg.matvec(units - 0.5, mean[:, p]) + self.kind.slope(parts, moving, mean, p, value)
 
     def fit(self, weights, rows, units, rounds):
         """Rounds over q(γ), then q(h) of each layer from the data up.
