@@ -1,5 +1,6 @@
 """Mean-field and online variational Bayes as steps of a run, and through `compile`."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -41,3 +42,72 @@ def test_online_with_all_rows_and_rate_1_is_batch(covariance):
         for one, other in zip(*(tf.nest.flatten(getattr(run.state, name)) for run in (batch, online)), strict=True):
             np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5, err_msg=name)
     assert not np.allclose(online.weights[0][-1], step_of(OnlineVB()).keep.generative.weights[-1])
+
+
+def fitted(method, epochs, rows=ROWS, batch_size=4, callbacks=None, **options):
+    model = tiny_model((2,), prior=options.pop("prior", PUBLISHED_PRIOR), **options)
+    model.compile(**method)
+    return model, model.fit(rows, batch_size=batch_size, epochs=epochs, verbose=0, callbacks=callbacks).history
+
+
+@pytest.mark.parametrize("prior", [PUBLISHED_PRIOR, None], ids=["published", "default"])
+def test_the_metric_never_falls(prior):
+    """From epoch to epoch, but for the rounding of float32."""
+    _, history = fitted(ds.methods.vb(), 12, prior=prior)
+    assert np.diff(history["bound"]).min() > -1e-4
+    assert history["bound"][-1] > history["bound"][0] + 0.1
+
+
+def test_missing_entries_drop_out():
+    """Whatever stands in the place of a missing entry."""
+    rows = ROWS.astype(np.float32)
+    rows[::3, 1] = np.nan
+    _, with_gaps = fitted(ds.methods.vb(), 3, rows)
+    _, without = fitted(ds.methods.vb(), 3)
+    assert with_gaps["bound"][-1] > without["bound"][-1]  # fewer entries to explain
+
+
+def test_samples_are_draws_from_q(tmp_path):
+    """Means and variances of 2,000 draws, to six standard errors; the model itself has the means."""
+    collector = ds.posterior.Collector(tmp_path, num_samples=3, burn_in=0, every=1, stop=False)
+    model, _ = fitted(ds.methods.vb(), 4, callbacks=[collector])
+    samples = list(ds.posterior.load(tmp_path).samples)
+    assert len(samples) == 3
+    assert not np.allclose(samples[2].theta[-1], samples[1].theta[-1], atol=1e-3)
+    step, state = model.run.step, model.run.state
+    draw = tf.function(lambda seed: step.posterior_draw(state, seed), autograph=False)
+    draws = [np.concatenate([np.ravel(part) for part in draw(tf.constant([1, i]))]) for i in range(2000)]
+    factors = step.factors(state)
+    flat = lambda get: np.concatenate([np.ravel(part) for part in step._weights(dict(enumerate(map(get, factors))))])
+    means, variances = flat(lambda f: f.mean), flat(lambda f: step.kind.variances(f.covariance))
+    np.testing.assert_array_less(np.abs(np.mean(draws, 0) - means), 6 * np.sqrt(variances / 2000))
+    np.testing.assert_allclose(np.var(draws, 0), variances, rtol=6 * np.sqrt(2 / 2000))
+    np.testing.assert_allclose(np.concatenate([np.ravel(w) for w in model.generative.trainable_variables]), means)
+
+
+def test_a_resumed_run_goes_on_bit_for_bit(tmp_path):
+    for method in (ds.methods.vb(), ds.methods.online_vb(0.3)):
+        model, _ = fitted(method, 2)
+        model.save(tmp_path / "model.keras")
+        model.fit(ROWS, batch_size=4, epochs=4, initial_epoch=2, verbose=0)
+        twin = keras.saving.load_model(tmp_path / "model.keras")
+        twin.fit(ROWS, batch_size=4, epochs=4, initial_epoch=2, verbose=0)
+        for one, other in zip(*(tf.nest.flatten(each.run.state) for each in (model, twin)), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, float("nan"), True, "0.1", ds.mcmc.schedules.PolynomialDecay(2.0)])
+def test_rates_outside_of_0_1(rate):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.methods.online_vb(rate)
+
+
+def test_what_it_cannot_learn():
+    with pytest.raises(ValueError, match="covariance must be one of .* Received: covariance='dense'"):
+        ds.methods.vb("dense")
+    layers = ds.layers
+    with pytest.raises(ValueError, match="SBN and DARN. Received: .*NADE"):
+        network = ds.GenerativeNetwork([layers.SBN(2), layers.NADE(3, 2)])
+        ds.DeepGenerativeModel(network, ds.RecognitionNetwork([layers.SBN(2)])).compile(**ds.methods.vb())
+    with pytest.raises(ValueError, match="Received: a flat prior for the weight"):
+        tiny_model((2,), prior={"": None}).compile(**ds.methods.vb())
