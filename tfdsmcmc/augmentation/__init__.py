@@ -6,6 +6,7 @@
 
     MeanFieldVB        mean-field variational Bayes             mean_field.py, mean_field_step.py
     OnlineVB           the same by minibatches                  online.py
+    variational_bound  of rows, as the literature reports it    variational_bound.py
     a row              its units and Pólya-Gamma variables      local_factors.py, layer_shapes.py
     a unit's weights   with and without covariances             full_covariance.py, diagonal_covariance.py
     their priors       with the factors of their scales         variational_priors.py, weight_factors.py,
@@ -15,5 +16,6 @@
 from tfdsmcmc.augmentation.mean_field import MeanFieldVB
 from tfdsmcmc.augmentation.online import OnlineVB
 from tfdsmcmc.augmentation.polya_gamma_gibbs import PolyaGammaGibbs
+from tfdsmcmc.augmentation.variational_bound import variational_bound
 
-__all__ = ["MeanFieldVB", "OnlineVB", "PolyaGammaGibbs"]
+__all__ = ["MeanFieldVB", "OnlineVB", "PolyaGammaGibbs", "variational_bound"]
