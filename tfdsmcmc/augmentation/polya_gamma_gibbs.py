@@ -31,7 +31,7 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.augmentation.networks_with_augmentation import check_network
 from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
-from tfdsmcmc.augmentation.regressions import regression_of
+from tfdsmcmc.augmentation.regressions import Regression, gammas
 from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
 from tfdsmcmc.latents import Gibbs
 from tfdsmcmc.networks import evaluated_at
@@ -121,7 +121,7 @@ class PolyaGammaGibbsStep(Step):
         names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
         self.mixtures = NormalMixtures(prior, names)
         layers = [layer for layer in generative.layers if layer.trainable_variables]
-        self.regressions = [regression_of(layer) for layer in layers]
+        self.regressions = [Regression(layer) for layer in layers]
         self._places = [generative.layers[::-1].index(layer) for layer in layers]  # among [x, z_1, …, z_L]
         self._starts = Gibbs(burn_in=0, initial=initial)
         self._start = tf.function(self._started, autograph=False)
@@ -178,14 +178,16 @@ class PolyaGammaGibbsStep(Step):
 
     def _added(self, sums, values, batch, seed):
         """The sums with those of a block, from 0 where a pass begins."""
-        seeds = tf.unstack(random.split(seed, len(self.regressions)))
         rows, counted = values[0], tf.cast(batch.counted, tf.float32)[:, tf.newaxis]
         observed = counted if rows.complete else counted * tf.cast(rows.observed, tf.float32)
-        values, added = [rows.values, *values[1:], tf.zeros([tf.shape(counted)[0], 0])], []
-        for regression, place, part, part_seed in zip(self.regressions, self._places, sums, seeds, strict=True):
+        values = [rows.values, *values[1:], tf.zeros([tf.shape(counted)[0], 0])]
+        pairs = [(values[place], values[place + 1]) for place in self._places]  # child and parents
+        logits = [regression.logits(*pair) for regression, pair in zip(self.regressions, pairs, strict=True)]
+        parts = zip(self.regressions, sums, pairs, self._places, gammas(logits, seed), strict=True)
+        added = []
+        for regression, part, pair, place, gamma in parts:
             fresh = tf.nest.map_structure(lambda total: tf.where(batch.begins_pass, tf.zeros_like(total), total), part)
-            child, parents = values[place], values[place + 1]
-            added.append(regression.added(fresh, child, parents, counted if place else observed, part_seed))
+            added.append(regression.added(fresh, *pair, counted if place else observed, gamma))
         return added
 
     def _drawn(self, state, sums, seed):

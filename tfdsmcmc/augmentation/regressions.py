@@ -10,9 +10,8 @@ The sums run over observed y_nj.
 Σ_n γ_nj r_n r_nᵀ is symmetric, and kept as its wrapped diagonals: those of distance s = 0, …, ⌊R/2⌋, of R entries
 (i, i + s mod R) each. Each is one matrix product over a block of rows, and they take half the time of the whole.
 
-A layer without parents other than 1 has the same ψ_j = c_j in all rows. The sum of the γ_nj is drawn at once then, by
-PG(N_j, c_j), N_j being the number of observed y_nj: one γ ~ PG(1, c_j) in the place of N_j different ones would not leave
-the posterior invariant.
+A layer without parents has the same ψ_j = c_j in all rows, and a γ_nj ~ PG(1, c_j) for each of them all the same: one in
+the place of N different ones would not leave the posterior invariant.
 
 Sources: Polson, Scott and Windle, Journal of the American Statistical Association 108 (2013); Gan, Henao, Carlson and
 Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015. The joint draw of weights and bias,
@@ -41,17 +40,21 @@ class Sums(NamedTuple):
     """Statistics of a regression.
 
     Attributes:
-      precision: (S, J, R), wrapped diagonals of Σ_n γ r rᵀ; for a shared ψ (J,), the numbers of observed y.
-      linear: (J, R), Σ_n (y − ½) r; for a shared ψ (J,).
+      precision: (⌊R/2⌋ + 1, J, R), the wrapped diagonals of Σ_n γ r rᵀ.
+      linear: (J, R), Σ_n (y − ½) r.
     """
 
     precision: Any
     linear: Any
 
 
-def regression_of(layer):
-    """The regression of a layer of the kind SBN or DARN."""
-    return SharedBias(layer) if not layer.parent_units and type(layer) is not DARN else Regression(layer)
+def gammas(logits, seed):
+    """γ ~ PG(1, ψ) for the logits of several layers, list of (n, J).
+
+    One draw: each takes a program of its own to be compiled.
+    """
+    widths = [part.shape[-1] for part in logits]
+    return tf.split(PolyaGamma(1.0, tf.concat(logits, 1)).sample(seed=seed), widths, 1)
 
 
 class Regression:
@@ -72,7 +75,7 @@ class Regression:
         shape = [self.regressors // 2 + 1, self.units, self.regressors]
         return Sums(tf.zeros(shape), tf.zeros([self.units, self.regressors]))
 
-    def added(self, sums, child, parents, observed, seed):
+    def added(self, sums, child, parents, observed, gamma):
         """The sums with those of a block of rows.
 
         Args:
@@ -80,13 +83,12 @@ class Regression:
           child: y, (n, J).
           parents: (n, parents).
           observed: (n, J) float32, 1 where y counts; or (n, 1).
-          seed: int32 of shape (2,).
+          gamma: (n, J).
         """
         ones = tf.ones_like(child[:, :1])
         regressors = tf.concat([parents, child, ones] if self.lateral else [parents, ones], 1)
         linear = tf.matmul((child - 0.5) * observed, regressors, transpose_a=True)
-        gamma = PolyaGamma(1.0, self.logits(child, parents)).sample(seed=seed) * observed
-        return Sums(self._with_products(sums.precision, gamma, regressors), sums.linear + linear)
+        return Sums(self._with_products(sums.precision, gamma * observed, regressors), sums.linear + linear)
 
     def logits(self, child, parents):
         """ψ, (n, J)."""
@@ -119,8 +121,8 @@ class Regression:
 
         noise = random.normal([self.units, self.regressors], seed)
         drawn = tf.cast(normal_draws(precision, linear, noise), tf.float32) * scale
-        parts = tf.split(tf.transpose(drawn), [self.layer.parent_units, self._within, 1])
-        return [parts[2][0] if i == 1 else parts[i // 2] for i in range(len(laws))]
+        kernel, lateral, bias = tf.split(tf.transpose(drawn), [self.layer.parent_units, self._within, 1])
+        return [kernel, bias[0], lateral][: len(self.variables)]
 
     def _with_products(self, wrapped, gamma, regressors):
         twice, gamma = tf.concat([regressors, regressors], 1), tf.transpose(gamma)
@@ -155,42 +157,3 @@ class Regression:
             return None
         earlier = tf.transpose(earlier_to_later(tf.ones([self.units, self.units]), self.layer.ordering))
         return tf.concat([tf.ones([self.units, self.layer.parent_units]), earlier, tf.ones([self.units, 1])], 1)
-
-
-class SharedBias:
-    """The units of a layer of biases alone.
-
-    Args:
-      layer: SBN without parents.
-    """
-
-    def __init__(self, layer):
-        self.layer, self.units = layer, layer.units
-        self.variables = list(layer.trainable_variables)
-
-    def no_sums(self):
-        return Sums(tf.zeros([self.units]), tf.zeros([self.units]))
-
-    def added(self, sums, child, parents, observed, seed):
-        """As of a `Regression`."""
-        counts = tf.reduce_sum(observed * tf.ones_like(child), 0)
-        return Sums(sums.precision + counts, sums.linear + tf.reduce_sum((child - 0.5) * observed, 0))
-
-    def logits(self, child, parents):
-        return tf.broadcast_to(self.layer.bias.value, tf.shape(child))
-
-    def draw(self, sums, laws, seed):
-        """As of a `Regression`; the kernel has no entry."""
-        gamma_seed, normal_seed = tf.unstack(random.split(seed))
-        gamma = shared_gamma(sums.precision, self.layer.bias.value, gamma_seed)
-        mean, variance = laws[1]
-        precision = gamma + 1.0 / variance
-        bias = (sums.linear + mean / variance) / precision
-        bias += random.normal([self.units], normal_seed) * tf.math.rsqrt(precision)
-        # of no entry; TensorFlow's graph optimizer fails at a constant without entries
-        return [self.layer.kernel.value, bias]
-
-
-def shared_gamma(counts, bias, seed):
-    """Draws of the sum of N_j independent PG(1, c_j), (J,)."""
-    return PolyaGamma(counts, bias).sample(seed=seed)

@@ -57,7 +57,7 @@ class PolyaGamma(tfd.Distribution):
     def __init__(self, shape, tilt, validate_args=False, allow_nan_stats=True, name="PolyaGamma"):
         parameters = dict(locals())
         with tf.name_scope(name):
-            self._tilt = tf.convert_to_tensor(tilt, name="tilt", dtype_hint=tf.float32)
+            self._tilt = tf.convert_to_tensor(tilt, name="tilt")
             if not self._tilt.dtype.is_floating:
                 self._tilt = tf.cast(self._tilt, tf.float32)
             self._shape = tf.cast(tf.convert_to_tensor(shape, name="shape"), self._tilt.dtype)
