@@ -9,6 +9,7 @@ import tfdsmcmc as ds
 from tests.conformance.steps import advanced, begun, run_step_test
 from tests.oracles import PUBLISHED_PRIOR, tiny_model
 from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
+from tfdsmcmc.augmentation.mean_field_step import KINDS
 from tfdsmcmc.rows import ArraySource, Rows
 
 ROWS = np.random.default_rng(0).integers(0, 2, (10, 3)).astype(np.uint8)
@@ -111,3 +112,37 @@ def test_what_it_cannot_learn():
         ds.DeepGenerativeModel(network, ds.RecognitionNetwork([layers.SBN(2)])).compile(**ds.methods.vb())
     with pytest.raises(ValueError, match="Received: a flat prior for the weight"):
         tiny_model((2,), prior={"": None}).compile(**ds.methods.vb())
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_the_mean_over_minibatches_is_that_of_all_rows(covariance):
+    """At fixed factors of the rows and fixed means, λ̂ of a minibatch, scaled by N/B, is unbiased for that of all rows."""
+    kind, rng = KINDS[covariance], np.random.default_rng(0)
+    gamma, targets, r = (tf.constant(rng.random((12, width))) for width in (3, 3, 4))
+    precision, mean = tf.constant(rng.random((3, 4)) + 0.5), tf.constant(rng.normal(size=(3, 4)))
+    mask = np.ones((3, 4))
+
+    def best(rows):
+        parts = [part[rows] for part in (gamma, targets, r)]
+        naturals = kind.initial_naturals(precision)
+        return kind.online_update(naturals, *parts, precision, mean, mask, 12 / len(parts[0]), 1.0)[0]
+
+    whole = best(slice(None))
+    parts = [best(slice(first, first + 4)) for first in (0, 4, 8)]
+    # a weight of a diagonal covariance comes after others, which have moved to those of their own minibatch
+    columns = slice(None) if covariance == "full" else slice(0, 1)
+    for of_all, *of_some in zip(whole, *parts, strict=True):
+        np.testing.assert_allclose(np.mean(of_some, 0)[..., columns], of_all.numpy()[..., columns], rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_online_learning_comes_near_to_batch_learning():
+    """Minibatches of 25 of 200 rows at a falling rate end near the bound of batch learning."""
+    rng = np.random.default_rng(3)
+    rows = (np.repeat([[1, 1, 0], [0, 0, 1]], 100, 0) ^ (rng.random((200, 3)) < 0.1)).astype(np.uint8)
+    rate = ds.mcmc.schedules.PolynomialDecay(1.0, 10.0, 0.8)
+    online = fitted(ds.methods.online_vb(rate), 40, rows, 25)[1]["bound"]
+    batch = fitted(ds.methods.vb(rounds=4), 40, rows, 100)[1]["bound"]
+    print(online[-3:], batch[:2], batch[-3:])
+    assert batch[-1] - 0.02 < online[-1] < batch[-1] + 0.005
+    assert batch[-1] > batch[0] + 0.2
