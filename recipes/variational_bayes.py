@@ -2,10 +2,10 @@
 
     python recipes/variational_bayes.py --dataset ocr_letters --model "SBN/SBN 200"
     python recipes/variational_bayes.py --dataset binarized_mnist --rows 10000
-    python recipes/variational_bayes.py --dataset binarized_mnist --method online --covariance diagonal --batch-size 5000
+    python recipes/variational_bayes.py --dataset binarized_mnist --method online --batch-size 5000
 
-Learning is from training and validation rows together, as published, or from --rows of them, spread evenly. A run can be
-interrupted and started again with the same arguments: it goes on where it was. It leaves in --output
+Learning is from training and validation rows together, as published, or from --rows of them, spread evenly. A run can
+be interrupted and started again with the same arguments: it goes on where it was. It leaves in --output
 
     log.jsonl        one line an epoch: the bound on log p(X)/N, with the weights integrated out, and the time
     model.keras      the model; its weights are the means of q
@@ -82,7 +82,9 @@ def append(path, line):
 
 def spread(rows, count):
     """So many of the rows, evenly spaced; all where there are fewer."""
-    return rows if count is None or count >= len(rows) else rows[np.linspace(0, len(rows) - 1, count).round().astype(int)]
+    if count is None or count >= len(rows):
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, count).round().astype(int)]
 
 
 def model_for(units, args):

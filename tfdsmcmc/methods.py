@@ -305,9 +305,9 @@ def polya_gamma_gibbs(sweeps=1, initial="prior"):
 def vb(covariance="full", rounds=1):
     """Mean-field variational Bayes by Pólya-Gamma augmentation, for networks of SBN and DARN layers.
 
-    An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row, with
-    the weights integrated out. The model's weights are the means of q(θ), and `posterior.Collector` keeps draws from it.
-    φ does not learn: estimates of the log-likelihood are too low until `refit_recognition`.
+    An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row,
+    with the weights integrated out. The model's weights are the means of q(θ), and `posterior.Collector` keeps draws
+    from it. φ does not learn: estimates of the log-likelihood are too low until `refit_recognition`.
 
     Args:
       covariance: of the weights of a unit, "full" or "diagonal".

@@ -42,7 +42,7 @@ def test_no_move_lowers_it(kind, network):
 
 @pytest.mark.parametrize(
     "scales", [three_parameters(), three_parameters(0.8, 0.3), horseshoe("entry"), horseshoe("parent")],
-    ids=["a = b = ½", "others", "a grid for each weight", "a grid for each parent"],
+    ids=["halves", "others", "a grid for each weight", "a grid for each parent"],
 )  # fmt: skip
 def test_no_move_of_scales_lowers_it(scales):
     ascent = ascent_of("full", [4, 3], scales=scales, num_rows=10)
@@ -114,6 +114,10 @@ def test_it_is_the_mean_of_its_log_ratio(kind):
     assert abs(ratios.mean() - ascent.bound()) < 6 * error
 
 
+def gamma_law(value, shape, rate):
+    return scipy.stats.gamma.logpdf(value, shape, scale=1 / rate)
+
+
 def log_ratios(ascent, num_draws, rng):
     """log p(X, z, W, scales) − log q, draw by draw; over γ, in which the logarithm is linear, it is integrated."""
     stats = scipy.stats
@@ -143,13 +147,11 @@ def log_ratios(ascent, num_draws, rng):
             size = (num_draws, shape.units, shape.parents)
             root, ratio = np.sqrt(state[0] * state[1]), np.sqrt(state[1] / state[0])
             zeta_law = stats.geninvgauss(np.broadcast_to(prior.a - 0.5, root.shape), root, scale=ratio)
-            zeta = np.stack([[stats.geninvgauss(prior.a - 0.5, root[j, k], scale=ratio[j, k]).rvs(num_draws, random_state=rng)
-                              for k in range(shape.parents)] for j in range(shape.units)])  # fmt: skip
-            zeta = np.moveaxis(zeta, -1, 0)
+            laws = [stats.geninvgauss(prior.a - 0.5, w, scale=s) for w, s in zip(root.ravel(), ratio.ravel())]
+            zeta = np.stack([law.rvs(num_draws, random_state=rng) for law in laws], 1).reshape(size)
             xi = rng.gamma(shapes[0], 1 / state[2], size)
             phi = rng.gamma(shapes[1], 1 / state[3], (num_draws, shape.parents))
             omega = rng.gamma(shapes[2], 1 / state[4], num_draws)
-            gamma_law = lambda v, a, rate: stats.gamma.logpdf(v, a, scale=1 / rate)
             total += stats.norm.logpdf(w[:, :, :-1], scale=np.sqrt(zeta)).sum((1, 2))
             total += (gamma_law(zeta, prior.a, xi) - zeta_law.logpdf(zeta)).sum((1, 2))
             total += (gamma_law(xi, prior.b, phi[:, None]) - gamma_law(xi, shapes[0], state[2])).sum((1, 2))

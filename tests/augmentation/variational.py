@@ -14,7 +14,7 @@ KINDS = {"full": full_covariance, "diagonal": diagonal_covariance}
 
 
 def shapes_of(widths, lateral=(), labels=1, rng=None):
-    """Shapes of layers of some widths, the data's first; in those at the places `lateral` units depend on each other."""
+    """Shapes of layers of some widths, the data's first; in those at the places `lateral` units follow each other."""
     rng, shapes = rng or np.random.default_rng(0), []
     for place, width in enumerate(widths):
         order = rng.permutation(width)
@@ -63,7 +63,8 @@ class Ascent:
         self.shapes, self.priors, self.weights = shapes, [], []
         num_rows = len(rows.x)
         for shape in shapes:
-            parts = [(columns, scales(columns, shape.mask)) for columns in shape.columns[:2] if columns.stop > columns.start]
+            used = [columns for columns in shape.columns[:2] if columns.stop > columns.start]
+            parts = [(columns, scales(columns, shape.mask)) for columns in used]
             parts.append((shape.columns[2], NormalScales(bias_scale, shape.mask[:, shape.columns[2]])))
             self.priors.append(weight_factors.LayerPrior(shape, parts))
             mean = tf.constant(rng.normal(0, 0.5, shape.mask.shape) * shape.mask)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 NAME = "full"
@@ -91,14 +92,16 @@ def statistics(gamma, targets, r):
 def update(statistics, precision, mean, mask):
     """(μ, Σ, Σ_j ln det Σ_j) that are best for the statistics and ⟨1/ζ⟩ (J, P).
 
-    The weights are scaled by √ζ first, as ⟨1/ζ⟩ reaches 10¹⁰ and more.
+    The weights are scaled by √ζ first, as ⟨1/ζ⟩ reaches 10¹⁰ and more. The diagonal of the sum over the rows is raised by
+    a few units in its last place: regressors that are equal in all rows would leave it less than positive definite.
     """
     outer, linear = statistics
     mask = tf.cast(mask, linear.dtype)
     scale = tf.math.rsqrt(precision) * mask
     pairs = scale[:, :, tf.newaxis] * scale[:, tf.newaxis]
     width = linear.shape[-1]
-    root = tf.linalg.cholesky(tf.eye(width, dtype=linear.dtype) + pairs * outer)
+    eye = tf.eye(width, dtype=linear.dtype)
+    root = tf.linalg.cholesky(eye + pairs * outer * (1 + 10 * np.finfo(linear.dtype.as_numpy_dtype).eps * eye))
     inverse_root = tf.linalg.triangular_solve(root, tf.eye(width, batch_shape=linear.shape[:1], dtype=linear.dtype))
     covariance = pairs * tf.matmul(inverse_root, inverse_root, transpose_a=True)
     log_det = -2 * tf.math.log(tf.linalg.diag_part(root)) - mask * tf.math.log(precision)
@@ -135,14 +138,17 @@ def initial_naturals(precision):
 
 
 def draw(mean, covariance, normal):
-    """Weights (J, P) of q for standard normal numbers (J, P)."""
-    variance = variances(covariance)
-    scale = tf.sqrt(variance)
-    scaled = covariance * tf.math.divide_no_nan(
-        tf.ones([], mean.dtype), scale[:, :, tf.newaxis] * scale[:, tf.newaxis]
-    )
-    correlation = scaled + tf.linalg.diag(tf.cast(variance == 0, mean.dtype))
-    return mean + scale * tf.linalg.matvec(tf.linalg.cholesky(correlation), normal)
+    """Weights (J, P) of q for standard normal numbers (J, P).
+
+    By the root of the correlations, whose diagonal is raised by 10⁻⁵: more than the errors of a float32 inverse.
+    """
+    scale = tf.sqrt(variances(covariance))
+    inverse = tf.math.divide_no_nan(tf.ones_like(scale), scale)
+    correlation = covariance * inverse[:, :, tf.newaxis] * inverse[:, tf.newaxis]
+    ones = tf.ones(scale.shape, tf.float64)
+    correlation = tf.linalg.set_diag(tf.cast(correlation, tf.float64), (1 + 1e-5) * ones)
+    root = tf.cast(tf.linalg.cholesky(correlation), mean.dtype)
+    return mean + scale * tf.linalg.matvec(root, normal)
 
 
 def entropy(log_det, mask):

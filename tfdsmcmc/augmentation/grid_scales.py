@@ -1,6 +1,6 @@
 """Shrinkage priors without a conjugate form in mean-field variational Bayes: their scales live on a grid.
 
-    w ~ N(0, ζ + m²),     ζ/τ² ~ BetaPrime(a, b),     one ζ for a group of n weights;     τ fixed, or half-Cauchy of scale τ₀
+    w ~ N(0, ζ + m²),   ζ/τ² ~ BetaPrime(a, b),   one ζ for a group of n weights;   τ fixed, or half-Cauchy of scale τ₀
 
 The floor m² leaves no conjugate law of ζ, but ζ is one number for each group: it takes values on a grid of ln ζ, and τ
 on one of ln τ, in proportion to their densities there, and the factors are probabilities of the places on the grid:

@@ -1,7 +1,7 @@
 """The factors of a row in mean-field variational Bayes: q(z_n) of its latent units, and q(γ_n).
 
     q(γ_jn) = PG(1, C_jn),   C² = ⟨ψ²⟩,   γ̄ = tanh(C/2)/(2C)
-    logit h̄_kn = ⟨ψ_kn⟩ + Σ_(j below) ∂/∂h̄_kn [(ȳ_jn − ½) ⟨ψ_jn⟩ − ½ γ̄_jn ⟨ψ_jn²⟩] + the same over later units of its layer
+    logit h̄_kn = ⟨ψ_kn⟩ + Σ_j ∂/∂h̄_kn [(ȳ_jn − ½) ⟨ψ_jn⟩ − ½ γ̄_jn ⟨ψ_jn²⟩],   j in the layer below, and later in its own
 
 where a unit is a target of its own layer's regressions, a regressor of the layer below, and in a DARN a regressor of
 the units after it: the last sum is easily left out. What the bound has of a row is
@@ -103,7 +103,7 @@ class LocalModel:
 
     def update_units(self, weights, rows, factors, place):
         """The means (B, K) of latent layer `place`, nearest to the data 0, one unit after the other."""
-        below, own = self.layers[place], self.layers[place + 1]
+        own = self.layers[place + 1]
         gammas = self.gammas(rows, factors.tilts)[place : place + 2]
         targets = self.targets(rows, factors.units)[place : place + 2]
         r = self.regressors(rows, factors.units)[place : place + 2]

@@ -31,8 +31,8 @@ _LATE = 10**6  # a step at which a schedule is looked at
 class OnlineVB(StepMethod):
     """Online variational Bayes, for networks of SBN and DARN layers.
 
-    The metric `bound`, nats a row, estimates the evidence lower bound on log p(X)/N from the minibatches, at the weights
-    before they have learnt from them. Each row of the data keeps the means of its latent units.
+    The metric `bound`, nats a row, estimates the evidence lower bound on log p(X)/N from the minibatches, at the
+    weights before they have learnt from them. Each row of the data keeps the means of its latent units.
 
     Args:
       rate: ρ, in (0, 1], or a Keras schedule with such values.
