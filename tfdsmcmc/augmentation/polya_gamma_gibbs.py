@@ -10,10 +10,10 @@ and at its end
     w_j ~ N(Λ_j⁻¹ b_j, Λ_j⁻¹) for each unit j of each layer: its weights, bias and lateral weights together
     λ given θ, the scales of the prior's mixtures of normal laws          (`normal_mixtures`)
 
-Each is a draw from a conditional law, or leaves it invariant, so the passes leave p(θ, λ, z given X) invariant. The γ are
-drawn after the units and used for the weights alone, which is what allows them to be summed out before. No step size, no
-recognition network and no gradient take part. Memory holds the units, a byte each, and the sums, J R²/2 numbers for a
-layer of J units with R regressors, whatever N.
+Each is a draw from a conditional law, or leaves it invariant, so the passes leave p(θ, λ, z given X) invariant. The γ
+are drawn after the units and used for the weights alone, which is what allows them to be summed out before. No step
+size, no recognition network and no gradient take part. Memory holds the units, a byte each, and the sums, J R²/2
+numbers for a layer of J units with R regressors, whatever N.
 
 Sources: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015,
 section 3.1. There the units are drawn given γ, and weights and biases apart; the rest is as there, with the shared
@@ -67,7 +67,7 @@ class PolyaGammaGibbs(StepMethod):
 
     Args:
       sweeps: Gibbs sweeps over the units of a row in a pass.
-      initial: where the units of a row start: at a draw of the "prior" p(z; θ), or of the "recognition" network given x.
+      initial: where the units of a row start: at a draw of the "prior" p(z; θ), or of the "recognition" network.
 
     Raises:
       ValueError: for a count that is not positive, or another start.
@@ -99,8 +99,8 @@ class PolyaGammaGibbs(StepMethod):
 class PolyaGammaGibbsStep(Step):
     """A block of rows; at the end of a pass the weights move.
 
-    Metrics: `log_joint`, log p(x, z; θ), and `log_prob_given_units`, log p(x given z; θ), nats a row, at the units drawn
-    and the weights that they were drawn with.
+    Metrics: `log_joint`, log p(x, z; θ), and `log_prob_given_units`, log p(x given z; θ), nats a row, at the units
+    drawn and the weights that they were drawn with.
 
     Args:
       generative: `GenerativeNetwork`.

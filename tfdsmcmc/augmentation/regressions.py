@@ -10,8 +10,8 @@ The sums run over observed y_nj.
 Σ_n γ_nj r_n r_nᵀ is symmetric, and kept as its wrapped diagonals: those of distance s = 0, …, ⌊R/2⌋, of R entries
 (i, i + s mod R) each. Each is one matrix product over a block of rows, and they take half the time of the whole.
 
-A layer without parents has the same ψ_j = c_j in all rows, and a γ_nj ~ PG(1, c_j) for each of them all the same: one in
-the place of N different ones would not leave the posterior invariant.
+A layer without parents has the same ψ_j = c_j in all rows, and a γ_nj ~ PG(1, c_j) for each of them all the same: one
+in the place of N different ones would not leave the posterior invariant.
 
 Sources: Polson, Scott and Windle, Journal of the American Statistical Association 108 (2013); Gan, Henao, Carlson and
 Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015. The joint draw of weights and bias,
