@@ -206,9 +206,49 @@ def test_what_compile_refuses():
         model.fit(ROWS + 0.3)
 
 
+@pytest.mark.slow
+def test_labels(tmp_path):
+    """Rows of label 1 have other pixels than those of label 0: the biases come apart, and class samples with them."""
+    labels = np.arange(40) % 2
+    rows = np.where(labels[:, None], [1, 1, 0, 0], [0, 0, 1, 1]).astype(np.float32)
+    model = model_of(seeded(2, 4), tfd.Normal(0.0, 3.0))
+    model.compile(**ds.methods.polya_gamma_gibbs(labels=labels))
+    model.fit(rows, batch_size=16, epochs=30, verbose=0)
+    (biases,) = model.run.state.label_biases
+    assert biases.shape == (2, 2) and np.abs(biases[0] - biases[1]).max() > 2
+    top = model.generative.layers[0].bias
+    np.testing.assert_allclose(top, tf.reduce_mean(biases, 0), atol=1e-5)
+    for label in (0, 1):
+        top.assign(biases[label])
+        assert (model.sample(200, seed=1).mean(0) > 0.5).astype(int).tolist() == rows[labels == label][0].tolist()
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.run.state.label_biases[0], biases)
+    for count in (10, 41):
+        with pytest.raises(ValueError, match=f"a label for each of {count} rows. Received: 40 labels"):
+            model.fit(np.resize(rows, (count, 4)), epochs=31, initial_epoch=30)
+
+
+@pytest.mark.parametrize("labels", [[0.5, 1.0], [[0, 1]], [], "ab", [0, [1]], [-1, 2], [True, False]])
+def test_labels_out_of_range(labels):
+    with pytest.raises(ValueError, match="labels must be .*Received: labels "):
+        ds.augmentation.PolyaGammaGibbs(labels=labels)
+
+
+def test_labels_that_do_not_fit():
+    with pytest.raises(ValueError, match="labels must be in 0, …, 1. Received: labels from 0 to 2"):
+        ds.augmentation.PolyaGammaGibbs(labels=[0, 2], num_labels=2)
+    model = model_of([DARN(2), SBN(3)])
+    with pytest.raises(ValueError, match="the biases of an SBN that learns. Received: top layer .*DARN"):
+        model.compile(**ds.methods.polya_gamma_gibbs(labels=[0, 1]))
+
+
 def test_configuration():
-    step = ds.augmentation.PolyaGammaGibbs(sweeps=3, initial="recognition")
+    step = ds.augmentation.PolyaGammaGibbs(sweeps=3, initial="recognition", burn_in=2)
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(step))
     assert type(again) is type(step) and again.get_config() == step.get_config() == {
-        "sweeps": 3, "initial": "recognition"
+        "sweeps": 3, "initial": "recognition", "burn_in": 2, "labels": None, "num_labels": None
     }  # fmt: skip
+    labelled = ds.augmentation.PolyaGammaGibbs(labels=np.array([0, 2, 1]))
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(labelled))
+    assert again.get_config() == labelled.get_config() and again.labels[1] == 3

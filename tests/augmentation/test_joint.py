@@ -65,9 +65,9 @@ def prior_draws(generative, prior, count, seed=0):
     return [np.stack(parts) for parts in zip(*draws)]
 
 
-def chain_draws(generative, recognition, prior, count, seed=1, gaps=False):
-    """(weights, units) after each of `count` passes over data that are drawn anew before each."""
-    step = polya_gamma_gibbs.PolyaGammaGibbsStep(generative, recognition, ds.Prior(prior))
+def chain_draws(generative, recognition, prior, count, seed=1, gaps=False, labels=None):
+    """(weights, units, biases of labels) after each of `count` passes over data that are drawn anew before each."""
+    step = polya_gamma_gibbs.PolyaGammaGibbsStep(generative, recognition, ds.Prior(prior), labels=labels)
     index, true = tf.range(ROWS), tf.constant(True)
     observed = tf.constant(np.random.default_rng(3).random((ROWS, generative.units)) < 0.6) if gaps else None
 
@@ -83,10 +83,10 @@ def chain_draws(generative, recognition, prior, count, seed=1, gaps=False):
             data_seed, step_seed = tf.unstack(random.split(random.fold(seed, i)))
             batch = Batch(Rows(data(state, data_seed), observed), index, tf.fill([ROWS], True), true, true, float(ROWS))
             state, _ = step.step(state, batch, step_seed)
-            parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units)]
+            parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units), *state.label_biases]
             return i + 1, state, [array.write(i, part) for array, part in zip(kept, parts, strict=True)]
 
-        parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units)]
+        parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units), *state.label_biases]
         kept = [tf.TensorArray(tf.float32, count, element_shape=part.shape) for part in parts]
         return [array.stack() for array in tf.while_loop(lambda i, *_: i < count, body, (0, state, kept))[2]]
 
@@ -109,10 +109,15 @@ def functions(parts):
 def assert_joint(layers, prior, count=40_000, **options):
     generative, recognition = networks(layers)
     drawn = chain_draws(generative, recognition, prior, count, **options)
-    theta = len(generative.named_weights)
+    theta, exact = len(generative.named_weights), prior_draws(generative, prior, 40_000, seed=7)
+    if "labels" in options:  # one of which no row has: its bias follows the prior
+        law, units = ds.Prior(prior).for_weight("top/bias"), generative.layers[0].units
+        rng = np.random.default_rng(8)
+        exact[1] = np.stack([weights_from(law, (3, units), rng) for _ in range(40_000)])
+        drawn = [drawn[0], drawn[-1], *drawn[2:]]
     values = functions(drawn[:theta])
     means = values[: count // BATCHES * BATCHES].reshape(BATCHES, -1, values.shape[1]).mean(1)
-    exact = functions(prior_draws(generative, prior, 40_000, seed=7))
+    exact = functions(exact)
     # 50 batches: the t law's quantile at this level is some 1.3 of the normal one
     error = np.sqrt(1.7 * means.var(0, ddof=1) / BATCHES + exact.var(0) / len(exact))
     assert_near(means.mean(0), exact.mean(0), error)
@@ -140,6 +145,11 @@ def test_the_joint_law(kind):
 
 def test_the_joint_law_with_gaps():
     assert_joint([SBN(2), SBN(4)], NORMAL, gaps=True)
+
+
+def test_the_joint_law_with_labels():
+    """Three labels, one of which no row has."""
+    assert_joint([SBN(2), SBN(2)], WIDE, labels=(np.array([2, 0, 2], np.int32), 3))
 
 
 def test_one_augmentation_for_all_rows_is_found(monkeypatch):
