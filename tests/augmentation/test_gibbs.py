@@ -243,6 +243,20 @@ def test_labels_that_do_not_fit():
         model.compile(**ds.methods.polya_gamma_gibbs(labels=[0, 1]))
 
 
+@pytest.mark.slow
+def test_an_imputer_by_gibbs_sampling():
+    """Whole passes in the place of single updates; samples of the second half; real-valued columns are refused."""
+    x = np.where(np.random.default_rng(0).random(ROWS.shape) < 0.2, np.nan, ROWS)
+    options = {"method": "polya_gamma_gibbs", "architecture": "SBN/SBN 2", "batch_size": 8, "random_state": 1}
+    imputer = ds.Imputer(**options, updates=30, posterior_samples=3).fit(x)
+    samples = imputer.posterior_.samples
+    assert len(samples) == 3 and samples[-1].step == 32 and samples[0].step >= 16
+    filled = imputer.transform(x)
+    assert np.isfinite(filled).all() and (filled[~np.isnan(x)] == ROWS[~np.isnan(x)]).all()
+    with pytest.raises(ValueError, match="layers SBN and DARN. Received: layer .*MLPGaussian of real-valued"):
+        ds.Imputer(**options, updates=30).fit(x + np.arange(30)[:, None] * 0.1)
+
+
 def test_configuration():
     step = ds.augmentation.PolyaGammaGibbs(sweeps=3, initial="recognition", burn_in=2)
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(step))
