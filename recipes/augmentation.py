@@ -6,9 +6,9 @@
 
 40 sweeps of burn-in and 100 that are kept, as published, from training and validation rows: of binarized MNIST 10,000
 random ones, of the other data sets all. Two layers begin at the first sweep together, without the layer-by-layer
-learning of the publication. The test log-likelihood is estimated by annealed importance sampling, at the mean of the kept
-weights and at their last draw. The harmonic mean over the kept sweeps, which the publication has, is given beside it as
-history: its variance is infinite in practice, and it lies far above the truth.
+learning of the publication. The test log-likelihood is estimated by annealed importance sampling, at the mean of the
+kept weights and at their last draw. The harmonic mean over the kept sweeps, which the publication has, is given beside
+it as history: its variance is infinite in practice, and it lies far above the truth.
 
 A run can be interrupted and started again with the same arguments: it goes on where it was, and what is finished is not
 run again. It leaves in --output, for each DATASET_ARCHITECTURE_PRIOR,
@@ -147,7 +147,7 @@ def measured(model, posterior, test, args):
 
 
 def harmonic_mean(model, posterior, rows, seed):
-    """−log (1/S) Σ_s 1/p(x given z_s, θ_s), nats a row: z is swept once at each kept θ_s, after 20 sweeps at the first."""
+    """−log (1/S) Σ_s 1/p(x given z_s, θ_s), nats a row: z is swept once at each kept θ_s, and 20 times at the first."""
     generative, gibbs = model.generative, ds.latents.Gibbs(burn_in=20, initial="prior")
     x = tf.constant(rows, tf.float32)
     start = tf.function(lambda seed: gibbs.start(generative, model.recognition, x, seed), jit_compile=True)
@@ -175,7 +175,7 @@ def finished(path):
 
 def table(lines):
     """The published figures beside ours, as text."""
-    head = "| network | last draw | mean of weights | harmonic mean | in use | s a sweep | published: harmonic, annealing |"
+    head = "| network | last draw | mean of weights | harmonic mean | in use | s a sweep | published: both |"
     rows = [head, "|" + " --- |" * 7]
     for name, line in lines.items():
         last, mean = (
@@ -184,8 +184,8 @@ def table(lines):
         published = PUBLISHED.get((line["arguments"]["dataset"], line["architecture"]), ())
         published = ", ".join("–" if number is None else f"{number:.2f}" for number in published)
         rows.append(
-            f"| {name}, {line['rows']:,} rows | {last} | {mean} | {line['harmonic_mean']:.2f} | {line['units_in_use']} | "
-            f"{line['seconds_a_sweep']:.1f} | {published} |"
+            f"| {name}, {line['rows']:,} rows | {last} | {mean} | {line['harmonic_mean']:.2f} | "
+            f"{line['units_in_use']} | {line['seconds_a_sweep']:.1f} | {published} |"
         )
     return "\n".join(rows)
 

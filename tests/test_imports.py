@@ -23,7 +23,7 @@ LEVELS = [
     {"training"},
     {"augmentation"},
     {"model", "methods", "boltzmann", "posterior"},
-    {"serving", "diagnostics", "models", "plots"},
+    {"serving", "diagnostics", "models", "plots", "pretraining"},
     {"imputer"},
     {"public"},  # its names
     {"__init__"},

@@ -47,7 +47,7 @@ PUBLISHED = {
     "dsgnht_nais": (SGNHT, WEIGHTED, WAKE),
 }
 STEPS = {  # of their own
-    "polya_gamma_gibbs": (ds.augmentation.PolyaGammaGibbs, {"sweeps": 1, "initial": "prior"}),
+    "polya_gamma_gibbs": (ds.augmentation.PolyaGammaGibbs, {"sweeps": 1, "initial": "prior", "burn_in": 0}),
     "vb": (ds.augmentation.MeanFieldVB, {"covariance": "full", "rounds": 1}),
     "online_vb": (ds.augmentation.OnlineVB, {"rate": 0.1, "covariance": "full", "rounds": 4}),
 }
@@ -117,7 +117,8 @@ def test_every_method_is_here():
 def test_steps_of_their_own(name):
     kind, config = STEPS[name]
     method = getattr(ds.methods, name)()
-    assert set(method) == {"step"} and type(method["step"]) is kind and method["step"].get_config() == config
+    assert set(method) == {"step"} and type(method["step"]) is kind
+    assert config.items() <= method["step"].get_config().items()
 
 
 @pytest.mark.parametrize("name", DEFAULTS)

@@ -285,7 +285,7 @@ def iwae(learning_rate=1e-3, num_samples=5, optimizer=None):
     return _method(_map(learning_rate), NAIS(num_samples), IWAE(_adam(optimizer, learning_rate)))
 
 
-def polya_gamma_gibbs(sweeps=1, initial="prior"):
+def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None):
     """Gibbs sampling of θ and z by Pólya-Gamma augmentation, for networks of SBN and DARN layers; φ does not learn.
 
     An epoch is a sweep over all rows, and each of them after the burn-in a sample of the posterior. Estimates of the
@@ -295,11 +295,13 @@ def polya_gamma_gibbs(sweeps=1, initial="prior"):
     Args:
       sweeps: over the units of a row in a pass.
       initial: where the units start, "prior" or "recognition".
+      burn_in: sweeps over the units before the first pass, where the weights have learnt before.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return {"step": PolyaGammaGibbs(sweeps, initial)}
+    return {"step": PolyaGammaGibbs(sweeps, initial, burn_in, labels)}
 
 
 def vb(covariance="full", rounds=1):

@@ -25,6 +25,7 @@ from tfdsmcmc import (
 from tfdsmcmc.imputer import Imputer
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+from tfdsmcmc.pretraining import pretrain
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.training.divergence import DivergedError
 
@@ -51,6 +52,7 @@ __all__ = [
     "models",
     "plots",
     "posterior",
+    "pretrain",
     "priors",
     "proposals",
     "random",

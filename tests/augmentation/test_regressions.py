@@ -21,7 +21,7 @@ CHAINS = 3000
 
 
 def test_normal_draws():
-    """The mean, and that (x − mean)ᵀΛ(x − mean) = |ε|² with x linear in ε; more laws than a group, more unknowns than are
+    """The mean, and (x − mean)ᵀΛ(x − mean) = |ε|² with x linear in ε; more laws than a group, more unknowns than are
     finished together."""
     rng = np.random.default_rng(0)
     factor = rng.normal(size=(11, 30, 40))
@@ -29,7 +29,8 @@ def test_normal_draws():
     noise = rng.normal(size=(11, 30))
 
     def draws(noise):
-        return normal_draws.normal_draws(lambda n: tf.gather(precision, n), tf.constant(linear), tf.constant(noise)).numpy()
+        parts = lambda n: tf.gather(precision, n), tf.constant(linear), tf.constant(noise)
+        return normal_draws.normal_draws(*parts).numpy()
 
     mean = draws(0 * noise)
     np.testing.assert_allclose(mean, np.linalg.solve(precision, linear[..., None])[..., 0], rtol=1e-8)
@@ -76,7 +77,7 @@ def _without_noise(regression, sums, laws):
 
 
 def test_units_that_are_always_equal():
-    """Regressors that are the same in all rows, with priors that hold nothing: finite draws, and their sum is certain."""
+    """Regressors that are the same in all rows, with priors that hold nothing: finite draws, of a certain sum."""
     layer = ds.layers.SBN(3)
     layer.build((None, 3))
     regression = regressions.Regression(layer)
@@ -115,7 +116,7 @@ def gibbs_chains(monkeypatch, layer, prior, y, h, passes=25):
 
 
 def assert_posterior(drawn, log_prior, logits, y, reach=25.0):
-    """Kolmogorov and Smirnov's tests of two parameters, or of one, (P, n), against quadrature.
+    """Kolmogorov and Smirnov's tests of two parameters, or of one, against quadrature.
 
     Args:
       drawn: list of arrays (n,).
@@ -144,7 +145,8 @@ Y, H = np.array([1, 1, 0], np.float32), np.array([[1], [0], [1]], np.float32)
 
 @pytest.mark.parametrize("law", [tfd.Normal(0.8, 1.5), tfd.StudentT(3.0, 0.5, 1.2)], ids=["normal", "Student-t"])
 def test_the_posterior_of_a_regression(monkeypatch, law):
-    """Weight and bias of a unit with one parent and three rows: an error of a distribution function of 0.05 is found."""
+    """Weight and bias of a unit with one parent and three rows: an error of a distribution function of 0.05 is found.
+    """
     prior = {"kernel": law, "bias": tfd.Normal(-0.4, 2.0)}
     (kernel, bias) = gibbs_chains(monkeypatch, ds.layers.SBN(CHAINS), prior, Y, H)
     densities = [lambda x: law.log_prob(x.astype(np.float32)).numpy(), scipy.stats.norm(-0.4, 2.0).logpdf]

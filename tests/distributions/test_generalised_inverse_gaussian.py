@@ -15,8 +15,8 @@ PLACES = [(1e-6, 1.0), (1e-3, 1e-4), (0.1, 30.0), (1.0, 1.0), (10.0, 2.0), (100.
 
 @pytest.mark.parametrize("p", [0.0, 0.3, 1.5, -0.7, -30.0])
 def test_the_law(p):
-    """Kolmogorov and Smirnov's test of log x, 20,000 draws at each place: an error of the distribution function of 0.02 is
-    found."""
+    """Kolmogorov and Smirnov's test of log x, 20,000 draws at each place: an error of the distribution function of 0.02
+    is found."""
     omega, ratio = (np.repeat(np.array(PLACES)[:, i : i + 1], 20_000, 1).astype(np.float32) for i in (0, 1))
     drawn = generalised_inverse_gaussian(p, omega / ratio, omega * ratio, random.as_seed(5)).numpy()
     for (w, scale), x in zip(PLACES, drawn):

@@ -21,7 +21,8 @@ def laplace(t, shape, tilt):
 
 
 def moments(shape, tilt):
-    """(mean, variance) by Σ_k of independent gammas, γ = (1/2π²) Σ_k g_k/((k − ½)² + c²/4π²), and the tails' integrals."""
+    """(mean, variance) of γ = (1/2π²) Σ_k g_k/((k − ½)² + c²/4π²), g_k independent gammas; the last terms as integrals.
+    """
     k, last = np.arange(1, 200_001), 200_000.0
     d = (k - 0.5) ** 2 + (tilt / 2 / np.pi) ** 2
     return shape * ((1 / d).sum() + 1 / last) / (2 * np.pi**2), shape * (1 / d**2).sum() / (4 * np.pi**4)
@@ -84,8 +85,8 @@ def draws():
 
 
 def test_draws_of_shape_one(draws):
-    """Kolmogorov and Smirnov's test, E γ, and E e^{−tγ} at the t where it is about ½: an error of the distribution function
-    of 0.02 is found."""
+    """Kolmogorov and Smirnov's test, E γ, and E e^{−tγ} at the t where it is about ½: an error of the distribution
+    function of 0.02 is found."""
     for tilt, drawn in zip(TILTS, draws):
         assert scipy.stats.kstest(drawn, distribution_function(1, tilt)).pvalue > LEVEL / len(TILTS), tilt
     mean, variance = np.array([moments(1, tilt) for tilt in TILTS]).T
@@ -111,7 +112,7 @@ def test_draws_of_integer_shapes(shape):
 
 
 def test_large_and_mixed_shapes():
-    """Above 170 a normal law: mean and variance, and where the exact law's skewness is so small that KS does not see it."""
+    """Sums, and above 170 a normal law: mean and variance."""
     shape = tf.constant([2.0, 170.0, 171.0, 1000.5, 0.0])
     drawn = _drawn_at(shape, tf.fill([1000, 5], -1.0)).numpy()
     assert (drawn[:, 4] == 0).all()
@@ -159,8 +160,8 @@ def test_draws_need_integers():
 
 
 def test_a_mass_that_is_off_is_found(monkeypatch):
-    """What Kolmogorov and Smirnov's test is worth: with a normal density where its distribution function belongs, in the
-    share of the left part, as was once published, it fails."""
+    """What Kolmogorov and Smirnov's test is worth: with a normal density where its distribution function belongs, in
+    the share of the left part, as was once published, it fails."""
     exact, at = polya_gamma_draws._left_over_right, 2**0.5
     off = scipy.stats.norm.pdf(at) / scipy.stats.norm.sf(at)
     monkeypatch.setattr(polya_gamma_draws, "_left_over_right", lambda c, tail: off * exact(c, tail))

@@ -3,6 +3,7 @@
     PolyaGammaGibbs    Gibbs sampling of weights and units      polya_gamma_gibbs.py
     a layer            as logistic regressions                  regressions.py, normal_draws.py
     a prior            as a mixture of normal laws              normal_mixtures.py
+    labels             on which the top layer's biases depend   labels.py
 
     MeanFieldVB        mean-field variational Bayes             mean_field.py, mean_field_step.py
     OnlineVB           the same by minibatches                  online.py

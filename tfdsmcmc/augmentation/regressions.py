@@ -10,8 +10,8 @@ The sums run over observed y_nj.
 Σ_n γ_nj r_n r_nᵀ is symmetric, and kept as its wrapped diagonals: those of distance s = 0, …, ⌊R/2⌋, of R entries
 (i, i + s mod R) each. Each is one matrix product over a block of rows, and they take half the time of the whole.
 
-A layer without parents has the same ψ_j = c_j in all rows, and a γ_nj ~ PG(1, c_j) for each of them all the same: one in
-the place of N different ones would not leave the posterior invariant.
+A layer without parents has the same ψ_j = c_j in all rows, and a γ_nj ~ PG(1, c_j) for each of them all the same: one
+in the place of N different ones would not leave the posterior invariant.
 
 Sources: Polson, Scott and Windle, Journal of the American Statistical Association 108 (2013); Gan, Henao, Carlson and
 Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015. The joint draw of weights and bias,
@@ -62,14 +62,15 @@ class Regression:
 
     Args:
       layer: SBN or DARN.
+      constant: whether 1 is among the regressors. Without it the layer's bias stays as it is.
     """
 
-    def __init__(self, layer):
+    def __init__(self, layer, constant=True):
         self.layer, self.units = layer, layer.units
         self.lateral = type(layer) is DARN
-        self.variables = list(layer.trainable_variables)
-        self._within = layer.units if self.lateral else 0
-        self.regressors = layer.parent_units + self._within + 1
+        self.variables = list(layer.trainable_variables) if constant else [layer.kernel]
+        self._widths = [layer.parent_units, layer.units if self.lateral else 0, int(constant)]
+        self.regressors = sum(self._widths)
 
     def no_sums(self):
         shape = [self.regressors // 2 + 1, self.units, self.regressors]
@@ -85,7 +86,7 @@ class Regression:
           observed: (n, J) float32, 1 where y counts; or (n, 1).
           gamma: (n, J).
         """
-        ones = tf.ones_like(child[:, :1])
+        ones = tf.ones([tf.shape(child)[0], self._widths[2]])
         regressors = tf.concat([parents, child, ones] if self.lateral else [parents, ones], 1)
         linear = tf.matmul((child - 0.5) * observed, regressors, transpose_a=True)
         return Sums(self._with_products(sums.precision, gamma * observed, regressors), sums.linear + linear)
@@ -121,8 +122,8 @@ class Regression:
 
         noise = random.normal([self.units, self.regressors], seed)
         drawn = tf.cast(normal_draws(precision, linear, noise), tf.float32) * scale
-        kernel, lateral, bias = tf.split(tf.transpose(drawn), [self.layer.parent_units, self._within, 1])
-        return [kernel, bias[0], lateral][: len(self.variables)]
+        kernel, lateral, bias = tf.split(tf.transpose(drawn), self._widths)
+        return [kernel, tf.reshape(bias, [-1]), lateral][: len(self.variables)]
 
     def _with_products(self, wrapped, gamma, regressors):
         twice, gamma = tf.concat([regressors, regressors], 1), tf.transpose(gamma)
@@ -148,8 +149,8 @@ class Regression:
         """Tensors that broadcast to the variables, as (J, R)."""
         shapes = [variable.shape for variable in self.variables]
         parts = [tf.broadcast_to(tf.cast(part, tf.float32), shape) for part, shape in zip(parts, shapes, strict=True)]
-        kernel, bias, *lateral = parts
-        return tf.transpose(tf.concat([kernel, *lateral, bias[tf.newaxis]], 0))
+        kernel, bias, lateral = parts[0], [part[tf.newaxis] for part in parts[1:2]], parts[2:]
+        return tf.transpose(tf.concat([kernel, *lateral, *bias], 0))
 
     def _mask(self):
         """(J, R), 1 for the regressors that a unit uses; None if all use all."""

@@ -66,7 +66,8 @@ def _log_over_mode(size, omega, seed):
         tail = -tf.math.log(place)
         middle = which < right + left
         rightwards = which < right + left + right_mean
-        x = tf.where(middle, -left + (right + left) * place, tf.where(rightwards, right + right_mean * tail, -left - left_mean * tail))
+        beyond = tf.where(rightwards, right + right_mean * tail, -left - left_mean * tail)
+        x = tf.where(middle, -left + (right + left) * place, beyond)
         log_envelope = tf.where(x > right, -eta - zeta * (x - t), tf.where(x < -left, -theta + xi * (x + s), 0.0))
         accepted = tf.math.log(keep) + log_envelope <= _psi(x, size, alpha)
         return number + 1, open_ & ~accepted, tf.where(open_ & accepted, x, draws)
@@ -80,7 +81,8 @@ def _log_over_mode(size, omega, seed):
 def _tangents(size, alpha):
     """(t, s), where the tangents on the right and on the left touch: −ψ is of order 1 there."""
     right = -_psi(tf.ones_like(alpha), size, alpha)
-    t = tf.where(right > 2, tf.sqrt(2 / (alpha + size)), tf.where(right < 0.5, tf.math.log(4 / (alpha + 2 * size)), 1.0))
+    far = tf.math.log(4 / (alpha + 2 * size))
+    t = tf.where(right > 2, tf.sqrt(2 / (alpha + size)), tf.where(right < 0.5, far, 1.0))
     left = -_psi(-tf.ones_like(alpha), size, alpha)
     inverse = 1 / alpha
     # log(1 + 1/α + √(1/α² + 2/α)), whose square may leave float32

@@ -33,8 +33,9 @@ _LARGEST_SUM = 170  # the largest shape whose draws are sums
 class PolyaGamma(tfd.Distribution):
     """The Pólya-Gamma law.
 
-    Draws are exact up to float32 for integer shapes up to 170, as sums of so many draws of shape 1. Above, they are normal
-    with the law's own mean and variance, an approximation: the skewness of the law, which falls as b^(−½), is lost.
+    Draws are exact up to float32 for integer shapes up to 170, as sums of so many draws of shape 1. Above, they are
+    normal with the law's own mean and variance, an approximation: the skewness of the law, which falls as b^(−½), is
+    lost.
 
     Args:
       shape: b, above 0. Draws need an integer up to 170, or any number above.

@@ -13,7 +13,7 @@ and r is below 0.036, so that float32 holds its sum in four terms, and a proposa
 accepted with the ratio of that sum to 1. On the right the envelope is the term itself, an exponential law. On the left,
 with y = x^{−½}, it is 2√(2/π) e^{−y²/2 − c²/2y²} dy, whose logarithm is concave; its two envelopes are
 
-    c < 2.1, t = ½      −c²/2y² below its tangent at y₁: a normal law of mean μ = c²/y₁³ and variance 1, cut at y > t^{−½}
+    c < 2.1, t = ½      −c²/2y² below its tangent at y₁: a normal law of mean μ = c²/y₁³ and variance 1, y > t^{−½}
     c ≥ 2.1, t = 1.2    an inverse Gaussian law, by v = y − c/y with a density e^{−v²/2} (1 + v/√(v² + 4c)): |v| is
                         normal, and its sign + with probability (1 + |v|/√(v² + 4c))/2; refused where x > t
 
@@ -76,7 +76,7 @@ def _in_blocks(c, seed):
 
 
 def _block(c, room, seed):
-    """Draws of a block of static size: a round for all entries, then rounds for up to `room` of those left at a time."""
+    """Draws of a block of static size: a round for all entries, then rounds for up to `room` of those left."""
     size = c.shape[0]
     c = tf.where(tf.math.is_nan(c), 0.0, c)
     first, later = tf.unstack(random.split(seed))
@@ -107,7 +107,8 @@ def _until_accepted(c, seed):
 
 
 def _counts(flags):
-    """How many flags are set up to each, (n,) int32: products with triangles, as XLA's own sums take ten times as long."""
+    """How many flags are set up to each, (n,) int32, by products with triangles: XLA's own sums are ten times as slow.
+    """
     size, width = flags.shape[0], 64
     rows = -(-size // width)
     flags = tf.reshape(tf.pad(tf.cast(flags, tf.float32), [[0, rows * width - size]]), [rows, width])
@@ -117,7 +118,7 @@ def _counts(flags):
 
 
 def _places(rank, room):
-    """Where the counts reach 1, …, room, (room,), by bisection; the last place for those that they do not reach."""
+    """Where the counts reach 1, …, room, (room,), by bisection; the last place where they never do."""
     size, wanted = rank.shape[0], tf.range(1, room + 1)
     low = tf.zeros_like(wanted)
     step = 1 << (size - 1).bit_length()
@@ -141,7 +142,8 @@ def _proposals(c, seed):
     side = (which - right_share) / (1.0 - right_share)  # on the left, a uniform number again
 
     # one inverse error function for the normal numbers of both envelopes
-    normal = math.sqrt(2) * tf.math.erfinv(tf.where(small, tf.minimum(1.0 - 2.0 * place * tail, 1.0 - 2.0**-24), place))
+    centred = tf.where(small, tf.minimum(1.0 - 2.0 * place * tail, 1.0 - 2.0**-24), place)
+    normal = math.sqrt(2) * tf.math.erfinv(centred)
     root = tf.sqrt(tf.square(normal) + 4 * c)
     outer = 0.5 * (normal + root)
     inverse_gaussian = tf.where(2 * side * root < root + normal, outer, c / outer)

@@ -2,14 +2,15 @@
 
     w_jk ~ N(0, ζ_jk + m²),  ζ_jk ~ Gamma(a, ξ_jk),  ξ_jk ~ Gamma(b, φ_k),  φ_k ~ Gamma(½, ω),  ω ~ Gamma(½, 1)
 
-with rates as second parameters, j the units that a hidden unit k leads to: a column of the paper's W, a row of a kernel
-(parents, units) here. √φ_k is half-Cauchy of scale ω^(−½); a unit whose φ_k is small is switched off, as all its weights
-are. Given φ, ζ_jk/φ_k ~ BetaPrime(a, b); a = b = ½ is the horseshoe.
+with rates as second parameters, j the units that a hidden unit k leads to: a column of the paper's W, a row of a
+kernel (parents, units) here. √φ_k is half-Cauchy of scale ω^(−½); a unit whose φ_k is small is switched off, as all its
+weights are. Given φ, ζ_jk/φ_k ~ BetaPrime(a, b); a = b = ½ is the horseshoe.
 
 One sweep draws, each given the rest, with J weights in a column and K columns,
 
     v_jk ~ N(s w, s m²), s = ζ/(ζ + m²)        ζ_jk ~ GIG(a − ½, 2ξ_jk, v_jk²)
-    ξ_jk ~ Gamma(a + b, ζ_jk + φ_k)            φ_k ~ Gamma(½ + bJ, ω + Σ_j ξ_jk)           ω ~ Gamma((K + 1)/2, 1 + Σ_k φ_k)
+    ξ_jk ~ Gamma(a + b, ζ_jk + φ_k)            φ_k ~ Gamma(½ + bJ, ω + Σ_j ξ_jk)
+    ω ~ Gamma((K + 1)/2, 1 + Σ_k φ_k)
 
 where v is the part of w without the floor of scale m, as in `shrinkage`: w itself where m = 0.
 
@@ -37,8 +38,9 @@ _LEAST, _GREATEST = 1e-30, 1e30
 class ColumnThreeParameterBetaNormal(WeightPrior):
     """Normal with a variance for each weight, a scale for each parent unit and a common one: the module's docstring.
 
-    Its auxiliary tensors of a weight: [ζ, ξ, φ, ω]; ζ and ξ have the weight's shape, φ an entry for each parent, (parents,
-    1), and ω is a scalar. A weight with a single axis, such as a bias, is one column. All are kept between 10⁻³⁰ and 10³⁰.
+    Its auxiliary tensors of a weight: [ζ, ξ, φ, ω]; ζ and ξ have the weight's shape, φ an entry for each parent,
+    (parents, 1), and ω is a scalar. A weight with a single axis, such as a bias, is one column. All are kept between
+    10⁻³⁰ and 10³⁰.
 
     Args:
       a: of the spike at 0, above 0; the smaller, the sharper.
