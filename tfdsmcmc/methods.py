@@ -304,7 +304,7 @@ def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None):
     return {"step": PolyaGammaGibbs(sweeps, initial, burn_in, labels)}
 
 
-def vb(covariance="full", rounds=1):
+def vb(covariance="full", rounds=1, labels=None):
     """Mean-field variational Bayes by Pólya-Gamma augmentation, for networks of SBN and DARN layers.
 
     An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row,
@@ -314,14 +314,15 @@ def vb(covariance="full", rounds=1):
     Args:
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row in a pass.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return {"step": MeanFieldVB(covariance, rounds)}
+    return {"step": MeanFieldVB(covariance, rounds, labels)}
 
 
-def online_vb(rate=0.1, covariance="full", rounds=4):
+def online_vb(rate=0.1, covariance="full", rounds=4, labels=None):
     """Online variational Bayes: as `vb`, with a natural gradient step after each minibatch.
 
     Published are minibatches of 5,000 rows and a fixed rate of 0.1, for 240 steps.
@@ -330,11 +331,12 @@ def online_vb(rate=0.1, covariance="full", rounds=4):
       rate: ρ, in (0, 1], or a schedule such as `mcmc.schedules.PolynomialDecay`.
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row, each time that it is read.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return {"step": OnlineVB(rate, covariance, rounds)}
+    return {"step": OnlineVB(rate, covariance, rounds, labels)}
 
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):

@@ -74,6 +74,23 @@ def test_with_integrated_weights_it_is_that_over_q(model):
     assert np.all(found.value < predictive + 6 * error)
 
 
+def test_labels():
+    """Rows whose label says all about them: the biases of the top layer part, and the true labels are worth more."""
+    labels = np.repeat([0, 1], 30)
+    model, history = fitted(ds.methods.vb(labels=labels), 15, LEARNT, 60, prior=PRIOR)
+    biases = model.run.state.label_biases[0].numpy()
+    assert np.abs(biases[0] - biases[1]).max() > 1
+    np.testing.assert_allclose(model.generative.layers[0].bias.numpy(), biases.mean(0), rtol=1e-5)
+    assert np.diff(history["bound"]).min() > -1e-4
+    bound = ds.augmentation.variational_bound
+    right, wrong = (bound(model, LEARNT, num_samples=50, labels=each).mean() for each in (labels, 1 - labels))
+    assert right > wrong + 0.5
+    with pytest.raises(ValueError, match="Received: labels of NoneType, for a model with labels"):
+        ds.augmentation.variational_bound(model, LEARNT)
+    with pytest.raises(ValueError, match="Received: 59 labels"):
+        fitted(ds.methods.online_vb(labels=labels[1:]), 1, LEARNT)
+
+
 def test_it_is_of_models_that_learnt_so(model):
     with pytest.raises(ValueError, match="Received: weights='draws'"):
         ds.augmentation.variational_bound(model, X, weights="draws")

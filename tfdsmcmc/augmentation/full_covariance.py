@@ -92,8 +92,8 @@ def statistics(gamma, targets, r):
 def update(statistics, precision, mean, mask):
     """(μ, Σ, Σ_j ln det Σ_j) that are best for the statistics and ⟨1/ζ⟩ (J, P).
 
-    The weights are scaled by √ζ first, as ⟨1/ζ⟩ reaches 10¹⁰ and more. The diagonal of the sum over the rows is raised by
-    a few units in its last place: regressors that are equal in all rows would leave it less than positive definite.
+    The weights are scaled by √ζ first, as ⟨1/ζ⟩ reaches 10¹⁰ and more. The diagonal of the sum over the rows is raised
+    by a few units in its last place: regressors that are equal in all rows would leave it less than positive definite.
     """
     outer, linear = statistics
     mask = tf.cast(mask, linear.dtype)

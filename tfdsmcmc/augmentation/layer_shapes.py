@@ -64,12 +64,12 @@ class LayerShape(NamedTuple):
         return tf.concat([*(parts if self.parents else parts[1:]), indicators], 1)
 
     def weights(self, mean):
-        """[W (K, J), bias (J,) or (Y, J), U (J, J) for a layer with lateral weights] of the vectors w_j, (J, P)."""
+        """[W (K, J), bias (J,), or (Y, J) of Y > 1 labels, and U (J, J) if lateral] of the vectors w_j, (J, P)."""
         parents, lateral, biases = (tf.transpose(mean[:, part]) for part in self.columns)
         return [parents, biases[0] if self.biases == 1 else biases, *([lateral] if self.lateral else [])]
 
     def vectors(self, weights):
         """(J, P), the vectors w_j of such weights; lateral ones that count for nothing become 0."""
         kernel, bias, *lateral = weights
-        parts = [kernel, *lateral, bias[tf.newaxis] if self.biases == 1 else bias]
+        parts = [kernel, *lateral, tf.reshape(bias, [self.biases, self.units])]
         return tf.transpose(tf.concat(parts, 0)) * tf.cast(self.mask, kernel.dtype)

@@ -20,6 +20,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import checks
+from tfdsmcmc.augmentation.labels import check_labels
 from tfdsmcmc.augmentation.mean_field_step import KINDS, VariationalStep
 from tfdsmcmc.training.step_method import StepMethod
 
@@ -36,9 +37,13 @@ class MeanFieldVB(StepMethod):
     Args:
       covariance: "full", a covariance of all weights of a unit, or "diagonal".
       rounds: over the factors of a row in a pass.
+      labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
+        on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`, and the
+        layer's own bias is their mean over the rows.
+      num_labels: how many labels there may be; by default the largest one and 1.
 
     Raises:
-      ValueError: for another covariance, or a count that is not positive.
+      ValueError: for another covariance, a count that is not positive, or labels out of range.
 
     Example:
 
@@ -54,15 +59,16 @@ class MeanFieldVB(StepMethod):
     True
     """
 
-    def __init__(self, covariance="full", rounds=1):
+    def __init__(self, covariance="full", rounds=1, labels=None, num_labels=None):
         self.covariance = check_covariance(covariance)
         self.rounds = checks.positive_integer("rounds", rounds)
+        self.labels = None if labels is None else check_labels(labels, num_labels)
 
     def step_for(self, generative, recognition, prior):
-        return MeanFieldStep(generative, recognition, prior, self.covariance, self.rounds)
+        return MeanFieldStep(generative, recognition, prior, self.covariance, self.rounds, self.labels)
 
     def get_config(self):
-        return {"covariance": self.covariance, "rounds": self.rounds}
+        return {"covariance": self.covariance, "rounds": self.rounds, **config_of(self.labels)}
 
 
 class MeanFieldStep(VariationalStep):
@@ -90,6 +96,12 @@ class MeanFieldStep(VariationalStep):
             precision = prior.precision(own, tf.float32)
             moved.append(self.kind.update(scaled, precision, factors[place].mean, self.shapes[place].mask))
         return self._moved(state, state.sums, moved)
+
+
+def config_of(labels):
+    """The arguments `labels` and `num_labels` as plain data, of what `check_labels` gave."""
+    found, number = (None, None) if labels is None else labels
+    return {"labels": None if labels is None else found.tolist(), "num_labels": number}
 
 
 def check_covariance(value):

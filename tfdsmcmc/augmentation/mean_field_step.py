@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.augmentation import diagonal_covariance, full_covariance, weight_factors
+from tfdsmcmc.augmentation.labels import LabelledTop
 from tfdsmcmc.augmentation.layer_shapes import LayerShape
 from tfdsmcmc.augmentation.local_factors import LocalModel, Observations, WeightFactor
 from tfdsmcmc.augmentation.networks_with_augmentation import check_network
@@ -27,6 +28,7 @@ class VariationalState(NamedTuple):
 
     Attributes:
       weights: list of tensors, the means of θ.
+      label_biases: [(labels, H_L)], the means of the top layer's biases for each label; [] without labels.
       covariances: list of the covariances of each layer that learns, (J, P, P), or variances (J, P).
       scales: list of the states of each layer's `LayerPrior`.
       sums: list of statistics or natural parameters of each layer, as the subclass has them.
@@ -36,6 +38,7 @@ class VariationalState(NamedTuple):
     """
 
     weights: list
+    label_biases: list
     covariances: list
     scales: list
     sums: list
@@ -53,13 +56,15 @@ class VariationalStep(Step):
       prior: `Prior`.
       covariance: "full" or "diagonal".
       rounds: over the factors of a row.
+      labels: (array (N,), how many labels there may be), or None.
     """
 
     metric_names = ("bound",)
     per_row = ("units",)
 
-    def __init__(self, generative, recognition, prior, covariance, rounds):
+    def __init__(self, generative, recognition, prior, covariance, rounds, labels=None):
         check_network(generative)
+        self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
         self.generative, self.recognition, self.rounds = generative, recognition, rounds
         self.kind = KINDS[covariance]
         # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
@@ -68,6 +73,8 @@ class VariationalStep(Step):
         names = {id(variable): name for name, variable in named}
         layers = generative.layers[::-1]
         self.shapes = [shape_of(layer) for layer in layers]
+        if self.top is not None:
+            self.shapes[-1] = self.shapes[-1]._replace(biases=self.top.num_labels)
         self.local = LocalModel(self.shapes, self.kind)
         self._layers = layers
         self.learnt = [place for place, layer in enumerate(layers) if layer.trainable_variables]
@@ -85,6 +92,8 @@ class VariationalStep(Step):
         return list(self.recognition.trainable_variables)
 
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
+        if self.top is not None and rows is not None:
+            self.top.check_rows(rows)
         if state is None:
             state = self._first_state(weights)
         units = state.units
@@ -96,7 +105,7 @@ class VariationalStep(Step):
     def step(self, state, batch, seed):
         before = row_parts.of_rows(state.units, batch.index)
         counted = tf.cast(batch.counted, tf.float32)
-        rows = observations(batch.rows)
+        rows = observations(batch.rows, None if self.top is None else self.top.one_hot(batch.index))
         factors, bounds = self.local.fit(self.factors(state), rows, before, self.rounds)
         per_row = self._mean_bound(tf.reduce_sum(counted * bounds), batch)
         metrics = {"bound": per_row + tf.cast(state.bound, tf.float32) / batch.num_rows}
@@ -107,7 +116,8 @@ class VariationalStep(Step):
 
     def factors(self, state):
         """List of `WeightFactor`, q(w_j) of each layer; a frozen layer has no variance."""
-        means, covariances = self._vectors(state.weights), dict(zip(self.learnt, state.covariances))
+        means = self._vectors(state.weights, state.label_biases)
+        covariances = dict(zip(self.learnt, state.covariances))
         found = []
         for place, (shape, mean) in enumerate(zip(self.shapes, means)):
             still = self.kind.initial(mean, 0.0, shape.mask) if place not in covariances else None
@@ -141,7 +151,9 @@ class VariationalStep(Step):
         return total * batches / batch.num_rows
 
     def _first_state(self, weights):
-        vectors = self._vectors(weights)
+        # the bias of the top layer, whose weights are the first
+        label_biases = [] if self.top is None else [self.top.first(weights[1])]
+        vectors = self._vectors(weights, label_biases)
         factors = [
             WeightFactor(vectors[p], self.kind.initial(vectors[p], weight_factors.VARIANCE, self.shapes[p].mask))
             for p in self.learnt
@@ -153,7 +165,8 @@ class VariationalStep(Step):
         log_dets = [self.kind.log_det(part.covariance, self.shapes[p].mask) for p, part in zip(self.learnt, factors)]
         bound = self._weights_bound(scales, second, log_dets)
         covariances = [factor.covariance for factor in factors]
-        return VariationalState(list(weights), covariances, scales, sums, bound, tf.zeros([], tf.int64), None)
+        updates = tf.zeros([], tf.int64)
+        return VariationalState(list(weights), label_biases, covariances, scales, sums, bound, updates, None)
 
     def _moved(self, state, sums, moved):
         """The state with the weights of each layer moved, and then their scales.
@@ -169,6 +182,7 @@ class VariationalStep(Step):
         scales = [prior.update(own, part) for prior, own, part in zip(self.priors, state.scales, second)]
         return state._replace(
             weights=self._weights(dict(zip(self.learnt, means))),
+            label_biases=[] if self.top is None else [tf.transpose(means[-1])],
             covariances=covariances,
             scales=scales,
             sums=sums,
@@ -190,23 +204,25 @@ class VariationalStep(Step):
         r = self.local.regressors(rows, factors.units)
         return [(gammas[place] * counted, targets[place] * counted, r[place]) for place in self.learnt]
 
-    def _vectors(self, weights):
+    def _vectors(self, weights, label_biases):
         """The vectors w_j of each layer, (J, P), the data's first."""
-        found = [shape.vectors(frozen) for shape, frozen in zip(self.shapes, self._frozen())]
-        for place, part in self._parts.items():
-            found[place] = self.shapes[place].vectors(weights[part])
+        found = []
+        for place, (shape, layer) in enumerate(zip(self.shapes, self._layers)):
+            if place in self._parts:
+                kernel, bias, *lateral = weights[self._parts[place]]
+            else:
+                kernel, bias = layer.kernel.value, layer.bias.value
+                lateral = [layer.lateral.value] if shape.lateral else []
+            labelled = self.top is not None and layer is self._layers[-1]
+            found.append(shape.vectors([kernel, *(label_biases if labelled else [bias]), *lateral]))
         return found
-
-    def _frozen(self):
-        """The weights of all layers as their variables have them."""
-        return [
-            [layer.kernel.value, layer.bias.value, *([layer.lateral.value] if shape.lateral else [])]
-            for layer, shape in zip(self._layers, self.shapes)
-        ]
 
     def _weights(self, vectors):
         """The weights as `variables` of the vectors of the layers that learn, a dict by place."""
-        return [part for place in reversed(self.learnt) for part in self.shapes[place].weights(vectors[place])]
+        weights = [part for place in reversed(self.learnt) for part in self.shapes[place].weights(vectors[place])]
+        if self.top is not None:
+            weights[1] = self.top.mean(weights[1])
+        return weights
 
     def _start_units(self, weights, x, seed):
         rows = tf.shape(getattr(x, "values", x))[0]
@@ -222,8 +238,8 @@ def shape_of(layer):
     return LayerShape(layer.units, layer.parent_units, earlier)
 
 
-def observations(rows):
-    """`Observations` of `Rows` without labels."""
+def observations(rows, indicators=None):
+    """`Observations` of `Rows`, with the indicators (B, Y) of their labels if there are any."""
     known = None if rows.observed is None else tf.cast(rows.observed, tf.float32)
     values = tf.cast(rows.values, tf.float32)
-    return Observations(values, known, tf.ones_like(values[:, :1]))
+    return Observations(values, known, tf.ones_like(values[:, :1]) if indicators is None else indicators)

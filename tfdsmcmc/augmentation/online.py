@@ -20,7 +20,8 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import checks
-from tfdsmcmc.augmentation.mean_field import check_covariance
+from tfdsmcmc.augmentation.labels import check_labels
+from tfdsmcmc.augmentation.mean_field import check_covariance, config_of
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.training.step_method import StepMethod
 
@@ -38,30 +39,35 @@ class OnlineVB(StepMethod):
       rate: ρ, in (0, 1], or a Keras schedule with such values.
       covariance: "full", a covariance of all weights of a unit, or "diagonal".
       rounds: over the factors of a row, each time that it is read.
+      labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
+        on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`, and the
+        layer's own bias is their mean over the rows.
+      num_labels: how many labels there may be; by default the largest one and 1.
 
     Raises:
-      ValueError: for a rate outside of (0, 1], another covariance, or a count that is not positive.
+      ValueError: for a rate outside of (0, 1], another covariance, a count that is not positive, or labels out of range.
 
     Example:
 
     >>> import tfdsmcmc as ds
     >>> ds.augmentation.OnlineVB(rate=0.1).get_config()
-    {'rate': 0.1, 'covariance': 'full', 'rounds': 4}
+    {'rate': 0.1, 'covariance': 'full', 'rounds': 4, 'labels': None, 'num_labels': None}
     """
 
-    def __init__(self, rate=0.1, covariance="full", rounds=4):
+    def __init__(self, rate=0.1, covariance="full", rounds=4, labels=None, num_labels=None):
         self.rate = _checked(rate)
         self.covariance = check_covariance(covariance)
         self.rounds = checks.positive_integer("rounds", rounds)
+        self.labels = None if labels is None else check_labels(labels, num_labels)
 
     def step_for(self, generative, recognition, prior):
-        return OnlineStep(generative, recognition, prior, self.covariance, self.rounds, self.rate)
+        return OnlineStep(generative, recognition, prior, self.covariance, self.rounds, self.labels, rate=self.rate)
 
     def get_config(self):
         rate = self.rate
         if not isinstance(rate, float):
             rate = keras.saving.serialize_keras_object(rate)
-        return {"rate": rate, "covariance": self.covariance, "rounds": self.rounds}
+        return {"rate": rate, "covariance": self.covariance, "rounds": self.rounds, **config_of(self.labels)}
 
 
 class OnlineStep(VariationalStep):
@@ -73,11 +79,12 @@ class OnlineStep(VariationalStep):
       prior: `Prior`.
       covariance: "full" or "diagonal".
       rounds: over the factors of a row.
+      labels: (array (N,), how many labels there may be), or None.
       rate: ρ, a number or a schedule.
     """
 
-    def __init__(self, generative, recognition, prior, covariance, rounds, rate):
-        super().__init__(generative, recognition, prior, covariance, rounds)
+    def __init__(self, generative, recognition, prior, covariance, rounds, labels=None, *, rate):
+        super().__init__(generative, recognition, prior, covariance, rounds, labels)
         self.rate = rate
 
     def _no_sums(self, place, precision):

@@ -26,6 +26,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
+from tfdsmcmc.augmentation.labels import check_labels
 from tfdsmcmc.augmentation.local_factors import WeightFactor, entropy
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep, observations
 from tfdsmcmc.estimates import LogLikelihood
@@ -35,7 +36,9 @@ from tfdsmcmc.programs import batches, compiled, values_of
 _WEIGHTS = ("integrated", "means")
 
 
-def variational_bound(model, x, num_samples=10, rounds=10, weights="integrated", seed=0, batch_size=100):
+def variational_bound(
+    model, x, num_samples=10, rounds=10, weights="integrated", seed=0, batch_size=100, labels=None
+):
     """Estimates the mean-field bound of each row, of a model that learnt by variational Bayes.
 
     Args:
@@ -47,6 +50,8 @@ def variational_bound(model, x, num_samples=10, rounds=10, weights="integrated",
       weights: "integrated" or "means", see the module's docstring.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
+      labels: (n,) integers, of a model whose top biases depend on labels. The bound is one on log p(x given its label)
+        then: for log p(x) of balanced labels it costs ln Y more.
 
     Returns:
       `LogLikelihood`: unbiased estimates of the bounds, and the standard errors of their means over the draws.
@@ -65,20 +70,38 @@ def variational_bound(model, x, num_samples=10, rounds=10, weights="integrated",
         raise ValueError(f"The bound is of a model that learns by variational Bayes. Received: {received}")
     source = rows_to_estimate(model, x)
     local, factors = step.local, step.factors(state)
+    indicators = _indicators(step.top, labels, source.num_rows)
     integrated = weights == "integrated"
 
-    def evaluate(generative, recognition, factors, rows, seed):
-        return _bounds(local, factors, observations(rows), num_samples, rounds, integrated, seed)
+    def evaluate(generative, recognition, factors, rows, indicators, seed):
+        return _bounds(local, factors, observations(rows, indicators), num_samples, rounds, integrated, seed)
 
     key = ("variational bound", local.kind.NAME, num_samples, rounds, integrated)
     program, values, parts = compiled(model, key, evaluate), values_of(model, None), []
-    for rows, batch_seed in batches(source, batch_size, random.stream(seed, "variational bound")):
+    for number, (rows, batch_seed) in enumerate(batches(source, batch_size, random.stream(seed, "variational bound"))):
         count = len(rows.values)
-        padded = rows.floats().padded(batch_size).map(tf.convert_to_tensor)
-        value, error = (part[:count].numpy() for part in program(*values, factors, padded, batch_seed))
+        own = indicators[number * batch_size :][:count]
+        own = tf.constant(np.pad(own, ((0, batch_size - count), (0, 0)), mode="edge"))
+        padded = rows._replace(values=rows.values.astype(np.float32)).padded(batch_size).map(tf.convert_to_tensor)
+        value, error = (part[:count].numpy() for part in program(*values, factors, padded, own, batch_seed))
         size = np.full(count, num_samples)
         parts.append(LogLikelihood(value, error, size.astype(np.float64), size))
     return LogLikelihood.joined(parts)
+
+
+def _indicators(top, labels, num_rows):
+    """(n, Y) of the labels; ones (n, 1) without."""
+    if (top is None) != (labels is None):
+        raise ValueError(
+            "Labels are needed where the top biases depend on them, and only there. "
+            f"Received: labels of {type(labels).__name__}, for a model {'without' if top is None else 'with'} labels"
+        )
+    if top is None:
+        return np.ones((num_rows, 1), np.float32)
+    found, number = check_labels(labels, top.num_labels)
+    if len(found) != num_rows:
+        raise ValueError(f"There must be a label for each of {num_rows} rows. Received: {len(found)} labels")
+    return np.eye(number, dtype=np.float32)[found]
 
 
 def _bounds(local, factors, rows, num_samples, rounds, integrated, seed):
