@@ -45,7 +45,7 @@ class OnlineVB(StepMethod):
       num_labels: how many labels there may be; by default the largest one and 1.
 
     Raises:
-      ValueError: for a rate outside of (0, 1], another covariance, a count that is not positive, or labels out of range.
+      ValueError: for a rate outside of (0, 1], another covariance, counts that are not positive, labels out of range.
 
     Example:
 
