@@ -9,7 +9,8 @@
     OnlineVB           the same by minibatches                  online.py
     variational_bound  of rows, as the literature reports it    variational_bound.py
     a row              its units and Pólya-Gamma variables      local_factors.py, layer_shapes.py
-    a unit's weights   with and without covariances             full_covariance.py, diagonal_covariance.py
+    a unit's weights   with and without covariances             full_covariance.py, diagonal_covariance.py,
+                                                                inverses.py
     their priors       with the factors of their scales         variational_priors.py, weight_factors.py,
                                                                 scale_factors.py, grid_scales.py
 """

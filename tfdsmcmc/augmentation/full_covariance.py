@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc.augmentation.inverses import inverse_and_log_det
+
 NAME = "full"
 
 
@@ -99,13 +101,12 @@ def update(statistics, precision, mean, mask):
     mask = tf.cast(mask, linear.dtype)
     scale = tf.math.rsqrt(precision) * mask
     pairs = scale[:, :, tf.newaxis] * scale[:, tf.newaxis]
-    width = linear.shape[-1]
-    eye = tf.eye(width, dtype=linear.dtype)
-    root = tf.linalg.cholesky(eye + pairs * outer * (1 + 10 * np.finfo(linear.dtype.as_numpy_dtype).eps * eye))
-    inverse_root = tf.linalg.triangular_solve(root, tf.eye(width, batch_shape=linear.shape[:1], dtype=linear.dtype))
-    covariance = pairs * tf.matmul(inverse_root, inverse_root, transpose_a=True)
-    log_det = -2 * tf.math.log(tf.linalg.diag_part(root)) - mask * tf.math.log(precision)
-    return tf.linalg.matvec(covariance, linear), covariance, tf.reduce_sum(log_det)
+    eye = tf.eye(linear.shape[-1], dtype=linear.dtype)
+    raised = 1 + 10 * np.finfo(linear.dtype.as_numpy_dtype).eps * eye
+    inverse, log_det = inverse_and_log_det(eye + pairs * outer * raised)
+    covariance = pairs * inverse
+    log_det = -tf.reduce_sum(log_det) - tf.reduce_sum(mask * tf.math.log(precision))
+    return tf.linalg.matvec(covariance, linear), covariance, log_det
 
 
 def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rate):
