@@ -69,8 +69,8 @@ def _add_fit(commands):
         "learn a deep generative model",
         "By polya_gamma_gibbs and the methods whose names begin with ds the weights are a Markov chain whose samples "
         "follow their posterior; the others climb to one set of weights. Where z is drawn by Gibbs sampling the "
-        "recognition network is fitted at the end, so that the model can be evaluated. --posterior keeps samples of the chain; --resume goes on "
-        "with the chain of an existing model file.",
+        "recognition network is fitted at the end, so that the model can be evaluated. --posterior keeps samples of "
+        "the chain; --resume goes on with the chain of an existing model file.",
     )
     _add_data(command)
     command.add_argument("model", help="file to write, NAME.keras")
