@@ -1,4 +1,5 @@
-"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [rows] [boltzmann]
+"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [rows] [boltzmann] [augmentation]
+    [variational]
     [--reference FOLDER]
 
 Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
@@ -11,7 +12,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from benchmarks import boltzmann, evaluation, gibbs, load, rows, serving, training
+from benchmarks import augmentation, boltzmann, evaluation, gibbs, load, rows, serving, training, variational
 
 PARTS = {
     "training": training.main,
@@ -21,6 +22,8 @@ PARTS = {
     "load": load.main,
     "rows": rows.main,
     "boltzmann": boltzmann.main,
+    "augmentation": augmentation.main,
+    "variational": variational.main,
 }
 
 

@@ -21,8 +21,9 @@ LEVELS = [
     {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
+    {"augmentation"},
     {"model", "methods", "boltzmann", "posterior"},
-    {"serving", "diagnostics", "models", "plots"},
+    {"serving", "diagnostics", "models", "plots", "pretraining"},
     {"imputer"},
     {"public"},  # its names
     {"__init__"},

@@ -46,6 +46,11 @@ PUBLISHED = {
     "dsghmc_nais": (SGHMC, WEIGHTED, WAKE),
     "dsgnht_nais": (SGNHT, WEIGHTED, WAKE),
 }
+STEPS = {  # of their own
+    "polya_gamma_gibbs": (ds.augmentation.PolyaGammaGibbs, {"sweeps": 1, "initial": "prior", "burn_in": 0}),
+    "vb": (ds.augmentation.MeanFieldVB, {"covariance": "full", "rounds": 1}),
+    "online_vb": (ds.augmentation.OnlineVB, {"rate": 0.1, "covariance": "full", "rounds": 4}),
+}
 CONTINUOUS = ("vae", "iwae")
 SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel is not MAP]
 CHANGES = [  # methods, arguments, and what they change: (part, its config)
@@ -105,7 +110,15 @@ def assert_parts(method, expected, warm=False):
 
 def test_every_method_is_here():
     public = {name: value for name, value in vars(ds.methods).items() if callable(value) and not name.startswith("_")}
-    assert {name for name, value in public.items() if value.__module__ == ds.methods.__name__} == set(DEFAULTS)
+    assert {name for name, value in public.items() if value.__module__ == ds.methods.__name__} == {*DEFAULTS, *STEPS}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_of_their_own(name):
+    kind, config = STEPS[name]
+    method = getattr(ds.methods, name)()
+    assert set(method) == {"step"} and type(method["step"]) is kind
+    assert config.items() <= method["step"].get_config().items()
 
 
 @pytest.mark.parametrize("name", DEFAULTS)

@@ -15,6 +15,12 @@ drawn the height that is climbed moves with them:
     vae           variational autoencoder       uniform weights, reparametrised gradient of φ (continuous z)
     iwae          importance weighted autoencoder    importance weights, reparametrised gradient of φ (continuous z)
 
+Methods that are a step of their own, with no kernel, latents and proposal:
+
+    polya_gamma_gibbs    Gibbs sampling of θ and z by Pólya-Gamma augmentation
+    vb                   mean-field variational Bayes by the same augmentation
+    online_vb            online variational Bayes: natural gradients from minibatches
+
     model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
@@ -30,7 +36,8 @@ Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochas
 Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015; Hinton,
 Dayan, Frey and Neal, "The wake-sleep algorithm for unsupervised neural networks", Science 268 (1995); Mnih and
 Gregor, "Neural variational inference and learning in belief networks", ICML 2014; Kingma and Welling, "Auto-encoding
-variational Bayes", ICLR 2014; Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016.
+variational Bayes", ICLR 2014; Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016; Gan,
+Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015.
 """
 
 from __future__ import annotations
@@ -38,6 +45,7 @@ from __future__ import annotations
 import keras
 
 from tfdsmcmc import checks
+from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB, PolyaGammaGibbs
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, WarmStart
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, Wake, WakeSleep
@@ -50,8 +58,11 @@ __all__ = [
     "dsgnht_nais",
     "iwae",
     "nvil",
+    "online_vb",
+    "polya_gamma_gibbs",
     "rws",
     "vae",
+    "vb",
     "wake_sleep",
 ]
 
@@ -272,6 +283,60 @@ def iwae(learning_rate=1e-3, num_samples=5, optimizer=None):
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     return _method(_map(learning_rate), NAIS(num_samples), IWAE(_adam(optimizer, learning_rate)))
+
+
+def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None):
+    """Gibbs sampling of θ and z by Pólya-Gamma augmentation, for networks of SBN and DARN layers; φ does not learn.
+
+    An epoch is a sweep over all rows, and each of them after the burn-in a sample of the posterior. Estimates of the
+    log-likelihood are too low until `refit_recognition`. Published are some 40 sweeps of burn-in and 100 that are kept,
+    with a Student-t prior, or with one for each hidden unit's column: `priors.ColumnThreeParameterBetaNormal()`.
+
+    Args:
+      sweeps: over the units of a row in a pass.
+      initial: where the units start, "prior" or "recognition".
+      burn_in: sweeps over the units before the first pass, where the weights have learnt before.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return {"step": PolyaGammaGibbs(sweeps, initial, burn_in, labels)}
+
+
+def vb(covariance="full", rounds=1, labels=None):
+    """Mean-field variational Bayes by Pólya-Gamma augmentation, for networks of SBN and DARN layers.
+
+    An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row,
+    with the weights integrated out. The model's weights are the means of q(θ), and `posterior.Collector` keeps draws
+    from it. φ does not learn: estimates of the log-likelihood are too low until `refit_recognition`.
+
+    Args:
+      covariance: of the weights of a unit, "full" or "diagonal".
+      rounds: over the factors of a row in a pass.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return {"step": MeanFieldVB(covariance, rounds, labels)}
+
+
+def online_vb(rate=0.1, covariance="full", rounds=4, labels=None):
+    """Online variational Bayes: as `vb`, with a natural gradient step after each minibatch.
+
+    Published are minibatches of 5,000 rows and a fixed rate of 0.1, for 240 steps.
+
+    Args:
+      rate: ρ, in (0, 1], or a schedule such as `mcmc.schedules.PolynomialDecay`.
+      covariance: of the weights of a unit, "full" or "diagonal".
+      rounds: over the factors of a row, each time that it is read.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    return {"step": OnlineVB(rate, covariance, rounds, labels)}
 
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):

@@ -2,6 +2,7 @@
 
 from tfdsmcmc import (
     annealing,
+    augmentation,
     boltzmann,
     datasets,
     diagnostics,
@@ -24,6 +25,7 @@ from tfdsmcmc import (
 from tfdsmcmc.imputer import Imputer
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+from tfdsmcmc.pretraining import pretrain
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.training.divergence import DivergedError
 
@@ -35,6 +37,7 @@ __all__ = [
     "Prior",
     "RecognitionNetwork",
     "annealing",
+    "augmentation",
     "boltzmann",
     "datasets",
     "diagnostics",
@@ -49,6 +52,7 @@ __all__ = [
     "models",
     "plots",
     "posterior",
+    "pretrain",
     "priors",
     "proposals",
     "random",

@@ -4,5 +4,6 @@ from tfdsmcmc.distributions.autoregressive_bernoulli import AutoregressiveBernou
 from tfdsmcmc.distributions.independent_bernoulli import IndependentBernoulli
 from tfdsmcmc.distributions.independent_normal import IndependentNormal
 from tfdsmcmc.distributions.nade import NADE
+from tfdsmcmc.distributions.polya_gamma import PolyaGamma
 
-__all__ = ["NADE", "AutoregressiveBernoulli", "IndependentBernoulli", "IndependentNormal"]
+__all__ = ["NADE", "AutoregressiveBernoulli", "IndependentBernoulli", "IndependentNormal", "PolyaGamma"]

@@ -79,7 +79,7 @@ def learn(model, rows: Rows, updates, batch_size, posterior_samples, verbose):
     Args:
       model: `DeepGenerativeModel`, compiled with `steps_per_execution` of `epoch_length`.
       rows: `Rows` of arrays (n, D).
-      updates: minibatches.
+      updates: minibatches; of a method that goes over all rows before it moves, whole passes.
       batch_size: rows in each.
       posterior_samples: M; 0 for the last weights alone.
       verbose: as in Keras.
@@ -88,7 +88,11 @@ def learn(model, rows: Rows, updates, batch_size, posterior_samples, verbose):
       `Posterior` of M samples in memory, or None where M = 0.
     """
     length = epoch_length(updates, posterior_samples)
-    epochs = -(-updates // length)
+    if model.run.step.needs_passes:
+        length = None
+        epochs = max(1, 2 * posterior_samples, -(-updates // -(-len(rows.values) // batch_size)))
+    else:
+        epochs = -(-updates // length)
     snapshots = Snapshots(last_epochs(epochs, posterior_samples))
     model.fit(
         ArraySource(rows),

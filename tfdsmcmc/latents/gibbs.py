@@ -79,7 +79,7 @@ class Gibbs(Latents):
         if self.initial == "recognition":
             z = [part[0] for part in recognition.sample(x, 1, start_seed)]
         else:
-            z = generative.sample(tf.shape(x)[0], start_seed)[1]
+            z = generative.sample(tf.shape(as_rows(x).values)[0], start_seed)[1]
         return self._run(generative, x, z, burn_seed, self.burn_in, keep=False)[0]
 
     def sweep(self, generative, x, z, seed):

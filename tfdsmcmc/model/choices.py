@@ -5,9 +5,15 @@ from __future__ import annotations
 from tfdsmcmc.latents import NAIS, Gibbs, Latents
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD, StochasticGradientKernel
 from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
+from tfdsmcmc.training.step_method import StepMethod
 
 _KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
 _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
+# the arguments of `compile` that make a triple, as they are by default
+TRIPLE = {
+    "kernel": "sgnht", "latents": "nais", "proposal": "wake", "kernel_steps": 1, "proposal_steps": 1,
+    "interleaved": False,
+}  # fmt: skip
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
 
@@ -24,6 +30,22 @@ def latents_of(value):
 def proposal_of(value):
     """The proposal itself, or that of a name, with its defaults; a ValueError for anything else."""
     return _choice("proposal", value, _PROPOSALS, Proposal)
+
+
+def check_alone(step, triple):
+    """Raises a ValueError for what is no step of its own, or arguments of a triple that were set beside it.
+
+    Args:
+      step: what `compile` was given as `step`.
+      triple: dict of the arguments of a triple that it was given.
+    """
+    if not isinstance(step, StepMethod):
+        raise ValueError(f"step must be an instance of StepMethod, or None. Received: step={step!r}")
+    beside = {name: value for name, value in triple.items() if value != TRIPLE[name]}
+    if beside:
+        raise ValueError(
+            f"{type(step).__name__} has no kernel, latents and proposal: leave their arguments out. Received: {beside}"
+        )
 
 
 def _choice(name, value, named, contract):

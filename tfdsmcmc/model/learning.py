@@ -53,6 +53,7 @@ class Learning(Learner):
         evaluation_samples=100,
         num_chains=1,
         interleaved=False,
+        step=None,
     ):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
@@ -85,21 +86,46 @@ class Learning(Learner):
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
           num_chains: C, the Markov chains over θ.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
+          step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
+            `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
+            `refit_recognition` fits it at the θ that was learnt.
 
         Raises:
           ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
         """
         if not self.generative.trainable_variables:
             raise ValueError("At least one generative layer must be trainable. Received: no trainable weights")
+        triple = {
+            "kernel": kernel, "latents": latents, "proposal": proposal, "kernel_steps": kernel_steps,
+            "proposal_steps": proposal_steps, "interleaved": interleaved,
+        }  # fmt: skip
+        common = {
+            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "jit_compile": bool(jit_compile),
+            "evaluation_samples": checks.positive_integer("evaluation_samples", evaluation_samples),
+            "num_chains": checks.positive_integer("num_chains", num_chains),
+        }
+        if step is not None:
+            choices.check_alone(step, triple)
+            made = step.step_for(self.generative, self.recognition, self.prior)
+            self._begin(made, None, {**triple, **common, "step": step})
+            return
+        made, triple = self._step_of_triple(**triple, jit_compile=common["jit_compile"])
+        optimizer = None if triple["proposal"] is None else triple["proposal"].optimizer
+        self._begin(made, optimizer, {**triple, **common, "step": None})
+
+    def _begin(self, step, optimizer, settings):
+        """The end of `compile`."""
+        chains = settings["num_chains"]
+        self._begin_run(step if chains == 1 else SeveralChains(step, chains), optimizer, settings)
+
+    def _step_of_triple(self, kernel, latents, proposal, kernel_steps, proposal_steps, interleaved, jit_compile):
+        """(the step, the checked arguments as they are kept)."""
         kernel = choices.kernel_of(kernel)
         latents = choices.latents_of(latents)
         proposal = None if proposal is None else choices.proposal_of(proposal)
         kernel_steps = checks.nonnegative_integer("kernel_steps", kernel_steps)
         proposal_steps = checks.nonnegative_integer("proposal_steps", proposal_steps)
-        steps_per_execution = checks.positive_integer("steps_per_execution", steps_per_execution)
-        evaluation_samples = checks.positive_integer("evaluation_samples", evaluation_samples)
-        num_chains = checks.positive_integer("num_chains", num_chains)
-
         if not isinstance(interleaved, bool):
             raise ValueError(f"interleaved must be True or False. Received: interleaved={interleaved!r}")
         if kernel_steps > 1 and kernel.adapts_to_gradient_noise:
@@ -108,12 +134,11 @@ class Learning(Learner):
                 f"kernel_steps={kernel_steps} these share a minibatch, whose noise it cannot see: the chain is too "
                 "wide, and a thermostat's kinetic temperature is 1 all the same. "
                 "diagnostics.configurational_temperature shows it.",
-                stacklevel=2,
+                stacklevel=3,
             )
         latents.check(self.generative)
         if proposal is not None:
             proposal.check(self.generative, self.recognition, latents)
-        jit_compile = bool(jit_compile)
         estimator = FisherIdentity(self.generative, self.recognition, self.prior, latents)
         learning = None if proposal is None else RecognitionLearning(estimator, proposal, proposal_steps)
 
@@ -125,21 +150,15 @@ class Learning(Learner):
         if latents.climbing is not None and kernel.climbs_first and kernel_steps:
             climber = FisherIdentity(self.generative, self.recognition, self.prior, latents.climbing)
             climb = step_by(climber, learning and learning.by(climber))
-        step = step_by(estimator, learning, climb)
-        step = step if num_chains == 1 else SeveralChains(step, num_chains)
         settings = {
             "kernel": kernel,
             "latents": latents,
             "proposal": proposal,
             "kernel_steps": kernel_steps,
             "proposal_steps": proposal_steps,
-            "steps_per_execution": steps_per_execution,
-            "jit_compile": jit_compile,
-            "evaluation_samples": evaluation_samples,
-            "num_chains": num_chains,
             "interleaved": interleaved,
         }
-        self._begin_run(step, None if proposal is None else proposal.optimizer, settings)
+        return step_by(estimator, learning, climb), settings
 
     def refit_recognition(self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None, num_chains=None):
         """Fits φ of each chain at its fixed θ with a fresh optimizer; no chain over θ moves.
@@ -164,7 +183,7 @@ class Learning(Learner):
         num_chains = checks.positive_integer("num_chains", there if num_chains is None else num_chains)
         if num_chains > there:
             raise ValueError(f"There are {there} chains over θ. Received: num_chains={num_chains}")
-        settings = {**self._settings, "kernel_steps": 0, "num_chains": num_chains}
+        settings = {**self._settings, "kernel_steps": 0, "num_chains": num_chains, "step": None}
         settings["proposal_steps"] = max(1, settings["proposal_steps"])
         settings["latents"] = settings["latents"] if latents is None else latents
         proposal = proposal or settings["proposal"] or "wake"

@@ -36,9 +36,9 @@ class Sample(NamedTuple):
 
 
 def draw_of(model) -> list[Sample]:
-    """The present weights of a compiled model: a sample of each chain over θ, chain 0 first."""
+    """A sample of each chain over θ of a compiled model at its present step, chain 0 first."""
     step = int(model.run.steps)
-    return [Sample(theta, phi, step, chain) for chain, (theta, phi) in enumerate(model.chain_weights())]
+    return [Sample(theta, phi, step, chain) for chain, (theta, phi) in enumerate(model.posterior_draw())]
 
 
 def sample_paths(folder) -> list[pathlib.Path]:

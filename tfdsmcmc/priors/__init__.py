@@ -4,7 +4,8 @@ Gaussian, Laplace and Student-t priors are `Normal`, `Laplace` and `StudentT` of
 """
 
 from tfdsmcmc.priors.base import WeightPrior
+from tfdsmcmc.priors.column_shrinkage import ColumnThreeParameterBetaNormal
 from tfdsmcmc.priors.prior import Prior
 from tfdsmcmc.priors.shrinkage import Horseshoe, ThreeParameterBetaNormal
 
-__all__ = ["Horseshoe", "Prior", "ThreeParameterBetaNormal", "WeightPrior"]
+__all__ = ["ColumnThreeParameterBetaNormal", "Horseshoe", "Prior", "ThreeParameterBetaNormal", "WeightPrior"]

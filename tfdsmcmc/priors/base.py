@@ -13,9 +13,12 @@ class WeightPrior:
 
     Attributes:
       auxiliary_count: the number of auxiliary tensors of a weight.
+      conditionally_normal: whether the entries of a weight are independent and normal given λ, as draws of the weights
+        by augmentation need; `conditional_normal` has their law then.
     """
 
     auxiliary_count = 0
+    conditionally_normal = False
 
     def log_prob(self, value, auxiliary):
         """log p(w given λ), summed over the entries: a scalar.
@@ -38,6 +41,14 @@ class WeightPrior:
     def update_auxiliary(self, value, auxiliary, seed):
         """Draws of the auxiliary tensors given the weight, a list of tensors of the same shapes and types."""
         return list(auxiliary)
+
+    def conditional_normal(self, auxiliary):
+        """(means, variances) of the entries given λ, which broadcast to the weight.
+
+        Args:
+          auxiliary: list of the weight's auxiliary tensors.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is not normal given auxiliary tensors.")
 
     def get_config(self):
         return {}

@@ -78,6 +78,8 @@ class ThreeParameterBetaNormal(WeightPrior):
       ValueError: for a number that is not above 0, a `learn_global_scale` that is no bool, or another group.
     """
 
+    conditionally_normal = True
+
     def __init__(self, a=0.5, b=0.5, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False, group="entry"):
         self.group = _checked_group(group)
         self.a = float(positive_number("a", a))
@@ -167,8 +169,11 @@ class ThreeParameterBetaNormal(WeightPrior):
           value: the weight.
           auxiliary: its auxiliary tensors.
         """
-        variance = auxiliary[0] + self.minimum_scale**2
+        _, variance = self.conditional_normal(auxiliary)
         return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + tf.square(_floating(value)) / variance)
+
+    def conditional_normal(self, auxiliary):
+        return tf.zeros([]), auxiliary[0] + self.minimum_scale**2
 
     def get_config(self):
         names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale", "group")

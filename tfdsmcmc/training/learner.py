@@ -59,8 +59,16 @@ class Learner(Saving):
     def chain_weights(self):
         """(θ, φ) of each chain, pairs of lists of arrays; φ is that of the model where no chain has its own."""
         self._share_phi()
+        return self._pairs(self.run.weights)
+
+    def posterior_draw(self):
+        """(θ, φ) of a posterior sample of each chain at the present step: of `chain_weights`, or drawn around them."""
+        self._share_phi()
+        return self._pairs(self.run.posterior_draw)
+
+    def _pairs(self, weights):
         count, shared = len(self.theta_variables), [variable.numpy() for variable in self.phi_variables]
-        return [(weights[:count], weights[count:] or shared) for weights in self.run.weights]
+        return [(own[:count], own[count:] or shared) for own in weights]
 
     @property
     def takes_gaps(self):

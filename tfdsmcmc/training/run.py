@@ -89,8 +89,13 @@ class Run(tf.Module):
     @property
     def weights(self):
         """The weights of each chain, a list of lists of arrays, in the order of the step's variables."""
-        weights = [part.numpy() for part in self._all_weights()]
-        return [weights] if self.num_chains == 1 else [[part[c] for part in weights] for c in range(self.num_chains)]
+        return self._by_chain(self._all_weights())
+
+    @property
+    def posterior_draw(self):
+        """The weights of a posterior sample of each chain at the present step, as `weights`; always the same ones."""
+        seed = random.fold(random.stream(self.seed, "posterior draw"), self.steps)
+        return self._by_chain(self.step.posterior_draw(self.state, seed))
 
     @property
     def saved(self):
@@ -173,6 +178,11 @@ class Run(tf.Module):
     def _seed_of_beginning(self):
         """The seed of what begins at the present step: a later beginning draws anew."""
         return random.fold(self.seed, self.steps)
+
+    def _by_chain(self, weights):
+        """Arrays of the weights of each chain, a list of lists."""
+        weights = [np.asarray(part) for part in weights]
+        return [weights] if self.num_chains == 1 else [[part[c] for part in weights] for c in range(self.num_chains)]
 
     def _all_weights(self):
         """The weights, of several chains with a leading axis C."""

@@ -82,6 +82,16 @@ class SeveralChains(Step):
     def sampled(self, state):
         return tf.reduce_all(self.one.sampled(self._apart(state)[0]))
 
+    def first_chain(self, state):
+        own, _ = self._apart(state)
+        return self.one, of_chain(own._replace(weights=self._split(own.weights)[0]), 0)
+
+    def posterior_draw(self, state, seed):
+        own, _ = self._apart(state)
+        theta, beside = self._split(own.weights)
+        drawn = each_chain(self.one.posterior_draw, self.num_chains, seed, own._replace(weights=theta))
+        return [*drawn, *beside]
+
     def planned(self, state, steps):
         own, assigned = self._apart(state)
         planned = self.one.planned(own, steps)

@@ -84,6 +84,17 @@ class Step:
         """Whether the weights may be a posterior sample, a boolean scalar; False while an optimizer climbs first."""
         return True
 
+    def first_chain(self, state):
+        """(the step of one chain, the state of the first chain)."""
+        return self, state
+
+    def posterior_draw(self, state, seed):
+        """The weights of a posterior sample at this state, a list as its own: those of the chain.
+
+        A step whose state describes a law of the weights draws from it, with a seed that belongs to the state.
+        """
+        return state.weights
+
     def planned(self, state, steps):
         """The state with which a run of so many steps begins, None for any; a step with phases divides them up."""
         return state

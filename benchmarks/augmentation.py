@@ -1,0 +1,144 @@
+"""Gibbs sampling by Pólya-Gamma augmentation: draws a second, and seconds a sweep of SBN 200 on 10,000 × 784 with its
+parts.
+
+Draws are of PG(1, c) for normal c of standard deviation 2, beside those of the package `polyagamma` where it is
+installed. The parts are compiled programs on blocks of 500 rows, times 20; the products alone are Σ_n γ_nj r_n r_nᵀ for
+all j by NumPy, one product of 784 × 500 by 500 × 201². Each line takes turns with the others, in a process of its own.
+"""
+
+import json
+import statistics
+import sys
+import time
+
+from benchmarks.processes import run
+
+ROWS, BLOCK, UNITS, HIDDEN = 10_000, 500, 784, 200
+DRAWS = {"ours": "PG draws, million a second", "polyagamma": "the same, package polyagamma"}
+PARTS = {
+    "sweep": "a sweep, by `fit`",
+    "units": "units of the latent layer",
+    "gammas": "Pólya-Gamma draws",
+    "sums": "sums of products",
+    "weights": "weights, once a sweep",
+    "products": "the products alone, NumPy",
+}
+
+
+def main(args):
+    found = {name: [] for name in (*DRAWS, *PARTS)}
+    for _ in range(args.rounds):
+        for name, values in found.items():
+            value = run([sys.executable, "-m", "benchmarks.augmentation", name])["value"]
+            values.extend([value] if value is not None else [])
+    print("\nPólya-Gamma augmentation, SBN 200 on 10,000 × 784 (best / median over rounds)\n")
+    print("| what | |\n| --- | --- |")
+    for name, values in found.items():
+        best, unit = (max, "") if name in DRAWS else (min, " s")
+        cell = f"{best(values):.2f}{unit} / {statistics.median(values):.2f}{unit}" if values else "not installed"
+        print(f"| {({**DRAWS, **PARTS})[name]} | {cell} |", flush=True)
+
+
+def measure(name):
+    if name in DRAWS:
+        return draws(name)
+    return {"sweep": sweep, "products": products}[name]() if name in ("sweep", "products") else part(name)
+
+
+def least(function, calls=5):
+    """The least seconds of some calls, after one that compiles."""
+    function()
+    times = []
+    for _ in range(calls):
+        begun = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+def draws(name):
+    import numpy as np
+
+    tilt = np.random.default_rng(0).normal(0, 2, (1000, UNITS)).astype(np.float32)
+    if name == "polyagamma":
+        try:
+            from polyagamma import random_polyagamma
+        except ImportError:
+            return None
+        return tilt.size / least(lambda: random_polyagamma(1, tilt.astype(np.float64), random_state=0)) / 1e6
+    import tensorflow as tf
+
+    import tfdsmcmc as ds
+
+    tilt = tf.constant(tilt)
+    draw = tf.function(lambda seed: ds.distributions.PolyaGamma(1.0, tilt).sample(seed=seed), jit_compile=True)
+    return tilt.shape.num_elements() / least(lambda: draw(ds.random.as_seed(1)).numpy()) / 1e6
+
+
+def products():
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    gamma, both = rng.random((BLOCK, UNITS), np.float32), rng.random((BLOCK, (HIDDEN + 1) ** 2), np.float32)
+    return ROWS / BLOCK * least(lambda: gamma.T @ both)
+
+
+def model_and_rows(rows):
+    import numpy as np
+
+    import tfdsmcmc as ds
+
+    x = (np.random.default_rng(0).random((rows, UNITS)) < 0.2).astype(np.float32)
+    model = ds.DeepGenerativeModel(
+        generative=ds.GenerativeNetwork([ds.layers.SBN(HIDDEN), ds.layers.SBN(UNITS)]),
+        recognition=ds.RecognitionNetwork([ds.layers.SBN(HIDDEN)]),
+        prior={"bias": ds.priors.Horseshoe(1.0), "": ds.priors.ColumnThreeParameterBetaNormal()},
+    )
+    model.compile(**ds.methods.polya_gamma_gibbs(), steps_per_execution=20)
+    return model, x
+
+
+def sweep():
+    """Seconds of an epoch: the median of five, after two."""
+    import keras
+
+    times = []
+
+    class Clock(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            times.append(time.perf_counter())
+
+    model, x = model_and_rows(ROWS)
+    model.fit(x, batch_size=BLOCK, epochs=7, verbose=0, callbacks=[Clock()])
+    return statistics.median(b - a for a, b in zip(times[1:], times[2:]))
+
+
+def part(name):
+    import numpy as np
+    import tensorflow as tf
+
+    import tfdsmcmc as ds
+    from tfdsmcmc.augmentation.regressions import gammas
+    from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
+    from tfdsmcmc.rows import Rows
+
+    model, x = model_and_rows(BLOCK)
+    z = tf.constant(np.random.default_rng(1).random((BLOCK, HIDDEN)) < 0.5, tf.float32)
+    top, data = model.run.step.regressions
+    seed, x = ds.random.as_seed(1), tf.constant(x)
+    factors = generative_factors(model.generative)
+    logits = [top.logits(z, tf.zeros([BLOCK, 0])), data.logits(x, z)]
+    gamma = gammas(logits, seed)[1]
+    sums = data.added(data.no_sums(), x, z, tf.ones([BLOCK, 1]), gamma)
+    programs = {
+        "units": lambda seed: sweep(factors, [Rows(x), z], 1, seed),
+        "gammas": lambda seed: gammas(logits, seed)[1],
+        "sums": lambda seed: data.added(sums, x, z, tf.ones([BLOCK, 1]), gamma).precision,
+        "weights": lambda seed: data.draw(sums, [(0.0, 1.0), (0.0, 1.0)], seed)[0],
+    }
+    program = tf.function(programs[name], jit_compile=True, autograph=False)
+    return (1 if name == "weights" else ROWS / BLOCK) * least(lambda: program(seed).numpy())
+
+
+if __name__ == "__main__":
+    print(json.dumps({"value": measure(sys.argv[1])}))

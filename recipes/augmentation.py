@@ -1,0 +1,236 @@
+"""Sigmoid belief networks by Pólya-Gamma augmentation: the published table of Gibbs sampling, anew.
+
+    python recipes/augmentation.py --dataset ocr_letters --architectures 200
+    python recipes/augmentation.py --dataset binarized_mnist --architectures 200 200-200
+    python recipes/augmentation.py --table
+
+40 sweeps of burn-in and 100 that are kept, as published, from training and validation rows: of binarized MNIST 10,000
+random ones, of the other data sets all. Networks of several layers learn layer by layer first, as published. The test
+log-likelihood is estimated by annealed importance sampling, at the mean of the kept weights and at their last draw. The
+harmonic mean over the kept sweeps, which the publication has, is given beside it as history: its variance is infinite
+in practice, and it lies far above the truth.
+
+A run can be interrupted and started again with the same arguments: it goes on where it was, and what is finished is not
+run again. It leaves in --output, for each DATASET_ARCHITECTURE_PRIOR,
+
+    NAME/layers.weights.h5    the weights after learning layer by layer, of several layers
+    NAME/log.jsonl      one line a sweep
+    NAME/posterior/     the kept weights
+    results.jsonl       one line a finished network
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+
+tfd = tfp.distributions
+ROWS = {"binarized_mnist": 10_000}
+PRIORS = {
+    "column": lambda: ds.priors.ColumnThreeParameterBetaNormal(),
+    # of the authors' program: precisions from Gamma(1.1, 0.01)
+    "student": lambda: tfd.StudentT(2.2, 0.0, (0.01 / 1.1) ** 0.5),
+}
+# published: the harmonic mean, and annealed importance sampling by others
+PUBLISHED = {
+    ("binarized_mnist", "200"): (-94.30, -115.1),
+    ("binarized_mnist", "200-200"): (None, -102.1),
+    ("caltech101_silhouettes_28", "200"): (None, -118.9),
+    ("caltech101_silhouettes_28", "200-200"): (None, -106.4),
+    ("ocr_letters", "200"): (-40.95, -49.5),
+    ("ocr_letters", "200-200"): (None, -41.8),
+}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--dataset", default="binarized_mnist")
+    add("--architectures", nargs="+", default=["200"], help="widths, nearest to the data first (default 200)")
+    add("--prior", default="column", choices=sorted(PRIORS), help="of the weights (default column)")
+    add("--burn-in", type=int, default=40, help="sweeps (default 40)")
+    add("--sweeps", type=int, default=100, help="that are kept (default 100)")
+    add("--layer-sweeps", type=int, default=40, help="for each of several layers beforehand (default 40)")
+    add("--rows", type=int, default=None, help="random training rows; by default as published")
+    add("--batch-size", type=int, default=500, help="rows that are worked off at a time (default 500)")
+    add("--test-rows", type=int, default=500, help="random rows for annealing (default 500)")
+    add("--runs", type=int, default=5, help="annealing runs a row (default 5)")
+    add("--annealing-steps", type=int, default=1000)
+    add("--hours", type=float, default=None, help="stop learning after this many hours, in this call")
+    add("--data-dir", default=None, help="folder of the data set; default $TFDSMCMC_DATA, the Keras cache")
+    add("--output", default="runs/augmentation")
+    add("--seed", type=int, default=0)
+    add("--table", action="store_true", help="print the table of what is finished, and nothing else")
+    return parser.parse_args()
+
+
+class Log(keras.callbacks.Callback):
+    """Appends a line a sweep to a file, and stops after some hours."""
+
+    def __init__(self, path, hours):
+        super().__init__()
+        self.path, self.limit = path, hours
+
+    def on_train_begin(self, logs=None):
+        self.begun = time.monotonic()
+
+    def on_epoch_end(self, epoch, logs=None):
+        seconds = time.monotonic() - self.begun
+        append(self.path, {"sweep": epoch + 1, "seconds": round(seconds, 1), **logs})
+        if self.limit is not None and seconds > 3600 * self.limit:
+            self.model.stop_training = True
+
+
+def append(path, line):
+    with open(path, "a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def model_for(units, architecture, prior, seed):
+    """Weights and biases start at N(0, 0.1²), as published."""
+    widths = [int(width) for width in architecture.split("-")]
+    start = keras.initializers.RandomNormal(stddev=0.1)
+
+    def layer(width, place):
+        return ds.layers.SBN(width, kernel_initializer=start, bias_initializer=start, seed=seed * 100 + place)
+
+    model = ds.DeepGenerativeModel(
+        generative=ds.GenerativeNetwork([layer(width, i) for i, width in enumerate([*reversed(widths), units])]),
+        recognition=ds.RecognitionNetwork([ds.layers.SBN(width, seed=seed) for width in widths]),
+        prior={"bias": tfd.Normal(0.0, 1.0), "": PRIORS[prior]()},
+        seed=seed,
+    )
+    return model
+
+
+def learnt(model, train, folder, args):
+    """Collects the posterior samples; whether all of them are there."""
+    layers, options = folder / "layers.weights.h5", {"steps_per_execution": 10}
+    several = len(model.generative.latent_units) > 1 and args.layer_sweeps
+    if several and layers.exists():
+        model.load_weights(layers)
+    elif several:
+        ds.pretrain(model, train, args.layer_sweeps, batch_size=args.batch_size, **options)
+        model.save_weights(layers)
+    model.compile(**ds.methods.polya_gamma_gibbs(burn_in=10 if several else 0), **options)
+    collector = ds.posterior.Collector(folder / "posterior", args.sweeps, burn_in=args.burn_in, every=1)
+    backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
+    callbacks = [collector, Log(folder / "log.jsonl", args.hours), backup]
+    epochs = args.burn_in + args.sweeps
+    model.fit(train, batch_size=args.batch_size, epochs=epochs, callbacks=callbacks, verbose=0)
+    return int(model.run.epochs) >= epochs
+
+
+def measured(model, posterior, test, args):
+    """Every figure of a network, at the last draw and at the mean of the weights."""
+    rng = np.random.default_rng(args.seed)
+    found = {"harmonic_mean": harmonic_mean(model, posterior, rng.permutation(test)[:1000], args.seed)}
+    rows = rng.permutation(test)[: args.test_rows]
+    for name in ("last", "mean"):
+        if name == "mean":
+            posterior.apply_mean(model)
+        begun = time.monotonic()
+        estimate = ds.likelihood.annealed_importance_sampling(
+            model, rows, args.annealing_steps, args.runs, seed=args.seed, batch_size=50
+        ).mean()
+        found[name] = {
+            "log_likelihood": float(estimate),
+            "standard_error": estimate.standard_error,
+            "row_standard_error": estimate.row_standard_error,
+            "effective_sample_size": estimate.effective_sample_size,
+            "seconds": round(time.monotonic() - begun, 1),
+        }
+    kernel = model.generative.layers[-1].kernel.numpy()
+    found["units_in_use"] = int((np.abs(kernel).max(1) > 0.5).sum())
+    return found
+
+
+def harmonic_mean(model, posterior, rows, seed):
+    """−log (1/S) Σ_s 1/p(x given z_s, θ_s), nats a row: z is swept once at each kept θ_s, and 20 times at the first."""
+    generative, gibbs = model.generative, ds.latents.Gibbs(burn_in=20, initial="prior")
+    x = tf.constant(rows, tf.float32)
+    start = tf.function(lambda seed: gibbs.start(generative, model.recognition, x, seed), jit_compile=True)
+
+    @tf.function(jit_compile=True)
+    def sweep(z, seed):
+        z = gibbs.sweep(generative, x, z, seed)
+        return z, generative.layers[-1].log_prob(x, z[0])
+
+    theta, total, z = model.generative.trainable_variables, None, None
+    for number, sample in enumerate(posterior.samples):
+        for variable, value in zip(theta, sample.theta, strict=True):
+            variable.assign(value)
+        z = start(ds.random.as_seed(seed)) if z is None else z
+        z, log_prob = sweep(z, ds.random.fold(ds.random.as_seed(seed), number))
+        inverse = -log_prob.numpy().astype(np.float64)
+        total = inverse if total is None else np.logaddexp(total, inverse)
+    return float((np.log(len(posterior.samples)) - total).mean())
+
+
+def finished(path):
+    lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
+    return {line["name"]: line for line in lines}
+
+
+def table(lines):
+    """The published figures beside ours, as text."""
+    head = "| network | last draw | mean of weights | harmonic mean | in use | s a sweep | published: both |"
+    rows = [head, "|" + " --- |" * 7]
+    for name, line in lines.items():
+        last, mean = (
+            f"{line[part]['log_likelihood']:.2f} ± {line[part]['row_standard_error']:.2f}" for part in ("last", "mean")
+        )
+        published = PUBLISHED.get((line["arguments"]["dataset"], line["architecture"]), ())
+        published = ", ".join("–" if number is None else f"{number:.2f}" for number in published)
+        rows.append(
+            f"| {name}, {line['rows']:,} rows | {last} | {mean} | {line['harmonic_mean']:.2f} | "
+            f"{line['units_in_use']} | {line['seconds_a_sweep']:.1f} | {published} |"
+        )
+    return "\n".join(rows)
+
+
+def seconds_a_sweep(path):
+    """The median time between two sweeps of one call."""
+    seconds = [json.loads(line)["seconds"] for line in path.read_text().splitlines()]
+    gaps = np.diff(seconds)
+    return float(np.median(gaps[gaps > 0]))
+
+
+def main():
+    args = parse()
+    output = pathlib.Path(args.output)
+    if not args.table:
+        data = ds.datasets.load(args.dataset, args.data_dir)
+        train = data.train_and_valid
+        count = args.rows or ROWS.get(args.dataset, len(train))
+        train = train[np.sort(np.random.default_rng(args.seed).permutation(len(train))[:count])].astype(np.uint8)
+        for architecture in args.architectures:
+            name = f"{args.dataset}_{architecture}_{args.prior}"
+            if name in finished(output / "results.jsonl"):
+                continue
+            folder = output / name
+            folder.mkdir(parents=True, exist_ok=True)
+            model = model_for(train.shape[1], architecture, args.prior, args.seed)
+            if not learnt(model, train, folder, args):
+                print(f"{name}: not finished")  # what a limit of hours has cut short goes on in the next call
+                continue
+            found = measured(model, ds.posterior.load(folder / "posterior"), data.test, args)
+            line = {"name": name, "architecture": architecture, "rows": len(train), "arguments": vars(args), **found}
+            line["seconds_a_sweep"] = seconds_a_sweep(folder / "log.jsonl")
+            append(output / "results.jsonl", line)
+            print(table({name: line}), flush=True)
+    print(table(finished(output / "results.jsonl")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Mean-field and online variational Bayes as steps of a run, and through `compile`."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+from tests.conformance.steps import advanced, begun, run_step_test
+from tests.oracles import PUBLISHED_PRIOR, tiny_model
+from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
+from tfdsmcmc.augmentation.mean_field_step import KINDS
+from tfdsmcmc.rows import ArraySource, Rows
+
+ROWS = np.random.default_rng(0).integers(0, 2, (10, 3)).astype(np.uint8)
+SOURCE = ArraySource(Rows(ROWS))
+METHODS = {
+    "full": lambda: MeanFieldVB("full"),
+    "diagonal": lambda: MeanFieldVB("diagonal", rounds=2),
+    "online full": lambda: OnlineVB(0.5),
+    "online diagonal": lambda: OnlineVB(ds.mcmc.schedules.PolynomialDecay(1.0, 1.0, 0.6), "diagonal", rounds=2),
+}
+
+
+def step_of(method, prior=PUBLISHED_PRIOR, **options):
+    model = tiny_model((2,), prior=prior, **options)
+    step = method.step_for(model.generative, model.recognition, model.prior)
+    step.keep = model
+    return step
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_contract_of_steps(name):
+    run_step_test(lambda: step_of(METHODS[name]()), SOURCE)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_online_with_all_rows_and_rate_1_is_batch(covariance):
+    """Three passes, the online one in a single minibatch, the other in blocks of four rows."""
+    batch = advanced(begun(step_of(MeanFieldVB(covariance, rounds=2)), SOURCE), SOURCE, 4, epochs=3)
+    online = advanced(begun(step_of(OnlineVB(1.0, covariance, rounds=2)), SOURCE), SOURCE, 10, epochs=3)
+    for name in ("weights", "covariances", "scales", "units"):
+        for one, other in zip(*(tf.nest.flatten(getattr(run.state, name)) for run in (batch, online)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5, err_msg=name)
+    assert not np.allclose(online.weights[0][-1], step_of(OnlineVB()).keep.generative.weights[-1])
+
+
+def fitted(method, epochs, rows=ROWS, batch_size=4, callbacks=None, **options):
+    model = tiny_model((2,), prior=options.pop("prior", PUBLISHED_PRIOR), **options)
+    model.compile(**method)
+    return model, model.fit(rows, batch_size=batch_size, epochs=epochs, verbose=0, callbacks=callbacks).history
+
+
+@pytest.mark.parametrize("prior", [PUBLISHED_PRIOR, None], ids=["published", "default"])
+def test_the_metric_never_falls(prior):
+    """From epoch to epoch, but for the rounding of float32."""
+    _, history = fitted(ds.methods.vb(), 12, prior=prior)
+    assert np.diff(history["bound"]).min() > -1e-4
+    assert history["bound"][-1] > history["bound"][0] + 0.1
+
+
+def test_missing_entries_drop_out():
+    """Whatever stands in the place of a missing entry."""
+    rows = ROWS.astype(np.float32)
+    rows[::3, 1] = np.nan
+    _, with_gaps = fitted(ds.methods.vb(), 3, rows)
+    _, without = fitted(ds.methods.vb(), 3)
+    assert with_gaps["bound"][-1] > without["bound"][-1]  # fewer entries to explain
+
+
+def test_samples_are_draws_from_q(tmp_path):
+    """Means and variances of 2,000 draws, to six standard errors; the model itself has the means."""
+    collector = ds.posterior.Collector(tmp_path, num_samples=3, burn_in=0, every=1, stop=False)
+    model, _ = fitted(ds.methods.vb(), 4, callbacks=[collector])
+    samples = list(ds.posterior.load(tmp_path).samples)
+    assert len(samples) == 3
+    assert not np.allclose(samples[2].theta[-1], samples[1].theta[-1], atol=1e-3)
+    step, state = model.run.step, model.run.state
+    draw = tf.function(lambda seed: step.posterior_draw(state, seed), autograph=False)
+    draws = [np.concatenate([np.ravel(part) for part in draw(tf.constant([1, i]))]) for i in range(2000)]
+    factors = step.factors(state)
+
+    def flat(vectors):
+        return np.concatenate([np.ravel(part) for part in step._weights(dict(enumerate(vectors)))])
+
+    means = flat(factor.mean for factor in factors)
+    variances = flat(step.kind.variances(factor.covariance) for factor in factors)
+    np.testing.assert_array_less(np.abs(np.mean(draws, 0) - means), 6 * np.sqrt(variances / 2000))
+    np.testing.assert_allclose(np.var(draws, 0), variances, rtol=6 * np.sqrt(2 / 2000))
+    np.testing.assert_allclose(np.concatenate([np.ravel(w) for w in model.generative.trainable_variables]), means)
+
+
+def test_a_resumed_run_goes_on_bit_for_bit(tmp_path):
+    for method in (ds.methods.vb(), ds.methods.online_vb(0.3)):
+        model, _ = fitted(method, 2)
+        model.save(tmp_path / "model.keras")
+        model.fit(ROWS, batch_size=4, epochs=4, initial_epoch=2, verbose=0)
+        twin = keras.saving.load_model(tmp_path / "model.keras")
+        twin.fit(ROWS, batch_size=4, epochs=4, initial_epoch=2, verbose=0)
+        for one, other in zip(*(tf.nest.flatten(each.run.state) for each in (model, twin)), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, float("nan"), True, "0.1", ds.mcmc.schedules.PolynomialDecay(2.0)])
+def test_rates_outside_of_0_1(rate):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.methods.online_vb(rate)
+
+
+def test_what_it_cannot_learn():
+    with pytest.raises(ValueError, match="covariance must be one of .* Received: covariance='dense'"):
+        ds.methods.vb("dense")
+    layers = ds.layers
+    with pytest.raises(ValueError, match="SBN and DARN. Received: .*NADE"):
+        network = ds.GenerativeNetwork([layers.SBN(2), layers.NADE(3, 2)])
+        ds.DeepGenerativeModel(network, ds.RecognitionNetwork([layers.SBN(2)])).compile(**ds.methods.vb())
+    with pytest.raises(ValueError, match="Received: a flat prior for the weight"):
+        tiny_model((2,), prior={"": None}).compile(**ds.methods.vb())
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_the_mean_over_minibatches_is_that_of_all_rows(covariance):
+    """At fixed factors of the rows and fixed means, λ̂ of a minibatch, scaled by N/B, has that of all as its mean."""
+    kind, rng = KINDS[covariance], np.random.default_rng(0)
+    gamma, targets, r = (tf.constant(rng.random((12, width))) for width in (3, 3, 4))
+    precision, mean = tf.constant(rng.random((3, 4)) + 0.5), tf.constant(rng.normal(size=(3, 4)))
+    mask = np.ones((3, 4))
+
+    def best(rows):
+        parts = [part[rows] for part in (gamma, targets, r)]
+        naturals = kind.initial_naturals(precision)
+        return kind.online_update(naturals, *parts, precision, mean, mask, 12 / len(parts[0]), 1.0)[0]
+
+    whole = best(slice(None))
+    parts = [best(slice(first, first + 4)) for first in (0, 4, 8)]
+    # a weight of a diagonal covariance comes after others, which have moved to those of their own minibatch
+    columns = slice(None) if covariance == "full" else slice(0, 1)
+    for of_all, *of_some in zip(whole, *parts, strict=True):
+        np.testing.assert_allclose(np.mean(of_some, 0)[..., columns], of_all.numpy()[..., columns], rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_online_learning_comes_near_to_batch_learning():
+    """Minibatches of 25 of 200 rows at a falling rate end near the bound of batch learning."""
+    rng = np.random.default_rng(3)
+    rows = (np.repeat([[1, 1, 0], [0, 0, 1]], 100, 0) ^ (rng.random((200, 3)) < 0.1)).astype(np.uint8)
+    rate = ds.mcmc.schedules.PolynomialDecay(1.0, 10.0, 0.8)
+    online = fitted(ds.methods.online_vb(rate), 40, rows, 25)[1]["bound"]
+    batch = fitted(ds.methods.vb(rounds=4), 40, rows, 100)[1]["bound"]
+    assert batch[-1] - 0.02 < online[-1] < batch[-1] + 0.005
+    assert batch[-1] > batch[0] + 0.2
+
+
+def test_units_that_are_equal_in_all_rows():
+    """Their sums are singular but for the prior; moves and draws stay finite in float32."""
+    rows = np.repeat([[1, 0, 1]], 200, 0).astype(np.uint8)
+    model, history = fitted(ds.methods.vb(), 6, rows, 200, prior=tfp.distributions.Normal(0.0, 30.0))
+    assert np.isfinite(history["bound"]).all()
+    assert all(np.isfinite(part).all() for part in tf.nest.flatten(model.run.posterior_draw))

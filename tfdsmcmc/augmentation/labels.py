@@ -1,0 +1,88 @@
+"""Top biases that depend on a label of each row, all other weights being shared by the labels.
+
+    z_nk ~ Bernoulli(σ(b_{k, y_n})),      b_{k, y} with the prior of the top layer's bias, each
+
+It is an SBN whose parents are the label, as zeros and a one.
+
+Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015
+(multi-task learning).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import checks
+from tfdsmcmc.layers import SBN
+
+
+def check_labels(labels, num_labels=None):
+    """(labels as an int32 array (N,), how many there may be).
+
+    Args:
+      labels: (N,) integers from 0.
+      num_labels: by default the largest one and 1.
+
+    Raises:
+      ValueError: for labels of another kind, or out of range.
+    """
+    try:
+        found = np.asarray(labels)
+    except ValueError:  # ragged
+        found = None
+    if found is None or found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer):
+        kind = type(labels).__name__ if found is None else f"shape {found.shape}, dtype {found.dtype}"
+        raise ValueError(f"labels must be integers, one for each row. Received: labels of {kind}")
+    num_labels = checks.positive_integer("num_labels", int(found.max()) + 1 if num_labels is None else num_labels)
+    if found.min() < 0 or found.max() >= num_labels:
+        raise ValueError(
+            f"labels must be in 0, …, {num_labels - 1}. Received: labels from {found.min()} to {found.max()}"
+        )
+    return found.astype(np.int32), num_labels
+
+
+class LabelledTop:
+    """The top layer given the labels.
+
+    Args:
+      top: the model's top layer.
+      labels: (N,) int32.
+      num_labels: how many there may be.
+
+    Attributes:
+      layer: `SBN` whose kernel, (labels, units), has the biases of each label; its own bias is 0.
+
+    Raises:
+      ValueError: for a top layer that is no SBN, or frozen.
+    """
+
+    def __init__(self, top, labels, num_labels):
+        if type(top) is not SBN or not top.trainable_variables:
+            raise ValueError(
+                "Labels decide the biases of an SBN that learns. "
+                f"Received: top layer {top.name!r}, {type(top).__name__}"
+            )
+        self.labels, self.num_labels = labels, num_labels
+        self.layer = SBN(top.units, kernel_initializer="zeros", name=f"{top.name}_given_labels")
+        self.layer.build((None, num_labels))
+        self._shares = np.bincount(labels, minlength=num_labels).astype(np.float32) / len(labels)
+
+    def check_rows(self, source):
+        """Raises a ValueError if there is not a label for each row."""
+        if source.num_rows != len(self.labels):
+            raise ValueError(
+                f"There must be a label for each of {source.num_rows} rows. Received: {len(self.labels)} labels"
+            )
+
+    def first(self, bias):
+        """The biases of each label to start from."""
+        return tf.repeat(tf.cast(bias, tf.float32)[tf.newaxis], self.num_labels, 0)
+
+    def one_hot(self, index):
+        """(n, labels), those of some rows."""
+        return tf.one_hot(tf.gather(tf.constant(self.labels), index), self.num_labels)
+
+    def mean(self, biases):
+        """The mean of the biases over the rows, (units,)."""
+        return tf.linalg.matvec(biases, tf.constant(self._shares), transpose_a=True)

@@ -1,0 +1,75 @@
+"""A layer of a sigmoid belief network as logistic regressions, one for each unit.
+
+    ψ_jn = w_j · r_n,     y_jn ~ Bernoulli(σ(ψ_jn)),     r_n = (h_n, y_n, e_n)
+
+h_n are the layer's parents, y_n its own units where those before a unit count (DARN), and e_n is 1, or at the top of a
+network with labels one of Y indicators. The bias is the weight of e. All of w_j is one vector then, and everything that
+holds of a weight holds of a bias: for a layer without parents this is the model of its biases, whose Pólya-Gamma
+variables sum over the rows.
+
+Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015,
+sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+
+class LayerShape(NamedTuple):
+    """The shape of the regressions of a layer.
+
+    Attributes:
+      units: J.
+      parents: K, 0 for a layer without parents.
+      earlier: (J, J) booleans, [j, i] whether unit i comes before unit j; None where units do not depend on each other.
+      biases: 1, or Y, the number of labels.
+    """
+
+    units: int
+    parents: int = 0
+    earlier: np.ndarray | None = None
+    biases: int = 1
+
+    @property
+    def lateral(self):
+        """J where units depend on each other, else 0."""
+        return 0 if self.earlier is None else self.units
+
+    @property
+    def width(self):
+        """P, the number of regressors."""
+        return self.parents + self.lateral + self.biases
+
+    @property
+    def columns(self):
+        """The slices of the regressors that are parents, units of the layer, and biases."""
+        ends = np.cumsum([0, self.parents, self.lateral, self.biases])
+        return tuple(slice(int(first), int(last)) for first, last in zip(ends[:-1], ends[1:]))
+
+    @property
+    def mask(self):
+        """(J, P), 1 where a regressor counts, else 0."""
+        mask = np.ones((self.units, self.width))
+        if self.earlier is not None:
+            mask[:, self.columns[1]] = self.earlier
+        return mask
+
+    def regressors(self, parents, own, indicators):
+        """(B, P), r from the parents (B, K), the layer's own units (B, J) and e (B, Y)."""
+        parts = [parents, own] if self.lateral else [parents]
+        return tf.concat([*(parts if self.parents else parts[1:]), indicators], 1)
+
+    def weights(self, mean):
+        """[W (K, J), bias (J,), or (Y, J) of Y > 1 labels, and U (J, J) if lateral] of the vectors w_j, (J, P)."""
+        parents, lateral, biases = (tf.transpose(mean[:, part]) for part in self.columns)
+        return [parents, biases[0] if self.biases == 1 else biases, *([lateral] if self.lateral else [])]
+
+    def vectors(self, weights):
+        """(J, P), the vectors w_j of such weights; lateral ones that count for nothing become 0."""
+        kernel, bias, *lateral = weights
+        parts = [kernel, *lateral, tf.reshape(bias, [self.biases, self.units])]
+        return tf.transpose(tf.concat(parts, 0)) * tf.cast(self.mask, kernel.dtype)

@@ -1,0 +1,245 @@
+"""What mean-field and online variational Bayes share: the state, the rows' factors, the bound, and draws of q."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.augmentation import diagonal_covariance, full_covariance, weight_factors
+from tfdsmcmc.augmentation.labels import LabelledTop
+from tfdsmcmc.augmentation.layer_shapes import LayerShape
+from tfdsmcmc.augmentation.local_factors import LocalModel, Observations, WeightFactor
+from tfdsmcmc.augmentation.networks_with_augmentation import check_network
+from tfdsmcmc.augmentation.variational_priors import layer_prior
+from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
+from tfdsmcmc.layers import DARN
+from tfdsmcmc.training import row_parts
+from tfdsmcmc.training.starts import fresh_weights
+from tfdsmcmc.training.step import Step
+
+KINDS = {kind.NAME: kind for kind in (full_covariance, diagonal_covariance)}
+
+
+class VariationalState(NamedTuple):
+    """The factors, and what they move by.
+
+    Attributes:
+      weights: list of tensors, the means of θ.
+      label_biases: [(labels, H_L)], the means of the top layer's biases for each label; [] without labels.
+      covariances: list of the covariances of each layer that learns, (J, P, P), or variances (J, P).
+      scales: list of the states of each layer's `LayerPrior`.
+      sums: list of statistics or natural parameters of each layer, as the subclass has them.
+      bound: float64 scalar, what the bound has of the weights and their scales.
+      updates: int64 scalar, how often the weights have moved.
+      units: list of (N, K_l), the means of each row's latent units, nearest to the data first.
+    """
+
+    weights: list
+    label_biases: list
+    covariances: list
+    scales: list
+    sums: list
+    bound: Any
+    updates: Any
+    units: Any
+
+
+class VariationalStep(Step):
+    """Base class: a subclass defines `_no_sums` and `_global_update`.
+
+    Args:
+      generative: `GenerativeNetwork` of layers SBN and DARN.
+      recognition: `RecognitionNetwork`.
+      prior: `Prior`.
+      covariance: "full" or "diagonal".
+      rounds: over the factors of a row.
+      labels: (array (N,), how many labels there may be), or None.
+    """
+
+    metric_names = ("bound",)
+    per_row = ("units",)
+
+    def __init__(self, generative, recognition, prior, covariance, rounds, labels=None):
+        check_network(generative)
+        self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
+        self.generative, self.recognition, self.rounds = generative, recognition, rounds
+        self.kind = KINDS[covariance]
+        # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
+        named = generative.named_weights
+        self.variables = [variable for _, variable in named]
+        names = {id(variable): name for name, variable in named}
+        layers = generative.layers[::-1]
+        self.shapes = [shape_of(layer) for layer in layers]
+        if self.top is not None:
+            self.shapes[-1] = self.shapes[-1]._replace(biases=self.top.num_labels)
+        self.local = LocalModel(self.shapes, self.kind)
+        self._layers = layers
+        self.learnt = [place for place, layer in enumerate(layers) if layer.trainable_variables]
+        self._parts, first = {}, 0  # of the list of the weights, whose top layer is first
+        for place in reversed(self.learnt):
+            count = 3 if self.shapes[place].lateral else 2
+            self._parts[place], first = slice(first, first + count), first + count
+        self.priors = [
+            layer_prior(prior, self.shapes[place], [names[id(v)] for v in layers[place].trainable_variables])
+            for place in self.learnt
+        ]
+
+    @property
+    def beside(self):
+        return list(self.recognition.trainable_variables)
+
+    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+        if self.top is not None and rows is not None:
+            self.top.check_rows(rows)
+        if state is None:
+            state = self._first_state(weights)
+        units = state.units
+        if rows is not None or units is None:
+            none = [np.zeros((0, width), np.float32) for width in self.generative.latent_units]
+            units = row_parts.started(self._start_units, none, rows, weights, random.stream(seed, "units"))
+        return state._replace(weights=list(weights), units=units)
+
+    def step(self, state, batch, seed):
+        before = row_parts.of_rows(state.units, batch.index)
+        counted = tf.cast(batch.counted, tf.float32)
+        rows = observations(batch.rows, None if self.top is None else self.top.one_hot(batch.index))
+        factors, bounds = self.local.fit(self.factors(state), rows, before, self.rounds)
+        per_row = self._mean_bound(tf.reduce_sum(counted * bounds), batch)
+        metrics = {"bound": per_row + tf.cast(state.bound, tf.float32) / batch.num_rows}
+        # what fills up the last minibatch was fitted before in this pass
+        units = [tf.where(counted[:, tf.newaxis] > 0, new, old) for new, old in zip(factors.units, before)]
+        state = self._global_update(state, self._for_weights(rows, factors, counted), batch)
+        return state._replace(units=row_parts.with_rows(state.units, batch.index, units)), metrics
+
+    def factors(self, state):
+        """List of `WeightFactor`, q(w_j) of each layer; a frozen layer has no variance."""
+        means = self._vectors(state.weights, state.label_biases)
+        covariances = dict(zip(self.learnt, state.covariances))
+        found = []
+        for place, (shape, mean) in enumerate(zip(self.shapes, means)):
+            still = self.kind.initial(mean, 0.0, shape.mask) if place not in covariances else None
+            found.append(WeightFactor(mean, covariances.get(place, still)))
+        return found
+
+    def posterior_draw(self, state, seed):
+        """Weights drawn from q, as `variables`."""
+        factors, drawn = self.factors(state), {}
+        for place in self.learnt:
+            mean, covariance = factors[place]
+            normal = random.normal(mean.shape, random.fold(seed, place))
+            drawn[place] = self.kind.draw(mean, covariance, normal)
+        return self._weights(drawn)
+
+    def fresh_weights(self, seed):
+        theta = fresh_weights(self.generative, seed)
+        return [*theta, *fresh_weights(self.recognition, random.stream(seed, "recognition network"))]
+
+    def _no_sums(self, place, precision):
+        """The statistics or natural parameters with which a layer begins."""
+        raise NotImplementedError(f"{type(self).__name__} must define _no_sums(place, precision).")
+
+    def _global_update(self, state, statistics, batch):
+        """The state after the weights have seen the rows of a batch, by what `_for_weights` gives."""
+        raise NotImplementedError(f"{type(self).__name__} must define _global_update(state, statistics, batch).")
+
+    def _mean_bound(self, total, batch):
+        """What a batch says of the mean bound of a row, so that the mean over a pass is that over its rows."""
+        batches = tf.math.ceil(batch.num_rows / tf.cast(tf.shape(batch.counted)[0], tf.float32))
+        return total * batches / batch.num_rows
+
+    def _first_state(self, weights):
+        # the bias of the top layer, whose weights are the first
+        label_biases = [] if self.top is None else [self.top.first(weights[1])]
+        vectors = self._vectors(weights, label_biases)
+        factors = [
+            WeightFactor(vectors[p], self.kind.initial(vectors[p], weight_factors.VARIANCE, self.shapes[p].mask))
+            for p in self.learnt
+        ]
+        second = [weight_factors.second_moments(self.kind, factor) for factor in factors]
+        scales = [prior.initial(part) for prior, part in zip(self.priors, second)]
+        pairs = zip(self.learnt, self.priors, scales)
+        sums = [self._no_sums(place, prior.precision(own, tf.float32)) for place, prior, own in pairs]
+        log_dets = [self.kind.log_det(part.covariance, self.shapes[p].mask) for p, part in zip(self.learnt, factors)]
+        bound = self._weights_bound(scales, second, log_dets)
+        covariances = [factor.covariance for factor in factors]
+        updates = tf.zeros([], tf.int64)
+        return VariationalState(list(weights), label_biases, covariances, scales, sums, bound, updates, None)
+
+    def _moved(self, state, sums, moved):
+        """The state with the weights of each layer moved, and then their scales.
+
+        Args:
+          state: `VariationalState`.
+          sums: the new `sums`.
+          moved: list of (μ, covariance, ln det) of each layer that learns.
+        """
+        means, covariances, log_dets = (list(parts) for parts in zip(*moved))
+        factors = [WeightFactor(*pair) for pair in zip(means, covariances)]
+        second = [weight_factors.second_moments(self.kind, factor) for factor in factors]
+        scales = [prior.update(own, part) for prior, own, part in zip(self.priors, state.scales, second)]
+        return state._replace(
+            weights=self._weights(dict(zip(self.learnt, means))),
+            label_biases=[] if self.top is None else [tf.transpose(means[-1])],
+            covariances=covariances,
+            scales=scales,
+            sums=sums,
+            bound=self._weights_bound(scales, second, log_dets),
+            updates=state.updates + 1,
+        )
+
+    def _weights_bound(self, scales, second, log_dets):
+        total = tf.zeros([], tf.float64)
+        for place, prior, own, part, log_det in zip(self.learnt, self.priors, scales, second, log_dets, strict=True):
+            total += prior.bound(own, part)
+            total += tf.cast(self.kind.entropy(log_det, self.shapes[place].mask), tf.float64)
+        return total
+
+    def _for_weights(self, rows, factors, counted):
+        """(γ̄, ȳ − ½, r̄) of each layer that learns; 0 for rows that do not count."""
+        counted = counted[:, tf.newaxis]
+        gammas, targets = self.local.gammas(rows, factors.tilts), self.local.targets(rows, factors.units)
+        r = self.local.regressors(rows, factors.units)
+        return [(gammas[place] * counted, targets[place] * counted, r[place]) for place in self.learnt]
+
+    def _vectors(self, weights, label_biases):
+        """The vectors w_j of each layer, (J, P), the data's first."""
+        found = []
+        for place, (shape, layer) in enumerate(zip(self.shapes, self._layers)):
+            if place in self._parts:
+                kernel, bias, *lateral = weights[self._parts[place]]
+            else:
+                kernel, bias = layer.kernel.value, layer.bias.value
+                lateral = [layer.lateral.value] if shape.lateral else []
+            labelled = self.top is not None and layer is self._layers[-1]
+            found.append(shape.vectors([kernel, *(label_biases if labelled else [bias]), *lateral]))
+        return found
+
+    def _weights(self, vectors):
+        """The weights as `variables` of the vectors of the layers that learn, a dict by place."""
+        weights = [part for place in reversed(self.learnt) for part in self.shapes[place].weights(vectors[place])]
+        if self.top is not None:
+            weights[1] = self.top.mean(weights[1])
+        return weights
+
+    def _start_units(self, weights, x, seed):
+        rows = tf.shape(getattr(x, "values", x))[0]
+        return random.open_uniforms(rows, self.generative.latent_units, seed) if self.generative.latent_units else []
+
+
+def shape_of(layer):
+    """The `LayerShape` of an SBN or DARN layer."""
+    earlier = None
+    if type(layer) is DARN:
+        ones = earlier_to_later(tf.ones([layer.units, layer.units]), layer.ordering)
+        earlier = tf.transpose(ones).numpy() > 0
+    return LayerShape(layer.units, layer.parent_units, earlier)
+
+
+def observations(rows, indicators=None):
+    """`Observations` of `Rows`, with the indicators (B, Y) of their labels if there are any."""
+    known = None if rows.observed is None else tf.cast(rows.observed, tf.float32)
+    values = tf.cast(rows.values, tf.float32)
+    return Observations(values, known, tf.ones_like(values[:, :1]) if indicators is None else indicators)

@@ -1,0 +1,20 @@
+"""Which networks Pólya-Gamma augmentation learns."""
+
+from __future__ import annotations
+
+from tfdsmcmc.layers import DARN, SBN
+
+
+def check_network(generative):
+    """Raises a ValueError for a generative network with a layer that has no augmentation.
+
+    Args:
+      generative: `GenerativeNetwork`.
+    """
+    for layer in generative.layers:
+        if type(layer) not in (SBN, DARN):  # a subclass may have logits of its own
+            kind = "binary" if layer.binary else "real-valued"
+            raise ValueError(
+                "Pólya-Gamma augmentation is for binary units whose logits are linear in the weights: layers SBN and "
+                f"DARN. Received: layer {layer.name!r}, {type(layer).__name__} of {kind} units"
+            )

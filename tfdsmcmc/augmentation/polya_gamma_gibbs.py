@@ -1,0 +1,251 @@
+"""Gibbs sampling of the weights and units of sigmoid belief networks by Pólya-Gamma augmentation.
+
+A pass over the N rows, in blocks, at the weights θ that the last pass drew:
+
+    z_n  unit by unit given x_n and θ, the augmentation summed out        (`gibbs_sweeps`)
+    γ_nj ~ PG(1, ψ_nj) for each unit j of each layer, and the sums of `regressions`
+
+and at its end
+
+    w_j ~ N(Λ_j⁻¹ b_j, Λ_j⁻¹) for each unit j of each layer: its weights, bias and lateral weights together
+    λ given θ, the scales of the prior's mixtures of normal laws          (`normal_mixtures`)
+
+Each is a draw from a conditional law, or leaves it invariant, so the passes leave p(θ, λ, z given X) invariant. The γ
+are drawn after the units and used for the weights alone, which is what allows them to be summed out before. No step
+size, no recognition network and no gradient take part. Memory holds the units, a byte each, and the sums, J R²/2
+numbers for a layer of J units with R regressors, whatever N.
+
+Sources: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015,
+section 3.1. There the units are drawn given γ, and weights and biases apart; the rest is as there, with the shared
+biases' γ as `regressions` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.augmentation.labels import LabelledTop, check_labels
+from tfdsmcmc.augmentation.networks_with_augmentation import check_network
+from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
+from tfdsmcmc.augmentation.regressions import Regression, gammas
+from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
+from tfdsmcmc.latents import Gibbs
+from tfdsmcmc.networks import data_log_prob, evaluated_at
+from tfdsmcmc.rows import as_rows
+from tfdsmcmc.training import row_parts
+from tfdsmcmc.training.starts import fresh_weights
+from tfdsmcmc.training.step import Step
+from tfdsmcmc.training.step_method import StepMethod
+
+
+class GibbsState(NamedTuple):
+    """What a pass moves.
+
+    Attributes:
+      weights: list of tensors, θ.
+      auxiliary: list of lists of tensors, the scales of each weight's prior.
+      sums: list of `Sums`, of each layer that learns, over the rows of the pass so far.
+      units: list of (N, H_l) uint8, z of each row, nearest to the data first.
+      label_biases: [(labels, H_L)], the top layer's biases for each label; [] without labels.
+    """
+
+    weights: list
+    auxiliary: list
+    sums: list
+    units: Any
+    label_biases: list
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class PolyaGammaGibbs(StepMethod):
+    """Gibbs sampling by Pólya-Gamma augmentation, for networks of SBN and DARN layers.
+
+    Each epoch of `fit` is a sweep over the weights and all rows, and its draw a sample of the posterior. Priors are
+    `Normal`, `StudentT` and shrinkage priors. The batch size only says how many rows are worked off at a time: some
+    hundreds suit.
+
+    Args:
+      sweeps: Gibbs sweeps over the units of a row in a pass.
+      initial: where the units of a row start: at a draw of the "prior" p(z; θ), or of the "recognition" network.
+      burn_in: sweeps over the units before the first pass; the first draw of weights that had learnt before, such as by
+        `pretrain`, is lost to units that do not fit them.
+      labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
+        on them (see `labels`). They are `model.run.state.label_biases`, and the layer's own bias is their mean over the
+        rows. None for biases that all rows share.
+      num_labels: how many labels there may be; by default the largest one and 1.
+
+    Raises:
+      ValueError: for a count out of range, another start, or labels out of range.
+
+    Example:
+
+    >>> import numpy as np, tfdsmcmc as ds
+    >>> model = ds.DeepGenerativeModel(
+    ...     generative=ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.SBN(4)]),
+    ...     recognition=ds.RecognitionNetwork([ds.layers.SBN(2)]),
+    ... )
+    >>> model.compile(**ds.methods.polya_gamma_gibbs(), jit_compile=False)
+    >>> history = model.fit(np.eye(4), epochs=2, verbose=0)
+    >>> sorted(history.history)
+    ['log_joint', 'log_prob_given_units']
+    """
+
+    def __init__(self, sweeps=1, initial="prior", burn_in=0, labels=None, num_labels=None):
+        self.sweeps = checks.positive_integer("sweeps", sweeps)
+        self.start = Gibbs(burn_in=burn_in, initial=initial)
+        self.labels = None if labels is None else check_labels(labels, num_labels)
+
+    def step_for(self, generative, recognition, prior):
+        return PolyaGammaGibbsStep(generative, recognition, prior, self.sweeps, self.start, self.labels)
+
+    def get_config(self):
+        labels, num_labels = (None, None) if self.labels is None else (self.labels[0].tolist(), self.labels[1])
+        start = {"initial": self.start.initial, "burn_in": self.start.burn_in}
+        return {"sweeps": self.sweeps, **start, "labels": labels, "num_labels": num_labels}
+
+
+class PolyaGammaGibbsStep(Step):
+    """A block of rows; at the end of a pass the weights move.
+
+    Metrics: `log_joint`, log p(x, z; θ) (given the labels, if there are any), and `log_prob_given_units`, log p(x given
+    z; θ), nats a row, at the units drawn and the weights that they were drawn with.
+
+    Args:
+      generative: `GenerativeNetwork`.
+      recognition: `RecognitionNetwork`.
+      prior: `Prior`.
+      sweeps: over the units of a row in a pass.
+      start: `latents.Gibbs`, which starts the units of a row.
+      labels: (array (N,), how many labels there may be), or None.
+    """
+
+    metric_names = ("log_joint", "log_prob_given_units")
+    per_row = ("units",)
+    needs_passes = True
+
+    def __init__(self, generative, recognition, prior, sweeps=1, start=None, labels=None):
+        check_network(generative)
+        self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
+        self.generative, self.recognition, self.sweeps = generative, recognition, sweeps
+        # kept here, for a layer may be frozen later
+        names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
+        self.mixtures = NormalMixtures(prior, names)
+        layers = [layer for layer in generative.layers if layer.trainable_variables]
+        self.regressions = [Regression(layer) for layer in layers]
+        self._places = [generative.layers[::-1].index(layer) for layer in layers]  # among [x, z_1, …, z_L]
+        self._factors = generative_factors(generative)
+        if self.top is not None:  # the first of the layers, whose parents are the labels
+            self.regressions[0] = Regression(self.top.layer, constant=False)
+            self._factors[-1] = self._factors[-1]._replace(layer=self.top.layer, parent=len(generative.layers))
+        self._chain = start or Gibbs(burn_in=0, initial="prior")
+        self._start = tf.function(self._started, autograph=False)
+
+    @property
+    def beside(self):
+        return list(self.recognition.trainable_variables)
+
+    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+        if rows is not None and self.top is not None:
+            self.top.check_rows(rows)
+        if state is None:
+            biases = [] if self.top is None else [self.top.first(weights[1])]
+            entries = self._entries(weights, biases)
+            auxiliary = self.mixtures.initial_auxiliary(entries, random.stream(seed, "auxiliary"))
+            sums, units = [regression.no_sums() for regression in self.regressions], None
+        else:
+            auxiliary, sums, units, biases = state[1:]
+        if rows is not None or units is None:
+            none = [np.zeros((0, width), np.uint8) for width in self.generative.latent_units]
+            units = row_parts.started(self._start, none, rows, weights, random.stream(seed, "units"))
+        return GibbsState(list(weights), auxiliary, sums, units, biases)
+
+    def step(self, state, batch, seed):
+        unit_seed, gamma_seed, draw_seed = tf.unstack(random.split(seed, 3))
+        before = row_parts.of_rows(state.units, batch.index)
+        counted = batch.counted[:, tf.newaxis]
+        above = [] if self.top is None else [self.top.one_hot(batch.index)]
+        with self._at(state):
+            values = [batch.rows, *(tf.cast(part, tf.float32) for part in before), *above]
+            values = self._swept(values, unit_seed)
+            sums = self._added(state.sums, values, batch, gamma_seed)
+            metrics = self._metrics(values, batch)
+        # what fills up the last batch was drawn before in this pass, and its first draw is among the sums
+        units = [tf.where(counted, tf.cast(new, tf.uint8), old) for new, old in zip(values[1:], before)]
+        weights, auxiliary, biases = tf.cond(
+            batch.ends_pass,
+            lambda: self._drawn(state, sums, draw_seed),
+            lambda: (list(state.weights), list(state.auxiliary), list(state.label_biases)),
+        )
+        units = row_parts.with_rows(state.units, batch.index, units)
+        return GibbsState(weights, auxiliary, sums, units, biases), metrics
+
+    def fresh_weights(self, seed):
+        theta = fresh_weights(self.generative, seed)
+        return [*theta, *fresh_weights(self.recognition, random.stream(seed, "recognition network"))]
+
+    def _started(self, weights, x, seed):
+        with evaluated_at(self.variables, weights):
+            z = self._chain.start(self.generative, self.recognition, x, seed)
+        return [tf.cast(part, tf.uint8) for part in z]
+
+    def _swept(self, values, seed):
+        """[x, z_1, …, z_L, …] after the sweeps over the units, from the data upwards."""
+        for number in range(self.sweeps):
+            for place in range(1, len(self._factors)):
+                values[place] = sweep(self._factors, values, place, random.fold(seed, number * len(values) + place))
+        return values
+
+    def _added(self, sums, values, batch, seed):
+        """The sums with those of a block, from 0 where a pass begins."""
+        rows, counted = values[0], tf.cast(batch.counted, tf.float32)[:, tf.newaxis]
+        observed = counted if rows.complete else counted * tf.cast(rows.observed, tf.float32)
+        # what stands above the last layer is its parents
+        values = [rows.values, *values[1:], tf.zeros([tf.shape(counted)[0], 0])]
+        pairs = [(values[place], values[place + 1]) for place in self._places]  # child and parents
+        logits = [regression.logits(*pair) for regression, pair in zip(self.regressions, pairs, strict=True)]
+        parts = zip(self.regressions, sums, pairs, self._places, gammas(logits, seed), strict=True)
+        added = []
+        for regression, part, pair, place, gamma in parts:
+            fresh = tf.nest.map_structure(lambda total: tf.where(batch.begins_pass, tf.zeros_like(total), total), part)
+            added.append(regression.added(fresh, *pair, counted if place else observed, gamma))
+        return added
+
+    def _drawn(self, state, sums, seed):
+        """(weights, auxiliary tensors, biases of the labels) of the next pass."""
+        *seeds, scale_seed = tf.unstack(random.split(seed, len(self.regressions) + 1))
+        laws, weights, biases = self.mixtures.laws(state.auxiliary), [], []
+        for regression, part, part_seed in zip(self.regressions, sums, seeds, strict=True):
+            first = len(weights)
+            if self.top is not None and not first:
+                biases = regression.draw(part, laws[1:2], part_seed)
+                weights = [state.weights[0], self.top.mean(biases[0])]
+            else:
+                weights += regression.draw(part, laws[first : first + len(regression.variables)], part_seed)
+        entries = self._entries(weights, biases)
+        return weights, self.mixtures.update_auxiliary(entries, state.auxiliary, scale_seed), biases
+
+    def _entries(self, weights, biases):
+        """The weights that have a prior: of labels, theirs in the place of the top layer's bias."""
+        return [weights[0], *biases, *weights[2:]] if biases else list(weights)
+
+    def _at(self, state):
+        """A context in which the layers have the weights of a state."""
+        given = [] if self.top is None else [self.top.layer.kernel]
+        return evaluated_at([*self.variables, *given], [*state.weights, *state.label_biases])
+
+    def _metrics(self, values, batch):
+        counted = tf.cast(batch.counted, tf.float32)
+        # of each layer given its parents, the data first
+        parts = [
+            data_log_prob(layer, as_rows(values[child]), tf.zeros([0]) if parent is None else values[parent])
+            for layer, child, parent, _ in self._factors
+        ]
+        # so that the mean over the batches of a pass is that over its rows, however few the last batch has
+        batches = tf.math.ceil(batch.num_rows / tf.cast(tf.shape(counted)[0], tf.float32))
+        totals = {"log_joint": tf.add_n(parts), "log_prob_given_units": parts[0]}
+        return {name: tf.reduce_sum(counted * value) * batches / batch.num_rows for name, value in totals.items()}

@@ -1,0 +1,160 @@
+"""A layer as logistic regressions, one for each of its units, whose weights have normal laws given Pólya-Gamma draws.
+
+    y_nj ~ Bernoulli(σ(ψ_nj)),  ψ_nj = r_nᵀ w_j,  γ_nj ~ PG(1, ψ_nj)
+    w_j given all ~ N(Λ_j⁻¹ b_j, Λ_j⁻¹),   Λ_j = Σ_n γ_nj r_n r_nᵀ + diag(1/v_j),   b_j = Σ_n (y_nj − ½) r_n + m_j/v_j
+
+where the entries of w_j are N(m, v) a priori. The regressors r_n of an SBN are its parents and 1, so that weights and
+bias are drawn together; those of a DARN the parents, the units themselves and 1, of which unit j uses those before it.
+The sums run over observed y_nj.
+
+Σ_n γ_nj r_n r_nᵀ is symmetric, and kept as its wrapped diagonals: those of distance s = 0, …, ⌊R/2⌋, of R entries
+(i, i + s mod R) each. Each is one matrix product over a block of rows, and they take half the time of the whole.
+
+A layer without parents has the same ψ_j = c_j in all rows, and a γ_nj ~ PG(1, c_j) for each of them all the same: one
+in the place of N different ones would not leave the posterior invariant.
+
+Sources: Polson, Scott and Windle, Journal of the American Statistical Association 108 (2013); Gan, Henao, Carlson and
+Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015. The joint draw of weights and bias,
+and the sums for autoregressive layers, are derived here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.augmentation.normal_draws import normal_draws
+from tfdsmcmc.distributions import PolyaGamma
+from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
+from tfdsmcmc.layers import DARN
+
+# Λ's diagonal is raised by this share of the sum in it: more than the errors of float32 sums, so that units which are
+# the same in all rows do not give a matrix that is not positive definite
+_RAISED = 1e-6
+
+
+class Sums(NamedTuple):
+    """Statistics of a regression.
+
+    Attributes:
+      precision: (⌊R/2⌋ + 1, J, R), the wrapped diagonals of Σ_n γ r rᵀ.
+      linear: (J, R), Σ_n (y − ½) r.
+    """
+
+    precision: Any
+    linear: Any
+
+
+def gammas(logits, seed):
+    """γ ~ PG(1, ψ) for the logits of several layers, list of (n, J).
+
+    One draw: each takes a program of its own to be compiled.
+    """
+    widths = [part.shape[-1] for part in logits]
+    return tf.split(PolyaGamma(1.0, tf.concat(logits, 1)).sample(seed=seed), widths, 1)
+
+
+class Regression:
+    """The units of a layer, each with regressors.
+
+    Args:
+      layer: SBN or DARN.
+      constant: whether 1 is among the regressors. Without it the layer's bias stays as it is.
+    """
+
+    def __init__(self, layer, constant=True):
+        self.layer, self.units = layer, layer.units
+        self.lateral = type(layer) is DARN
+        self.variables = list(layer.trainable_variables) if constant else [layer.kernel]
+        self._widths = [layer.parent_units, layer.units if self.lateral else 0, int(constant)]
+        self.regressors = sum(self._widths)
+
+    def no_sums(self):
+        shape = [self.regressors // 2 + 1, self.units, self.regressors]
+        return Sums(tf.zeros(shape), tf.zeros([self.units, self.regressors]))
+
+    def added(self, sums, child, parents, observed, gamma):
+        """The sums with those of a block of rows.
+
+        Args:
+          sums: `Sums`.
+          child: y, (n, J).
+          parents: (n, parents).
+          observed: (n, J) float32, 1 where y counts; or (n, 1).
+          gamma: (n, J).
+        """
+        ones = tf.ones([tf.shape(child)[0], self._widths[2]])
+        regressors = tf.concat([parents, child, ones] if self.lateral else [parents, ones], 1)
+        linear = tf.matmul((child - 0.5) * observed, regressors, transpose_a=True)
+        return Sums(self._with_products(sums.precision, gamma * observed, regressors), sums.linear + linear)
+
+    def logits(self, child, parents):
+        """ψ, (n, J)."""
+        logits = self.layer.logits(parents)
+        return logits + tf.matmul(child, self.layer.lateral_kernel()) if self.lateral else logits
+
+    def draw(self, sums, laws, seed):
+        """The weights given the sums and the laws of their entries, a list as `variables`.
+
+        Args:
+          sums: `Sums`.
+          laws: pairs (m, v) for each variable, which broadcast to it.
+          seed: int32 of shape (2,).
+        """
+        mean, variance = (self._rows([law[i] for law in laws]) for i in (0, 1))
+        scale = tf.sqrt(variance)  # w = √v u: the precision of u is √v P √v + I, however v spreads
+        mask, diagonal = self._mask(), tf.eye(self.regressors, dtype=tf.float64)
+        linear = (sums.linear if mask is None else sums.linear * mask) * scale + mean / scale
+        place = self._place()
+
+        def precision(numbers):
+            wrapped = tf.transpose(tf.gather(sums.precision, numbers, axis=1), [1, 0, 2])
+            square = tf.gather(tf.reshape(wrapped, [wrapped.shape[0], -1]), place, axis=1)
+            if mask is not None:
+                used = tf.gather(mask, numbers)
+                square *= used[:, :, tf.newaxis] * used[:, tf.newaxis]
+            scales = tf.cast(tf.gather(scale, numbers), tf.float64)
+            square = tf.cast(square, tf.float64) * (1.0 + _RAISED * diagonal)
+            return square * scales[:, :, tf.newaxis] * scales[:, tf.newaxis] + diagonal
+
+        noise = random.normal([self.units, self.regressors], seed)
+        drawn = tf.cast(normal_draws(precision, linear, noise), tf.float32) * scale
+        kernel, lateral, bias = tf.split(tf.transpose(drawn), self._widths)
+        return [kernel, tf.reshape(bias, [-1]), lateral][: len(self.variables)]
+
+    def _with_products(self, wrapped, gamma, regressors):
+        twice, gamma = tf.concat([regressors, regressors], 1), tf.transpose(gamma)
+        width, count = self.regressors, self.regressors // 2 + 1
+
+        def diagonal(s, wrapped):
+            products = regressors * tf.slice(twice, [0, s], [-1, width])
+            total = wrapped[s] + tf.matmul(gamma, products)
+            return s + 1, tf.tensor_scatter_nd_update(wrapped, [[s]], total[tf.newaxis])
+
+        limits = {"maximum_iterations": count, "parallel_iterations": 1}
+        return tf.while_loop(lambda s, _: s < count, diagonal, (tf.constant(0), wrapped), **limits)[1]
+
+    def _place(self):
+        """Where each entry of Λ stands among the wrapped diagonals, (R, R)."""
+        first, second = np.indices((self.regressors, self.regressors))
+        distance = (second - first) % self.regressors
+        near = distance <= self.regressors // 2
+        distance, start = np.where(near, distance, self.regressors - distance), np.where(near, first, second)
+        return distance * self.regressors + start
+
+    def _rows(self, parts):
+        """Tensors that broadcast to the variables, as (J, R)."""
+        shapes = [variable.shape for variable in self.variables]
+        parts = [tf.broadcast_to(tf.cast(part, tf.float32), shape) for part, shape in zip(parts, shapes, strict=True)]
+        kernel, bias, lateral = parts[0], [part[tf.newaxis] for part in parts[1:2]], parts[2:]
+        return tf.transpose(tf.concat([kernel, *lateral, *bias], 0))
+
+    def _mask(self):
+        """(J, R), 1 for the regressors that a unit uses; None if all use all."""
+        if not self.lateral:
+            return None
+        earlier = tf.transpose(earlier_to_later(tf.ones([self.units, self.units]), self.layer.ordering))
+        return tf.concat([tf.ones([self.units, self.layer.parent_units]), earlier, tf.ones([self.units, 1])], 1)

@@ -1,0 +1,117 @@
+"""The three-parameter beta normal prior with a scale for each column: it switches hidden units off.
+
+    w_jk ~ N(0, ζ_jk + m²),  ζ_jk ~ Gamma(a, ξ_jk),  ξ_jk ~ Gamma(b, φ_k),  φ_k ~ Gamma(½, ω),  ω ~ Gamma(½, 1)
+
+with rates as second parameters, j the units that a hidden unit k leads to: a column of the paper's W, a row of a
+kernel (parents, units) here. √φ_k is half-Cauchy of scale ω^(−½); a unit whose φ_k is small is switched off, as all its
+weights are. Given φ, ζ_jk/φ_k ~ BetaPrime(a, b); a = b = ½ is the horseshoe.
+
+One sweep draws, each given the rest, with J weights in a column and K columns,
+
+    v_jk ~ N(s w, s m²), s = ζ/(ζ + m²)        ζ_jk ~ GIG(a − ½, 2ξ_jk, v_jk²)
+    ξ_jk ~ Gamma(a + b, ζ_jk + φ_k)            φ_k ~ Gamma(½ + bJ, ω + Σ_j ξ_jk)
+    ω ~ Gamma((K + 1)/2, 1 + Σ_k φ_k)
+
+where v is the part of w without the floor of scale m, as in `shrinkage`: w itself where m = 0.
+
+Sources: Armagan, Dunson and Clyde, "Generalized beta mixtures of Gaussians", NIPS 2011; Gan, Henao, Carlson and Carin,
+"Learning deep sigmoid belief networks with data augmentation", AISTATS 2015, sections 2.2 and 3.1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.checks import nonnegative_number, positive_number
+from tfdsmcmc.distributions.generalised_inverse_gaussian import generalised_inverse_gaussian
+from tfdsmcmc.priors.base import WeightPrior
+
+# where scales end in float32
+_LEAST, _GREATEST = 1e-30, 1e30
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class ColumnThreeParameterBetaNormal(WeightPrior):
+    """Normal with a variance for each weight, a scale for each parent unit and a common one: the module's docstring.
+
+    Its auxiliary tensors of a weight: [ζ, ξ, φ, ω]; ζ and ξ have the weight's shape, φ an entry for each parent,
+    (parents, 1), and ω is a scalar. A weight with a single axis, such as a bias, is one column. All are kept between
+    10⁻³⁰ and 10³⁰.
+
+    Args:
+      a: of the spike at 0, above 0; the smaller, the sharper.
+      b: of the tails, above 0; the smaller, the heavier.
+      minimum_scale: m, at least 0. Kernels that follow a gradient need one above 0, such as 0.01 (see `shrinkage`);
+        draws of the weights do not.
+
+    Raises:
+      ValueError: for a number out of range.
+
+    Example:
+
+    >>> import tensorflow as tf, tfdsmcmc as ds
+    >>> prior = ds.Prior({"kernel": ds.priors.ColumnThreeParameterBetaNormal(), "": None})
+    >>> auxiliary = prior.initial_auxiliary(["top/kernel"], [tf.ones([2, 3])], seed=1)
+    >>> [part.shape.as_list() for part in auxiliary]
+    [[2, 3], [2, 3], [2, 1], []]
+    """
+
+    auxiliary_count = 4
+    conditionally_normal = True
+
+    def __init__(self, a=0.5, b=0.5, minimum_scale=0.0):
+        self.a = float(positive_number("a", a))
+        self.b = float(positive_number("b", b))
+        self.minimum_scale = float(nonnegative_number("minimum_scale", minimum_scale))
+
+    def initial_auxiliary(self, value, seed):
+        """The auxiliary tensors of a weight after one sweep from ζ = ξ = φ = ω = 1.
+
+        |w| is taken as 0.01 where it is less: a weight that starts at 0 would have a variance that stays there.
+        """
+        value = tf.cast(value, tf.float32)
+        value = tf.where(tf.abs(value) < 0.01, 0.01, value)
+        start = [tf.ones_like(value), tf.ones_like(value), tf.ones_like(self._sum(value)), tf.ones([])]
+        return self.update_auxiliary(value, start, seed)
+
+    def update_auxiliary(self, value, auxiliary, seed):
+        value = tf.cast(value, tf.float32)
+        variance, rate, scale, common = auxiliary
+        normal_seed, variance_seed, rate_seed, scale_seed, common_seed = tf.unstack(random.split(seed, 5))
+        if self.minimum_scale:
+            share = variance / (variance + self.minimum_scale**2)
+            value = share * value
+            value += tf.sqrt(share) * self.minimum_scale * random.normal(tf.shape(value), normal_seed)
+        variance = _bounded(generalised_inverse_gaussian(self.a - 0.5, 2 * rate, tf.square(value), variance_seed))
+        shape = tf.shape(value)
+        rate = _bounded(random.gamma(shape, self.a + self.b, rate_seed) / (variance + scale))
+        weights = tf.cast(tf.size(value), tf.float32) / tf.maximum(tf.cast(tf.size(scale), tf.float32), 1.0)
+        concentration = 0.5 + self.b * weights
+        scale = _bounded(random.gamma(tf.shape(scale), concentration, scale_seed) / (common + self._sum(rate)))
+        concentration = 0.5 + 0.5 * tf.cast(tf.size(scale), tf.float32)
+        common = _bounded(random.gamma([], concentration, common_seed) / (1.0 + tf.reduce_sum(scale)))
+        return [variance, rate, scale, common]
+
+    def log_prob(self, value, auxiliary):
+        """log p(w given ζ), summed over the entries: a scalar."""
+        mean, variance = self.conditional_normal(auxiliary)
+        square = tf.square(tf.cast(value, tf.float32) - mean)
+        return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + square / variance)
+
+    def conditional_normal(self, auxiliary):
+        return tf.zeros([]), auxiliary[0] + self.minimum_scale**2
+
+    def get_config(self):
+        return {name: getattr(self, name) for name in ("a", "b", "minimum_scale")}
+
+    def _sum(self, value):
+        """Sums over the columns, which keep their axes."""
+        return tf.reduce_sum(value, list(range(1, value.shape.rank)) or [0], keepdims=True)
+
+
+def _bounded(scale):
+    return tf.clip_by_value(scale, _LEAST, _GREATEST)
