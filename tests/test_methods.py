@@ -25,7 +25,7 @@ WAKE = (ds.proposals.Wake, {"optimizer": 3e-4, "redraw": True})
 WARM_SGLD = (ds.mcmc.SGLD, {**SGLD[1], "learning_rate": 0.5})
 WARM_SGHMC = (ds.mcmc.SGHMC, {**SGHMC[1], "learning_rate": 0.3, "integrator": "splitting"})
 WARM_SGNHT = (ds.mcmc.SGNHT, {**WARM_SGHMC[1], "thermostat_mass": "auto"})
-MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance", "climbing_samples": 5})
+MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance", "climbing_samples": 10})
 WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 1e-2, "redraw": False, "sleep_weight": 0.5})
 WARM = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")  # whose kernel has a warm start and whose chains are three
 
@@ -51,7 +51,7 @@ SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel is not MAP
 CHANGES = [  # methods, arguments, and what they change: (part, its config)
     ([name for name in DEFAULTS if name not in WARM], {"num_samples": 3}, {"latents": {"num_samples": 3}}),
     (WARM, {"num_samples": 3}, {"latents": {"num_samples": 3, "climbing_samples": 3}}),
-    (WARM, {"num_samples": 30}, {"latents": {"num_samples": 30, "climbing_samples": 5}}),
+    (WARM, {"num_samples": 30}, {"latents": {"num_samples": 30, "climbing_samples": 10}}),
     (SAMPLERS, {"learning_rate": 0.2}, {"kernel": {"learning_rate": 0.2}}),
     (SAMPLERS[1:], {"friction": 0.3}, {"kernel": {"friction": 0.3}}),
     (SAMPLERS[1:], {"integrator": "splitting"}, {"kernel": {"integrator": "splitting"}}),

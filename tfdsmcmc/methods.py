@@ -22,7 +22,7 @@ A method that is a step of its own, with no kernel, latents and proposal:
     model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
-Adam with K = 5, its rate falling from 0.03, then the splitting scheme with K = 25, reweighted wake-sleep updates of φ
+Adam with K = 10, its rate falling from 0.03, then the splitting scheme with K = 25, reweighted wake-sleep updates of φ
 by Adam(1e-2), and three chains, each with a warm start and a recognition network of its own. `as_published=True` gives
 what the paper has but for the prior, which is the model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no
 warm start, the Euler scheme, a thermostat of mass 1, K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten
@@ -68,7 +68,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
 
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.5, as published 0.01.
-      num_samples: K; by default 25, at most 5 of them in the warm start, as published 5.
+      num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default 3, as published 1.
@@ -94,7 +94,7 @@ def dsghmc_nais(
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
-      num_samples: K; by default 25, at most 5 of them in the warm start, as published 5.
+      num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
@@ -126,7 +126,7 @@ def dsgnht_nais(
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
-      num_samples: K; by default 25, at most 5 of them in the warm start, as published 5.
+      num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
@@ -308,7 +308,7 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
         proposal = Wake(_adam(optimizer, 3e-4), redraw=True)
         nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}
         return {**_method(kernel, NAIS(num_samples), proposal), **nested}
-    latents = NAIS(num_samples, climbing_samples=min(5, checks.positive_integer("num_samples", num_samples)))
+    latents = NAIS(num_samples, climbing_samples=min(10, checks.positive_integer("num_samples", num_samples)))
     return {**_method(WarmStart(kernel=kernel), latents, WakeSleep(_adam(optimizer, 1e-2))), "num_chains": num_chains}
 
 

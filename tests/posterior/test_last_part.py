@@ -78,13 +78,23 @@ def test_bad_counts_of_epochs_are_refused(bad, name):
         last_epochs(*bad)
 
 
-def test_where_nothing_is_said_samples_are_a_hundred_updates_apart(tmp_path):
-    """Epochs of 30 updates: the first end of an epoch in each hundred from the start on, however the steps fall."""
-    collector, due = ds.posterior.Collector(tmp_path, burn_in=1), []
-    collector._records = []
+@pytest.mark.parametrize(
+    ("last_epoch", "num_samples", "due"),
+    [
+        (0, 50, [60, 180, 270, 360, 480, 570]),
+        (19, 50, [60, 180, 270, 360, 480, 570]),
+        (42, 8, [60, 210, 360, 510]),
+        (10**6, 50, [60]),
+    ],
+)
+def test_where_nothing_is_said_samples_are_spread_over_the_rest(tmp_path, last_epoch, num_samples, due):
+    """Epochs of 30 updates: the first end of an epoch in each hundred from the start on, however the steps fall; in
+    each 150 where eight samples share the 1,200 updates after the start; in each thousand at most."""
+    collector, found = ds.posterior.Collector(tmp_path, num_samples=num_samples, burn_in=1), []
+    collector._records, collector._last_epoch = [], last_epoch
     for epoch in range(1, 20):
         collector._records.append([30 * epoch, epoch, None, True])
         start = collector._start()
         if start is not None and collector._is_due(start):
-            due.append(30 * epoch)
-    assert due == [60, 180, 270, 360, 480, 570]
+            found.append(30 * epoch)
+    assert found == due

@@ -33,7 +33,7 @@ from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.settling import settled
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
-_UPDATES_BETWEEN = 100  # samples, where nothing else is said
+_UPDATES_BETWEEN = 100, 1000  # samples, at least and at most, where nothing else is said
 
 
 class Collector(keras.callbacks.Callback):
@@ -51,8 +51,9 @@ class Collector(keras.callbacks.Callback):
         (`mcmc.WarmStart`) do not count.
       burn_in: collecting starts after this many epochs of the run instead, whatever the validation, and not before the
         chain does.
-      every: epochs from one sample to the next; by default as many as have 100 updates. `posterior.last_part` gives
-        both for a run of known length.
+      every: epochs from one sample to the next; by default as many as spread the samples over the rest of what `fit`
+        has for the chain, 100 updates apart at least and 1,000 at most. `posterior.last_part` gives both for a run of
+        known length.
       stop: whether training stops with the last sample.
       overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples
         and without a backup, and begins elsewhere whenever it begins (layers without seeds), needs it to be restarted
@@ -169,7 +170,15 @@ class Collector(keras.callbacks.Callback):
         if last == start:
             return True
         first, before, now = (self._records[i][0] for i in (start, last - 1, last))
-        return (now - first) // _UPDATES_BETWEEN > (before - first) // _UPDATES_BETWEEN
+        spacing = self._updates_between(start)
+        return (now - first) // spacing > (before - first) // spacing
+
+    def _updates_between(self, start):
+        """Updates from one sample to the next, where nothing is said."""
+        fewest, most = _UPDATES_BETWEEN
+        step, epoch = self._records[start][:2]
+        left = max(0, self._last_epoch - epoch) * step / epoch
+        return min(max(left / self.num_samples, fewest), most)
 
     def _start(self):
         """The place in the records at which collecting began, or None."""
