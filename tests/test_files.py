@@ -225,7 +225,7 @@ def test_json(tmp_path):
 
 def test_a_collector_a_save_and_an_export_begin_by_clearing_away(tmp_path):
     model = tiny_model((2,), units=4)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     left = tmp_path / f".tfdsmcmc-{files._machine()}-{2**31 - 2}-01234567-new-a"
 
     def collect():

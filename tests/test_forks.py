@@ -35,7 +35,7 @@ def in_a_copy(function):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_copy_is_told_before_it_hangs():
     model = tiny_model((2,), units=4)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     model.sample(2)
     calls = {
         "sample": lambda: model.sample(2),

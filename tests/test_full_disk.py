@@ -14,7 +14,7 @@ from tfdsmcmc import files
 
 def test_weights_ask_for_room_before_they_are_written(tmp_path, monkeypatch):
     model = tiny_model((2,), units=4)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     path = tmp_path / "new" / "model.weights.h5"
     asked = []
 
@@ -46,7 +46,7 @@ def test_a_process_that_found_no_room_ends_as_others_do(tmp_path):
 import resource, signal
 import tfdsmcmc as ds
 model = ds.models.from_name("SBN/SBN 60-40", units=300)
-model.compile(jit_compile=False)
+model.compile("sgnht", jit_compile=False)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:

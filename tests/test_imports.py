@@ -22,7 +22,8 @@ LEVELS = [
     {"latents", "proposals", "likelihood", "imputation"},
     {"training"},
     {"augmentation"},
-    {"model", "methods", "boltzmann", "posterior"},
+    {"methods"},
+    {"model", "boltzmann", "posterior"},
     {"serving", "diagnostics", "models", "plots", "pretraining"},
     {"imputer"},
     {"public"},  # its names

@@ -272,3 +272,21 @@ def test_with_gibbs_sampling_there_is_nothing_to_teach_phi(name):
 def test_the_autoencoders_need_continuous_latents(name):
     with pytest.raises(ValueError, match="every latent layer must be continuous.*Received: .*sbn"):
         tiny_model((2,)).compile(**getattr(ds.methods, name)(), jit_compile=False)
+
+
+def test_compile_alone_is_the_default_method():
+    """Parts, chains and all; with a part given the others are the simplest, and with None φ does not learn."""
+    model = tiny_model((2,), units=4)
+    model.compile(jit_compile=False)
+    kept = model.get_compile_config()
+    model.compile(**ds.methods.dsgnht_nais(), jit_compile=False)
+    assert kept == model.get_compile_config() and kept["num_chains"] == 3
+    model.compile(num_chains=2, jit_compile=False)
+    assert {**kept, "num_chains": 2} == model.get_compile_config()
+    for given in ({"kernel": "sgnht"}, {"latents": "nais"}, {"proposal": "wake"}):
+        model.compile(**given, jit_compile=False)
+        assert config_of(model._settings["kernel"])[0] is ds.mcmc.SGNHT and model.run.num_chains == 1
+        assert config_of(model._settings["latents"]) == config_of(ds.latents.NAIS())
+        assert type(model._settings["proposal"]) is ds.proposals.Wake
+    model.compile(proposal=None, jit_compile=False)
+    assert model._settings["proposal"] is None and type(model._settings["kernel"]) is ds.mcmc.SGNHT

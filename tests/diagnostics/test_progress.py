@@ -74,7 +74,7 @@ def test_the_time_to_go_is_that_of_the_epochs_after_the_first(monkeypatch):
 
 def test_a_fit_with_it(capsys):
     model = tiny_model((2,), units=4)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     x = np.eye(4, dtype=np.float32)
     model.fit(x, epochs=2, validation_data=x, verbose=0, callbacks=[ds.diagnostics.Progress()])
     first, last = capsys.readouterr().out.splitlines()

@@ -13,7 +13,7 @@ def test_estimates_of_rows_with_gaps(latent_units):
     """Enumeration is the sum over completions; importance sampling, to a precision too, and annealing on every path lie
     within 6 standard errors of it."""
     model = tiny_model(latent_units, seed=4, scale=0.6)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     oracle = Oracle(model)
     expected = np.array([log_likelihood(oracle, row) for row in ROWS])
     likelihood = ds.likelihood
@@ -36,7 +36,7 @@ def test_estimates_of_rows_with_gaps(latent_units):
 def test_estimates_refuse_gaps_where_units_depend_on_each_other():
     layers = [ds.layers.SBN(2), ds.layers.DARN(3)]
     model = ds.DeepGenerativeModel(ds.GenerativeNetwork(layers), ds.RecognitionNetwork([ds.layers.SBN(2)]))
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     calls = (model.log_likelihood, lambda x: ds.likelihood.exact(model, x), model.fit,
              lambda x: ds.likelihood.annealed_importance_sampling(model, x))  # fmt: skip
     before = model.get_weights()

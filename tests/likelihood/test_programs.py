@@ -14,7 +14,7 @@ X = binary_states(3)
 def test_another_frozen_layer_is_another_program():
     """Layers of one shape take turns in being frozen: the weights in θ stand for other variables each time."""
     model = tiny_model((3, 3), seed=2, scale=0.8)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     layers, expected = model.generative.layers, Oracle(model).log_likelihood(X)
     estimators = [
         lambda: ds.likelihood.importance_sampling(model, X, 1000, warn=False),

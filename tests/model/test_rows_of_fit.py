@@ -67,7 +67,7 @@ def test_grey_bytes_in_a_file_are_numbers_for_real_data(tmp_path):
         ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.MLPGaussian(4, hidden_units=[2])]),
         ds.RecognitionNetwork([ds.layers.SBN(2)]),
     )
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     model.fit(grey, epochs=1, verbose=0)
     with pytest.raises(ValueError, match="^x: .*Received: "):
         compiled().fit(grey, epochs=1, verbose=0)

@@ -12,7 +12,7 @@ import tfdsmcmc as ds
 @pytest.fixture
 def model_file(tmp_path):
     model = ds.models.from_name("SBN/SBN 4", units=64)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     model.save(tmp_path / "model.keras")
     return str(tmp_path / "model.keras")
 

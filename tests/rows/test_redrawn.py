@@ -51,7 +51,7 @@ def test_a_feed_draws_anew():
 def test_a_model_learns_from_them():
     """In fit, validation and estimates; the part that a split holds out is read as it is."""
     model = tiny_model(seed=1)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     rows = ds.datasets.GreyRows(GREY)
     history = model.fit(rows, batch_size=4, epochs=1, validation_split=0.3, verbose=0)
     assert np.isfinite(history.history["val_log_likelihood"]).all()

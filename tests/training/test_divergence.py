@@ -99,7 +99,7 @@ def test_updates_are_counted_and_few_are_not_worth_a_warning():
 
 def test_a_prior_that_no_float_can_follow_is_an_error_and_leaves_no_samples(tmp_path):
     model = tiny_model((2,), prior=tfd.Normal(0.0, 1e-30))
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     collector = ds.posterior.Collector(tmp_path / "posterior", num_samples=3, burn_in=0, every=1)
     with pytest.raises(ds.DivergedError, match="wider.*prior.*Received: 12 updates of the chain"):
         model.fit(np.eye(3).repeat(4, 0), batch_size=1, epochs=4, verbose=0, callbacks=[collector])
@@ -165,7 +165,7 @@ def test_validation_that_is_not_finite_is_no_stall(tmp_path):
             logs["val_log_likelihood"] = values[epoch]
 
     model = tiny_model((2,))
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     collector = ds.posterior.Collector(tmp_path, num_samples=1, patience=2, every=1)
     model.fit(np.eye(3), batch_size=3, epochs=8, verbose=0, validation_data=np.eye(3), callbacks=[Script(), collector])
     assert [sample.step for sample in ds.posterior.load(tmp_path).samples] == [6]
@@ -174,7 +174,7 @@ def test_validation_that_is_not_finite_is_no_stall(tmp_path):
 
 def test_weights_that_are_not_finite_are_refused(tmp_path):
     model = tiny_model((2,))
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     model.fit(np.eye(3), verbose=0, callbacks=[ds.posterior.Collector(tmp_path / "good", num_samples=1, burn_in=0)])
     weights = [np.full_like(array, np.nan) for array in model.get_weights()]
     good, folder = model.get_weights(), tmp_path / "bad"

@@ -220,11 +220,11 @@ def test_two_runs_in_one_folder_are_told(tmp_path):
         def on_epoch_end(self, epoch, logs=None):
             if epoch == 0:
                 other = tiny_model((2,), units=4, seed=7)
-                other.compile(jit_compile=False)
+                other.compile("sgnht", jit_compile=False)
                 other.fit(X, epochs=1, verbose=0, callbacks=[collector(tmp_path)])
 
     model = tiny_model((2,), units=4, seed=2)
-    model.compile(jit_compile=False)
+    model.compile("sgnht", jit_compile=False)
     with pytest.raises(ValueError, match="Another run writes.*Received: "):
         model.fit(X, epochs=2, verbose=0, callbacks=[Meanwhile(), collector(tmp_path)])
     assert [sample.step for sample in ds.posterior.load(tmp_path / "posterior").samples] == [1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfdsmcmc import methods
 from tfdsmcmc.latents import NAIS, Gibbs, Latents
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD, StochasticGradientKernel
 from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
@@ -10,11 +11,24 @@ from tfdsmcmc.training.step_method import StepMethod
 _KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
 _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 # the arguments of `compile` that make a triple, as they are by default
-TRIPLE = {
-    "kernel": "sgnht", "latents": "nais", "proposal": "wake", "kernel_steps": 1, "proposal_steps": 1,
-    "interleaved": False,
-}  # fmt: skip
+NOT_GIVEN = {"kernel": None, "latents": None, "proposal": "auto"}
+TRIPLE = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
+SIMPLEST = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
+
+
+def method_of(triple, num_chains):
+    """(the triple with its parts, C): the default method where no part is given, else the simplest for those missing.
+
+    Args:
+      triple: dict of the arguments of a triple.
+      num_chains: C, or None.
+    """
+    missing = [name for name, value in NOT_GIVEN.items() if _is(triple[name], value)]
+    if len(missing) == len(NOT_GIVEN):
+        method = methods.dsgnht_nais(num_chains=num_chains)
+        return {**triple, **{name: method[name] for name in missing}}, method["num_chains"]
+    return {**triple, **{name: SIMPLEST[name] for name in missing}}, 1 if num_chains is None else num_chains
 
 
 def kernel_of(value):
@@ -41,11 +55,15 @@ def check_alone(step, triple):
     """
     if not isinstance(step, StepMethod):
         raise ValueError(f"step must be an instance of StepMethod, or None. Received: step={step!r}")
-    beside = {name: value for name, value in triple.items() if value != TRIPLE[name]}
+    beside = {name: value for name, value in triple.items() if value not in (TRIPLE[name], SIMPLEST.get(name))}
     if beside:
         raise ValueError(
             f"{type(step).__name__} has no kernel, latents and proposal: leave their arguments out. Received: {beside}"
         )
+
+
+def _is(value, default):
+    return value is None if default is None else isinstance(value, str) and value == default
 
 
 def _choice(name, value, named, contract):

@@ -43,22 +43,23 @@ class Learning(Learner):
 
     def compile(
         self,
-        kernel="sgnht",
-        latents="nais",
-        proposal="wake",
+        kernel=None,
+        latents=None,
+        proposal="auto",
         kernel_steps=1,
         proposal_steps=1,
         steps_per_execution=1,
         jit_compile=True,
         evaluation_samples=100,
-        num_chains=1,
+        num_chains=None,
         interleaved=False,
         step=None,
     ):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
-        The defaults are the simplest of each kind, not the best: `compile(**methods.dsgnht_nais())` has those. Without
-        a warm start a chain from small random weights may stay near zero under a prior whose scales are learnt.
+        Without a kernel, latents and a proposal the method is `methods.dsgnht_nais()`, three chains with a warm start
+        each. Where one of them is given, the others are by default the simplest, and there is one chain: without a warm
+        start it may stay near small random weights under a prior whose scales are learnt.
 
         The counts of steps and epochs go on from those of an earlier chain.
 
@@ -84,7 +85,7 @@ class Learning(Learner):
           steps_per_execution: minibatches in one compiled call.
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
-          num_chains: C, the Markov chains over θ.
+          num_chains: C, the Markov chains over θ; by default those of the method, or 1.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
           step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
             `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
@@ -103,13 +104,16 @@ class Learning(Learner):
             "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
             "jit_compile": bool(jit_compile),
             "evaluation_samples": checks.positive_integer("evaluation_samples", evaluation_samples),
-            "num_chains": checks.positive_integer("num_chains", num_chains),
         }
+        if num_chains is not None:
+            checks.positive_integer("num_chains", num_chains)
         if step is not None:
             choices.check_alone(step, triple)
+            common["num_chains"] = 1 if num_chains is None else num_chains
             made = step.step_for(self.generative, self.recognition, self.prior)
-            self._begin(made, None, {**triple, **common, "step": step})
+            self._begin(made, None, {**triple, **choices.SIMPLEST, **common, "step": step})
             return
+        triple, common["num_chains"] = choices.method_of(triple, num_chains)
         made, triple = self._step_of_triple(**triple, jit_compile=common["jit_compile"])
         optimizer = None if triple["proposal"] is None else triple["proposal"].optimizer
         self._begin(made, optimizer, {**triple, **common, "step": None})
