@@ -202,6 +202,8 @@ def test_what_compile_refuses():
     model = compiled(2, 4)
     with pytest.raises(ValueError, match="once over all rows in an epoch.* Received: steps_per_epoch=1"):
         model.fit(ROWS, steps_per_epoch=1)
+    with pytest.raises(ValueError, match="leave num_rows out. Received: num_rows=60 for 30 rows"):
+        model.fit(ROWS, num_rows=60)
     with pytest.raises(ValueError, match="Received: "):
         model.fit(ROWS + 0.3)
 

@@ -52,3 +52,13 @@ def test_complete_rows_are_what_a_tensor_is(latents):
     for plain, one, other in zip(*(tf.nest.flatten(draws) for draws in (want, rows, stated))):
         np.testing.assert_array_equal(one, plain)
         np.testing.assert_allclose(other, plain, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("initial", ["prior", "recognition"])
+def test_chains_start_at_rows_with_gaps(initial):
+    model = tiny_model((2, 1), seed=3)
+    z = ds.latents.Gibbs(burn_in=1, initial=initial).start(
+        model.generative, model.recognition, rows_with_gaps().map(tf.convert_to_tensor), seed=1
+    )
+    assert [part.shape for part in z] == [(len(ROWS), 2), (len(ROWS), 1)]
+    assert set(np.unique(np.concatenate([np.ravel(part) for part in z]))) <= {0.0, 1.0}

@@ -150,8 +150,8 @@ class PolyaGammaGibbsStep(Step):
         return list(self.recognition.trainable_variables)
 
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
-        if rows is not None and self.top is not None:
-            self.top.check_rows(rows)
+        if rows is not None:
+            self._check_rows(rows, num_rows)
         if state is None:
             biases = [] if self.top is None else [self.top.first(weights[1])]
             entries = self._entries(weights, biases)
@@ -187,6 +187,15 @@ class PolyaGammaGibbsStep(Step):
     def fresh_weights(self, seed):
         theta = fresh_weights(self.generative, seed)
         return [*theta, *fresh_weights(self.recognition, random.stream(seed, "recognition network"))]
+
+    def _check_rows(self, rows, num_rows):
+        if float(num_rows) != rows.num_rows:
+            raise ValueError(
+                "Gibbs sampling sums over the rows that there are: leave num_rows out. "
+                f"Received: num_rows={float(num_rows):g} for {rows.num_rows} rows"
+            )
+        if self.top is not None:
+            self.top.check_rows(rows)
 
     def _started(self, weights, x, seed):
         with evaluated_at(self.variables, weights):

@@ -1,0 +1,37 @@
+"""The recipe of Gibbs sampling by augmentation, cut short."""
+
+import json
+import runpy
+import sys
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+
+
+@pytest.mark.slow
+def test_the_recipe(monkeypatch, request, tmp_path, capsys):
+    """Two layers, whose learning is cut off after a sweep and goes on; what is finished is not run again."""
+    folder = request.config.rootpath / "recipes"
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        short = ("--dataset", "digits", "--architectures", "5-3", "--burn-in", 2, "--sweeps", 3, "--layer-sweeps", 2)
+        sizes = ("--rows", 300, "--test-rows", 40, "--annealing-steps", 20, "--output", "out")
+        monkeypatch.setattr(sys, "argv", ["augmentation.py", *map(str, (*short, *sizes, *arguments))])
+        runpy.run_path(str(folder / "augmentation.py"), run_name="__main__")
+        return capsys.readouterr().out
+
+    own = tmp_path / "out" / "digits_5-3_column"
+    assert "not finished" in run("--hours", 0) and not (tmp_path / "out" / "results.jsonl").exists()
+    layers = (own / "layers.weights.h5").stat().st_mtime_ns
+    run()
+    assert (own / "layers.weights.h5").stat().st_mtime_ns == layers
+    assert [json.loads(line)["sweep"] for line in (own / "log.jsonl").read_text().splitlines()] == [1, 2, 3, 4, 5]
+    (line,) = (json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines())
+    assert line["rows"] == 300 and line["last"]["effective_sample_size"] <= 5
+    assert all(np.isfinite(line[part]["log_likelihood"]) for part in ("last", "mean"))
+    assert line["harmonic_mean"] > line["last"]["log_likelihood"] - 5
+    assert len(ds.posterior.load(own / "posterior").samples) == 3
+    assert run().count("\n| digits_5-3_column, 300 rows") == 1
