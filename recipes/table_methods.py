@@ -15,20 +15,13 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 
-SAMPLERS = (
-    "dsgld_nais",
-    "dsghmc_nais",
-    "dsgnht_nais",
-    "dsghmc_gibbs",
-    "dsgnht_gibbs",
-    "dsghmc_gibbs_warm",
-    "dsgnht_iwae",
-)
-CLIMBERS = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught", "wake_sleep", "nvil", "vae", "iwae")
+GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
+SAMPLERS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais", *GIBBS, "dsgnht_iwae")
+_WAKE_SLEEP = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught", "wake_sleep")
+CLIMBERS = (*_WAKE_SLEEP, "nvil", "vae", "iwae")
 METHODS = (*SAMPLERS, *CLIMBERS)
 CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
-GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
-BINARY = (*GIBBS, "wake_sleep", "nvil", *CLIMBERS[:5])  # for binary ones
+BINARY = (*GIBBS, *_WAKE_SLEEP, "nvil")  # for binary ones
 WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught", "dsghmc_gibbs_warm")  # not by default
 _MOMENTUM = 0.95
 
