@@ -7,7 +7,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
-from tests.chance import assert_frequencies, assert_near
+from tests.chance import assert_frequencies
 from tests.conformance.steps import run_step_test
 from tests.model.support import assert_same_state, patterns
 from tests.oracles import binary_states, log_bernoulli, log_sum, state_numbers
@@ -91,37 +91,6 @@ def test_units_are_stationary():
     log_joint = log_joint + log_bernoulli(x, z[:, :2] @ weights[2][0] + weights[2][1])
     counts = np.bincount(state_numbers(np.concatenate([near, top], 1)), minlength=8)
     assert_frequencies(counts, np.exp(log_joint - log_sum(log_joint)))
-
-
-@pytest.mark.slow
-def test_the_posterior_of_the_weights_by_quadrature():
-    """One hidden unit, one pixel, three rows: p(w, b, c given X), units summed out by hand, on a grid; long chains."""
-    layers = lambda: [SBN(1, seed=3), SBN(1, seed=4)]  # noqa: E731
-    prior = {"bias": tfd.Normal(0.4, 1.0), "": tfd.Normal(-0.3, 1.5)}
-    model = model_of(layers(), prior)
-    model.compile(**ds.methods.polya_gamma_gibbs(), steps_per_execution=50, jit_compile=True)
-    x = np.array([[1], [1], [0]], np.float32)
-    kept = []
-
-    class Keep(keras.callbacks.Callback):
-        def on_epoch_end(self, epoch, logs=None):
-            kept.append([float(np.ravel(v)[0]) for v in model.generative.trainable_variables if np.size(v)])
-
-    model.fit(x, batch_size=3, epochs=6000, verbose=0, callbacks=[Keep()])
-    drawn = np.array(kept[100:])  # (b, w, c)
-    grid = np.linspace(-6, 6, 97)
-    b, w, c = np.meshgrid(grid, grid, grid, indexing="ij")
-    log_density = -((b - 0.4) ** 2 + (c - 0.4) ** 2) / 2 - (w + 0.3) ** 2 / 2 / 1.5**2
-    sigma = lambda psi: 1 / (1 + np.exp(-psi))  # noqa: E731
-    for value in x[:, 0]:
-        on, off = (sigma(psi) if value else sigma(-psi) for psi in (w + c, c))
-        log_density += np.log(sigma(b) * on + sigma(-b) * off)
-    density = np.exp(log_density - log_density.max())
-    for i, part in enumerate((b, w, c)):
-        for function in (lambda v: v, np.square, np.tanh):
-            exact = (density * function(part)).sum() / density.sum()
-            batches = function(drawn[:, i][:5900].reshape(50, -1)).mean(1)
-            assert_near(batches.mean(), exact, 1.3 * batches.std(ddof=1) / 50**0.5, level=1e-7)
 
 
 @pytest.mark.slow
