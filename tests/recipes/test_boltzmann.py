@@ -72,12 +72,19 @@ def test_a_machine_that_another_process_learns_is_left(run, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_a_machine_that_runs_out_of_time(run, tmp_path):
-    """It is measured and shown, not counted as finished, and goes on."""
+def test_a_machine_that_runs_out_of_time(run, monkeypatch, tmp_path):
+    """It is measured and shown, not counted as finished, and goes on; its results are there before its pictures."""
     arguments = (*SHORT, "--models", "CD1(8)", "--epochs", 3, "--output", "out")
     run("rbm_mnist.py", *arguments, "--hours", 0)
     assert not (tmp_path / "out" / "results.jsonl").exists()
-    run("rbm_mnist.py", *arguments)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ds.plots, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run("rbm_mnist.py", *arguments)
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 1
     lines = (tmp_path / "out" / "CD1(8)" / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3]
 
@@ -130,6 +137,15 @@ def test_other_arguments_are_refused_before_anything_is_touched(run, tmp_path, r
     with pytest.raises(ValueError, match="run with other arguments.*Received: "):
         run(recipe, *arguments, "--dataset", "no such data", "--output", "out")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
+
+
+def test_the_same_settings_are_the_same_after_a_file(machines, tmp_path):
+    """Tuples are lists in JSON."""
+    run_settings = importlib.import_module("run_settings")
+    for _ in range(2):
+        run_settings.note(tmp_path / "new", {"steps": (1, 2)})
+    with pytest.raises(ValueError, match="Received: "):
+        run_settings.note(tmp_path / "new", {"steps": (1, 3)})
 
 
 @pytest.mark.parametrize(
