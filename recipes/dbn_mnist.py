@@ -6,10 +6,13 @@
 
 The machines learn one after the other from training and validation rows together, as those of rbm_mnist.py do, or the
 lowest is one of these; the published networks of 500 and 2,000 hidden units are DBN-CD1, DBN-CD3 and DBN-CD25. With
-persistent chains the rate rises in the first epoch, while the chains find the machine, and falls to 0 as a cosine. A
-run can be interrupted and started again with the same arguments: it goes on where it was. It leaves in --output
+persistent chains the rate rises in the first epoch, while the chains find the machine, and falls to 0 as a cosine.
+With --fine-tune all layers learn together in the end, by contrastive wake-sleep. A run can be interrupted and started
+again with the same arguments: it goes on where it was, and what is finished is not run again. Other arguments are
+refused: they need another --output. It leaves there
 
-    log_LEVEL.jsonl     one line an epoch of each machine
+    arguments.json      what the network learns with
+    log_LEVEL.jsonl     one line an epoch of each machine; log_fine_tuning.jsonl of all
     dbn.keras           the network
     samples.png         p(v given h) below the ends of long chains of the topmost machine
     results.jsonl       one line: the bound on test and training rows, an importance sampling estimate on test rows,
@@ -18,17 +21,19 @@ run can be interrupted and started again with the same arguments: it goes on whe
 """
 
 import argparse
-import json
 import pathlib
 
 import keras
 import numpy as np
-from rbm_mnist import BATCH, DECAY, GROWN, Log, append, machine_for, persistent_machine_for, updates
+import run_settings
+import table_file
+from boltzmann_machines import BATCH, DECAY, GROWN, machine_for, persistent_machine_for, rising
+from rbm_mnist import Log, measured_already
 
 import tfdsmcmc as ds
 
-# nats a row by the bound of 500-2000: test, training
 RATE = 0.03  # the largest, of machines with persistent chains
+# nats a row by the bound of 500-2000: test, training
 PUBLISHED = {1: (-100.64, -97.67), 3: (-98.29, -94.86), 25: (-86.22, -82.47)}
 
 
@@ -41,8 +46,9 @@ def parse():
     add("--every", type=int, default=20, help="epochs between two growths of the steps (default 20: 500 epochs)")
     add("--tied", action="store_true", help="each machine begins as the one below upside down: widths must allow it")
     add("--persistent", action="store_true", help="persistent chains")
-    add("--decay", type=float, default=DECAY, help=f"of W in each update, with these (default {DECAY})")
+    add("--decay", type=float, default=None, help=f"of W in each update, with these (default {DECAY})")
     add("--lowest", default=None, help="file of a machine that has learnt, such as those of rbm_mnist.py")
+    add("--fine-tune", type=int, default=0, metavar="EPOCHS", help="of all layers together, in the end (default 0)")
     add("--runs", type=int, default=500, help="annealing runs (default 500)")
     add("--annealing-steps", type=int, default=15_000)
     add("--draws", type=int, default=5, help="from the recognition model, of each row, for the bound (default 5)")
@@ -53,19 +59,36 @@ def parse():
     add("--output", default=None, help="default runs/dbn_mnist_WIDTHS_cdSTEPS")
     add("--seed", type=int, default=0)
     add("--table", action="store_true", help="print the table of what is finished, and nothing else")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.decay is not None and not args.persistent:
+        parser.error(f"--decay is of machines with --persistent. Received: --decay {args.decay}")
+    return args
+
+
+def name_of(args):
+    kind = f"{'p' if args.persistent else ''}cd{args.steps}{'_tied' if args.tied else ''}"
+    return f"{'-'.join(map(str, args.widths))}_{kind}{'_tuned' if args.fine_tune else ''}"
+
+
+def settings_of(args):
+    """What the network learns with."""
+    own = ("widths", "steps", "tied", "persistent", "lowest", "fine_tune", "dataset", "seed")
+    settings = {name: getattr(args, name) for name in own}
+    if args.persistent:
+        settings["decay"] = DECAY if args.decay is None else args.decay
+    grows = args.steps == GROWN and not args.persistent
+    return settings | ({"every": args.every} if grows else {"epochs": args.epochs})
 
 
 def network(train, args):
     """The compiled network, not yet learnt but for a lowest machine that has."""
     widths = [train.shape[1], *args.widths]
     if args.persistent:
-        count = updates(args.epochs, len(train))
-        first = updates(1, len(train))
+        decay = settings_of(args)["decay"]
 
         def machine(units, hidden, seed):
-            rate = keras.optimizers.schedules.CosineDecay(0.0, count, warmup_target=RATE, warmup_steps=first)
-            return persistent_machine_for(units, len(train), args.steps, hidden, rate, args.decay, seed)
+            rate = rising(RATE, args.epochs, len(train))
+            return persistent_machine_for(units, len(train), args.steps, hidden, rate, decay, seed)
     else:
 
         def machine(units, hidden, seed):
@@ -83,18 +106,24 @@ def wanted_epochs(args):
     return [0 if args.lowest and not level else epochs for level in range(len(args.widths))]
 
 
+def callbacks_of(part, output, args):
+    """What logs a part of the run and backs it up."""
+    backup = keras.callbacks.BackupAndRestore(output / f"backup_{part}", delete_checkpoint=False)
+    return [Log(output / f"log_{part}.jsonl", args.hours), backup]
+
+
 def learn(dbn, train, output, args):
-    """Whether the machines have learnt all the epochs that they were to learn."""
-    callbacks = [
-        [
-            Log(output / f"log_{level}.jsonl", args.hours),
-            keras.callbacks.BackupAndRestore(output / f"backup_{level}", delete_checkpoint=False),
-        ]
-        for level in range(len(dbn.rbms))
-    ]
+    """Whether the network has learnt all the epochs that it was to learn."""
+    callbacks = [callbacks_of(level, output, args) for level in range(len(dbn.rbms))]
     wanted = wanted_epochs(args)
     dbn.fit(train, epochs=wanted, batch_size=BATCH, callbacks=callbacks, tied=args.tied, verbose=0)
-    return all(int(rbm.run.epochs) >= epochs for rbm, epochs in zip(dbn.rbms, wanted))
+    if any(int(rbm.run.epochs) < epochs for rbm, epochs in zip(dbn.rbms, wanted)):
+        return False
+    if args.fine_tune:
+        dbn.compile(steps_per_execution=100)
+        callbacks = callbacks_of("fine_tuning", output, args)
+        dbn.fine_tune(train, epochs=args.fine_tune, batch_size=BATCH, callbacks=callbacks, verbose=0)
+    return not args.fine_tune or int(dbn.run.epochs) >= args.fine_tune
 
 
 def figures(estimate):
@@ -104,7 +133,7 @@ def figures(estimate):
 
 def measured(dbn, train, test, args):
     """Every figure of the network; the path to log Z begins at the rates of the topmost machine's data."""
-    lift = ds.boltzmann.Lift(dbn.rbms[:-1]) if len(dbn.rbms) > 1 else None
+    lift = dbn.lift_to(len(dbn.rbms) - 1)
     rows = train[:: max(1, len(train) // 10_000)].astype(np.float32)
     base = rows if lift is None else lift(rows, ds.random.as_seed(args.seed)).numpy()
     both = ds.boltzmann.sandwich(dbn.rbms[-1], args.runs, args.annealing_steps, base=base, seed=args.seed)
@@ -123,9 +152,29 @@ def measured(dbn, train, test, args):
     return found
 
 
+def label(line):
+    """The first cell of a network's row."""
+    arguments, epochs = line["arguments"], "+".join(map(str, line["epochs"]))
+    about = [line["model"], f"{epochs} epochs"]
+    if line.get("fine_tuning"):
+        about.append(f"{line['fine_tuning']} of all layers")
+    if arguments["persistent"]:
+        about.append(f"decay {arguments['decay']:g}")
+    if arguments["lowest"]:
+        about.append(f"the lowest {arguments['lowest']}")
+    return ", ".join(about)
+
+
 def table(lines):
-    """The published bounds beside ours, as text."""
-    head = "| network | log Z below (3 errors) | above | bound, test | training | by importance, test | published |"
+    """The published bounds beside ours, as text.
+
+    Each ± is over rows alone: the error of log Z is the same for all rows, and in a column of its own. An estimate of
+    log Z from below is too low on average, and a bound with it too high.
+    """
+    head = (
+        "| network | log Z below (3 errors) | above | bound, test ± over rows, without the error of log Z; with log Z "
+        "from below too high on average | training | by importance, test | published |"
+    )
     rows = [head, "|" + " --- |" * 7]
     for line in lines:
         below = line["log_partition"]
@@ -136,32 +185,45 @@ def table(lines):
         known = arguments["widths"] == [500, 2000] and not arguments["persistent"] and PUBLISHED.get(arguments["steps"])
         published = ", ".join(f"{number:.2f}" for number in known) if known else "–"
         rows.append(
-            f"| {line['model']}, {'+'.join(map(str, line['epochs']))} epochs | {below:.2f} ({low}, {high}) | "
+            f"| {label(line)} | {below:.2f} ({low}, {high}) | "
             f"{line['log_partition_above']:.2f} ({line['starts_above']}) | {' | '.join(cells)} | {published} |"
         )
     return "\n".join(rows)
 
 
+def make(output, args):
+    """Learns and measures the network and adds it to the results, unless they have it."""
+    settings, results = settings_of(args), output / "results.jsonl"
+    run_settings.note(output, settings)
+    measuring = ("runs", "annealing_steps", "draws", "importance")
+    arguments = settings | {name: getattr(args, name) for name in measuring}
+    if measured_already(results, arguments):
+        return
+    data = ds.datasets.load(args.dataset, args.data_dir)
+    train = data.train_and_valid.astype(np.uint8)
+    dbn = network(train, args)
+    finished = learn(dbn, train, output, args)
+    dbn.save(output / "dbn.keras")
+    line = {"model": name_of(args), "epochs": [int(rbm.run.epochs) for rbm in dbn.rbms], "arguments": arguments}
+    line["fine_tuning"] = int(dbn.run.epochs) if dbn.run else 0
+    line |= measured(dbn, train, data.test, args)
+    table_file.append(results if finished else output / "unfinished.jsonl", line)
+    print(table([line]) if finished else f"cut short by --hours\n{table([line])}", flush=True)
+    drawn = dbn.sample(100, args.seed, steps=10_000, probabilities=True)
+    ds.plots.save(ds.plots.samples(drawn, data.shape, title="p(v given h)"), output / "samples.png")
+
+
 def main():
     args = parse()
-    kind = f"{'p' if args.persistent else ''}cd{args.steps}{'_tied' if args.tied else ''}"
-    name = f"{'-'.join(map(str, args.widths))}_{kind}"
-    output = pathlib.Path(args.output or f"runs/dbn_mnist_{name}")
+    output = pathlib.Path(args.output or f"runs/dbn_mnist_{name_of(args)}")
     if not args.table:
-        data = ds.datasets.load(args.dataset, args.data_dir)
-        train = data.train_and_valid.astype(np.uint8)
-        output.mkdir(parents=True, exist_ok=True)
-        dbn = network(train, args)
-        finished = learn(dbn, train, output, args)
-        dbn.save(output / "dbn.keras")
-        drawn = dbn.sample(100, args.seed, steps=10_000, probabilities=True)
-        ds.plots.save(ds.plots.samples(drawn, data.shape, title="p(v given h)"), output / "samples.png")
-        line = {"model": name, "epochs": [int(rbm.run.epochs) for rbm in dbn.rbms], "arguments": vars(args)}
-        line |= measured(dbn, train, data.test, args)
-        append(output / ("results.jsonl" if finished else "unfinished.jsonl"), line)
-        print(table([line]) if finished else f"cut short by --hours\n{table([line])}", flush=True)
-    path = output / "results.jsonl"
-    print(table(map(json.loads, path.read_text().splitlines() if path.exists() else ())))
+        run_settings.check(output, settings_of(args))
+        with table_file.claimed(output / "backup_0") as mine:
+            if mine:
+                make(output, args)
+            else:
+                print(f"{output}: another process is at it", flush=True)
+    print(table(table_file.lines(output / "results.jsonl")))
 
 
 if __name__ == "__main__":

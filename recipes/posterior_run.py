@@ -1,8 +1,7 @@
 """A resumable run of DSGNHT-NAIS that ends with posterior samples: what several recipes learn with."""
 
-import json
-
 import keras
+import run_settings
 
 import tfdsmcmc as ds
 
@@ -37,7 +36,7 @@ def posterior_run(
       (`DeepGenerativeModel`, `Posterior`).
     """
     about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
-    _claim(folder, {**about, **method, "num_chains": num_chains, "rows": len(train)})
+    run_settings.note(folder, {**about, **method, "num_chains": num_chains, "rows": len(train)})
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, prior=prior, seed=seed)
     model.compile(**ds.methods.dsgnht_nais(num_chains=num_chains, **method), steps_per_execution=20)
@@ -47,11 +46,3 @@ def posterior_run(
     backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
     model.fit(train, batch_size=100, epochs=epochs, callbacks=[collector, backup], verbose=0)
     return model, ds.posterior.load(folder / "posterior")
-
-
-def _claim(folder, arguments):
-    """Notes the arguments of the run in its folder; those of another run must be the same."""
-    file = folder / "arguments.json"
-    if file.exists() and json.loads(file.read_text()) != arguments:
-        raise ValueError(f"The folder has a run with other arguments, {file.read_text()}. Received: {arguments}")
-    ds.files.write_json(file, arguments)

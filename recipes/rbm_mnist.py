@@ -8,14 +8,16 @@ CDk(M) is a machine of M hidden units that has learnt by contrastive divergence 
 validation rows together; with 25 the steps grow from 1 to 25 in the course of learning, and the rate falls as 1/steps.
 PCDk(M), of which nothing is published, has persistent chains of k steps in each update, visible biases that begin at
 the rates of the data, no momentum, and a rate that falls to 0 along a line. It can begin at a machine that has learnt,
---start, with another --decay of the weights and another --rate.
+--start, with another --decay of the weights and another --rate, which rises in the first epoch, while the chains find
+the machine, and falls to 0 as a cosine.
 log Z is estimated by annealing from below and from above, and enumerated where there are at most 25 hidden units. Rates
 and the rest of what learning needs are not published; those here are of the program that its authors made public, with
 one momentum throughout and a smaller first rate in place of a smaller first momentum.
 
 A run can be interrupted and started again with the same arguments: it goes on where it was, and what is finished is not
-run again. It leaves in --output
+run again. Other arguments for a machine of the same name are refused: they need another --output. It leaves there
 
+    NAME/arguments.json what the machine learns with
     NAME/log.jsonl      one line an epoch
     NAME/rbm.keras      the machine
     NAME/*.png          features, samples, annealing runs on their way, log Z from both sides against runs and steps
@@ -23,7 +25,6 @@ run again. It leaves in --output
 """
 
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -33,13 +34,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
-import tensorflow_probability as tfp
+import run_settings
+import table_file
+from boltzmann_machines import BATCH, DECAY, GROWN, machine_for, persistent_machine_for, rising, updates
 
 import tfdsmcmc as ds
 
-BATCH, RATE, MOMENTUM, DECAY = 100, 0.05, 0.9, 0.0002
-FIRST_EPOCHS, FIRST_MOMENTUM = 5, 0.5
-GROWN = 25  # the steps that are grown to
 PERSISTENT_RATE = 0.15
 
 # log Z, its estimate, and nats a row of test and training data by the exact log Z, where there is one, or the estimate
@@ -59,8 +59,8 @@ def parse():
     add("--models", nargs="+", default=list(PUBLISHED), help=f"CDk(M) or PCDk(M), by default {' '.join(PUBLISHED)}")
     add("--epochs", type=int, default=100, help="of 600 steps, of machines whose steps do not grow (default 100)")
     add("--every", type=int, default=20, help="epochs between two growths of the steps (default 20: 500 epochs)")
-    add("--rate", type=float, default=PERSISTENT_RATE, help=f"the first, of PCDk(M) (default {PERSISTENT_RATE})")
-    add("--decay", type=float, default=DECAY, help=f"of W in each update, of PCDk(M) (default {DECAY})")
+    add("--rate", type=float, default=None, help=f"the largest, of PCDk(M) (default {PERSISTENT_RATE})")
+    add("--decay", type=float, default=None, help=f"of W in each update, of PCDk(M) (default {DECAY})")
     add("--start", default=None, help="file of a machine at whose weights PCDk(M) begins")
     add("--runs", type=int, default=100, help="annealing runs (default 100)")
     add("--annealing-steps", type=int, default=14_500)
@@ -70,7 +70,12 @@ def parse():
     add("--output", default="runs/rbm_mnist")
     add("--seed", type=int, default=0)
     add("--table", action="store_true", help="print the table of what is finished, and nothing else")
-    return parser.parse_args()
+    args = parser.parse_args()
+    own = [name for name in args.models if not parts(name)[0]]
+    given = [name for name in ("rate", "decay", "start") if getattr(args, name) is not None]
+    if own and given and not args.table:
+        parser.error(f"--{given[0]} is of PCDk(M) alone. Received: --models {' '.join(own)}")
+    return args
 
 
 def parts(name):
@@ -81,50 +86,16 @@ def parts(name):
     return bool(found[1]), int(found[2]), int(found[3])
 
 
-def rate_of(steps_per_epoch, growth):
-    """RATE/T by epochs, and in the first ones smaller by the ratio in which the momentum is larger than it was."""
-    grown = range(1, growth.every * GROWN) if growth else ()
-    changes = sorted({FIRST_EPOCHS, *(epoch for epoch in grown if epoch % growth.every == 0)})
-
-    def rate(epoch):
-        first = (1 - MOMENTUM) / (1 - FIRST_MOMENTUM) if epoch < FIRST_EPOCHS else 1.0
-        return RATE * first / (int(growth(epoch)) if growth else 1)
-
-    last_steps = [epoch * steps_per_epoch - 1 for epoch in changes]
-    return keras.optimizers.schedules.PiecewiseConstantDecay(last_steps, [rate(epoch) for epoch in (0, *changes)])
-
-
-def persistent_machine_for(units, num_rows, steps, hidden_units, rate, decay, seed):
-    """A compiled machine that is to learn from so many rows by persistent chains, not yet learnt.
-
-    The rate is a number or a schedule of Keras.
-    """
-    weights = tfp.distributions.Normal(0.0, (decay * num_rows) ** -0.5)
-    rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
-    rbm.compile(
-        kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate)),
-        estimator=ds.boltzmann.ContrastiveDivergence(steps, persistent=True, num_particles=BATCH),
-        steps_per_execution=100,
-    )
-    return rbm
-
-
-def updates(epochs, num_rows):
-    return max(1, epochs * -(-num_rows // BATCH))
-
-
-def machine_for(units, num_rows, steps, hidden_units, every, seed):
-    """A compiled machine that is to learn from so many rows by CD with `steps`, not yet learnt."""
-    weights = tfp.distributions.Normal(0.0, (DECAY * num_rows) ** -0.5)  # as a decay of W in each update
-    rbm = ds.boltzmann.RBM(units, hidden_units, prior={"^kernel": weights, "": None}, seed=seed)
-    growth = ds.boltzmann.GrowingSteps(every, GROWN) if steps == GROWN else None
-    rate = rate_of(-(-num_rows // BATCH), growth)
-    rbm.compile(
-        kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(rate, momentum=MOMENTUM)),
-        estimator=ds.boltzmann.ContrastiveDivergence(growth or steps),
-        steps_per_execution=100,
-    )
-    return rbm
+def settings_of(name, args):
+    """What a machine learns with."""
+    persistent, steps, _ = parts(name)
+    if persistent:
+        rate, decay = (given if given is not None else own for given, own in
+                       ((args.rate, PERSISTENT_RATE), (args.decay, DECAY)))  # fmt: skip
+        learning = {"epochs": args.epochs, "rate": rate, "decay": decay, "start": args.start}
+    else:
+        learning = {"every": args.every} if steps == GROWN else {"epochs": args.epochs}
+    return {"model": name, "dataset": args.dataset, "seed": args.seed, **learning}
 
 
 class Log(keras.callbacks.Callback):
@@ -139,35 +110,31 @@ class Log(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         seconds = time.monotonic() - self.begun
-        append(self.path, {"epoch": epoch + 1, "seconds": round(seconds, 1), **logs})
+        table_file.append(self.path, {"epoch": epoch + 1, "seconds": round(seconds, 1), **logs})
         if self.limit is not None and seconds > 3600 * self.limit:
             self.model.stop_training = True
 
 
-def append(path, line):
-    with open(path, "a") as file:
-        file.write(json.dumps(line) + "\n")
-
-
-def learnt(name, train, folder, args):
-    """(the machine, the epochs that it has learnt, those that it was to learn)."""
-    persistent, steps, hidden_units = parts(name)
+def learnt(settings, train, folder, args):
+    """(the machine, the epochs of the one that it began at, those that it was to learn)."""
+    persistent, steps, hidden_units = parts(settings["model"])
+    epochs, before = settings.get("epochs", args.every * GROWN), 0
     if persistent:
-        epochs = args.epochs
-        rate = keras.optimizers.schedules.PolynomialDecay(args.rate, updates(epochs, len(train)), 0.0)
-        rbm = persistent_machine_for(train.shape[1], len(train), steps, hidden_units, rate, args.decay, args.seed)
-        if args.start:
-            rbm.set_weights(keras.saving.load_model(args.start).get_weights())
-        else:
-            rbm.bias.assign(ds.boltzmann.base_rates(train))
+        rate, start = settings["rate"], {"bias": ds.boltzmann.base_rates(train)}
+        schedule = keras.optimizers.schedules.PolynomialDecay(rate, updates(epochs, len(train)), 0.0)
+        if settings["start"]:
+            begun = keras.saving.load_model(settings["start"])
+            before, start = int(begun.run.epochs) if begun.run else 0, {"weights": begun.get_weights()}
+            schedule = rising(rate, epochs, len(train))
+        arguments = (steps, hidden_units, schedule, settings["decay"], args.seed)
+        rbm = persistent_machine_for(train.shape[1], len(train), *arguments, **start)
     else:
-        epochs = args.every * GROWN if steps == GROWN else args.epochs
         rbm = machine_for(train.shape[1], len(train), steps, hidden_units, args.every, args.seed)
     backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
     callbacks = [Log(folder / "log.jsonl", args.hours), backup]
     rbm.fit(train, batch_size=BATCH, epochs=epochs, callbacks=callbacks, verbose=0)
     rbm.save(folder / "rbm.keras")
-    return rbm, int(rbm.run.epochs), epochs
+    return rbm, before, epochs
 
 
 def measured(rbm, train, test, args):
@@ -219,14 +186,31 @@ def pictures(rbm, both, train, shape, folder, args):
     save(ds.plots.samples(drawn, shape, title="p(v given h) after 10,000 steps"), folder / "samples.png")
 
 
+def measured_already(path, arguments):
+    """Whether a file has the results of these arguments."""
+    return any(arguments.items() <= line.get("arguments", {}).items() for line in table_file.lines(path))
+
+
 def finished(path):
-    lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
-    return {line["model"]: line for line in lines}
+    return {line["model"]: line for line in table_file.lines(path)}
+
+
+def label(line):
+    """The first cell of a machine's row."""
+    epochs, arguments, cell = line["epochs"], line["arguments"], line["model"]
+    if not parts(cell)[0]:
+        return f"{cell}, {epochs} epochs"
+    start = arguments.get("start")
+    begun = f", from {line.get('epochs_before', '?')} epochs of {start}" if start else ""
+    return f"{cell}, {epochs} epochs, decay {arguments['decay']:g}{begun}"
 
 
 def table(lines):
     """The published figures beside ours, as text."""
-    head = "| model | log Z exact | below ± 3 errors | above | test | train | published: log Z, estimate, test, train |"
+    head = (
+        "| model | log Z exact | below ± 3 errors | above | test ± over rows alone | train "
+        "| published: log Z, estimate, test, train |"
+    )
     rows = [head, "|" + " --- |" * 7]
     for name, line in lines.items():
         below, above = line["below"], line["above"]
@@ -237,32 +221,43 @@ def table(lines):
         published = ", ".join("–" if number is None else f"{number:.2f}" for number in PUBLISHED.get(name, ()))
         exact = f"{line['exact']:.2f}" if "exact" in line else "–"
         rows.append(
-            f"| {name}, {line['epochs']} epochs | {exact} | {below['log_partition']:.2f} ({low}, {high}) | "
+            f"| {label(line)} | {exact} | {below['log_partition']:.2f} ({low}, {high}) | "
             f"{above['log_partition']:.2f} ({line['starts_above']}) | {' | '.join(rates)} | {published} |"
         )
     return "\n".join(rows)
+
+
+def make(name, train, data, output, args):
+    """Learns and measures a machine and adds it to the results, unless they have it."""
+    folder, settings = output / name, settings_of(name, args)
+    run_settings.note(folder, settings)
+    arguments = {**settings, "runs": args.runs, "annealing_steps": args.annealing_steps}
+    if measured_already(output / "results.jsonl", arguments):
+        return
+    rbm, before, wanted = learnt(settings, train, folder, args)
+    epochs = int(rbm.run.epochs)
+    found, both = measured(rbm, train, data.test, args)
+    line = {"model": name, "epochs": epochs, "epochs_before": before, "arguments": arguments, **found}
+    # what a limit of hours has cut short is shown, and goes on in the next call
+    table_file.append(output / "results.jsonl" if epochs >= wanted else folder / "unfinished.jsonl", line)
+    print(table({name: line}), flush=True)
+    pictures(rbm, both, train, data.shape, folder, args)
 
 
 def main():
     args = parse()
     output = pathlib.Path(args.output)
     if not args.table:
+        for name in args.models:
+            run_settings.check(output / name, settings_of(name, args))
         data = ds.datasets.load(args.dataset, args.data_dir)
         train = data.train_and_valid.astype(np.uint8)
         for name in args.models:
-            parts(name)
-        for name in args.models:
-            if name in finished(output / "results.jsonl"):
-                continue
-            folder = output / name
-            folder.mkdir(parents=True, exist_ok=True)
-            rbm, epochs, wanted = learnt(name, train, folder, args)
-            found, both = measured(rbm, train, data.test, args)
-            pictures(rbm, both, train, data.shape, folder, args)
-            line = {"model": name, "epochs": epochs, "arguments": vars(args), **found}
-            # what a limit of hours has cut short is shown, and goes on in the next call
-            append(output / "results.jsonl" if epochs >= wanted else folder / "unfinished.jsonl", line)
-            print(table({name: line}), flush=True)
+            with table_file.claimed(output / name / "backup") as mine:
+                if mine:
+                    make(name, train, data, output, args)
+                else:
+                    print(f"{name}: another process is at it", flush=True)
     print(table(finished(output / "results.jsonl")))
 
 

@@ -14,16 +14,19 @@ def key_of(method, architecture, settings):
     return json.dumps([method, architecture, settings], sort_keys=True)
 
 
-def finished(path):
-    """The rows in the file, a dict from their keys; a line that was cut off is as if it were not there."""
-    rows = {}
+def lines(path):
+    """The rows in a file, a list of dicts; a line that was cut off is as if it were not there."""
+    rows = []
     for line in path.read_bytes().splitlines() if path.exists() else []:
-        try:
-            row = json.loads(line)
-            rows[key_of(row["method"], row["architecture"], row["settings"])] = row
-        except (ValueError, KeyError, TypeError):
-            continue
-    return rows
+        with contextlib.suppress(ValueError):
+            rows.append(json.loads(line))
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def finished(path):
+    """The rows in the file, a dict from their keys."""
+    known = [row for row in lines(path) if {"method", "architecture", "settings"} <= set(row)]
+    return {key_of(row["method"], row["architecture"], row["settings"]): row for row in known}
 
 
 def append(path, row):

@@ -244,6 +244,17 @@ def test_a_machine_of_another_network_is_named():
         first.fit(np.zeros((4, 4)), verbose=0)
 
 
+def test_a_network_compiled_too_early():
+    """The error says what helps, and that does."""
+    dbn = DBN([ds.boltzmann.RBM(3, 2), ds.boltzmann.RBM(2, 3)])
+    dbn.compile(jit_compile=False)
+    with pytest.raises(ValueError, match=r"DBN\(dbn.rbms\). Received: "):
+        dbn.fit(ROWS, verbose=0)
+    again = DBN(dbn.rbms)
+    assert [len(history.epoch) for history in again.fit(ROWS, epochs=0, verbose=0)] == [0, 0]
+    assert again.recognition_kernels[0] is again.rbms[0].kernel
+
+
 def test_all_chains_are_tied():
     lower, upper = ds.boltzmann.RBM(4, 3), ds.boltzmann.RBM(3, 4)
     upper.compile(num_chains=2, jit_compile=False)

@@ -140,6 +140,11 @@ BAD = {
     "rates of no rows": lambda: ds.boltzmann.base_rates(np.zeros(3)),
     "betas that fall": lambda: annealed_chains(tiny_rbm(), (0.5, 0.2)),
     "betas beyond 1": lambda: annealed_chains(tiny_rbm(), (0.5, 1.2)),
+    "betas that are no numbers": lambda: annealed_chains(tiny_rbm(), (0.1, np.nan)),
+    "betas in words": lambda: annealed_chains(tiny_rbm(), "abc"),
+    "betas that are ragged": lambda: annealed_chains(tiny_rbm(), [[0.1], [0.2, 0.3]]),
+    "a base that is ragged": lambda: log_partition(tiny_rbm(), 2, 2, base=[[0, 1], [1]]),
+    "rates of what is ragged": lambda: ds.boltzmann.base_rates([[0, 1], [1]]),
     "a schedule to be found": lambda: annealed_chains(tiny_rbm(), schedule="adaptive"),
     "runs": lambda: annealed_chains(tiny_rbm(), num_runs=0),
 }

@@ -40,9 +40,7 @@ def annealed_chains(
     visited, machine = schedules.fixed(schedule, num_steps), machine_of(rbm)
     if visited is None:
         raise ValueError(f"The schedule must be known beforehand. Received: schedule={schedule!r}")
-    wanted = np.asarray(betas, np.float64)
-    if wanted.ndim != 1 or not wanted.size or wanted.min() < 0 or wanted.max() > 1 or np.any(np.diff(wanted) <= 0):
-        raise ValueError(f"betas increase from 0 or above to 1 or below. Received: betas={betas!r}")
+    wanted = _checked(betas)
     _, base = checked_base(base, machine)
     start_seed, step_seed = tf.unstack(random.split(random.stream(seed, "annealed chains")))
     ends = np.searchsorted(visited, wanted.astype(np.float32))
@@ -53,6 +51,17 @@ def annealed_chains(
         last = int(end)
         seen.append(state.numpy())
     return np.stack(seen)
+
+
+def _checked(betas):
+    """The β, (n,) float64."""
+    try:
+        wanted = np.asarray(betas, np.float64)
+    except (TypeError, ValueError):
+        wanted = np.zeros([0])
+    if wanted.ndim != 1 or not wanted.size or not (np.all(np.diff(wanted) > 0) and 0 <= wanted[0] and wanted[-1] <= 1):
+        raise ValueError(f"betas increase from 0 or above to 1 or below. Received: betas={betas!r}")
+    return wanted
 
 
 def _moved(machine, base, state, betas, first, last, seed):

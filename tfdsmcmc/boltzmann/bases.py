@@ -19,8 +19,11 @@ def base_rates(x) -> np.ndarray:
 
     Args:
       x: (N, D) zeros and ones, or a source of such rows, as `datasets.open` gives it; grey rows are drawn once.
+
+    Raises:
+      ValueError: for what are no such rows.
     """
-    return _rates(complete_rows("x", x, _units_of(x)))
+    return _rates(complete_rows("x", x, _units_of("x", x)))
 
 
 def complete_rows(name, x, units):
@@ -42,7 +45,7 @@ def checked_base(base, machine):
             raise ValueError(f"base must be a mixture of {units} units. Received: one of {base.units}")
         check_finite("the mixture's weights", mixture)
         return None, mixture
-    if hasattr(base, "units") or hasattr(base, "element_spec") or np.ndim(base) == 2:
+    if hasattr(base, "units") or hasattr(base, "element_spec") or len(_shape("base", base)) == 2:
         rows = complete_rows("base", base, units)
         return rows, tf.constant(_rates(rows))
     try:
@@ -60,11 +63,19 @@ def path_from(base, machine, num_runs):
     return (MixturePath if isinstance(base, Mixture) else BaseRatePath)(machine, base, num_runs)
 
 
-def _units_of(x):
+def _units_of(name, x):
     """D of a source, of a dataset of batches or of an array; 0 where it has none."""
     shape = getattr(getattr(x, "element_spec", x), "shape", None)
-    shape = np.shape(x) if shape is None else shape
+    shape = _shape(name, x) if shape is None else shape
     return getattr(x, "units", int(shape[-1]) if len(shape) == 2 else 0)
+
+
+def _shape(name, x):
+    """The shape of what NumPy makes an array of."""
+    try:
+        return np.shape(x)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers. Received: {type(x).__name__}") from None
 
 
 def _rates(rows):

@@ -92,8 +92,8 @@ class DBN(FineTuned):
         checks.no_targets("fit", y)
         if self._own is not None:
             raise ValueError(
-                "Machines are learnt one by one before all layers are: use fine_tune. "
-                "Received: a network with recognition weights of its own"
+                "fit learns the machines one by one, before compile(), which is for fine_tune: call fine_tune, or fit "
+                "of a new network, DBN(dbn.rbms). Received: a network with recognition weights of its own"
             )
         return greedy.fit(self, x, epochs, callbacks, checks.boolean("tied", tied), arguments)
 
@@ -110,7 +110,7 @@ class DBN(FineTuned):
 
         Returns:
           `LogLikelihood`, with the error of log Z in that of each row and, undiminished, of the mean. An estimate of
-          log Z that is too low makes the bound too high.
+          log Z that is too low, as those from below are on average, makes the bound too high.
 
         Raises:
           ValueError: for data that do not fit, or where log Z is needed and not given.
@@ -128,7 +128,8 @@ class DBN(FineTuned):
           batch_size: rows at a time.
 
         Returns:
-          `LogLikelihood`; the effective sample size is that of the draws.
+          `LogLikelihood`; the effective sample size is that of the draws. An estimate of log Z that is too low, as
+          those from below are on average, makes these too high.
 
         Raises:
           ValueError: for data that do not fit, or where log Z is needed and not given.
@@ -154,7 +155,8 @@ class DBN(FineTuned):
           batch_size: rows at a time.
 
         Returns:
-          `LogLikelihood`; the effective sample size is that of the runs.
+          `LogLikelihood`; the effective sample size is that of the runs. An estimate of log Z that is too low, as
+          those from below are on average, makes these too high.
 
         Raises:
           ValueError: for data or a schedule that do not fit, or where log Z is needed and not given.

@@ -89,10 +89,7 @@ def log_weights(stack, v, num_samples, seed):
 
 def dreamt(machines, h, seed):
     """One pass down from draws h of the topmost machine's visible units: [v, h^1, …, h^{L−1}], the last as given."""
-    states = [h]
-    for level, machine in reversed(list(enumerate(machines[:-1]))):
-        states.insert(0, random.bernoulli(machine.visible_logits(states[0]), random.fold(seed, level)))
-    return states
+    return _passed_down(machines, h, seed)[0]
 
 
 def descended(machines, h, seed):
@@ -100,5 +97,14 @@ def descended(machines, h, seed):
 
     Of a single machine h is v itself, and its means are not known: v comes twice.
     """
-    states = dreamt(machines, h, seed)
-    return states[0], tf.sigmoid(machines[0].visible_logits(states[1])) if len(states) > 1 else h
+    states, logits = _passed_down(machines, h, seed)
+    return states[0], h if logits is None else tf.sigmoid(logits)
+
+
+def _passed_down(machines, h, seed):
+    """(the states of `dreamt`, the logits that v was drawn by or None)."""
+    states, logits = [h], None
+    for level, machine in reversed(list(enumerate(machines[:-1]))):
+        logits = machine.visible_logits(states[0])
+        states.insert(0, random.bernoulli(logits, random.fold(seed, level)))
+    return states, logits

@@ -93,7 +93,8 @@ class FineTuned(Learner):
     def compile(self, kernel=None, estimator=None, steps_per_execution=1, jit_compile=True):
         """Chooses how `fine_tune` learns all layers, and begins its run at the present weights.
 
-        From here on the recognition weights are the network's own. Machines keep their settings, and begin new runs.
+        From here on the recognition weights are the network's own, and `fit` refuses. The first time the machines above
+        the lowest, whose rows are drawn by these weights, begin new runs with the settings that they had.
 
         Args:
           kernel: `mcmc.MAP`, by default of `SGD(0.01, momentum=0.9)`. A decay of weights is the optimizer's.
