@@ -24,11 +24,12 @@ SAMPLERS = (
     "dsghmc_gibbs_warm",
     "dsgnht_iwae",
 )
-CLIMBERS = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught", "wake_sleep", "nvil", "vae", "iwae")
+REWEIGHTED = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # wake-sleep
+CLIMBERS = (*REWEIGHTED, "wake_sleep", "nvil", "vae", "iwae")
 METHODS = (*SAMPLERS, *CLIMBERS)
 CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
 GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
-BINARY = (*GIBBS, "wake_sleep", "nvil", *CLIMBERS[:5])  # for binary ones
+BINARY = (*GIBBS, *REWEIGHTED, "wake_sleep", "nvil")  # for binary ones
 WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught", "dsghmc_gibbs_warm")  # not by default
 _MOMENTUM = 0.95
 

@@ -49,8 +49,10 @@ def test_other_settings_are_other_rows(recipe, tiny, calls, tmp_path, recorded):
     rows = recorded()
     assert len(rows) == 4 + 10 and rows[3]["settings"]["learning_rates"] == [1.0, 2.0]
     assert rows[0]["settings"]["seed"] == 0 and rows[0]["dataset"] == "tiny" and "keras" in rows[0]["versions"]
-    assert all((tmp_path / "out" / row["model"]).exists() for row in rows)
-    assert not list((tmp_path / "out" / "in_progress").iterdir())
+    assert {tmp_path / "out" / row["model"] for row in rows} == set((tmp_path / "out" / "models").iterdir())
+    assert len({row["model"] for row in rows}) == len(rows)
+    # what is learnt is the same where only the evaluation differs
+    assert len(list((tmp_path / "out" / "learnt").iterdir())) == len(rows) - 2
 
 
 def test_a_line_that_was_cut_off_is_made_again(recipe, tiny, calls, tmp_path):
@@ -91,7 +93,7 @@ def test_a_row_that_another_process_has_just_finished_is_left(recipe, tiny, call
     calls.clear()
     monkeypatch.setattr(recipe.table_file, "finished", late)
     recipe.table.main([*tiny, *PAIR])
-    assert calls == [] and len(recorded()) == 2 and not list((tmp_path / "out" / "in_progress").iterdir())
+    assert calls == [] and len(recorded()) == 2
 
 
 def test_a_row_that_diverges_is_on_record_and_the_next_is_made(recipe, tiny, calls, monkeypatch, tmp_path, recorded):
