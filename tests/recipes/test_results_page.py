@@ -43,6 +43,7 @@ def test_the_page_is_made_from_the_record_and_stays_when_made_again(recipe, tiny
     empty = make()
     assert not record.exists() and empty.startswith("By hand.\n") and empty.endswith("\n\nAlso by hand.\n")
     assert "old" not in empty and "Pólya-Gamma Gibbs" in empty and "`rws`" not in empty
+    assert "−94.30 " in empty and "\n### adult" not in empty  # every digit of the source; no data set without rows
 
     table = tmp_path / "out.jsonl"
     rows = [row_of(recipe, tiny), row_of(recipe, tiny, seed=1, value=-35.0)]

@@ -132,7 +132,7 @@ def test_a_kill_before_the_first_timed_sample_is_on_account_leaves_samples_sprea
     times = iter([0.0, 50.0, *np.repeat(np.arange(50.0, 90.0, 2.0), 2)[1:]])
     recipe.table_budget.time.monotonic = lambda: next(times)
     play(second, 8, first=6)
-    assert second.seconds == 14 and collector.every == 1 + (20 - 14) // 2  # the eighth round, and those left by its time
+    assert second.seconds == 14 and collector.every == 1 + (20 - 14) // 2  # the eighth, and those left
 
 
 def test_looks_are_written_down_and_the_best_weights_kept(recipe, tmp_path):
