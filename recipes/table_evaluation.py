@@ -33,7 +33,7 @@ def evaluate(model, method, settings, data, folder):
       with annealing `annealed` and `both_sides`.
     """
     x = data.test[np.random.default_rng(settings["seed"]).permutation(len(data.test))[: settings["test_rows"]]]
-    own, samples = folder / table_file.digest_of(settings, table_file.OF_IMPORTANCE), settings["test_samples"]
+    own, samples = folder / _named(settings, table_file.OF_IMPORTANCE), settings["test_samples"]
     sampled, found = len(list((folder / "posterior").glob("sample_*.h5"))), {}
 
     def estimate(name, make=lambda: model.log_likelihood(x, samples)):
@@ -59,11 +59,16 @@ def evaluate(model, method, settings, data, folder):
         results["posterior_samples"] = sampled
     if settings["annealing_rows"] and model.recognition.layers:
         of = next(name for name in ("mean", "best", "last") if name in found)
-        own = own / table_file.digest_of(settings, table_file.OF_ANNEALING)
+        own = own / _named(settings, table_file.OF_ANNEALING)
         below = kept.content(own / "annealed.json", lambda: annealed(model, method, settings, x, found[of]))
         results["annealed"] = {"of": of, **below}
         results["both_sides"] = kept.content(own / "both_sides.json", lambda: both_sides(model, method, settings))
     return results
+
+
+def _named(settings, names):
+    """The name of a folder for what depends on some of the settings."""
+    return table_file.digest_of(str([settings[name] for name in names]))
 
 
 def take_mean(posterior, model, method, settings, train):

@@ -48,13 +48,12 @@ def folder_of(output, method, architecture, settings):
 
 def name_of(method, architecture, settings):
     """A name for files, other for other settings."""
-    return re.sub("[^A-Za-z0-9]+", "-", f"{method} {architecture}-") + digest_of(settings, settings)
+    return re.sub("[^A-Za-z0-9]+", "-", f"{method} {architecture}-") + digest_of(key_of(method, architecture, settings))
 
 
-def digest_of(settings, names):
-    """Some letters and digits, other for other values of the settings of these names."""
-    chosen = json.dumps({name: settings[name] for name in names}, sort_keys=True)
-    return hashlib.sha256(chosen.encode()).hexdigest()[:8]
+def digest_of(text):
+    """Some letters and digits, other for another text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 @contextlib.contextmanager
