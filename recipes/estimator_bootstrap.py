@@ -56,13 +56,15 @@ def bootstrap_of_gradients(pools, counts, replicates, rng):
         spreads = [_spread(log_weights, count, replicates, rng) for count in counts]
         pool = np.exp(log_weights - log_weights.max())
         for part, vectors in blocks:
-            estimates = [old + spread[:, part] @ vectors for old, spread in zip(estimates, spreads)]
-            target = target + (pool[part] / pool.sum()) @ vectors
+            for i, spread in enumerate(spreads):
+                # in place after the first, and in the vectors' precision: there are R × P numbers for each K
+                estimates[i] += spread[:, part].astype(vectors.dtype, copy=False) @ vectors
+            target += (pool[part] / pool.sum()) @ vectors
     found = []
     for values in estimates:
         variance = values.var(0, ddof=1).sum()
         # the square of the mean's length has the mean's own variance in it
-        bias = np.sqrt(max(((values.mean(0) - target) ** 2).sum() - variance / replicates, 0.0))
+        bias = np.sqrt(max(((values.mean(0, dtype=np.float64) - target) ** 2).sum() - variance / replicates, 0.0))
         found.append(np.array([bias, np.sqrt(variance)]) / np.linalg.norm(target))
     return tuple(np.array(part) for part in zip(*found))
 
@@ -116,29 +118,27 @@ def study(model, rows, batch, size, counts, seed):
 
     Returns:
       Dict of `log_likelihood`, `gradient` and `gradient_of_batch`, each a dict of `bias` and `standard_deviation`,
-      these of lists over the Ks, `mean` and `error`; a batch is one, and has no error.
+      these of lists over the Ks, `mean` and `error`; None for the error of one row or of the batch, which is not known.
     """
     rng = np.random.default_rng(seed)
     found = {"log_likelihood": [], "gradient": []}
 
-    def pool_of(number, row):
-        return pooled(model, row, size, ds.random.fold(seed, number))
+    def pools(purpose, rows):
+        own = ds.random.stream(seed, purpose)
+        return (pooled(model, row, size, ds.random.fold(own, number)) for number, row in enumerate(rows))
 
-    for number, row in enumerate(rows):
-        pool = pool_of(number, row)
+    for pool in pools("rows", rows):
         found["log_likelihood"].append(bootstrap(pool[0], counts, REPLICATES, rng))
         found["gradient"].append(bootstrap_of_gradients([pool], counts, REPLICATES, rng))
     results = {name: _summary(np.array(parts)) for name, parts in found.items()}
-    of_batch = bootstrap_of_gradients((pool_of(*pair) for pair in enumerate(batch)), counts, REPLICATES, rng)
-    return results | {"gradient_of_batch": _named([(part, np.zeros(len(counts))) for part in of_batch])}
+    of_batch = bootstrap_of_gradients(pools("batch", batch), counts, REPLICATES, rng)
+    return results | {"gradient_of_batch": _summary(np.array([of_batch]))}
 
 
 def _summary(parts):
-    """Of (rows, 2, Ks): means and standard errors over the rows."""
-    return _named(zip(parts.mean(0), parts.std(0, ddof=1) / np.sqrt(len(parts))))
-
-
-def _named(pairs):
-    """Of (means, errors) of the bias and of the standard deviation, arrays over the Ks."""
+    """Of (rows, 2, Ks): means and standard errors over the rows of the bias and of the standard deviation."""
+    means, errors = parts.mean(0).tolist(), [None, None]
+    if len(parts) > 1:
+        errors = (parts.std(0, ddof=1) / np.sqrt(len(parts))).tolist()
     names = ("bias", "standard_deviation")
-    return {name: {"mean": means.tolist(), "error": errors.tolist()} for name, (means, errors) in zip(names, pairs)}
+    return {name: {"mean": mean, "error": error} for name, mean, error in zip(names, means, errors, strict=True)}

@@ -11,25 +11,26 @@ of updates and of minutes of learning, and ends when either is spent. It leaves 
     results.jsonl    one line a finished row: settings, seed, seconds, curve, estimates and their errors
     table.md         the table, with published figures of the dataset below, where there are any
     models/          the model of each row, with the weights that were evaluated last
+    learnt/          backups and posterior samples, from which a row goes on; may be deleted when no more is to come
 
-The run can be interrupted and started again: a finished row with the same settings is not learnt again, and a row in
-progress goes on where it was. The same command may run several times side by side, each on a core of its own
-(`taskset -c 0 python recipes/table.py …`): they take the rows one by one from the same list.
+The run can be interrupted and started again: a finished row with the same settings is not made again, a row in progress
+goes on where it was, and one that is to be evaluated in another way is not learnt again. The same command may run
+several times side by side, each on a core of its own (`taskset -c 0 python recipes/table.py …`): they take the rows one
+by one from the same list.
 
 Samplers have the default prior; half of their budget is a warm start, or burn-in, and their posterior samples are of
 the rest; the recognition network is fitted again to the mean of the weights. Those that draw z by Gibbs sampling do not
 teach it at all while they learn: there it is fitted to the last weights too. The other methods climb the likelihood,
-with a flat prior; validation data choose among their weights at thirteen looks. Of several learning rates each is tried
-for a tenth of the minutes, beside the budget, and validation data choose.
+with a flat prior; validation data choose among their weights at thirteen looks, of rws_published in each of its two
+phases. Of several learning rates each is tried for a tenth of the minutes, beside the budget, and validation data
+choose among those that do not diverge.
 """
 
 import argparse
-import contextlib
 import math
 import os
 import pathlib
 import platform
-import shutil
 import warnings
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -52,6 +53,10 @@ _COMMON = (
 )
 _OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples"
 _METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
+_PAPERS_HELP = (
+    "the rows of the papers' tables, whatever --methods and --architectures are; what recipes/papers.py sets for some "
+    "stands, whatever is given here: the rates with Gibbs sampling, the evaluation of NADEs, that and units of VAEs"
+)
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
 
@@ -76,7 +81,7 @@ def parse(arguments=None):
     add("--dataset", default="digits", help=f"one of {', '.join(ds.datasets.names())}, or NAME.npz of your own")
     add("--methods", nargs="+", choices=table_methods.METHODS, default=methods, metavar="METHOD", help=_METHODS_HELP)
     add("--architectures", nargs="+", default=["SBN/SBN 100-50", "VAE 50"], metavar="NAME")
-    add("--papers", action="store_true", help="the rows of the papers' tables, in place of methods and architectures")
+    add("--papers", action="store_true", help=_PAPERS_HELP)
     add("--hidden-units", nargs="+", type=count, default=[200], help="of NADE layers; of VAEs, layer by layer")
     add("--updates", type=count, default=10**9, help="at most, in rounds of 50 (default: by time alone)")
     add("--minutes", type=amount, default=4.0, help="at most, of learning, a row (default 4)")
@@ -135,11 +140,10 @@ def make(method, architecture, settings, data, output, folder):
     except ds.DivergedError as error:
         row |= {"failed": f"diverged: {error}", "log_likelihood": {}}
     else:
-        row |= found | {"model": f"models/{folder.name}.keras"}
+        row |= found | {"model": f"models/{table_file.name_of(method, architecture, settings)}.keras"}
         (output / "models").mkdir(exist_ok=True)
         model.save(output / row["model"])
     table_file.append(output / "results.jsonl", row)
-    shutil.rmtree(folder)
 
 
 def versions():
@@ -176,10 +180,7 @@ def main(arguments=None):
             about = f"row {place} of {len(wanted)}: {method}, {architecture}"
             if not mine:
                 print(f"{about}: another process is at it", flush=True)
-            elif key(method, architecture, settings) in table_file.finished(output / "results.jsonl"):
-                with contextlib.suppress(FileNotFoundError):  # finished between the two looks
-                    folder.rmdir()
-            else:
+            elif key(method, architecture, settings) not in table_file.finished(output / "results.jsonl"):
                 print(about, flush=True)
                 make(method, architecture, settings, data, output, folder)
                 text = write_table(args, wanted, output)

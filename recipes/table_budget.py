@@ -7,6 +7,7 @@ import json
 import math
 import time
 
+import kept
 import keras
 import numpy as np
 
@@ -19,9 +20,10 @@ class Budget(keras.callbacks.Callback):
     """Ends learning after some rounds or seconds, whichever come first, and the burn-in at half of either.
 
     With the burn-in ends the climb of a warm start: half of the budget is sampling, whatever a round takes, and at
-    least one round is. Posterior samples are spread over as many rounds as are left by the time that the first round of
-    sampling took. Seconds are those of the rounds alone, of all calls together: backups, validation and compiling do
-    not count, so that the first round of a call counts as much as the second, once that has been made.
+    least one round is. Posterior samples are spread over as many rounds as are left by the time that a round of
+    sampling took, the first that did not compile. Seconds are those of the rounds alone, of all calls together:
+    backups, validation and compiling do not count, so that the first round of a call counts as much as the second, once
+    that has been made.
 
     Args:
       path: file that keeps the account from call to call.
@@ -36,7 +38,7 @@ class Budget(keras.callbacks.Callback):
         account = json.loads(path.read_text()) if path.exists() else {}
         self.seconds = account.get("seconds", 0.0)
         self.burn_in = account.get("burn_in", rounds // 2)
-        self.every = account.get("every", 1)
+        self.every = account.get("every")  # None until a round of sampling has been timed
         self.over = account.get("over", False)
         self._compiling = True  # the first round of this call has not been counted
         self._first = None  # its seconds, where it was the last
@@ -55,7 +57,7 @@ class Budget(keras.callbacks.Callback):
         if epoch + 1 < self.burn_in and 2 * self.seconds >= self.limit:
             self.burn_in = epoch + 1
             self.model.run.end_climb()
-        if epoch == self.burn_in and self.collector is not None:
+        if epoch >= self.burn_in and self.collector is not None and self.every is None and self._first is None:
             by_time = int((self.limit - self.seconds) / max(took, 1e-9))
             rounds = 1 + max(0, min(self.rounds - epoch - 1, by_time))
             self.every = max(1, rounds // self.collector.num_samples)
@@ -83,7 +85,7 @@ class Budget(keras.callbacks.Callback):
 
     def _tell(self):
         if self.collector is not None:
-            self.collector.burn_in, self.collector.every = self.burn_in, self.every
+            self.collector.burn_in, self.collector.every = self.burn_in, self.every or 1
 
     def _write(self):
         account = {"seconds": self.seconds, "burn_in": self.burn_in, "every": self.every, "over": self.over}
@@ -109,8 +111,8 @@ class Looks(keras.callbacks.Callback):
         self.points = json.loads(path.read_text()) if path.exists() else []
         self.value = -math.inf
         if best is not None and best.exists():
-            with np.load(best) as kept:
-                self.value = float(kept["value"])
+            with np.load(best) as arrays:
+                self.value = float(arrays["value"])
 
     def on_epoch_end(self, epoch, logs=None):
         if not self.budget.validate:
@@ -121,11 +123,6 @@ class Looks(keras.callbacks.Callback):
         # a round that is made again after an interruption is looked at again
         self.points = [known for known in self.points if known["updates"] < updates] + [point]
         if self.best is not None and (point["valid"] or -math.inf) > self.value:
-            self._keep(point["valid"])
+            self.value = point["valid"]
+            kept.write_weights(self.model, self.best, value=self.value)
         ds.files.write_json(self.path, self.points)
-
-    def _keep(self, value):
-        self.value = value
-        weights = {str(i): weight for i, weight in enumerate(self.model.get_weights())}
-        with ds.files.replacing(self.best) as temporary:
-            np.savez(temporary, value=value, **weights)

@@ -1,9 +1,15 @@
-"""What a row of a table is worth: estimates of the test log-likelihood, and how far they may be off."""
+"""What a row of a table is worth: estimates of the test log-likelihood, and how far they may be off.
+
+Every estimate, and the weights after a fit, are kept in the row's folder as they come: an interrupted evaluation goes
+on, and another of the same weights makes what differs.
+"""
 
 import math
 
+import kept
 import keras
 import numpy as np
+import table_file
 import table_methods
 
 import tfdsmcmc as ds
@@ -27,39 +33,51 @@ def evaluate(model, method, settings, data, folder):
       with annealing `annealed` and `both_sides`.
     """
     x = data.test[np.random.default_rng(settings["seed"]).permutation(len(data.test))[: settings["test_rows"]]]
-    samples, sampled = settings["test_samples"], list((folder / "posterior").glob("sample_*.h5"))
+    own, samples = folder / _named(settings, table_file.OF_IMPORTANCE), settings["test_samples"]
+    sampled, found = len(list((folder / "posterior").glob("sample_*.h5"))), {}
+
+    def estimate(name, make=lambda: model.log_likelihood(x, samples)):
+        found[name] = kept.estimate(own / f"{name}.npz", make)
+
     if method in table_methods.GIBBS:
-        refit(model, settings, data.train)
-    found = {"last": model.log_likelihood(x, samples)}
+        kept.weights(model, own / "last_weights.npz", lambda: refit(model, settings, data.train))
+    estimate("last")
     if (folder / "best.npz").exists():
-        with np.load(folder / "best.npz") as kept:
-            model.set_weights([kept[str(i)] for i in range(len(kept.files) - 1)])
-        found["best"] = model.log_likelihood(x, samples)
+        kept.read_weights(model, folder / "best.npz")
+        estimate("best")
     if sampled:
         posterior = ds.posterior.load(folder / "posterior")
-        found["mean"] = mean_of_weights(posterior, model, method, settings, data.train, x)
-        found["predictive"] = predictive(posterior, model, method, settings, x)
+        mean = own / "mean_weights.npz"
+        kept.weights(model, mean, lambda: take_mean(posterior, model, method, settings, data.train))
+        estimate("mean")
+        estimate("predictive", lambda: predictive(posterior, model, method, settings, x))
     results = {
-        "log_likelihood": {name: figures(estimate) for name, estimate in found.items()},
+        "log_likelihood": {name: figures(value) for name, value in found.items()},
         "estimator": {"name": "importance sampling", "num_samples": samples, "rows": len(x)},
     }
     if sampled:
-        results["posterior_samples"] = len(sampled)
+        results["posterior_samples"] = sampled
     if settings["annealing_rows"] and model.recognition.layers:
         of = next(name for name in ("mean", "best", "last") if name in found)
-        results["annealed"] = {"of": of, **annealed(model, method, settings, x, found[of])}
-        results["both_sides"] = both_sides(model, method, settings)
+        own = own / _named(settings, table_file.OF_ANNEALING)
+        below = kept.content(own / "annealed.json", lambda: annealed(model, method, settings, x, found[of]))
+        results["annealed"] = {"of": of, **below}
+        results["both_sides"] = kept.content(own / "both_sides.json", lambda: both_sides(model, method, settings))
     return results
 
 
-def mean_of_weights(posterior, model, method, settings, train, x):
-    """The estimate at the mean of the posterior samples; the model has it afterwards."""
+def _named(settings, names):
+    """The name of a folder for what depends on some of the settings."""
+    return table_file.digest_of(str([settings[name] for name in names]))
+
+
+def take_mean(posterior, model, method, settings, train):
+    """Gives the model the mean of the posterior samples, with φ fitted to it."""
     phi = model.recognition.get_weights()
     posterior.apply_mean(model)
     if method in table_methods.GIBBS:
         model.recognition.set_weights(phi)
     refit(model, settings, train)
-    return model.log_likelihood(x, settings["test_samples"])
 
 
 def predictive(posterior, model, method, settings, x):

@@ -1,6 +1,6 @@
 """The curves of rows on record: test log-likelihood against seconds, and against rows visited, a line a row.
 
-    python recipes/table_figures.py docs/results.jsonl --dataset binarized_mnist --architecture "SBN/SBN 200"
+    python recipes/table_figures.py runs/table/*/results.jsonl --dataset binarized_mnist --architecture "SBN/SBN 200"
 
 The test rows are the few hundred that `recipes/table.py` looks at along the way; weights are the last ones. Where the
 recognition network does not learn the estimate is one of short annealing runs, on fewer rows, and so not the same.
@@ -31,7 +31,8 @@ def curves(rows, title=None):
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (name, label) in zip(panels, _AXES):
         for row in rows:
-            points = [point for point in row["curve"] if point["test"] is not None]
+            # the axis is logarithmic, and the first round of a run takes no seconds until the second has been made
+            points = [point for point in row["curve"] if point["test"] is not None and point[name] > 0]
             what = f"{row['method']}, seed {row['settings']['seed']}"
             values = [point["test"] for point in points]
             axes.plot([point[name] for point in points], values, marker="o", markersize=3, label=what)

@@ -8,6 +8,10 @@ import re
 
 import tfdsmcmc as ds
 
+# settings on which learning does not depend, but the figures of importance sampling do, or only those of annealing
+OF_IMPORTANCE = ("refit_updates", "refit_learning_rate", "test_samples", "test_rows")
+OF_ANNEALING = ("annealing_rows", "annealing_steps", "annealing_runs")
+
 
 def key_of(method, architecture, settings):
     """A string that two rows share if and only if one stands for the other."""
@@ -40,15 +44,24 @@ def append(path, row):
 
 
 def folder_of(output, method, architecture, settings):
-    """The folder of a row in progress, with what an interrupted run left to go on from."""
-    name = re.sub("[^A-Za-z0-9]+", "-", f"{method} {architecture}")
-    digest = hashlib.sha256(key_of(method, architecture, settings).encode()).hexdigest()[:8]
-    return output / "in_progress" / f"{name}-{digest}"
+    """The folder of what a row has learnt, which rows that only evaluate it in other ways share."""
+    learning = [name for name in settings if name not in (*OF_IMPORTANCE, *OF_ANNEALING)]
+    return output / "learnt" / name_of(method, architecture, {name: settings[name] for name in learning})
+
+
+def name_of(method, architecture, settings):
+    """A name for files, other for other settings."""
+    return re.sub("[^A-Za-z0-9]+", "-", f"{method} {architecture}-") + digest_of(key_of(method, architecture, settings))
+
+
+def digest_of(text):
+    """Some letters and digits, other for another text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 @contextlib.contextmanager
 def claimed(folder):
-    """Claims a folder for the block; a kill gives it back, and whoever has it may delete it.
+    """Claims a folder for the block; a kill gives it back.
 
     Who claims it may find that the row was finished meanwhile: the file is to be read after this, not before.
 
@@ -58,13 +71,13 @@ def claimed(folder):
     Yields:
       Whether this process has it: False where another process does. Where the system has no locks of files, True.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
     except ImportError:
-        folder.mkdir(parents=True, exist_ok=True)
         yield True
         return
-    descriptor = _opened(folder)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,13 +87,3 @@ def claimed(folder):
             yield True
     finally:
         os.close(descriptor)
-
-
-def _opened(folder):
-    """A descriptor of the folder, which another process may delete at any time."""
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            return os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:
-            continue

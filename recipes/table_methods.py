@@ -22,6 +22,21 @@ CLIMBERS = (*_WAKE_SLEEP, "nvil", "vae", "iwae")
 METHODS = (*SAMPLERS, *CLIMBERS)
 CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
 BINARY = (*GIBBS, *_WAKE_SLEEP, "nvil")  # for binary ones
+SAMPLERS = (
+    "dsgld_nais",
+    "dsghmc_nais",
+    "dsgnht_nais",
+    "dsghmc_gibbs",
+    "dsgnht_gibbs",
+    "dsghmc_gibbs_warm",
+    "dsgnht_iwae",
+)
+REWEIGHTED = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # wake-sleep
+CLIMBERS = (*REWEIGHTED, "wake_sleep", "nvil", "vae", "iwae")
+METHODS = (*SAMPLERS, *CLIMBERS)
+CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
+GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
+BINARY = (*GIBBS, *REWEIGHTED, "wake_sleep", "nvil")  # for binary ones
 WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught", "dsghmc_gibbs_warm")  # not by default
 _MOMENTUM = 0.95
 

@@ -1,7 +1,7 @@
 """Tables of finished rows and of published figures in Markdown."""
 
 import table_curve
-from published import CONFLICTS, PUBLISHED, of_model
+from published import CONFLICTS, PUBLISHED, of_model, sources_of
 from table_methods import GIBBS
 
 _PAPERS_NAMES = {  # of our methods, in the order of preference
@@ -35,11 +35,13 @@ _HEADER = (
 _NOTE = (
     "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
     "samples, which understate a figure, the more the fewer are effective. Methods that climb have the best of "
-    "thirteen looks at validation data, samplers the mean of their samples, with φ fitted to it again. *Annealed* is "
-    "the same weights' estimate from below by annealed importance sampling on some rows, carried over to all by the "
-    "difference to importance sampling there; ± the error of that difference, in brackets the Monte Carlo error and "
-    "the effective of the runs. *Bounds apart*: on rows that the model draws, how far the bound from above (reverse "
-    "annealing) lies above the bound from below, and in brackets above importance sampling."
+    "thirteen looks at validation data (`rws_published`, in two phases, of 26), samplers the mean of their samples, "
+    "with φ fitted to it again. *Annealed* is the same weights' estimate from below by annealed importance sampling on "
+    "some rows, carried over to all by the difference to importance sampling there; ± the error of that difference, in "
+    "brackets the Monte Carlo error and the effective of the runs. *Bounds apart*: on rows that the model draws, how "
+    "far the bound from above (reverse annealing) lies above the bound from below, and in brackets above importance "
+    "sampling. *Paper's* is the best published estimate of the method on the architecture, *best of others* that of "
+    "any other method, with the number of its source."
 )
 _NOTE_OF_GIBBS = "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean."
 
@@ -119,8 +121,8 @@ def _papers(row):
     known = of_model(row["dataset"], row["architecture"])
     names = _PAPERS_NAMES.get(row["method"], ())
     own = next((f for name in names for f in known if f.method == name), None)
-    other = next((f for f in known if f is not own), None)
-    return ["–" if f is None else _as_published(f) for f in (own, other)]
+    other = next((f for f in known if f.method not in names), None)
+    return ["–" if f is None else _as_published(f, sources_of(row["dataset"])) for f in (own, other)]
 
 
 def _climbing(row):
@@ -139,26 +141,20 @@ def _climbing(row):
 
 def _published(dataset):
     """The published figures, a line a model, and where they disagree."""
-    figures, sources = PUBLISHED[dataset], []
-    lines, by_model = [], {}
-    for figure in figures:
-        by_model.setdefault(figure.model, []).append(figure)
-        if figure.source not in sources:
-            sources.append(figure.source)
-    for model, known in by_model.items():
-        cells = [
-            _as_published(f) + f" [{sources.index(f.source) + 1}]" + (f" ({f.note})" if f.note else "") for f in known
-        ]
-        lines.append([model, "; ".join(cells)])
+    sources, by_model = sources_of(dataset), {}
+    for figure in PUBLISHED[dataset]:
+        by_model.setdefault(figure.model, []).append(_as_published(figure, sources))
+    lines = [[model, "; ".join(cells)] for model, cells in by_model.items()]
     numbered = [f"{i}. {source}" for i, source in enumerate(sources, 1)]
     conflicts = [f"- {text}" for text in CONFLICTS.get(dataset, [])]
     head = ["Published, sizes nearest to the data first:", "", *_table(("model", "log-likelihood"), lines)]
     return [*head, "", *numbered, *([""] * bool(conflicts)), *conflicts]
 
 
-def _as_published(figure):
-    """A figure with the digits of its source, and its method."""
-    return f"{figure.log_likelihood} {figure.method}".strip().replace("-", "−", 1)
+def _as_published(figure, sources):
+    """A figure with the digits of its source, its method, the number of its source, and its note."""
+    value, note = figure.log_likelihood.replace("-", "−"), f"({figure.note})" if figure.note else ""
+    return " ".join(filter(None, (value, figure.method, f"[{sources.index(figure.source) + 1}]", note)))
 
 
 def number(value, digits=2):

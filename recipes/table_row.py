@@ -7,6 +7,7 @@ backup, from which an interrupted row goes on. The budget is counted, and poster
 import math
 import shutil
 
+import kept
 import keras
 import numpy as np
 import table_evaluation
@@ -29,19 +30,23 @@ def run(method, architecture, settings, data, folder):
       architecture: name for `tfdsmcmc.models.from_name`.
       settings: dict, see `recipes/table.py`.
       data: `tfdsmcmc.datasets.Dataset`.
-      folder: `pathlib.Path` of the row; what an interrupted run left there goes on.
+      folder: `pathlib.Path` of the row; what is there already goes on, or stands.
 
     Returns:
       (the model with the weights that were evaluated last, dict of `learning_rate`, `trials` (the validation
-      log-likelihood of each rate, where there are several), `updates`, `wall_time_seconds`, `curve`, and what
-      `table_evaluation.evaluate` has).
+      log-likelihood of each rate, where there are several; None of one that diverged), `updates`,
+      `wall_time_seconds`, `curve`, and what `table_evaluation.evaluate` has).
+
+    Raises:
+      DivergedError: if the weights diverge with the rate that is chosen, or with each of several.
     """
-    rates = settings["learning_rates"]
-    trials = {}
+    rates, trials = settings["learning_rates"], {}
     for rate in rates if len(rates) > 1 else []:
-        _, curve, _ = learn(method, architecture, rate, settings, data, folder / f"rate_{rate:g}", _TRIAL)
-        trials[f"{rate:g}"] = curve[-1]["valid"]
-    best = max(rates, key=lambda rate: trials.get(f"{rate:g}") or -math.inf)
+        trials[f"{rate:g}"] = _trial(method, architecture, rate, settings, data, folder / f"rate_{rate:g}")
+    if trials and set(trials.values()) == {None}:
+        raise ds.DivergedError(f"One learning rate on trial at least must not diverge. Received: {rates}")
+    worth = {name: value for name, value in trials.items() if value is not None}
+    best = max(rates, key=lambda rate: worth.get(f"{rate:g}", -math.inf))
     model, curve, seconds = learn(method, architecture, best, settings, data, folder / "learning", 1.0)
     return model, {
         "learning_rate": best,
@@ -51,6 +56,20 @@ def run(method, architecture, settings, data, folder):
         "curve": curve,
         **table_evaluation.evaluate(model, method, settings, data, folder / "learning"),
     }
+
+
+def _trial(method, architecture, rate, settings, data, folder):
+    """What a learning rate is worth on validation data after a part of the minutes; None where it diverges."""
+
+    def value():
+        try:
+            return learn(method, architecture, rate, settings, data, folder, _TRIAL)[1][-1]["valid"]
+        except ds.DivergedError:
+            return None
+
+    found = kept.content(folder.with_name(f"{folder.name}.json"), value)
+    shutil.rmtree(folder, ignore_errors=True)  # nothing else is left of a trial
+    return found
 
 
 def build(method, architecture, settings, x):

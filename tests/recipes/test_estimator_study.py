@@ -74,6 +74,26 @@ def test_the_pool_has_the_weights_and_gradients_of_its_draws(recipe):
         assert np.abs(exact - found).max(1).min() < 1e-4
 
 
+def test_rows_and_batch_draw_for_themselves_and_what_is_not_known_is_not_said(recipe, monkeypatch):
+    """The same rows: no seed serves twice, and the error of a batch, or of one row, is no 0."""
+    seeds, rows = [], np.zeros((2, 3), np.float32)
+
+    def pooled(model, row, size, seed):
+        seeds.append(tuple(np.asarray(seed)))
+        rng = np.random.default_rng(len(seeds))
+        return rng.standard_normal(size), [(slice(0, size), rng.standard_normal((size, 4)))]
+
+    monkeypatch.setattr(recipe, "pooled", pooled)
+    found = recipe.study(None, rows, rows, 5, (1, 3), 7)
+    assert len(set(seeds)) == 4
+    for part in ("bias", "standard_deviation"):
+        assert found["gradient_of_batch"][part]["error"] is None and len(found["gradient_of_batch"][part]["mean"]) == 2
+        assert min(found["gradient"][part]["error"]) > 0 and min(found["log_likelihood"][part]["error"]) > 0
+    alone = recipe.study(None, rows[:1], rows, 5, (1, 3), 7)
+    assert alone["gradient"]["bias"]["error"] is None
+    json.dumps(found)
+
+
 @pytest.mark.slow
 def test_the_recipe_draws_its_figures(tmp_path, monkeypatch, request):
     path = request.config.rootpath / "recipes" / "estimator_study.py"

@@ -117,6 +117,24 @@ def test_a_budget_of_minutes_goes_on_where_it_was(recipe, tmp_path, clock):
     assert recipe.table_budget.Budget(path, 100, 20.0).over
 
 
+def test_a_kill_before_the_first_timed_sample_is_on_account_leaves_samples_spread(recipe, tmp_path, clock):
+    """Five rounds of burn-in; the sixth, the first of sampling, is backed up, and a kill comes before its account.
+
+    Rounds 7 to 10 are left then, of which the seventh compiles for 50 seconds, and is not one to be timed by."""
+    clock(2.0)
+    path = tmp_path / "progress.json"
+    first = recipe.table_budget.Budget(path, 100, 20.0, collector_of(tmp_path, 2))
+    play(first, 6)
+    assert (first.burn_in, first.every) == (5, 2)
+    collector = collector_of(tmp_path, 1)
+    second = recipe.table_budget.Budget(path, 100, 20.0, collector)
+    assert (second.seconds, second.burn_in, collector.every) == (10, 5, 1)  # of five rounds
+    times = iter([0.0, 50.0, *np.repeat(np.arange(50.0, 90.0, 2.0), 2)[1:]])
+    recipe.table_budget.time.monotonic = lambda: next(times)
+    play(second, 8, first=6)
+    assert second.seconds == 14 and collector.every == 1 + (20 - 14) // 2  # the eighth, and those left
+
+
 def test_looks_are_written_down_and_the_best_weights_kept(recipe, tmp_path):
     path, budget = tmp_path / "curve.json", types.SimpleNamespace(validate=True, seconds=0.0)
 

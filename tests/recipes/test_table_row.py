@@ -1,6 +1,8 @@
 """Rows of the table recipe on a few random rows of data: what is learnt and estimated; interrupted ones go on."""
 
 import json
+import shutil
+import types
 
 import keras
 import numpy as np
@@ -33,7 +35,6 @@ def test_rows_are_recorded_and_not_made_again(recipe, tiny, tmp_path, monkeypatc
         np.testing.assert_allclose(short, sides["importance_gap"]["value"], atol=1e-4)
         loaded = keras.saving.load_model(tmp_path / "out" / row["model"])
         assert loaded.generative.latent_units == [3, 2]
-    assert not list((tmp_path / "out" / "in_progress").iterdir())
     table = (tmp_path / "out" / "table.md").read_text()
     assert table in capsys.readouterr().out and "| `dsgnht_gibbs` \\* |" in table and "Published" not in table
 
@@ -81,26 +82,51 @@ def test_methods_are_what_their_names_say(recipe, settings):
 
 @pytest.mark.slow
 def test_validation_chooses_among_learning_rates(recipe, tiny, tmp_path, monkeypatch, recorded):
-    """Of three rates tried, the one whose last look is best; a trial that was finished is not made again."""
-    arguments = [*tiny, "--methods", "rws", "--architectures", "SBN 3", "--adam", "0.001", "0.1", "0.002"]
+    """Of four rates tried, the one whose last look is best, though one diverges; no trial is made again."""
+    arguments = [*tiny, "--methods", "rws", "--architectures", "SBN 3", "--adam", "0.5", "0.001", "0.1", "0.002"]
     learn, tried = recipe.table_row.learn, []
 
     def watched(method, architecture, rate, settings, data, folder, share):
         tried.append((rate, share))
-        if len(tried) == 3:
+        if rate == 0.5:
+            raise ds.DivergedError("no update was finite")
+        if len(tried) == 4:
             raise KeyboardInterrupt
         return learn(method, architecture, rate, settings, data, folder, share)
 
     monkeypatch.setattr(recipe.table_row, "learn", watched)
     with pytest.raises(KeyboardInterrupt):
         recipe.table.main(arguments)
-    fit, fits = ds.DeepGenerativeModel.fit, []
-    monkeypatch.setattr(ds.DeepGenerativeModel, "fit", lambda *a, **k: (fits.append(0), fit(*a, **k))[1])
     recipe.table.main(arguments)
-    assert len(fits) == 2  # the third trial, and the row
     (row,) = recorded()
-    assert [rate for rate, _ in tried[3:6]] == [0.001, 0.1, 0.002] and tried[-1] == (row["learning_rate"], 1.0)
-    assert row["learning_rate"] == float(max(row["trials"], key=row["trials"].get)) and len(row["trials"]) == 3
+    assert [rate for rate, _ in tried] == [0.5, 0.001, 0.1, 0.002, 0.002, row["learning_rate"]] and tried[-1][1] == 1.0
+    assert row["trials"].pop("0.5") is None and len(row["trials"]) == 3 and "failed" not in row
+    assert row["learning_rate"] == float(max(row["trials"], key=row["trials"].get))
+
+
+def test_rates_on_trial_may_diverge_but_not_all(recipe, tmp_path, monkeypatch):
+    """Of three one diverges, the best of the others learns, and no trial is made again; then all diverge."""
+    worth, tried = {1.0: None, 0.1: -9.0, 0.01: -7.0}, []
+
+    def learn(method, architecture, rate, settings, data, folder, share):
+        tried.append(rate)
+        (folder / "phase_0").mkdir(parents=True)
+        if worth[rate] is None:
+            raise ds.DivergedError("no update was finite")
+        return types.SimpleNamespace(run=types.SimpleNamespace(steps=4)), [{"valid": worth[rate]}], 1.0
+
+    monkeypatch.setattr(recipe.table_row, "learn", learn)
+    monkeypatch.setattr(recipe.table_evaluation, "evaluate", lambda *_: {})
+    settings = {"learning_rates": list(worth)}
+    for _ in range(2):
+        _, row = recipe.table_row.run("rws", "SBN 3", settings, None, tmp_path)
+        assert row["learning_rate"] == 0.01 and row["trials"] == {"1": None, "0.1": -9.0, "0.01": -7.0}
+        (tmp_path / "learning" / "phase_0").rmdir()
+    assert tried == [1.0, 0.1, 0.01, 0.01, 0.01]
+    assert not [path for path in tmp_path.glob("rate_*") if path.is_dir()]
+    with pytest.raises(ds.DivergedError, match=r"Received: \[1.0, 2.0\]"):
+        worth[2.0] = None
+        recipe.table_row.run("rws", "SBN 3", {"learning_rates": [1.0, 2.0]}, None, tmp_path)
 
 
 @pytest.mark.slow
@@ -155,6 +181,11 @@ def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch
     assert abs(annealed["value"] - expected["mean"]) < 5 * annealed["standard_error"] < 0.3
     assert annealed["difference_error"] == 0.0  # all rows are annealed
     assert -0.1 < sides["gap"]["value"] < 0.5
+    kept, weights = json.dumps(results), model.get_weights()
+    model.set_weights([0.0 * weight for weight in weights])
+    assert json.dumps(recipe.table_evaluation.evaluate(model, method, chosen, data, tmp_path)) == kept
+    for now, then in zip(model.get_weights(), weights, strict=True):
+        np.testing.assert_array_equal(now, then)
 
 
 @pytest.mark.slow
@@ -165,7 +196,7 @@ def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path
     arguments = [*tiny, "--methods", method, "--architectures", "SBN 3", "--updates", "10", *rates]
     recipe.table.main(arguments)
     (whole,) = recorded()
-    (tmp_path / "out" / "results.jsonl").unlink()
+    shutil.rmtree(tmp_path / "out")
 
     save = keras.callbacks.BackupAndRestore.on_epoch_end
     for rounds in (1, 5):  # before there is a backup, and just before the fifth, which is of a second phase if any is
