@@ -1,5 +1,7 @@
 """`PolyaGammaGibbs` as a step and through the front door; its draws in `test_joint` and `test_regressions`."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -52,6 +54,21 @@ def test_a_fit_learns():
     # what is left of the sums is that of the last pass: Σ_n (h − ½)(h, 1) has Σ_n (v − ½) in its last column
     sums = model.run.state.sums[1]
     np.testing.assert_allclose(sums.linear[:, -1], (ROWS - 0.5).sum(0), atol=1e-4)
+
+
+def test_sums_count_every_row_once(monkeypatch):
+    """With γ = 1 the precision of a pass is Σ_n r rᵀ, r = (h, 1), exactly: what fills up the last batch is out."""
+    ones = lambda logits, seed: [tf.ones_like(part) for part in logits]  # noqa: E731
+    monkeypatch.setattr("tfdsmcmc.augmentation.polya_gamma_gibbs.gammas", ones)
+    model = compiled(2, 4)
+    model.fit(ROWS, batch_size=8, epochs=1, verbose=0)
+    (units,) = model.run.state.units
+    regressors = np.concatenate([units, np.ones((30, 1))], 1)
+    square = regressors.T @ regressors
+    wrapped = [[square[i, (i + s) % 3] for i in range(3)] for s in range(2)]
+    for layer_sums, count, want in zip(model.run.state.sums, (2, 4), ([[30.0]], wrapped), strict=True):
+        want = np.repeat(np.asarray(want)[:, np.newaxis], count, 1)
+        np.testing.assert_array_equal(layer_sums.precision, want)
 
 
 def source_of(rows=ROWS[:10], gaps=False):
@@ -171,10 +188,24 @@ def test_what_compile_refuses():
     model = compiled(2, 4)
     with pytest.raises(ValueError, match="once over all rows in an epoch.* Received: steps_per_epoch=1"):
         model.fit(ROWS, steps_per_epoch=1)
-    with pytest.raises(ValueError, match="leave num_rows out. Received: num_rows=60 for 30 rows"):
-        model.fit(ROWS, num_rows=60)
     with pytest.raises(ValueError, match="Received: "):
         model.fit(ROWS + 0.3)
+
+
+@pytest.mark.parametrize("method", ["polya_gamma_gibbs", "vb"])
+def test_rows_that_do_not_fit_are_refused_before_anything_changes(method):
+    make = getattr(ds.methods, method)
+    for num_chains, options in ((1, {}), (2, {"labels": np.arange(30) % 2})):
+        model = model_of(seeded(2, 4))
+        model.compile(**make(**options), num_chains=num_chains)
+        before = {name: variable.numpy() for name, variable in model.run.saved.items()}
+        with pytest.raises(ValueError, match="leave num_rows out. Received: num_rows=60 for 30 rows"):
+            model.fit(ROWS, num_rows=60)
+        if options:
+            with pytest.raises(ValueError, match="a label for each of 29 rows. Received: 30 labels"):
+                model.fit(ROWS[:29])
+        after = {name: variable.numpy() for name, variable in model.run.saved.items()}
+        assert set(before) == set(after) and all(np.array_equal(after[name], before[name]) for name in before)
 
 
 @pytest.mark.slow
@@ -237,3 +268,14 @@ def test_configuration():
     labelled = ds.augmentation.PolyaGammaGibbs(labels=np.array([0, 2, 1]))
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(labelled))
     assert again.get_config() == labelled.get_config() and again.labels[1] == 3
+
+
+def test_samples_that_leave_out_biases_of_labels_are_warned_of(tmp_path):
+    for options, num_chains, words in (({"labels": np.arange(30) % 2}, 2, ["label_biases"]), ({}, 1, [])):
+        model = compiled(2, 4, num_chains=num_chains, **options)
+        collector = ds.posterior.Collector(tmp_path / "posterior", burn_in=0)
+        collector.set_model(model)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            collector.on_train_begin()
+        assert len(found) == len(words) and all(word in str(one.message) for word, one in zip(words, found))

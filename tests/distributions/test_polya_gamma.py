@@ -157,6 +157,8 @@ def test_draws_need_integers():
     with pytest.raises(ValueError, match="an integer, or above 170. Received: shape=.*1.5"):
         PolyaGamma(1.5, 1.0).sample(seed=[1, 2])
     assert PolyaGamma(1.5, 1.0).mean() > 0
+    drawn = _drawn_at(tf.constant([1.5, 0.3, -1.0, np.nan, 2.0]), tf.zeros([1000, 5])).numpy()
+    assert np.isnan(drawn[:, :4]).all() and (drawn[:, 4] > 0).all()
 
 
 def test_a_mass_that_is_off_is_found(monkeypatch):

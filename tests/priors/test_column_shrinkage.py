@@ -62,3 +62,14 @@ def test_configuration_and_refusals():
     for name, value in (("a", 0), ("b", -1.0), ("minimum_scale", -0.1)):
         with pytest.raises(ValueError, match=f"{name} must be .*Received: {name}="):
             Column(**{name: value})
+
+
+def test_kernels_need_a_floor():
+    """What follows a gradient refuses m = 0 at `compile`; what does not, such as φ alone, takes it."""
+    model = ds.models.from_name("SBN/SBN 2", units=3, prior={"bias": None, "": Column()})
+    with pytest.raises(ValueError, match="a minimum_scale above 0.* Received: minimum_scale=0 for the weight .*kernel"):
+        model.compile(**ds.methods.dsgnht_nais())
+    assert model.run is None
+    model.compile(kernel="sgld", kernel_steps=0)
+    model = ds.models.from_name("SBN/SBN 2", units=3, prior={"bias": None, "": Column(minimum_scale=0.01)})
+    model.compile(**ds.methods.dsgnht_nais())

@@ -65,6 +65,7 @@ class VariationalStep(Step):
     def __init__(self, generative, recognition, prior, covariance, rounds, labels=None):
         check_network(generative)
         self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
+        self.kept_apart = () if labels is None else ("label_biases",)
         self.generative, self.recognition, self.rounds = generative, recognition, rounds
         self.kind = KINDS[covariance]
         # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
@@ -91,9 +92,11 @@ class VariationalStep(Step):
     def beside(self):
         return list(self.recognition.trainable_variables)
 
-    def init(self, rows, seed, weights, num_rows=1.0, state=None):
-        if self.top is not None and rows is not None:
+    def check_rows(self, rows):
+        if self.top is not None:
             self.top.check_rows(rows)
+
+    def init(self, rows, seed, weights, num_rows=1.0, state=None):
         if state is None:
             state = self._first_state(weights)
         units = state.units

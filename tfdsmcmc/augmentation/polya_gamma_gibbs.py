@@ -76,7 +76,7 @@ class PolyaGammaGibbs(StepMethod):
         `pretrain`, is lost to units that do not fit them.
       labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
         on them (see `labels`). They are `model.run.state.label_biases`, and the layer's own bias is their mean over the
-        rows. None for biases that all rows share.
+        rows, which is all that posterior samples keep. None for biases that all rows share.
       num_labels: how many labels there may be; by default the largest one and 1.
 
     Raises:
@@ -131,6 +131,7 @@ class PolyaGammaGibbsStep(Step):
     def __init__(self, generative, recognition, prior, sweeps=1, start=None, labels=None):
         check_network(generative)
         self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
+        self.kept_apart = () if labels is None else ("label_biases",)
         self.generative, self.recognition, self.sweeps = generative, recognition, sweeps
         # kept here, for a layer may be frozen later
         names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
@@ -149,9 +150,11 @@ class PolyaGammaGibbsStep(Step):
     def beside(self):
         return list(self.recognition.trainable_variables)
 
+    def check_rows(self, rows):
+        if self.top is not None:
+            self.top.check_rows(rows)
+
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
-        if rows is not None:
-            self._check_rows(rows, num_rows)
         if state is None:
             biases = [] if self.top is None else [self.top.first(weights[1])]
             entries = self._entries(weights, biases)
@@ -187,15 +190,6 @@ class PolyaGammaGibbsStep(Step):
     def fresh_weights(self, seed):
         theta = fresh_weights(self.generative, seed)
         return [*theta, *fresh_weights(self.recognition, random.stream(seed, "recognition network"))]
-
-    def _check_rows(self, rows, num_rows):
-        if float(num_rows) != rows.num_rows:
-            raise ValueError(
-                "Gibbs sampling sums over the rows that there are: leave num_rows out. "
-                f"Received: num_rows={float(num_rows):g} for {rows.num_rows} rows"
-            )
-        if self.top is not None:
-            self.top.check_rows(rows)
 
     def _started(self, weights, x, seed):
         with evaluated_at(self.variables, weights):

@@ -38,7 +38,8 @@ class PolyaGamma(tfd.Distribution):
     lost.
 
     Args:
-      shape: b, above 0. Draws need an integer up to 170, or any number above.
+      shape: b, above 0. Draws need an integer up to 170, or any number above; where only the graph knows b, they are
+        NaN for others.
       tilt: c; it broadcasts with the shape. Float32 or float64; draws are made in float32.
       name: name of the distribution.
 
@@ -149,7 +150,7 @@ def variance_of_one(tilt):
 def _sums(shape, tilt, seed):
     """Draws of integer shapes as sums; normal ones of large shapes."""
     large = shape > _LARGEST_SUM
-    whole = tf.where(large, 0.0, tf.round(shape))
+    whole = tf.where(~large & (shape > 0), tf.round(shape), 0.0)  # 0 for NaN too, which would be the largest
     sum_seed, normal_seed = tf.unstack(random.split(seed))
 
     def add(i, total):
@@ -161,7 +162,9 @@ def _sums(shape, tilt, seed):
     total = tf.while_loop(lambda i, _: i < most, add, (tf.constant(0), tf.zeros_like(tilt)), shapes)[1]
     normal = random.normal(tf.shape(tilt), normal_seed)
     mean, variance = shape * mean_of_one(tilt), shape * variance_of_one(tilt)
-    return tf.where(large, mean + tf.sqrt(variance) * normal, tf.where(tf.math.is_nan(tilt), math.nan, total))
+    # a shape that the graph alone knows has not met `_check_can_be_drawn`
+    drawable = tf.equal(shape, whole) & ~tf.math.is_nan(tilt)
+    return tf.where(large, mean + tf.sqrt(variance) * normal, tf.where(drawable, total, math.nan))
 
 
 def _check_positive(shape):

@@ -42,6 +42,13 @@ class WeightPrior:
         """Draws of the auxiliary tensors given the weight, a list of tensors of the same shapes and types."""
         return list(auxiliary)
 
+    def check_gradient(self, name):
+        """Raises a ValueError where no kernel can follow the gradient of log p(w given λ), as it has no bound.
+
+        Args:
+          name: of the weight.
+        """
+
     def conditional_normal(self, auxiliary):
         """(means, variances) of the entries given λ, which broadcast to the weight.
 

@@ -45,8 +45,8 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
     Args:
       a: of the spike at 0, above 0; the smaller, the sharper.
       b: of the tails, above 0; the smaller, the heavier.
-      minimum_scale: m, at least 0. Kernels that follow a gradient need one above 0, such as 0.01 (see `shrinkage`);
-        draws of the weights do not.
+      minimum_scale: m, at least 0. Kernels that follow a gradient need one above 0, such as 0.01 (see `shrinkage`),
+        and `compile` refuses 0 for them; draws of the weights do not.
 
     Raises:
       ValueError: for a number out of range.
@@ -101,6 +101,14 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
         mean, variance = self.conditional_normal(auxiliary)
         square = tf.square(tf.cast(value, tf.float32) - mean)
         return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + square / variance)
+
+    def check_gradient(self, name):
+        if not self.minimum_scale:
+            raise ValueError(
+                "A kernel follows the gradient −w/(ζ + m²), which has no bound at m = 0: give "
+                "ColumnThreeParameterBetaNormal a minimum_scale above 0, such as 0.01. "
+                f"Received: minimum_scale={self.minimum_scale:g} for the weight {name!r}"
+            )
 
     def conditional_normal(self, auxiliary):
         return tf.zeros([]), auxiliary[0] + self.minimum_scale**2

@@ -125,6 +125,11 @@ class Prior:
         seeds = random.split(seed, len(triples)) if triples else []
         return [part for i, (m, value, own) in enumerate(triples) for part in m.update_auxiliary(value, own, seeds[i])]
 
+    def check_gradients(self, names):
+        """Raises a ValueError for a weight whose prior has no gradient that a kernel can follow."""
+        for name in names:
+            self._members[self._pattern(name)].check_gradient(name)
+
     def for_weight(self, name):
         """The distribution or shrinkage prior of the weight, or None where the prior is flat."""
         return self.patterns[self._pattern(name)]

@@ -85,6 +85,8 @@ class DoublyStochasticStep(Step):
         self.learning, self.interleaved = learning, interleaved
         # kept here, for a layer may be frozen later
         self._names, self.variables = (list(parts) for parts in zip(*network.named_weights))
+        if kernel_steps:
+            prior.check_gradients(self._names)
         heat = ("kinetic_temperature", "configurational_temperature") if kernel_steps else ("kinetic_temperature",)
         self.metric_names = (*estimator.metric_names, *heat, "skipped_steps")
         self.per_row = ("carried",) if estimator.carries == "row" else ()

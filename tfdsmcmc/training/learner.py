@@ -167,7 +167,7 @@ class Learner(Saving):
             source, validation_data = _split_last(source, validation_split)
         if validation_data is not None:
             validation_data = self._validation_source(validation_data)
-        self._check_source(source, steps_per_epoch)
+        self._check_source(source, steps_per_epoch, num_rows)
         check_callbacks(callbacks, self.weights)
         order, chains = self._seed_of("row order"), self.run.num_chains
         steps = steps_per_epoch or _cardinality(source)
@@ -261,7 +261,7 @@ class Learner(Saving):
         self.run = run
         self._settings = settings
 
-    def _check_source(self, source, steps_per_epoch):
+    def _check_source(self, source, steps_per_epoch, num_rows):
         """Raises a ValueError for rows that the step cannot go through; reads a dataset once, or its first batch."""
         if not source.random_access:
             if not isinstance(source, DatasetSource):
@@ -280,6 +280,13 @@ class Learner(Saving):
                 "This method goes once over all rows in an epoch: rows with random access, and no steps_per_epoch. "
                 f"Received: steps_per_epoch={steps_per_epoch}, x={type(source).__name__}"
             )
+        if self.run.step.needs_passes and num_rows not in (None, source.num_rows):
+            raise ValueError(
+                "This method sums over the rows that there are: leave num_rows out. "
+                f"Received: num_rows={num_rows} for {source.num_rows} rows"
+            )
+        if source.random_access:
+            self.run.step.check_rows(source)
 
     def _seed_of(self, purpose):
         return random.stream(random.stream(self.seed, self._stream), purpose)

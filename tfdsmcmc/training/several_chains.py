@@ -29,12 +29,16 @@ class SeveralChains(Step):
         self.one, self.num_chains = step, num_chains
         self.variables = [*step.variables, *step.beside]
         self.metric_names, self.per_row, self.needs_passes = step.metric_names, step.per_row, step.needs_passes
+        self.kept_apart = step.kept_apart
         beside = {id(variable) for variable in step.beside}
         self._others = [variable for variable in step.assigned if id(variable) not in beside]
 
     @property
     def own_variables(self):
         return self.one.own_variables
+
+    def check_rows(self, rows):
+        self.one.check_rows(rows)
 
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
         own, assigned = (None, None) if state is None else self._apart(state)

@@ -34,7 +34,8 @@ class Step:
       per_row: names of the parts of the state with an entry for each row, along the first axis (after C).
       beside: list of the model's weights that belong to a chain beside `variables`.
       assigned: list of the variables that a step assigns; those in `beside` may be among them.
-      needs_passes: whether each epoch must be one pass over all rows.
+      needs_passes: whether each epoch must be one pass over all rows, which are the N that there are then.
+      kept_apart: names of parts of the state that are learnt as the weights are, and that posterior samples leave out.
       own_variables: dict of further variables that a saved run needs, beside those that Keras saves.
     """
 
@@ -45,6 +46,7 @@ class Step:
     beside = ()
     assigned = ()
     needs_passes = False
+    kept_apart = ()
 
     @property
     def own_variables(self):
@@ -65,6 +67,13 @@ class Step:
           Named tuple with a field `weights`.
         """
         raise NotImplementedError(f"{type(self).__name__} must define init(rows, seed, weights, …).")
+
+    def check_rows(self, rows):
+        """Raises a ValueError for rows that the step cannot learn from; `fit` asks before it changes anything.
+
+        Args:
+          rows: a source of rows with random access.
+        """
 
     def step(self, state, batch, seed):
         """One step, in a graph.
