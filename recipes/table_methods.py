@@ -15,13 +15,6 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 
-GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
-SAMPLERS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais", *GIBBS, "dsgnht_iwae")
-_WAKE_SLEEP = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught", "wake_sleep")
-CLIMBERS = (*_WAKE_SLEEP, "nvil", "vae", "iwae")
-METHODS = (*SAMPLERS, *CLIMBERS)
-CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
-BINARY = (*GIBBS, *_WAKE_SLEEP, "nvil")  # for binary ones
 SAMPLERS = (
     "dsgld_nais",
     "dsghmc_nais",
