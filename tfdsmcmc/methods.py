@@ -297,8 +297,8 @@ def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None):
       initial: where the units start, "prior" or "recognition".
       burn_in: sweeps over the units before the first pass, where the weights have learnt before.
       labels: (N,) integers, one for each row, on which the biases of the top layer depend, kept in
-        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`, `sample` and `impute`
-        are of a network with that bias for all rows, not of the one that learns.
+        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`,
+        `sample` and `impute` are of a network with that bias for all rows, not of the one that learns.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -317,8 +317,8 @@ def vb(covariance="full", rounds=1, labels=None):
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row in a pass.
       labels: (N,) integers, one for each row, on which the biases of the top layer depend, kept in
-        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`, `sample` and `impute`
-        are of a network with that bias for all rows, not of the one that learns.
+        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`,
+        `sample` and `impute` are of a network with that bias for all rows, not of the one that learns.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -336,8 +336,8 @@ def online_vb(rate=0.1, covariance="full", rounds=4, labels=None):
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row, each time that it is read.
       labels: (N,) integers, one for each row, on which the biases of the top layer depend, kept in
-        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`, `sample` and `impute`
-        are of a network with that bias for all rows, not of the one that learns.
+        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`,
+        `sample` and `impute` are of a network with that bias for all rows, not of the one that learns.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.

@@ -88,7 +88,7 @@ class Collector(keras.callbacks.Callback):
         if apart := self.model.run.step.kept_apart:
             warnings.warn(
                 f"Samples keep the weights of the layers alone, not {', '.join(apart)}: with labels the top layer's "
-                "bias is the mean over them, and estimates and draws are of a network with that bias in the place of each.",
+                "bias is the mean over them, and estimates and draws are of a network with that bias for all rows.",
                 stacklevel=2,
             )
         if os.path.lexists(self.path) and not self.path.is_dir():
