@@ -8,7 +8,8 @@ the slope
 
     ∂/∂r̄_p = Σ_j [(ȳ_j − ½) μ_jp − ½ γ̄_j (⟨w_jp²⟩ + 2 Σ_{p' ≠ p} ⟨w_jp w_jp'⟩ r̄_p')]
 
-Work B J P² each for the tilts, the slopes and the statistics of B rows; J P² floats each for the covariances and the statistics.
+Work B J P² each for the tilts, the slopes and the statistics of B rows; J P² floats each for the covariances and the
+statistics.
 
 Source: Gan, Henao, Carlson and Carin (2015), section 3.2; the bias joined to the weights.
 """
