@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tfdsmcmc import checks, methods, random
 from tfdsmcmc.model import DeepGenerativeModel
@@ -94,11 +95,14 @@ def _copied(method):
 
 
 def _units(part, x):
-    """A draw of the latent units of each row, (N, H): the method's own, else one of the recognition network."""
-    kept = getattr(part.run.state, "units", None)
+    """A draw of the latent units of each row, (N, H): the method's own, else one of the recognition network.
+
+    What a method keeps are draws, or means, from which a draw comes; a draw is its own mean.
+    """
+    kept, seed = getattr(part.run.state, "units", None), random.stream(part.seed, "units")
     if kept is not None:
-        return kept[0].numpy()
-    seed, found = random.stream(part.seed, "units"), []
+        return tf.cast(random.open_uniforms(*kept[0].shape, seed) < kept[0], tf.float32).numpy()
+    found = []
     for number, rows in enumerate(part.source("x", x).batches(_ROWS)):
         (z,) = part.recognition.sample(as_rows(rows).floats().plain, 1, random.fold(seed, number))
         found.append(z[0].numpy())

@@ -1,22 +1,61 @@
-"""Inverses by blocks against NumPy's."""
+"""Normal posteriors by blocks against NumPy's."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc.augmentation.inverses import inverse_and_log_det
+from tfdsmcmc.augmentation import full_covariance
+from tfdsmcmc.augmentation.inverses import normal_posteriors, raise_of
 
 
 @pytest.mark.parametrize("size", [1, 3, 27, 61])
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 def test_they_are_numpys(size, spread):
-    """Rows of scales from 10⁻³ to 10³ among them."""
+    """Scales from 10⁻³ to 10³ among them."""
     rng = np.random.default_rng(size)
-    roots = rng.normal(size=(2, size, size + 5)) * 10 ** rng.uniform(-spread, spread, (2, size, 1))
-    matrices = np.einsum("jpk,jqk->jpq", roots, roots)
-    inverses, log_dets = tf.function(inverse_and_log_det)(tf.constant(matrices))
-    scale = np.sqrt(np.einsum("jpp->jp", matrices))
-    found = inverses.numpy() * scale[:, :, None] * scale[:, None]
-    exact = np.linalg.inv(matrices / scale[:, :, None] / scale[:, None])
-    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-6 * np.abs(exact).max())
-    np.testing.assert_allclose(log_dets, np.linalg.slogdet(matrices)[1], rtol=1e-10)
+    roots = rng.normal(size=(1, size, size + 5))
+    precision = np.einsum("jpk,jqk->jpq", roots, roots)
+    linear, scale = rng.normal(size=(1, size)), 10 ** rng.uniform(-spread, spread, (1, size))
+    matrices = np.eye(size) + precision * scale[:, :, None] * scale[:, None]
+    found = tf.function(normal_posteriors)(tf.constant(precision), tf.constant(linear), tf.constant(scale))
+    covariance = np.linalg.inv(precision + np.eye(size) / scale[:, :, None] ** 2)
+    mean = np.einsum("jpq,jq->jp", covariance, linear)
+    for value, exact in zip(found, (mean, covariance, np.linalg.slogdet(matrices)[1]), strict=True):
+        np.testing.assert_allclose(value, exact, rtol=1e-8, atol=1e-8 * np.abs(exact).max())
+
+
+def test_unknowns_of_scale_0_are_0():
+    parts = ([[[2.0, 1.0], [1.0, 3.0]]], [[1.0, 2.0]], [[0.0, 1.0]])
+    mean, covariance, log_det = normal_posteriors(*(tf.constant(part, tf.float64) for part in parts))
+    np.testing.assert_allclose(mean, [[0, 0.5]])
+    np.testing.assert_allclose(covariance, [[[0, 0], [0, 0.25]]])
+    np.testing.assert_allclose(log_det, [np.log(4)])
+
+
+def test_rows_that_are_equal():
+    """201 regressors, 1,000 rows of 50 kinds: precisions of rank 50, in float32, under ever wider priors.
+
+    All is that of the float64 Cholesky factorisation of the same precisions, which their float32 noise makes indefinite
+    but for the raised diagonal.
+    """
+    rng, size = np.random.default_rng(0), 201
+    kinds = rng.integers(0, 2, (50, size)).astype(np.float32)
+    rows = kinds[rng.integers(0, 50, 1000)]
+    gamma, targets = rng.uniform(0.1, 0.25, (1000, 1)), rng.integers(0, 2, (1000, 1)) - 0.5
+    parts = [tf.constant(part.astype(np.float32)) for part in (gamma, targets, rows)]
+    outer, linear = full_covariance.statistics(*parts)
+    assert np.linalg.eigvalsh(outer).min() < -1e-5  # the noise
+    update = tf.function(lambda precision: full_covariance.update((outer, linear), precision, None, np.ones((1, size))))
+    for variance in (1.0, 1e2, 1e4, 1e6):
+        precision = tf.fill([1, size], np.float32(1 / variance))
+        mean, covariance, log_det = update(precision)
+        raised = outer.numpy().astype(float) * (1 + raise_of(size, tf.float32) * np.eye(size))
+        exact = np.linalg.inv(np.linalg.cholesky(raised + np.eye(size) / variance))
+        exact_covariance = np.einsum("jkp,jkq->jpq", exact, exact)
+        np.testing.assert_allclose(covariance, exact_covariance, rtol=1e-4, atol=1e-4 * exact_covariance.max())
+        exact_log_det = 2 * np.log(np.diagonal(exact, axis1=1, axis2=2)).sum()
+        np.testing.assert_allclose(log_det, exact_log_det, rtol=1e-5)
+        variances = np.diagonal(covariance, axis1=1, axis2=2)
+        assert (variances > 0).all() and (variances <= variance).all()
+        exact_mean = np.einsum("jpq,jq->jp", exact_covariance, linear.numpy().astype(float))
+        np.testing.assert_allclose(mean, exact_mean, atol=1e-3 * np.abs(exact_mean).max())

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import scipy.stats
+import tensorflow as tf
 
+import tfdsmcmc as ds
 from tests.augmentation.variational import Ascent, horseshoe, largest_fall, rows_of, shapes_of, three_parameters
 from tests.oracles import binary_states, log_sum
+from tfdsmcmc.augmentation.grid_scales import GridScales
 from tfdsmcmc.augmentation.local_factors import WeightFactor
 
 NETWORKS = {
@@ -48,6 +51,21 @@ def test_no_move_of_scales_lowers_it(scales):
     ascent = ascent_of("full", [4, 3], scales=scales, num_rows=10)
     fall, move, _ = largest_fall(ascent, 6)
     assert fall > -1e-9, move
+
+
+def test_groups_without_weights_say_nothing():
+    """A unit of a DARN that comes first has no lateral weights: as if its row, or its entries, were not there."""
+    second, mask = np.random.default_rng(0).uniform(0.01, 0.5, (3, 3)), np.tril(np.ones((3, 3)), -1)
+    prior = ds.priors.Horseshoe(0.5, minimum_scale=0.05, learn_global_scale=True, group="unit")
+    found = []
+    for rows in (slice(0, 3), slice(1, 3)):
+        scales, part = GridScales(prior, "unit", mask[rows]), tf.constant((second * mask)[rows])
+        state = scales.initial(part)
+        for _ in range(3):
+            state = scales.update(state, part)
+        found.append((state.tau, scales.bound(state, part)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
 def test_without_the_later_units_it_falls(monkeypatch):

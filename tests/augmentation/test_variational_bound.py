@@ -91,6 +91,16 @@ def test_labels():
         fitted(ds.methods.online_vb(labels=labels[1:]), 1, LEARNT)
 
 
+def test_a_method_with_other_labels_needs_another_program():
+    model = fitted(ds.methods.vb(), 1)[0]
+    bound = ds.augmentation.variational_bound
+    assert bound(model, ROWS, num_samples=2).value.shape == (10,)
+    labels = np.arange(10) % 3
+    model.compile(**ds.methods.vb(labels=labels))
+    model.fit(ROWS, epochs=1, verbose=0)
+    assert np.isfinite(bound(model, ROWS, num_samples=2, labels=labels).value).all()
+
+
 def test_it_is_of_models_that_learnt_so(model):
     with pytest.raises(ValueError, match="Received: weights='draws'"):
         ds.augmentation.variational_bound(model, X, weights="draws")

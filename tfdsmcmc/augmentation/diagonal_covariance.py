@@ -94,7 +94,7 @@ def update(statistics, precision, mean, mask):
         return p + 1, _with_column(mean, p, mask[:, p] * (linear[:, p] - others) / total[:, p])
 
     _, mean = tf.while_loop(lambda p, _: p < mean.shape[1], one, (tf.constant(0), mean))
-    return mean, mask / total, -tf.reduce_sum(mask * tf.math.log(total))
+    return mean, mask / total, -tf.reduce_sum(tf.where(mask > 0, tf.math.log(total), 0.0))
 
 
 def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rate):
@@ -131,7 +131,7 @@ def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rat
     weighted = gamma * tf.matmul(r, mean, transpose_b=True)  # γ̄ ψ̄
     start = (tf.constant(0), mean, weighted, naturals[1])
     _, mean, _, linear = tf.while_loop(lambda p, *_: p < mean.shape[1], one, start)
-    return (total, linear), mean, mask / total, -tf.reduce_sum(mask * tf.math.log(total))
+    return (total, linear), mean, mask / total, -tf.reduce_sum(tf.where(mask > 0, tf.math.log(total), 0.0))
 
 
 def initial_naturals(precision):

@@ -8,7 +8,8 @@ the slope
 
     ∂/∂r̄_p = Σ_j [(ȳ_j − ½) μ_jp − ½ γ̄_j (⟨w_jp²⟩ + 2 Σ_{p' ≠ p} ⟨w_jp w_jp'⟩ r̄_p')]
 
-Work B J P² each for the tilts, the slopes and the statistics of B rows; J P² floats of memory.
+Work B J P² each for the tilts, the slopes and the statistics of B rows; J P² floats each for the covariances and the
+statistics.
 
 Source: Gan, Henao, Carlson and Carin (2015), section 3.2; the bias joined to the weights.
 """
@@ -18,10 +19,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.augmentation.inverses import inverse_and_log_det
+from tfdsmcmc.augmentation.inverses import normal_posteriors
 
 NAME = "full"
 
@@ -94,19 +94,13 @@ def statistics(gamma, targets, r):
 def update(statistics, precision, mean, mask):
     """(μ, Σ, Σ_j ln det Σ_j) that are best for the statistics and ⟨1/ζ⟩ (J, P).
 
-    The weights are scaled by √ζ first, as ⟨1/ζ⟩ reaches 10¹⁰ and more. The diagonal of the sum over the rows is raised
-    by a few units in its last place: regressors that are equal in all rows would leave it less than positive definite.
+    The weights are scaled by √ζ first, as ⟨1/ζ⟩ reaches 10¹⁰ and more.
     """
     outer, linear = statistics
-    mask = tf.cast(mask, linear.dtype)
-    scale = tf.math.rsqrt(precision) * mask
-    pairs = scale[:, :, tf.newaxis] * scale[:, tf.newaxis]
-    eye = tf.eye(linear.shape[-1], dtype=linear.dtype)
-    raised = 1 + 10 * np.finfo(linear.dtype.as_numpy_dtype).eps * eye
-    inverse, log_det = inverse_and_log_det(eye + pairs * outer * raised)
-    covariance = pairs * inverse
-    log_det = -tf.reduce_sum(log_det) - tf.reduce_sum(mask * tf.math.log(precision))
-    return tf.linalg.matvec(covariance, linear), covariance, log_det
+    scale = tf.math.rsqrt(precision) * tf.cast(mask, linear.dtype)
+    mean, covariance, log_det = normal_posteriors(outer, linear, scale)
+    log_det = -tf.reduce_sum(log_det) - tf.reduce_sum(tf.where(mask > 0, tf.math.log(precision), 0.0))
+    return mean, covariance, log_det
 
 
 def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rate):

@@ -79,7 +79,7 @@ class GridScales:
         return state._replace(zeta=tf.nn.log_softmax(prior + self._evidence(second)))
 
     def update_tau(self, state):
-        zeta = tf.reduce_sum(tf.exp(state.zeta), 0)
+        zeta = tf.reduce_sum(self._used(state.zeta) * tf.exp(state.zeta), 0)
         told = tf.linalg.matvec(self._constant(self._given_tau, zeta), zeta)
         return state._replace(tau=tf.nn.log_softmax(self._constant(self._tau_prior, zeta) + told))
 
@@ -87,7 +87,7 @@ class GridScales:
         zeta, tau = tf.exp(state.zeta), tf.exp(state.tau)
         prior = tf.linalg.matvec(self._constant(self._given_tau, second), tau, transpose_a=True)
         weights = self._evidence(second) - 0.5 * math.log(2 * math.pi) * self._constant(self._counts, second)[:, None]
-        total = tf.reduce_sum(zeta * (prior + weights - state.zeta))
+        total = tf.reduce_sum(self._used(second) * zeta * (prior + weights - state.zeta))
         return total + tf.reduce_sum(tau * (self._constant(self._tau_prior, second) - state.tau))
 
     def _evidence(self, second):
@@ -96,6 +96,10 @@ class GridScales:
         counts = self._constant(self._counts, second)[:, tf.newaxis]
         variance = self._constant(self._variance, second)
         return -0.5 * (counts * tf.math.log(variance) + sums / variance)
+
+    def _used(self, like):
+        """1 for a group with weights that count, else 0: what has no weights has no scale either, (G, 1)."""
+        return self._constant(self._counts > 0, like)[:, tf.newaxis]
 
     def _sums(self, values):
         """Sums over the groups, (G,)."""
@@ -107,7 +111,7 @@ class GridScales:
         return np.reshape(values.sum(axes), [-1])
 
     def _constant(self, value, like):
-        return tf.constant(value, like.dtype)
+        return tf.constant(np.asarray(value, like.dtype.as_numpy_dtype))
 
 
 def _normalised(logs):

@@ -110,12 +110,15 @@ class VariationalStep(Step):
         counted = tf.cast(batch.counted, tf.float32)
         rows = observations(batch.rows, None if self.top is None else self.top.one_hot(batch.index))
         factors, bounds = self.local.fit(self.factors(state), rows, before, self.rounds)
-        per_row = self._mean_bound(tf.reduce_sum(counted * bounds), batch)
+        per_row = tf.reduce_sum(counted * bounds) / tf.reduce_sum(counted)
         metrics = {"bound": per_row + tf.cast(state.bound, tf.float32) / batch.num_rows}
         # what fills up the last minibatch was fitted before in this pass
         units = [tf.where(counted[:, tf.newaxis] > 0, new, old) for new, old in zip(factors.units, before)]
         state = self._global_update(state, self._for_weights(rows, factors, counted), batch)
         return state._replace(units=row_parts.with_rows(state.units, batch.index, units)), metrics
+
+    def metric_weight(self, batch):
+        return tf.reduce_sum(tf.cast(batch.counted, tf.float64))
 
     def factors(self, state):
         """List of `WeightFactor`, q(w_j) of each layer; a frozen layer has no variance."""
@@ -147,11 +150,6 @@ class VariationalStep(Step):
     def _global_update(self, state, statistics, batch):
         """The state after the weights have seen the rows of a batch, by what `_for_weights` gives."""
         raise NotImplementedError(f"{type(self).__name__} must define _global_update(state, statistics, batch).")
-
-    def _mean_bound(self, total, batch):
-        """What a batch says of the mean bound of a row, so that the mean over a pass is that over its rows."""
-        batches = tf.math.ceil(batch.num_rows / tf.cast(tf.shape(batch.counted)[0], tf.float32))
-        return total * batches / batch.num_rows
 
     def _first_state(self, weights):
         # the bias of the top layer, whose weights are the first
@@ -224,7 +222,7 @@ class VariationalStep(Step):
         """The weights as `variables` of the vectors of the layers that learn, a dict by place."""
         weights = [part for place in reversed(self.learnt) for part in self.shapes[place].weights(vectors[place])]
         if self.top is not None:
-            weights[1] = self.top.mean(weights[1])
+            weights[1] = self.top.mean(tf.reshape(weights[1], [self.top.num_labels, -1]))
         return weights
 
     def _start_units(self, weights, x, seed):

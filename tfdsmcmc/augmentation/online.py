@@ -6,7 +6,8 @@ The factors of a minibatch's rows are fitted, several rounds, and from their sta
     λ ← (1 − ρ_t) λ + ρ_t λ̂
 
 at a fixed rate, or one of Robbins and Monro, ρ_t = (t + τ)^(−κ) with κ in (½, 1]:
-`mcmc.schedules.PolynomialDecay(tau**-kappa, offset=tau, power=kappa)`. λ begins as the prior's. The scales of the
+`mcmc.schedules.PolynomialDecay(tau**-kappa, offset=tau, power=kappa)`. A last minibatch of a pass, with n < B rows, has
+n/B of the rate, so that each row has the same say. λ begins as the prior's. The scales of the
 priors, which no row enters, move to their best given q(w). With all rows in the minibatch and ρ = 1 this is mean-field
 variational Bayes.
 
@@ -17,6 +18,7 @@ Sources: Hoffman, Blei, Wang and Paisley, "Stochastic variational inference", Jo
 from __future__ import annotations
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks
@@ -25,7 +27,8 @@ from tfdsmcmc.augmentation.mean_field import check_covariance, config_of
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.training.step_method import StepMethod
 
-_LATE = 10**6  # a step at which a schedule is looked at
+# steps at which a schedule is looked at: the first ones, and up to a million at distances of some hundredth parts
+_STEPS = np.unique(np.concatenate([np.arange(100), np.geomspace(100, 10**6, 1000).round()])).astype(int).tolist()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -36,7 +39,7 @@ class OnlineVB(StepMethod):
     weights before they have learnt from them. Each row of the data keeps the means of its latent units.
 
     Args:
-      rate: ρ, in (0, 1], or a Keras schedule with such values.
+      rate: ρ, in (0, 1], or a Keras schedule with such values; it is looked at up to step 10⁶.
       covariance: "full", a covariance of all weights of a unit, or "diagonal".
       rounds: over the factors of a row, each time that it is read.
       labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
@@ -92,7 +95,9 @@ class OnlineStep(VariationalStep):
 
     def _global_update(self, state, statistics, batch):
         rate = self.rate if isinstance(self.rate, float) else tf.cast(self.rate(state.updates), tf.float32)
-        scale = batch.num_rows / tf.reduce_sum(tf.cast(batch.counted, tf.float32))
+        count = tf.reduce_sum(tf.cast(batch.counted, tf.float32))
+        rate *= count / tf.cast(tf.shape(batch.counted)[0], tf.float32)
+        scale = batch.num_rows / count
         factors, sums, moved = self.factors(state), [], []
         for place, prior, own, naturals, parts in zip(
             self.learnt, self.priors, state.scales, state.sums, statistics, strict=True
@@ -111,10 +116,11 @@ def _checked(rate):
     if isinstance(rate, dict):
         rate = keras.saving.deserialize_keras_object(rate)
     if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
-        values = [float(rate(step)) for step in (0, _LATE)]
+        values = [float(rate(step)) for step in _STEPS]
     else:
         rate = float(checks.positive_number("rate", rate))
         values = [rate]
-    if not all(0 < value <= 1 for value in values):
-        raise ValueError(f"rate must lie in (0, 1]. Received: rate={rate!r}, with the values {values}")
+    wrong = [value for value in values if not 0 < value <= 1]
+    if wrong:
+        raise ValueError(f"rate must lie in (0, 1]. Received: rate={rate!r}, with the value {wrong[0]}")
     return rate

@@ -125,7 +125,7 @@ class ThreeParameterScales:
 
     def initial(self, second):
         """ξ̄ = a/⟨w²⟩, so that the weights have the variance that they show; φ and ω at their best for it."""
-        second = tf.maximum(second, _LEAST)
+        second = self._of_those_that_count(second)
         xi = self.shapes[0] * second / self.a
         phi = 1 + tf.reduce_sum(self._mask(second) * self.a / second, 0)
         return self.update_omega(self.State(2 * self.a / second, second, xi, phi, tf.ones([], second.dtype)))
@@ -139,7 +139,7 @@ class ThreeParameterScales:
         return self.update_omega(self.update_phi(self.update_xi(self.update_zeta(state, second))))
 
     def update_zeta(self, state, second):
-        return state._replace(a=2 * self._xi(state), b=tf.maximum(second, _LEAST))
+        return state._replace(a=2 * self._xi(state), b=self._of_those_that_count(second))
 
     def update_xi(self, state):
         return state._replace(xi=self._moments(state)[0] + self._phi(state))
@@ -170,11 +170,15 @@ class ThreeParameterScales:
     def _moments(self, state):
         """(ζ̄, ⟨1/ζ⟩, the logarithm of q(ζ)'s normalising integral)."""
         root = tf.sqrt(state.a * state.b)
-        scale, p = tf.sqrt(state.b / state.a), self.order
+        scale, p = tf.sqrt(state.b) / tf.sqrt(state.a), self.order  # b/a may be below what float32 has
         here = _log_bessel(p, root)
         zeta = scale * tf.exp(_log_bessel(p + 1, root) - here)
         inverse = tf.exp(_log_bessel(p - 1, root) - here) / scale
         return zeta, inverse, math.log(2) + here - root + p * tf.math.log(scale)
+
+    def _of_those_that_count(self, second):
+        """⟨w²⟩; 1 for weights that do not count, which are 0 and whose scales would have no limit."""
+        return tf.where(self.mask > 0, tf.maximum(second, _LEAST), 1)
 
     def _xi(self, state):
         return self.shapes[0] / state.xi

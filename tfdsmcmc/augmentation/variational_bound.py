@@ -76,7 +76,8 @@ def variational_bound(
     def evaluate(generative, recognition, factors, rows, indicators, seed):
         return _bounds(local, factors, observations(rows, indicators), num_samples, rounds, integrated, seed)
 
-    key = ("variational bound", local.kind.NAME, num_samples, rounds, integrated)
+    biases = tuple(shape.biases for shape in local.layers)  # another method may have had labels
+    key = ("variational bound", local.kind.NAME, biases, num_samples, rounds, integrated)
     program, values, parts = compiled(model, key, evaluate), values_of(model, None), []
     for number, (rows, batch_seed) in enumerate(batches(source, batch_size, random.stream(seed, "variational bound"))):
         count = len(rows.values)

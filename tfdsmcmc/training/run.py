@@ -210,15 +210,17 @@ class Run(tf.Module):
         stream = random.stream(self.seed, "step")
         first, num_rows = tf.convert_to_tensor(self.steps), tf.convert_to_tensor(self.num_rows)
 
-        def body(i, state, totals):
-            seed = random.fold(stream, first + tf.cast(i, tf.int64))
-            state, metrics = self.step.step(state, block.batch(i, num_rows), seed)
-            metrics = {name: tf.cast(value, tf.float64) for name, value in metrics.items()}
-            return i + 1, state, {name: total + metrics[name] for name, total in totals.items()}
+        def body(i, state, weight, totals):
+            seed, batch = random.fold(stream, first + tf.cast(i, tf.int64)), block.batch(i, num_rows)
+            state, metrics = self.step.step(state, batch, seed)
+            own = tf.cast(self.step.metric_weight(batch), tf.float64)
+            metrics = {name: own * tf.cast(value, tf.float64) for name, value in metrics.items()}
+            return i + 1, state, weight + own, {name: total + metrics[name] for name, total in totals.items()}
 
         # in float64: of a sum of a million numbers near −100, float32 keeps multiples of 8
-        start = (tf.constant(0), self.state, {name: tf.zeros([], tf.float64) for name in self.step.metric_names})
-        _, state, totals = tf.while_loop(lambda i, *_: i < block.count, body, start)
+        zero = tf.zeros([], tf.float64)
+        start = (tf.constant(0), self.state, zero, {name: zero for name in self.step.metric_names})
+        _, state, weight, totals = tf.while_loop(lambda i, *_: i < block.count, body, start)
         weights = state.weights if self.num_chains == 1 else of_chain(state.weights, 0)
         variables, values = [self.step.variables, self._parts], [weights, state._asdict()]
         if self.num_chains > 1:
@@ -228,7 +230,6 @@ class Run(tf.Module):
             variable.assign(value)
         self.steps.assign_add(tf.cast(block.count, tf.int64))
         for mean in self.means:
-            weight = tf.cast(block.count, tf.float64)
             mean.update_state(totals[mean.name] / weight, sample_weight=weight)
 
 

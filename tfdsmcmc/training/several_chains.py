@@ -83,6 +83,9 @@ class SeveralChains(Step):
         state = self._together(own._replace(weights=[*own.weights, *beside]), assigned)
         return state, mean_over_chains(metrics, self.num_chains)
 
+    def metric_weight(self, batch):
+        return self.one.metric_weight(batch)  # the chains differ in their rows, not in how many count
+
     def sampled(self, state):
         return tf.reduce_all(self.one.sampled(self._apart(state)[0]))
 

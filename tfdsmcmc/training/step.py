@@ -89,6 +89,10 @@ class Step:
         """
         raise NotImplementedError(f"{type(self).__name__} must define step(state, batch, seed).")
 
+    def metric_weight(self, batch):
+        """What the metrics of a step count for in those of an epoch, such as the number of rows they are means of."""
+        return 1.0
+
     def sampled(self, state):
         """Whether the weights may be a posterior sample, a boolean scalar; False while an optimizer climbs first."""
         return True
