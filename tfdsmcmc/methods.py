@@ -290,7 +290,9 @@ def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None):
 
     An epoch is a sweep over all rows, and each of them after the burn-in a sample of the posterior. Estimates of the
     log-likelihood are too low until `refit_recognition`. Published are some 40 sweeps of burn-in and 100 that are kept,
-    with a Student-t prior, or with one for each hidden unit's column: `priors.ColumnThreeParameterBetaNormal()`.
+    with a Student-t prior, or with one for each hidden unit's column: `priors.ColumnThreeParameterBetaNormal()`. There
+    the units are drawn given the augmentation, which is summed out here, and weights and biases apart, which are drawn
+    together here; both ways leave the same posterior invariant, and there is no `as_published`.
 
     Args:
       sweeps: over the units of a row in a pass.
