@@ -101,7 +101,7 @@ def _units(part, x):
     """
     kept, seed = getattr(part.run.state, "units", None), random.stream(part.seed, "units")
     if kept is not None:
-        return tf.cast(random.open_uniforms(*kept[0].shape, seed) < kept[0], tf.float32).numpy()
+        return tf.cast(random.open_uniform(kept[0].shape, seed) < kept[0], tf.float32).numpy()
     found = []
     for number, rows in enumerate(part.source("x", x).batches(_ROWS)):
         (z,) = part.recognition.sample(as_rows(rows).floats().plain, 1, random.fold(seed, number))

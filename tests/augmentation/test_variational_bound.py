@@ -91,6 +91,7 @@ def test_labels():
         fitted(ds.methods.online_vb(labels=labels[1:]), 1, LEARNT)
 
 
+@pytest.mark.slow
 def test_a_method_with_other_labels_needs_another_program():
     model = fitted(ds.methods.vb(), 1)[0]
     bound = ds.augmentation.variational_bound
