@@ -1,6 +1,7 @@
 """The methods: what each is made of, and that it learns."""
 
 import json
+import re
 
 import keras
 import numpy as np
@@ -274,15 +275,20 @@ def test_the_autoencoders_need_continuous_latents(name):
         tiny_model((2,)).compile(**getattr(ds.methods, name)(), jit_compile=False)
 
 
+def settings_of(model):
+    """What `compile` was told, as text; Keras numbers the names of optimizers."""
+    return re.sub(r"'adam(_\d+)?'", "'adam'", repr(model.get_compile_config()))
+
+
 def test_compile_alone_is_the_default_method():
     """Parts, chains and all; with a part given the others are the simplest, and with None φ does not learn."""
     model = tiny_model((2,), units=4)
     model.compile(jit_compile=False)
-    kept = model.get_compile_config()
+    kept = settings_of(model)
     model.compile(**ds.methods.dsgnht_nais(), jit_compile=False)
-    assert kept == model.get_compile_config() and kept["num_chains"] == 3
+    assert kept == settings_of(model) and model.run.num_chains == 3
     model.compile(num_chains=2, jit_compile=False)
-    assert {**kept, "num_chains": 2} == model.get_compile_config()
+    assert kept.replace("'num_chains': 3", "'num_chains': 2") == settings_of(model) != kept
     for given in ({"kernel": "sgnht"}, {"latents": "nais"}, {"proposal": "wake"}):
         model.compile(**given, jit_compile=False)
         assert config_of(model._settings["kernel"])[0] is ds.mcmc.SGNHT and model.run.num_chains == 1

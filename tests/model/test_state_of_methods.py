@@ -220,7 +220,7 @@ def test_choices_have_names():
     step = model.run.step
     assert isinstance(step.kernel, ds.mcmc.SGLD) and isinstance(step.estimator.latents, ds.latents.Gibbs)
     assert isinstance(step.learning.proposal, ds.proposals.Sleep)
-    for wrong in ({"kernel": "sgd"}, {"latents": None}, {"proposal": "dream"}, {"kernel": ds.mcmc.SGLD}):
+    for wrong in ({"kernel": "sgd"}, {"latents": 5}, {"proposal": "dream"}, {"kernel": ds.mcmc.SGLD}):
         with pytest.raises(ValueError, match=f"Received: {next(iter(wrong))}="):
             model.compile(**wrong)
 

@@ -13,9 +13,11 @@ METHODS = {
     "dsgnht_nais": "as dsghmc_nais, with that thermostat: the default",
     "iwae": "one set of weights, continuous z: the best likelihood of a VAE",
     "nvil": "one set of weights by the evidence lower bound: for comparison",
+    "online_vb": "as vb, from minibatches: more rows than a pass can wait for",
     "polya_gamma_gibbs": "samples the weights and z by Gibbs sampling, a draw an epoch: SBN and DARN layers",
     "rws": "one set of weights, reweighted wake-sleep: about a thousand rows, or plain NADE",
     "vae": "one set of weights, continuous z",
+    "vb": "a normal law of the weights by a bound that rises: SBN and DARN layers",
     "wake_sleep": "one set of weights, the first of its kind: for comparison",
 }
 
@@ -68,9 +70,9 @@ def _add_fit(commands):
         "fit",
         "learn a deep generative model",
         "By polya_gamma_gibbs and the methods whose names begin with ds the weights are a Markov chain whose samples "
-        "follow their posterior; the others climb to one set of weights. Where z is drawn by Gibbs sampling the "
-        "recognition network is fitted at the end, so that the model can be evaluated. --posterior keeps samples of "
-        "the chain; --resume goes on with the chain of an existing model file.",
+        "follow their posterior; vb and online_vb fit a law to it; the others climb to one set of weights. Where the "
+        "recognition network does not learn it is fitted at the end, so that the model can be evaluated. --posterior "
+        "keeps samples of the chain, or draws of the law; --resume goes on with the chain of an existing model file.",
     )
     _add_data(command)
     command.add_argument("model", help="file to write, NAME.keras")

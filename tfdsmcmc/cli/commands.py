@@ -12,7 +12,7 @@ from tfdsmcmc import archives, checks, files
 from tfdsmcmc import public as ds
 from tfdsmcmc.cli import tables
 
-_AUGMENTATION = "polya_gamma_gibbs"
+_AUGMENTATION = ("online_vb", "polya_gamma_gibbs", "vb")  # the methods by augmentation
 _REFIT_EPOCHS = 10
 
 
@@ -23,9 +23,9 @@ def fit(args):
     if path.exists() and not (args.resume or args.overwrite):
         raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
     epochs = checks.positive_integer("--epochs", args.epochs)
-    if args.posterior and args.method and not (args.method.startswith("ds") or args.method == _AUGMENTATION):
+    if args.posterior and args.method and not (args.method.startswith("ds") or args.method in _AUGMENTATION):
         raise ValueError(
-            f"--posterior is for methods that sample: {_AUGMENTATION}, and those whose names begin with ds. "
+            f"--posterior is for methods that sample: {', '.join(_AUGMENTATION)}, and those whose names begin with ds. "
             f"Received: {args.method}"
         )
     data = ds.datasets.load(args.dataset, args.data_dir)
@@ -73,7 +73,7 @@ def _new_model(args, units):
     method = args.method or "dsgnht_nais"
     given = {"learning_rate": args.learning_rate, "num_samples": args.num_samples}
     options = {key: value for key, value in given.items() if value is not None}
-    if method == _AUGMENTATION:
+    if method in _AUGMENTATION:
         if options:
             raise ValueError(f"{method} has no step size and no number of draws. Received: {options}")
     elif method.endswith("gibbs"):
