@@ -272,7 +272,7 @@ class Learner(Saving):
             if self.run.step.per_row:
                 raise ValueError(
                     "This method keeps something of each row, such as the state of its chain or the means of its "
-                    "units: rows with random access. Received: x, a dataset"
+                    "units, and needs rows with random access. Received: x, a dataset"
                 )
             if steps_per_epoch is None and int(source.dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
                 raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
