@@ -29,7 +29,7 @@ class Progress(keras.callbacks.Callback):
 
     >>> import numpy as np, tfdsmcmc as ds
     >>> model = ds.models.from_name("SBN 2", units=4)
-    >>> model.compile(jit_compile=False)
+    >>> model.compile("sgnht", jit_compile=False)
     >>> progress = ds.diagnostics.Progress(metrics=[], parts=2)
     >>> _ = model.fit(np.eye(4), epochs=4, verbose=0, callbacks=[progress])
     epoch 2 of 4, ... to go
