@@ -140,7 +140,7 @@ def test_one_label_is_a_bias():
 
 def test_rows_of_a_dataset_are_refused():
     data = tf.data.Dataset.from_tensor_slices(ROWS).batch(5)
-    with pytest.raises(ValueError, match="means of its units, and needs rows with random access. Received: x, a dataset"):
+    with pytest.raises(ValueError, match="and needs rows with random access. Received: x, a dataset"):
         fitted(ds.methods.online_vb(), 1, data, batch_size=None)
 
 
