@@ -153,13 +153,13 @@ def test_the_posterior_of_a_regression(monkeypatch, law):
     assert_posterior([kernel[0], bias], densities, lambda w, c: [c + w * h for h in H[:, 0]], Y)
 
 
-def shared_bias(monkeypatch):
+def assert_the_posterior_of_a_shared_bias(monkeypatch):
     _, bias = gibbs_chains(monkeypatch, ds.layers.SBN(CHAINS), tfd.Normal(0.6, 3.0), Y, np.zeros((3, 0), np.float32))
     assert_posterior([bias], [scipy.stats.norm(0.6, 3.0).logpdf], lambda b: [b] * 3, Y)
 
 
 def test_the_posterior_of_a_bias_that_rows_share(monkeypatch):
-    shared_bias(monkeypatch)
+    assert_the_posterior_of_a_shared_bias(monkeypatch)
 
 
 def test_one_augmentation_for_all_rows_is_found(monkeypatch):
@@ -171,7 +171,7 @@ def test_one_augmentation_for_all_rows_is_found(monkeypatch):
 
     monkeypatch.setattr(regressions, "gammas", one_for_all)
     with pytest.raises(AssertionError):
-        shared_bias(monkeypatch)
+        assert_the_posterior_of_a_shared_bias(monkeypatch)
 
 
 @pytest.mark.parametrize("law", [None, tfd.Laplace(0.0, 1.0), tfd.StudentT([3.0, 2.0], 0.0, 1.0)[0]])

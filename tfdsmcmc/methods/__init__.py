@@ -1,0 +1,63 @@
+"""The methods of the literature, each as the arguments of `compile`.
+
+A method is a triple (kernel, latents, proposal). Those that sample θ from its posterior:
+
+    dsgld_nais, dsghmc_nais, dsgnht_nais    SGLD, SGHMC, SGNHT with importance samples from the recognition network
+    dsghmc_gibbs, dsgnht_gibbs              SGHMC, SGNHT with Gibbs sampling; the recognition network does not learn
+
+and those that climb to one θ. With importance weights they climb log p(θ) + log p(X given θ), with a bias of order 1/K,
+with uniform ones log p(θ) + the evidence lower bound; a flat prior is `{"": None}`, and under a prior whose scales are
+drawn the height that is climbed moves with them:
+
+    rws           reweighted wake-sleep         importance weights, wake and sleep updates of φ
+    wake_sleep    wake-sleep                    one draw from q, sleep updates of φ
+    nvil          neural variational inference  uniform weights, score-function gradient of φ
+    vae           variational autoencoder       uniform weights, reparametrised gradient of φ (continuous z)
+    iwae          importance weighted autoencoder    importance weights, reparametrised gradient of φ (continuous z)
+
+Methods that are a step of their own, with no kernel, latents and proposal:
+
+    polya_gamma_gibbs    Gibbs sampling of θ and z by Pólya-Gamma augmentation
+    vb                   mean-field variational Bayes by the same augmentation
+    online_vb            online variational Bayes: natural gradients from minibatches
+
+    model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
+
+The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
+Adam with K = 10, its rate falling from 0.03, then the splitting scheme with K = 25, reweighted wake-sleep updates of φ
+by Adam(1e-2), and three chains, each with a warm start and a recognition network of its own. `as_published=True` gives
+what the paper has but for the prior, which is the model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no
+warm start, the Euler scheme, a thermostat of mass 1, K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten
+θ-updates on each minibatch and a φ-update after each of them, one chain. Arguments that are given go before either.
+Those with Gibbs sampling are as published but for the ten θ-updates, which `as_published=True` adds. The publications
+of the others used momentum or plain stochastic gradients with rates of their own; here Adam stands in for all of them.
+
+Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on
+Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015; Hinton,
+Dayan, Frey and Neal, "The wake-sleep algorithm for unsupervised neural networks", Science 268 (1995); Mnih and
+Gregor, "Neural variational inference and learning in belief networks", ICML 2014; Kingma and Welling, "Auto-encoding
+variational Bayes", ICLR 2014; Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICLR 2016; Gan,
+Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015.
+"""
+
+from __future__ import annotations
+
+from tfdsmcmc.methods.augmentation import online_vb, polya_gamma_gibbs, vb
+from tfdsmcmc.methods.optimizers import iwae, nvil, rws, vae, wake_sleep
+from tfdsmcmc.methods.samplers import dsghmc_gibbs, dsghmc_nais, dsgld_nais, dsgnht_gibbs, dsgnht_nais
+
+__all__ = [
+    "dsghmc_gibbs",
+    "dsghmc_nais",
+    "dsgld_nais",
+    "dsgnht_gibbs",
+    "dsgnht_nais",
+    "iwae",
+    "nvil",
+    "online_vb",
+    "polya_gamma_gibbs",
+    "rws",
+    "vae",
+    "vb",
+    "wake_sleep",
+]

@@ -1,0 +1,18 @@
+"""What methods of a kernel, latents and a proposal share."""
+
+from __future__ import annotations
+
+import keras
+
+from tfdsmcmc import checks
+
+
+def triple(kernel, latents, proposal):
+    """Arguments of `compile`, a dict."""
+    return {"kernel": kernel, "latents": latents, "proposal": proposal}
+
+
+def adam(optimizer, learning_rate):
+    """The optimizer; Adam of this learning rate, which is checked, where it is None."""
+    checks.learning_rate(learning_rate)
+    return keras.optimizers.Adam(learning_rate) if optimizer is None else optimizer

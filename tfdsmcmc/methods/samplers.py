@@ -1,0 +1,184 @@
+"""Methods that sample θ by stochastic-gradient MCMC."""
+
+from __future__ import annotations
+
+from tfdsmcmc import checks
+from tfdsmcmc.latents import NAIS, Gibbs
+from tfdsmcmc.mcmc import SGHMC, SGLD, SGNHT, WarmStart
+from tfdsmcmc.methods.parts import adam, triple
+from tfdsmcmc.proposals import Wake, WakeSleep
+
+
+def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_published=False, num_chains=None):
+    """Doubly stochastic gradient Langevin dynamics with neural adaptive importance sampling.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule; by default 0.5, as published 0.01.
+      num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
+      as_published: whether what is not given is as published, see the module's docstring.
+      num_chains: C; by default 3, as published 1.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = SGLD(learning_rate=_given(learning_rate, 0.5, 0.01, as_published))
+    return _nais(kernel, num_samples, optimizer, as_published, num_chains)
+
+
+def dsghmc_nais(
+    learning_rate=None,
+    friction=0.1,
+    num_samples=None,
+    optimizer=None,
+    integrator=None,
+    as_published=False,
+    num_chains=None,
+):
+    """Doubly stochastic gradient Hamiltonian Monte Carlo with neural adaptive importance sampling.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
+      friction: a of the kernel.
+      num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
+      integrator: of the kernel; by default "splitting", as published "euler".
+      as_published: whether what is not given is as published, see the module's docstring.
+      num_chains: C; by default 3, as published 1.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = SGHMC(
+        learning_rate=_given(learning_rate, 0.3, 0.01, as_published),
+        friction=friction,
+        integrator=_given(integrator, "splitting", "euler", as_published),
+    )
+    return _nais(kernel, num_samples, optimizer, as_published, num_chains)
+
+
+def dsgnht_nais(
+    learning_rate=None,
+    friction=0.1,
+    num_samples=None,
+    optimizer=None,
+    integrator=None,
+    thermostat_mass=None,
+    as_published=False,
+    num_chains=None,
+):
+    """The doubly stochastic gradient Nosé-Hoover thermostat with neural adaptive importance sampling.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
+      friction: a of the kernel.
+      num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
+      integrator: of the kernel; by default "splitting", as published "euler".
+      thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
+      as_published: whether what is not given is as published, see the module's docstring.
+      num_chains: C; by default 3, as published 1.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = _sgnht(
+        _given(learning_rate, 0.3, 0.01, as_published),
+        friction,
+        _given(integrator, "splitting", "euler", as_published),
+        _given(thermostat_mass, "auto", 1.0, as_published),
+    )
+    return _nais(kernel, num_samples, optimizer, as_published, num_chains)
+
+
+def dsghmc_gibbs(
+    learning_rate=0.01,
+    friction=0.1,
+    num_samples=5,
+    burn_in=5,
+    persistent=False,
+    integrator="euler",
+    as_published=False,
+):
+    """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling; φ does not learn.
+
+    Estimates of the log-likelihood, those of the validation too, are too low until `refit_recognition`: let
+    `posterior.Collector` go by `burn_in`, not by `patience`.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule.
+      friction: a of the kernel.
+      num_samples: K, states of the Gibbs chain that are kept.
+      burn_in: sweeps before them.
+      persistent: whether each row's chain goes on from epoch to epoch.
+      integrator: of the kernel: "euler" as published, or "splitting".
+      as_published: whether there are ten θ-updates on each minibatch, as published.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = SGHMC(learning_rate=learning_rate, friction=friction, integrator=integrator)
+    return _gibbs(kernel, num_samples, burn_in, persistent, as_published)
+
+
+def dsgnht_gibbs(
+    learning_rate=0.01,
+    friction=0.1,
+    num_samples=5,
+    burn_in=5,
+    persistent=False,
+    integrator="euler",
+    thermostat_mass=1.0,
+    as_published=False,
+):
+    """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling; φ does not learn.
+
+    Estimates of the log-likelihood, those of the validation too, are too low until `refit_recognition`: let
+    `posterior.Collector` go by `burn_in`, not by `patience`.
+
+    Args:
+      learning_rate: ℓ of the kernel, a number or a schedule.
+      friction: a of the kernel.
+      num_samples: K, states of the Gibbs chain that are kept.
+      burn_in: sweeps before them.
+      persistent: whether each row's chain goes on from epoch to epoch.
+      integrator: of the kernel: "euler" as published, or "splitting".
+      thermostat_mass: of the kernel: 1 as published, another number, or "auto".
+      as_published: whether there are ten θ-updates on each minibatch, as published.
+
+    Returns:
+      Arguments of `DeepGenerativeModel.compile`, a dict.
+    """
+    kernel = _sgnht(learning_rate, friction, integrator, thermostat_mass)
+    return _gibbs(kernel, num_samples, burn_in, persistent, as_published)
+
+
+def _nais(kernel, num_samples, optimizer, as_published, num_chains):
+    """A sampler with importance samples from the recognition network."""
+    num_samples = _given(num_samples, 25, 5, as_published)
+    num_chains = _given(num_chains, 3, 1, as_published)
+    if as_published:
+        proposal = Wake(adam(optimizer, 3e-4), redraw=True)
+        nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}
+        return {**triple(kernel, NAIS(num_samples), proposal), **nested}
+    latents = NAIS(num_samples, climbing_samples=min(10, checks.positive_integer("num_samples", num_samples)))
+    return {**triple(WarmStart(kernel=kernel), latents, WakeSleep(adam(optimizer, 1e-2))), "num_chains": num_chains}
+
+
+def _gibbs(kernel, num_samples, burn_in, persistent, as_published):
+    """A sampler with Gibbs sampling."""
+    method = triple(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
+    return {**method, **_given(None, {}, {"kernel_steps": 10}, as_published)}
+
+
+def _given(value, default, published, as_published):
+    """A value, or what stands in its place."""
+    if not isinstance(as_published, bool):
+        raise ValueError(f"as_published must be True or False. Received: as_published={as_published!r}")
+    return (published if as_published else default) if value is None else value
+
+
+def _sgnht(learning_rate, friction, integrator, thermostat_mass):
+    return SGNHT(
+        learning_rate=learning_rate, friction=friction, integrator=integrator, thermostat_mass=thermostat_mass
+    )
