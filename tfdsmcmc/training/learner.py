@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.rows import DatasetSource, source_of
+from tfdsmcmc.training import rows_of_fit
 from tfdsmcmc.training.callbacks import check_callbacks, listed
 from tfdsmcmc.training.evaluating import with_loss
 from tfdsmcmc.training.feed import feed_of, take
@@ -164,13 +164,13 @@ class Learner(Saving):
         steps_per_epoch = _optional_count("steps_per_epoch", steps_per_epoch)
         source = self.source("x", x, mask, num_rows)
         if validation_split and validation_data is None:
-            source, validation_data = _split_last(source, validation_split)
+            source, validation_data = rows_of_fit.split_last(source, validation_split)
         if validation_data is not None:
             validation_data = self._validation_source(validation_data)
         self._check_source(source, steps_per_epoch, num_rows)
         check_callbacks(callbacks, self.weights)
         order, chains = self._seed_of("row order"), self.run.num_chains
-        steps = steps_per_epoch or _cardinality(source)
+        steps = steps_per_epoch or rows_of_fit.cardinality(source)
         if steps is None and not source.random_access and validation_data is None:
             self.run.plan(None)  # which refuses what nothing would end
         feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
@@ -263,33 +263,12 @@ class Learner(Saving):
 
     def _check_source(self, source, steps_per_epoch, num_rows):
         """Raises a ValueError for rows that the step cannot go through; reads a dataset once, or its first batch."""
-        if not source.random_access:
-            if not isinstance(source, DatasetSource):
-                raise ValueError(
-                    "Learning takes rows with random access, or a tf.data.Dataset. "
-                    f"Received: x={type(source).__name__}"
-                )
-            if self.run.step.per_row:
-                raise ValueError(
-                    "This method keeps something of each row, such as the state of its chain or the means of its "
-                    "units, and needs rows with random access. Received: x, a dataset"
-                )
-            if steps_per_epoch is None and int(source.dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
-                raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
-            source.check()
-            self.check_rows(source)
-        if self.run.step.needs_passes and (steps_per_epoch is not None or not source.random_access):
-            raise ValueError(
-                "This method goes once over all rows in an epoch: rows with random access, and no steps_per_epoch. "
-                f"Received: steps_per_epoch={steps_per_epoch}, x={type(source).__name__}"
-            )
-        if self.run.step.needs_passes and num_rows not in (None, source.num_rows):
-            raise ValueError(
-                "This method sums over the rows that there are: leave num_rows out. "
-                f"Received: num_rows={num_rows} for {source.num_rows} rows"
-            )
+        rows_of_fit.check(source, self.run.step, steps_per_epoch, num_rows)
         if source.random_access:
             self.run.step.check_rows(source)
+        else:
+            source.check()
+            self.check_rows(source)
 
     def _seed_of(self, purpose):
         return random.stream(random.stream(self.seed, self._stream), purpose)
@@ -308,22 +287,5 @@ class Learner(Saving):
             )
 
 
-def _cardinality(source):
-    """The batches of a dataset, None where they are not known."""
-    count = int(source.dataset.cardinality()) if isinstance(source, DatasetSource) else -1
-    return count if count >= 0 else None
-
-
 def _optional_count(name, value):
     return None if value is None else checks.positive_integer(name, value)
-
-
-def _split_last(source, fraction):
-    """(the source without its last rows, one of the last `fraction` of the rows)."""
-    if not source.random_access:
-        raise ValueError(f"validation_split is for arrays and files. Received: validation_split={fraction}")
-    valid = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
-    held_out = int(source.num_rows * fraction) if valid else 0
-    if not 0 < held_out < source.num_rows:
-        raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction!r}")
-    return source.part(slice(None, -held_out)), source.part(slice(-held_out, None))

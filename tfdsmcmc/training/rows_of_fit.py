@@ -1,0 +1,59 @@
+"""The rows that `fit` is given: whether a step can go through them, and which are held out."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from tfdsmcmc.rows import DatasetSource
+
+
+def check(source, step, steps_per_epoch, num_rows):
+    """Raises a ValueError for rows that a step cannot go through, before any of them is read.
+
+    Args:
+      source: the rows.
+      step: `Step`.
+      steps_per_epoch: as given to `fit`, or None.
+      num_rows: as given to `fit`, or None.
+    """
+    if not source.random_access:
+        if not isinstance(source, DatasetSource):
+            raise ValueError(
+                f"Learning takes rows with random access, or a tf.data.Dataset. Received: x={type(source).__name__}"
+            )
+        if step.per_row:
+            raise ValueError(
+                "This method keeps something of each row, such as the state of its chain or the means of its units, "
+                "and needs rows with random access. Received: x, a dataset"
+            )
+        if steps_per_epoch is None and int(source.dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
+            raise ValueError("An infinite dataset needs steps_per_epoch. Received: steps_per_epoch=None")
+    if not step.needs_passes:
+        return
+    if steps_per_epoch is not None or not source.random_access:
+        raise ValueError(
+            "This method goes once over all rows in an epoch: rows with random access, and no steps_per_epoch. "
+            f"Received: steps_per_epoch={steps_per_epoch}, x={type(source).__name__}"
+        )
+    if num_rows not in (None, source.num_rows):
+        raise ValueError(
+            "This method sums over the rows that there are: leave num_rows out. "
+            f"Received: num_rows={num_rows} for {source.num_rows} rows"
+        )
+
+
+def cardinality(source):
+    """The batches of a dataset, None where they are not known."""
+    count = int(source.dataset.cardinality()) if isinstance(source, DatasetSource) else -1
+    return count if count >= 0 else None
+
+
+def split_last(source, fraction):
+    """(the source without its last rows, one of the last `fraction` of the rows)."""
+    if not source.random_access:
+        raise ValueError(f"validation_split is for arrays and files. Received: validation_split={fraction}")
+    valid = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
+    held_out = int(source.num_rows * fraction) if valid else 0
+    if not 0 < held_out < source.num_rows:
+        raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction!r}")
+    return source.part(slice(None, -held_out)), source.part(slice(-held_out, None))
