@@ -5,23 +5,35 @@ import pytest
 import tensorflow as tf
 
 from tfdsmcmc.augmentation import full_covariance
-from tfdsmcmc.augmentation.inverses import normal_posteriors, raise_of
+from tfdsmcmc.augmentation.inverses import normal_draws, normal_posteriors, raise_of
 
 
 @pytest.mark.parametrize("size", [1, 3, 27, 61])
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 def test_they_are_numpys(size, spread):
-    """Scales from 10⁻³ to 10³ among them."""
+    """Eleven of them, which for the larger sizes are no whole number of groups; scales from 10⁻³ to 10³ among them."""
     rng = np.random.default_rng(size)
-    roots = rng.normal(size=(1, size, size + 5))
+    roots = rng.normal(size=(11, size, size + 5))
     precision = np.einsum("jpk,jqk->jpq", roots, roots)
-    linear, scale = rng.normal(size=(1, size)), 10 ** rng.uniform(-spread, spread, (1, size))
+    linear, scale = rng.normal(size=(11, size)), 10 ** rng.uniform(-spread, spread, (11, size))
     matrices = np.eye(size) + precision * scale[:, :, None] * scale[:, None]
     found = tf.function(normal_posteriors)(tf.constant(precision), tf.constant(linear), tf.constant(scale))
     covariance = np.linalg.inv(precision + np.eye(size) / scale[:, :, None] ** 2)
     mean = np.einsum("jpq,jq->jp", covariance, linear)
     for value, exact in zip(found, (mean, covariance, np.linalg.slogdet(matrices)[1]), strict=True):
         np.testing.assert_allclose(value, exact, rtol=1e-8, atol=1e-8 * np.abs(exact).max())
+
+
+def test_draws():
+    """The mean, and (x − mean)ᵀ M (x − mean) = |ε|² with x linear in ε."""
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=(5, 30, 40))
+    matrix, linear, noise = factor @ factor.transpose(0, 2, 1), rng.normal(size=(5, 30)), rng.normal(size=(5, 30))
+    mean = normal_draws(matrix, linear, 0 * noise)
+    np.testing.assert_allclose(mean, np.linalg.solve(matrix, linear[..., None])[..., 0], rtol=1e-8)
+    apart = (normal_draws(matrix, linear, noise) - mean).numpy()
+    np.testing.assert_allclose(np.einsum("ji,jik,jk->j", apart, matrix, apart), (noise**2).sum(1), rtol=1e-8)
+    np.testing.assert_allclose(normal_draws(matrix, linear, -2 * noise) - mean, -2 * apart, rtol=1e-8, atol=1e-12)
 
 
 def test_unknowns_of_scale_0_are_0():

@@ -12,31 +12,12 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.chance import LEVEL
 from tfdsmcmc import random
-from tfdsmcmc.augmentation import normal_draws, regressions
+from tfdsmcmc.augmentation import regressions
 from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
 from tfdsmcmc.networks import evaluated_at
 
 tfd = tfp.distributions
 CHAINS = 3000
-
-
-def test_normal_draws():
-    """The mean, and (x − mean)ᵀΛ(x − mean) = |ε|² with x linear in ε; more laws than a group, more unknowns than are
-    finished together."""
-    rng = np.random.default_rng(0)
-    factor = rng.normal(size=(11, 30, 40))
-    precision, linear = factor @ factor.transpose(0, 2, 1), rng.normal(size=(11, 30))
-    noise = rng.normal(size=(11, 30))
-
-    def draws(noise):
-        parts = lambda n: tf.gather(precision, n), tf.constant(linear), tf.constant(noise)
-        return normal_draws.normal_draws(*parts).numpy()
-
-    mean = draws(0 * noise)
-    np.testing.assert_allclose(mean, np.linalg.solve(precision, linear[..., None])[..., 0], rtol=1e-8)
-    apart = draws(noise) - mean
-    np.testing.assert_allclose(np.einsum("ji,jik,jk->j", apart, precision, apart), (noise**2).sum(1), rtol=1e-8)
-    np.testing.assert_allclose(draws(-2 * noise) - mean, -2 * apart, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [ds.layers.SBN, ds.layers.DARN])
@@ -90,9 +71,8 @@ def test_units_that_are_always_equal():
     np.testing.assert_allclose(tf.reduce_sum(kernel, 0) + bias, 0, atol=3.0)
 
 
-def gibbs_chains(monkeypatch, layer, prior, y, h, passes=25):
+def gibbs_chains(layer, prior, y, h, passes=25):
     """The weights of `layer`, of CHAINS units that all see y, after passes over γ, the weights and their scales."""
-    monkeypatch.setattr(normal_draws, "_GROUP", CHAINS)
     layer.build((None, h.shape[1]))
     regression = regressions.Regression(layer)
     mixtures = NormalMixtures(ds.Prior(prior), [f"layer/{variable.name}" for variable in layer.trainable_variables])
@@ -144,22 +124,22 @@ Y, H = np.array([1, 1, 0], np.float32), np.array([[1], [0], [1]], np.float32)
 
 
 @pytest.mark.parametrize("law", [tfd.Normal(0.8, 1.5), tfd.StudentT(3.0, 0.5, 1.2)], ids=["normal", "Student-t"])
-def test_the_posterior_of_a_regression(monkeypatch, law):
+def test_the_posterior_of_a_regression(law):
     """Weight and bias of a unit with one parent and three rows: an error of a distribution function of 0.05 is found.
     """
     prior = {"kernel": law, "bias": tfd.Normal(-0.4, 2.0)}
-    (kernel, bias) = gibbs_chains(monkeypatch, ds.layers.SBN(CHAINS), prior, Y, H)
+    (kernel, bias) = gibbs_chains(ds.layers.SBN(CHAINS), prior, Y, H)
     densities = [lambda x: law.log_prob(x.astype(np.float32)).numpy(), scipy.stats.norm(-0.4, 2.0).logpdf]
     assert_posterior([kernel[0], bias], densities, lambda w, c: [c + w * h for h in H[:, 0]], Y)
 
 
-def assert_the_posterior_of_a_shared_bias(monkeypatch):
-    _, bias = gibbs_chains(monkeypatch, ds.layers.SBN(CHAINS), tfd.Normal(0.6, 3.0), Y, np.zeros((3, 0), np.float32))
+def assert_the_posterior_of_a_shared_bias():
+    _, bias = gibbs_chains(ds.layers.SBN(CHAINS), tfd.Normal(0.6, 3.0), Y, np.zeros((3, 0), np.float32))
     assert_posterior([bias], [scipy.stats.norm(0.6, 3.0).logpdf], lambda b: [b] * 3, Y)
 
 
-def test_the_posterior_of_a_bias_that_rows_share(monkeypatch):
-    assert_the_posterior_of_a_shared_bias(monkeypatch)
+def test_the_posterior_of_a_bias_that_rows_share():
+    assert_the_posterior_of_a_shared_bias()
 
 
 def test_one_augmentation_for_all_rows_is_found(monkeypatch):
@@ -171,7 +151,7 @@ def test_one_augmentation_for_all_rows_is_found(monkeypatch):
 
     monkeypatch.setattr(regressions, "gammas", one_for_all)
     with pytest.raises(AssertionError):
-        assert_the_posterior_of_a_shared_bias(monkeypatch)
+        assert_the_posterior_of_a_shared_bias()
 
 
 @pytest.mark.parametrize("law", [None, tfd.Laplace(0.0, 1.0), tfd.StudentT([3.0, 2.0], 0.0, 1.0)[0]])

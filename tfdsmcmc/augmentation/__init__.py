@@ -1,16 +1,15 @@
 """Sigmoid belief networks by Pólya-Gamma augmentation: the posterior of the weights in closed form, given draws.
 
     PolyaGammaGibbs    Gibbs sampling of weights and units      polya_gamma_gibbs.py
-    a layer            as logistic regressions                  regressions.py, normal_draws.py
+    a layer            as logistic regressions                  regressions.py, layer_shapes.py, inverses.py
     a prior            as a mixture of normal laws              normal_mixtures.py
     labels             on which the top layer's biases depend   labels.py
 
     MeanFieldVB        mean-field variational Bayes             mean_field.py, mean_field_step.py
     OnlineVB           the same by minibatches                  online.py
     variational_bound  of rows, as the literature reports it    variational_bound.py
-    a row              its units and Pólya-Gamma variables      local_factors.py, layer_shapes.py
-    a unit's weights   with and without covariances             full_covariance.py, diagonal_covariance.py,
-                                                                inverses.py
+    a row              its units and Pólya-Gamma variables      local_factors.py
+    a unit's weights   with and without covariances             full_covariance.py, diagonal_covariance.py
     their priors       with the factors of their scales         variational_priors.py, weight_factors.py,
                                                                 scale_factors.py, grid_scales.py
 """

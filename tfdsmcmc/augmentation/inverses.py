@@ -12,9 +12,9 @@ down to small blocks, from which one pivot after the other is eliminated; XLA on
 Cholesky factorisation. The root, not the inverse, of a block goes into the next one: an error of the size of the
 condition number, where T = A⁻¹ B and D − Bᵀ T would have its square, which rows that are equal make as large as any.
 
-All is in float64, one matrix after the other, so that they stay in the cache and no second copy of all of them is made.
-The diagonal of A is raised by some units in the last place of its type, as many as its rounding may take eigenvalues
-below 0: sums over rows in which regressors are equal are singular.
+All is in float64, so many matrices at a time as stay in the cache, and no second copy of all of them is made. The diagonal
+of A is raised by some units in the last place of its type, as many as its rounding may take eigenvalues below 0: sums
+over rows in which regressors are equal are singular.
 
 Source: Golub and Van Loan, "Matrix computations" (2013), sections 4.2 and 4.3; Higham, "Accuracy and stability of
 numerical algorithms" (2002), chapters 10 and 14.
@@ -26,6 +26,7 @@ import numpy as np
 import tensorflow as tf
 
 _SMALL = 26  # rows of a block from which single pivots are eliminated
+_CACHED = 2**15  # numbers of the matrices that are worked off together
 
 
 def normal_posteriors(precision, linear, scale):
@@ -39,20 +40,30 @@ def normal_posteriors(precision, linear, scale):
     Returns:
       (μ (J, P), Σ (J, P, P), ln det (I + S A S) (J,)), of the type of A.
     """
-    dtype, size = precision.dtype, precision.shape[-1]
+
+    def some(numbers):
+        b, s = (tf.cast(tf.gather(part, numbers), tf.float64) for part in (linear, scale))
+        root, log_det = inverse_root(scaled(tf.gather(precision, numbers), s))
+        root *= s[:, tf.newaxis]
+        mean = tf.linalg.matvec(root, tf.linalg.matvec(root, b), transpose_a=True)
+        return tuple(tf.cast(part, precision.dtype) for part in (mean, _square(root), log_det))
+
+    like = tuple(tf.TensorSpec(shape, precision.dtype) for shape in (linear.shape, precision.shape, linear.shape[:1]))
+    return in_groups(some, linear.shape, like)
+
+
+def normal_draws(matrix, linear, noise):
+    """Draws Rᵀ (R b + ε) of N(M⁻¹ b, M⁻¹), for M (…, P, P), b (…, P) and standard normal ε (…, P)."""
+    root, _ = inverse_root(matrix)
+    return tf.linalg.matvec(root, tf.linalg.matvec(root, linear) + noise, transpose_a=True)
+
+
+def scaled(square, scale):
+    """I + S A S in float64, the diagonal of A raised, for A (…, P, P) and s (…, P)."""
+    size, scale = square.shape[-1], tf.cast(scale, tf.float64)
     eye = np.eye(size)
-    raised = 1 + raise_of(size, dtype) * eye
-
-    def one(parts):
-        square, linear, scale = (tf.cast(part, tf.float64) for part in parts)
-        matrix = eye + scale[:, tf.newaxis] * square * raised * scale
-        root, log_det = _by_blocks(matrix)
-        root *= scale
-        mean = tf.linalg.matvec(root, tf.linalg.matvec(root, linear), transpose_a=True)
-        return tuple(tf.cast(part, dtype) for part in (mean, tf.matmul(root, root, transpose_a=True), log_det))
-
-    like = tuple(tf.TensorSpec(shape, dtype) for shape in (linear.shape[1:], precision.shape[1:], []))
-    return tf.map_fn(one, (precision, linear, scale), fn_output_signature=like)
+    raised = tf.cast(square, tf.float64) * (1 + raise_of(size, square.dtype) * eye)
+    return eye + scale[..., tf.newaxis] * raised * scale[..., tf.newaxis, :]
 
 
 def raise_of(size, dtype):
@@ -64,29 +75,53 @@ def raise_of(size, dtype):
     return max(10, size / 2) * np.finfo(dtype.as_numpy_dtype).eps
 
 
-def _by_blocks(matrix):
-    """(R, ln det)."""
-    size = matrix.shape[0]
+def in_groups(function, shape, like):
+    """What a function gives for the numbers of some of J matrices, for all of them.
+
+    Args:
+      function: (G,) int32 → tensors of G entries, a structure.
+      shape: (J, P).
+      like: `tf.TensorSpec` of the results for all J, a structure.
+    """
+    count, unknowns = shape
+    size = min(count, max(1, _CACHED // unknowns**2))
+    if size == count:
+        return function(tf.range(count))
+    groups = -(-count // size)
+    own = tf.nest.map_structure(lambda spec: tf.TensorSpec([size, *spec.shape[1:]], spec.dtype), like)
+    numbers = tf.reshape(tf.minimum(tf.range(groups * size), count - 1), [groups, size])
+    found = tf.map_fn(function, numbers, fn_output_signature=own)
+    return tf.nest.map_structure(lambda part: tf.reshape(part, [-1, *part.shape[2:]])[:count], found)
+
+
+def inverse_root(matrix):
+    """(R, ln det) of positive definite matrices (…, P, P)."""
+    size = matrix.shape[-1]
     if size <= _SMALL:
         return _by_pivots(matrix)
     half = size // 2
-    first, log_det = _by_blocks(matrix[:half, :half])
-    w = tf.matmul(first, matrix[:half, half:])
-    last, log_det_of_rest = _by_blocks(matrix[half:, half:] - tf.matmul(w, w, transpose_a=True))
+    first, log_det = inverse_root(matrix[..., :half, :half])
+    w = tf.matmul(first, matrix[..., :half, half:])
+    last, log_det_of_rest = inverse_root(matrix[..., half:, half:] - _square(w))
     below = -tf.matmul(last, tf.matmul(w, first, transpose_a=True))
-    upper = tf.pad(first, [[0, 0], [0, size - half]])
-    return tf.concat([upper, tf.concat([below, last], 1)], 0), log_det + log_det_of_rest
+    upper = tf.concat([first, tf.zeros_like(w)], -1)
+    return tf.concat([upper, tf.concat([below, last], -1)], -2), log_det + log_det_of_rest
+
+
+def _square(matrix):
+    return tf.matmul(matrix, matrix, transpose_a=True)
 
 
 def _by_pivots(matrix):
     """The elimination that makes M = L' D L'ᵀ upper triangular makes I the inverse of L', whose diagonal is 1."""
-    size = matrix.shape[0]
+    size = matrix.shape[-1]
 
     def one(p, pair):
-        factors = tf.where(tf.range(size) > p, pair[:, p] / pair[p, p], 0)
-        return p + 1, pair - factors[:, tf.newaxis] * pair[p]
+        pivot = pair[..., p, :]
+        factors = tf.where(tf.range(size) > p, pair[..., p] / pivot[..., p, tf.newaxis], 0)
+        return p + 1, pair - factors[..., tf.newaxis] * pivot[..., tf.newaxis, :]
 
-    start = (tf.constant(0), tf.concat([matrix, tf.eye(size, dtype=matrix.dtype)], 1))
+    start = (tf.constant(0), tf.concat([matrix, tf.zeros_like(matrix) + np.eye(size)], -1))
     _, pair = tf.while_loop(lambda p, _: p < size, one, start)
-    pivots = tf.linalg.diag_part(pair[:, :size])
-    return pair[:, size:] * tf.math.rsqrt(pivots)[:, tf.newaxis], tf.reduce_sum(tf.math.log(pivots))
+    pivots = tf.linalg.diag_part(pair[..., :size])
+    return pair[..., size:] * tf.math.rsqrt(pivots)[..., tf.newaxis], tf.reduce_sum(tf.math.log(pivots), -1)

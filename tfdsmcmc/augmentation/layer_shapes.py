@@ -18,6 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
+from tfdsmcmc.layers import DARN
+
 
 class LayerShape(NamedTuple):
     """The shape of the regressions of a layer.
@@ -73,3 +76,12 @@ class LayerShape(NamedTuple):
         kernel, bias, *lateral = weights
         parts = [kernel, *lateral, tf.reshape(bias, [self.biases, self.units])]
         return tf.transpose(tf.concat(parts, 0)) * tf.cast(self.mask, kernel.dtype)
+
+
+def shape_of(layer):
+    """The `LayerShape` of an SBN or DARN layer."""
+    earlier = None
+    if type(layer) is DARN:
+        ones = earlier_to_later(tf.ones([layer.units, layer.units]), layer.ordering)
+        earlier = tf.transpose(ones).numpy() > 0
+    return LayerShape(layer.units, layer.parent_units, earlier)

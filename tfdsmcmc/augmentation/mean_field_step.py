@@ -9,16 +9,11 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.augmentation import diagonal_covariance, full_covariance, weight_factors
-from tfdsmcmc.augmentation.labels import LabelledTop
-from tfdsmcmc.augmentation.layer_shapes import LayerShape
+from tfdsmcmc.augmentation.augmented_step import AugmentedStep
+from tfdsmcmc.augmentation.layer_shapes import shape_of
 from tfdsmcmc.augmentation.local_factors import LocalModel, Observations, WeightFactor
-from tfdsmcmc.augmentation.networks_with_augmentation import check_network
 from tfdsmcmc.augmentation.variational_priors import layer_prior
-from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
-from tfdsmcmc.layers import DARN
 from tfdsmcmc.training import row_parts
-from tfdsmcmc.training.starts import fresh_weights
-from tfdsmcmc.training.step import Step
 
 KINDS = {kind.NAME: kind for kind in (full_covariance, diagonal_covariance)}
 
@@ -47,7 +42,7 @@ class VariationalState(NamedTuple):
     units: Any
 
 
-class VariationalStep(Step):
+class VariationalStep(AugmentedStep):
     """Base class: a subclass defines `_no_sums` and `_global_update`.
 
     Args:
@@ -63,10 +58,8 @@ class VariationalStep(Step):
     per_row = ("units",)
 
     def __init__(self, generative, recognition, prior, covariance, rounds, labels=None):
-        check_network(generative)
-        self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
-        self.kept_apart = () if labels is None else ("label_biases",)
-        self.generative, self.recognition, self.rounds = generative, recognition, rounds
+        super().__init__(generative, recognition, labels)
+        self.rounds = rounds
         self.kind = KINDS[covariance]
         # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
         named = generative.named_weights
@@ -87,14 +80,6 @@ class VariationalStep(Step):
             layer_prior(prior, self.shapes[place], [names[id(v)] for v in layers[place].trainable_variables])
             for place in self.learnt
         ]
-
-    @property
-    def beside(self):
-        return list(self.recognition.trainable_variables)
-
-    def check_rows(self, rows):
-        if self.top is not None:
-            self.top.check_rows(rows)
 
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
         if state is None:
@@ -138,10 +123,6 @@ class VariationalStep(Step):
             normal = random.normal(mean.shape, random.fold(seed, place))
             drawn[place] = self.kind.draw(mean, covariance, normal)
         return self._weights(drawn)
-
-    def fresh_weights(self, seed):
-        theta = fresh_weights(self.generative, seed)
-        return [*theta, *fresh_weights(self.recognition, random.stream(seed, "recognition network"))]
 
     def _no_sums(self, place, precision):
         """The statistics or natural parameters with which a layer begins."""
@@ -228,15 +209,6 @@ class VariationalStep(Step):
     def _start_units(self, weights, x, seed):
         rows = tf.shape(getattr(x, "values", x))[0]
         return random.open_uniforms(rows, self.generative.latent_units, seed) if self.generative.latent_units else []
-
-
-def shape_of(layer):
-    """The `LayerShape` of an SBN or DARN layer."""
-    earlier = None
-    if type(layer) is DARN:
-        ones = earlier_to_later(tf.ones([layer.units, layer.units]), layer.ordering)
-        earlier = tf.transpose(ones).numpy() > 0
-    return LayerShape(layer.units, layer.parent_units, earlier)
 
 
 def observations(rows, indicators=None):

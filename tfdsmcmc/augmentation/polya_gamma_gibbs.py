@@ -29,8 +29,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.augmentation.labels import LabelledTop, check_labels
-from tfdsmcmc.augmentation.networks_with_augmentation import check_network
+from tfdsmcmc.augmentation.augmented_step import AugmentedStep
+from tfdsmcmc.augmentation.labels import check_labels
 from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
 from tfdsmcmc.augmentation.regressions import Regression, gammas
 from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
@@ -38,8 +38,6 @@ from tfdsmcmc.latents import Gibbs
 from tfdsmcmc.networks import data_log_prob, evaluated_at
 from tfdsmcmc.rows import as_rows
 from tfdsmcmc.training import row_parts
-from tfdsmcmc.training.starts import fresh_weights
-from tfdsmcmc.training.step import Step
 from tfdsmcmc.training.step_method import StepMethod
 
 
@@ -109,7 +107,7 @@ class PolyaGammaGibbs(StepMethod):
         return {"sweeps": self.sweeps, **start, "labels": labels, "num_labels": num_labels}
 
 
-class PolyaGammaGibbsStep(Step):
+class PolyaGammaGibbsStep(AugmentedStep):
     """A block of rows; at the end of a pass the weights move.
 
     Metrics: `log_joint`, log p(x, z; θ) (given the labels, if there are any), and `log_prob_given_units`, log p(x given
@@ -129,10 +127,8 @@ class PolyaGammaGibbsStep(Step):
     needs_passes = True
 
     def __init__(self, generative, recognition, prior, sweeps=1, start=None, labels=None):
-        check_network(generative)
-        self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
-        self.kept_apart = () if labels is None else ("label_biases",)
-        self.generative, self.recognition, self.sweeps = generative, recognition, sweeps
+        super().__init__(generative, recognition, labels)
+        self.sweeps = sweeps
         # kept here, for a layer may be frozen later
         names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
         self.mixtures = NormalMixtures(prior, names)
@@ -145,14 +141,6 @@ class PolyaGammaGibbsStep(Step):
             self._factors[-1] = self._factors[-1]._replace(layer=self.top.layer, parent=len(generative.layers))
         self._chain = start or Gibbs(burn_in=0, initial="prior")
         self._start = tf.function(self._started, autograph=False)
-
-    @property
-    def beside(self):
-        return list(self.recognition.trainable_variables)
-
-    def check_rows(self, rows):
-        if self.top is not None:
-            self.top.check_rows(rows)
 
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
         if state is None:
@@ -186,10 +174,6 @@ class PolyaGammaGibbsStep(Step):
         )
         units = row_parts.with_rows(state.units, batch.index, units)
         return GibbsState(weights, auxiliary, sums, units, biases), metrics
-
-    def fresh_weights(self, seed):
-        theta = fresh_weights(self.generative, seed)
-        return [*theta, *fresh_weights(self.recognition, random.stream(seed, "recognition network"))]
 
     def _started(self, weights, x, seed):
         with evaluated_at(self.variables, weights):

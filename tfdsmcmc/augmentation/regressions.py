@@ -26,14 +26,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.augmentation.normal_draws import normal_draws
+from tfdsmcmc.augmentation.inverses import in_groups, normal_draws, scaled
+from tfdsmcmc.augmentation.layer_shapes import shape_of
 from tfdsmcmc.distributions import PolyaGamma
-from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
-from tfdsmcmc.layers import DARN
-
-# Λ's diagonal is raised by this share of the sum in it: more than the errors of float32 sums, so that units which are
-# the same in all rows do not give a matrix that is not positive definite
-_RAISED = 1e-6
 
 
 class Sums(NamedTuple):
@@ -67,10 +62,9 @@ class Regression:
 
     def __init__(self, layer, constant=True):
         self.layer, self.units = layer, layer.units
-        self.lateral = type(layer) is DARN
+        self.shape = shape_of(layer)._replace(biases=int(constant))
         self.variables = list(layer.trainable_variables) if constant else [layer.kernel]
-        self._widths = [layer.parent_units, layer.units if self.lateral else 0, int(constant)]
-        self.regressors = sum(self._widths)
+        self.regressors = self.shape.width
 
     def no_sums(self):
         shape = [self.regressors // 2 + 1, self.units, self.regressors]
@@ -86,15 +80,14 @@ class Regression:
           observed: (n, J) float32, 1 where y counts; or (n, 1).
           gamma: (n, J).
         """
-        ones = tf.ones([tf.shape(child)[0], self._widths[2]])
-        regressors = tf.concat([parents, child, ones] if self.lateral else [parents, ones], 1)
+        regressors = self.shape.regressors(parents, child, tf.ones([tf.shape(child)[0], self.shape.biases]))
         linear = tf.matmul((child - 0.5) * observed, regressors, transpose_a=True)
         return Sums(self._with_products(sums.precision, gamma * observed, regressors), sums.linear + linear)
 
     def logits(self, child, parents):
         """ψ, (n, J)."""
         logits = self.layer.logits(parents)
-        return logits + tf.matmul(child, self.layer.lateral_kernel()) if self.lateral else logits
+        return logits + tf.matmul(child, self.layer.lateral_kernel()) if self.shape.lateral else logits
 
     def draw(self, sums, laws, seed):
         """The weights given the sums and the laws of their entries, a list as `variables`.
@@ -106,23 +99,21 @@ class Regression:
         """
         mean, variance = (self._rows([law[i] for law in laws]) for i in (0, 1))
         scale = tf.sqrt(variance)  # w = √v u: the precision of u is √v P √v + I, however v spreads
-        mask, diagonal = self._mask(), tf.eye(self.regressors, dtype=tf.float64)
+        mask = tf.constant(self.shape.mask, tf.float32) if self.shape.lateral else None  # None: all use all
         linear = (sums.linear if mask is None else sums.linear * mask) * scale + mean / scale
-        place = self._place()
+        place, noise = self._place(), random.normal([self.units, self.regressors], seed)
 
-        def precision(numbers):
+        def some(numbers):
             wrapped = tf.transpose(tf.gather(sums.precision, numbers, axis=1), [1, 0, 2])
             square = tf.gather(tf.reshape(wrapped, [wrapped.shape[0], -1]), place, axis=1)
             if mask is not None:
                 used = tf.gather(mask, numbers)
                 square *= used[:, :, tf.newaxis] * used[:, tf.newaxis]
-            scales = tf.cast(tf.gather(scale, numbers), tf.float64)
-            square = tf.cast(square, tf.float64) * (1.0 + _RAISED * diagonal)
-            return square * scales[:, :, tf.newaxis] * scales[:, tf.newaxis] + diagonal
+            parts = (tf.cast(tf.gather(part, numbers), tf.float64) for part in (linear, noise))
+            return tf.cast(normal_draws(scaled(square, tf.gather(scale, numbers)), *parts), tf.float32)
 
-        noise = random.normal([self.units, self.regressors], seed)
-        drawn = tf.cast(normal_draws(precision, linear, noise), tf.float32) * scale
-        kernel, lateral, bias = tf.split(tf.transpose(drawn), self._widths)
+        drawn = scale * in_groups(some, linear.shape, tf.TensorSpec(linear.shape, tf.float32))
+        kernel, lateral, bias = (tf.transpose(drawn[:, part]) for part in self.shape.columns)
         return [kernel, tf.reshape(bias, [-1]), lateral][: len(self.variables)]
 
     def _with_products(self, wrapped, gamma, regressors):
@@ -151,10 +142,3 @@ class Regression:
         parts = [tf.broadcast_to(tf.cast(part, tf.float32), shape) for part, shape in zip(parts, shapes, strict=True)]
         kernel, bias, lateral = parts[0], [part[tf.newaxis] for part in parts[1:2]], parts[2:]
         return tf.transpose(tf.concat([kernel, *lateral, *bias], 0))
-
-    def _mask(self):
-        """(J, R), 1 for the regressors that a unit uses; None if all use all."""
-        if not self.lateral:
-            return None
-        earlier = tf.transpose(earlier_to_later(tf.ones([self.units, self.units]), self.layer.ordering))
-        return tf.concat([tf.ones([self.units, self.layer.parent_units]), earlier, tf.ones([self.units, 1])], 1)
