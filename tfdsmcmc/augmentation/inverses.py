@@ -12,9 +12,9 @@ down to small blocks, from which one pivot after the other is eliminated; XLA on
 Cholesky factorisation. The root, not the inverse, of a block goes into the next one: an error of the size of the
 condition number, where T = A⁻¹ B and D − Bᵀ T would have its square, which rows that are equal make as large as any.
 
-All is in float64, so many matrices at a time as stay in the cache, and no second copy of all of them is made. The diagonal
-of A is raised by some units in the last place of its type, as many as its rounding may take eigenvalues below 0: sums
-over rows in which regressors are equal are singular.
+All is in float64, so many matrices at a time as stay in the cache, and no second copy of all of them is made. The
+diagonal of A is raised by some units in the last place of its type, as many as its rounding may take eigenvalues below
+0: sums over rows in which regressors are equal are singular.
 
 Source: Golub and Van Loan, "Matrix computations" (2013), sections 4.2 and 4.3; Higham, "Accuracy and stability of
 numerical algorithms" (2002), chapters 10 and 14.
