@@ -17,6 +17,13 @@ def test_polynomial_decay():
     np.testing.assert_allclose([schedule(step) for step in STEPS], expected, rtol=1e-5)
 
 
+def test_warmup():
+    """(t + 1)/w of the rate in the first w steps, all of it later."""
+    schedule, plain = (mcmc.PolynomialDecay(0.2, 30.0, 0.7, warmup_steps=steps) for steps in (10, 0))
+    share = np.minimum(1, (STEPS + 1) / 10)
+    np.testing.assert_allclose([schedule(t) for t in STEPS], [plain(t) * s for t, s in zip(STEPS, share)], rtol=1e-6)
+
+
 def test_cyclical():
     """½ ℓ₀ (cos(π (t mod c)/c) + 1): ℓ₀ at the start of each cycle, half of it in the middle."""
     schedule = mcmc.Cyclical(0.2, cycle_steps=8)
@@ -26,7 +33,7 @@ def test_cyclical():
     assert all(0 < schedule(step) <= 0.2 for step in range(17))
 
 
-@pytest.mark.parametrize("schedule", [mcmc.PolynomialDecay(0.2, 30.0, 0.7), mcmc.Cyclical(0.2, 8)])
+@pytest.mark.parametrize("schedule", [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20), mcmc.Cyclical(0.2, 8)])
 def test_schedule_is_a_keras_schedule(schedule):
     """Any integer step, jitted or not; survives serialization; drives a Keras optimizer as well."""
     compiled = tf.function(schedule, jit_compile=True, autograph=False)
@@ -50,6 +57,7 @@ def test_schedule_is_a_keras_schedule(schedule):
         (mcmc.PolynomialDecay, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None]),
         (mcmc.PolynomialDecay, "offset", [0.0, -1.0, np.inf, None]),
         (mcmc.PolynomialDecay, "power", [-0.5, np.nan, None]),
+        (mcmc.PolynomialDecay, "warmup_steps", [-1, 2.5, True, None]),
         (mcmc.Cyclical, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None]),
         (mcmc.Cyclical, "cycle_steps", [0, -1, 2.5, True, None]),
     ],

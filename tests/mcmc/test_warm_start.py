@@ -25,12 +25,12 @@ def make(gradient_fn=gradient, **arguments):
     return mcmc.WarmStart(gradient_fn, kernel, keras.optimizers.Adam(0.1), **arguments)
 
 
-@pytest.mark.parametrize("updates", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("updates", [0, pytest.param(1000, marks=pytest.mark.slow)])
 def test_conformance(updates):
     def arguments(rate):
         return {"kernel": mcmc.SGNHT(learning_rate=rate), "optimizer": keras.optimizers.SGD(rate)}
 
-    run_kernel_test(mcmc.WarmStart, {"updates": updates}, None, arguments)
+    run_kernel_test(mcmc.WarmStart, {"updates": updates}, None, arguments, climbs=updates > 0)
 
 
 @pytest.mark.parametrize("jitted", [False, True])
@@ -62,17 +62,40 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     results = kernel.planned(results, 1001)
     assert int(results.begins) == 500
     assert int(kernel.planned(results, 10).begins) == 500  # a later fit changes nothing
-    for step, value, begins in [(10, -5.0, 500), (60, -4.0, 500), (150, -4.5, 500), (160, -4.1, 160), (300, -3.0, 160)]:
-        results = kernel.validated(results._replace(step=tf.constant(step)), tf.constant(value))
+    looks = [(10, -5.0, 500), (60, -4.0, 500), (150, -4.5, 500), (160, -4.1, 161), (300, -3.0, 161)]
+    for step, value, begins in looks:  # the step after the last look goes back to the best state
+        state = [part + step for part in STATE]
+        results = kernel.validated(state, results._replace(step=tf.constant(step)), tf.constant(value))
         assert int(results.begins) == begins, step
-    bad = kernel.validated(results, tf.constant(np.inf))
+    np.testing.assert_array_equal(results.best_state[0], STATE[0] + 60)
+    bad = kernel.validated(STATE, results, tf.constant(np.inf))
     assert float(bad.best) == float(results.best) == -4.0  # later values do not count
-    assert int(kernel.climbed(results).begins) == 160  # what has begun goes on
+    assert int(kernel.climbed(results).begins) == 161  # what has begun goes on
     fixed = make(updates=20)
     early = fixed.bootstrap_results(STATE)._replace(step=tf.constant(7))
     assert int(fixed.climbed(early).begins) == 7 and fixed.samples(fixed.climbed(early))
     results = fixed.planned(fixed.bootstrap_results(STATE), 1000)
-    assert int(fixed.validated(results._replace(step=tf.constant(9)), tf.constant(-1.0)).begins) == 20
+    assert int(fixed.validated(STATE, results._replace(step=tf.constant(9)), tf.constant(-1.0)).begins) == 20
+
+
+@pytest.mark.parametrize(("ended", "planned", "patience", "last"), [
+    ("as planned", 10, 100, 5), ("by patience", 100, 2, 5), ("by a call", 100, 100, 4),
+])  # fmt: skip
+def test_the_climb_ends_at_its_best_state(ended, planned, patience, last):
+    """That after the second step, wherever the last one would have led."""
+    kernel = make(patience=patience)
+    state, results = STATE, kernel.planned(kernel.bootstrap_results(STATE), planned)
+    visited = [state]
+    for step in range(1, last + 1):
+        state, results = kernel.one_step(state, results, seed=[0, step])
+        results = kernel.validated(state, results, tf.constant(-1.0 if step == 2 else -2.0))
+        if ended == "by a call" and step == 3:
+            results = kernel.climbed(results)
+        visited.append(state)
+    assert int(results.begins) == int(results.step) == last and bool(kernel.samples(results))
+    for part, best, before in zip(state, visited[2], visited[-2]):
+        np.testing.assert_array_equal(part, best)
+        assert np.any(part != before)
 
 
 def test_in_the_long_run_the_law_is_the_kernels():

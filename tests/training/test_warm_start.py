@@ -23,6 +23,12 @@ def model_of(prior=None, num_chains=1, jit_compile=False, latents=None, **argume
     return model
 
 
+def flat_chains(model):
+    """θ of each chain, one after the other."""
+    count = len(model.theta_variables)
+    return [flat(weights[:count]) for weights in model.run.weights]
+
+
 def fit(model, until, start=0, **arguments):
     """Epochs of three updates."""
     return model.fit(patterns(), batch_size=30, epochs=until, initial_epoch=start, verbose=0, **arguments)
@@ -39,21 +45,37 @@ def test_the_climb_knows_no_prior_and_sampling_does():
     assert np.any(flat(strong.get_weights()) != flat(flat_one.get_weights()))
 
 
-def test_half_of_the_planned_updates_and_earlier_where_validation_falls():
+def test_half_of_the_planned_updates():
     model = model_of()
     fit(model, 4)
     assert model.run.sampled and int(model.run.state.kernel_results.begins) == 6
     assert int(model.run.state.kernel_results.sampler.step) == 6
     fit(model, 12, 4)
     assert int(model.run.state.kernel_results.begins) == 6
-    stopped = model_of(patience=6)
 
-    values = [1.0, 3.0, 2.0, 1.0, 5.0, 5.0, 5.0, 5.0]
-    validated = stopped.run.validated
-    stopped.run.validated = lambda value: validated(values[int(stopped.run.epochs)])
-    fit(stopped, 8, validation_data=patterns())
-    # the best is that of epoch 2, after 6 updates
-    assert int(stopped.run.state.kernel_results.begins) == 12
+
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_sampling_begins_at_the_best_weights(num_chains):
+    """All chains at those of the second epoch, after which the validation of chain 0 falls."""
+    model, visited = model_of(patience=6, num_chains=num_chains), []
+    values, validated = [1.0, 3.0, 2.0, 1.0], model.run.validated
+
+    def look(value):
+        visited.append(flat_chains(model))
+        validated(values[len(visited) - 1])
+
+    def stop(epoch, logs):
+        model.stop_training = epoch == 3
+
+    model.run.validated = look
+    fit(model, 9, validation_data=patterns(), callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=stop)])
+    results = model.run.state.kernel_results
+    assert np.all(results.best_step == 6) and np.all(results.begins == 13)
+    model.fit(patterns(), batch_size=30, steps_per_epoch=1, epochs=5, initial_epoch=4, verbose=0)
+    assert not model.run.sampled
+    for part, best, last in zip(flat_chains(model), visited[1], visited[3], strict=True):
+        np.testing.assert_array_equal(part, best)
+        assert np.any(part != last)
 
 
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -98,9 +98,9 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """The results with which sampling begins at the next step at the latest; a kernel without a climb samples."""
         return kernel_results
 
-    def validated(self, kernel_results, log_likelihood):
+    def validated(self, state, kernel_results, log_likelihood):
         """The results after a look at validation data, of which a kernel with phases learns the log-likelihood."""
-        del log_likelihood
+        del state, log_likelihood
         return kernel_results
 
     def get_config(self):

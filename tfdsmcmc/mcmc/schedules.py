@@ -7,17 +7,20 @@ import math
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.checks import nonnegative_number, positive_integer, positive_number
+from tfdsmcmc.checks import nonnegative_integer, nonnegative_number, positive_integer, positive_number
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
     """ℓ_t = ℓ₀ (1 + t/b)^(−γ): with γ in (½, 1] the sum of the rates diverges and that of their squares does not.
 
+    In the first w steps (t + 1)/w of it, for an optimizer whose first gradients are for the most part noise.
+
     Args:
       initial_learning_rate: ℓ₀.
       offset: b, in steps.
       power: γ.
+      warmup_steps: w.
 
     Raises:
       ValueError: for an argument out of range.
@@ -25,19 +28,23 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
     Source: Welling and Teh, ICML 2011, below equation 2, with a = ℓ₀ bᵞ.
     """
 
-    def __init__(self, initial_learning_rate, offset=1000.0, power=0.55):
+    def __init__(self, initial_learning_rate, offset=1000.0, power=0.55, warmup_steps=0):
         self.initial_learning_rate = positive_number("initial_learning_rate", initial_learning_rate)
         self.offset = positive_number("offset", offset)
         self.power = nonnegative_number("power", power)
+        self.warmup_steps = nonnegative_integer("warmup_steps", warmup_steps)
 
     def __call__(self, step):
-        return self.initial_learning_rate * (1.0 + tf.cast(step, tf.float32) / self.offset) ** -self.power
+        step = tf.cast(step, tf.float32)
+        risen = tf.minimum(1.0, (step + 1.0) / max(1, self.warmup_steps))
+        return self.initial_learning_rate * risen * (1.0 + step / self.offset) ** -self.power
 
     def get_config(self):
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "offset": self.offset,
             "power": self.power,
+            "warmup_steps": self.warmup_steps,
         }
 
 

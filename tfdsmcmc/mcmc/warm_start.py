@@ -10,7 +10,8 @@ momentum drawn at that temperature, its step count and its schedules from 0.
 
 Sampling begins at a step that is known from the start (`updates`); or after half of the updates that the first `fit`
 plans at its beginning, and earlier where its validation finds no new best log-likelihood in `patience` updates; or
-at once where a callback asks for it by `model.run.end_climb()`, such as one that goes by the clock.
+at once where a callback asks for it by `model.run.end_climb()`, such as one that goes by the clock. It begins at the
+weights that were best on validation rows, to which the last step of the climb goes back: what came after them overfits.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ import tensorflow as tf
 from tfdsmcmc import checks
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.map import MAP
+from tfdsmcmc.mcmc.schedules import PolynomialDecay
 
 NEVER = 2**31 - 1
 
 
 def _adam():
-    return keras.optimizers.Adam(keras.optimizers.schedules.InverseTimeDecay(0.03, 2000, 1.0))
+    return keras.optimizers.Adam(PolynomialDecay(0.03, offset=2000, power=1.0, warmup_steps=2000))
 
 
 class WarmStartResults(NamedTuple):
@@ -40,7 +42,8 @@ class WarmStartResults(NamedTuple):
       sampler: results of the kernel that samples; they rest until it does.
       begins: int32 scalar, the step from which on it samples.
       best: float32 scalar, the best validation log-likelihood so far.
-      best_step: int32 scalar, the step at which it was found.
+      best_step: int32 scalar, the step at which it was found; 0 before one was.
+      best_state: list of parts, the state at that step.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
@@ -50,6 +53,7 @@ class WarmStartResults(NamedTuple):
     begins: tf.Tensor
     best: tf.Tensor
     best_step: tf.Tensor
+    best_state: list
     step: tf.Tensor
     skipped_steps: tf.Tensor
 
@@ -62,7 +66,8 @@ class WarmStart(StochasticGradientKernel):
       gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
       kernel: the kernel that samples, without a gradient of its own.
       optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate
-        0.03/(1 + t/2000) at step t: fast at first, and fine enough in the end.
+        0.03 min(1, (t + 1)/2000)/(1 + t/2000) at step t: while most of the gradient is noise, which Adam scales up, it
+        is low, then fast, and fine enough in the end.
       updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most half of the
         updates of the first `fit`.
       patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb.
@@ -159,19 +164,27 @@ class WarmStart(StochasticGradientKernel):
         return kernel_results._replace(begins=tf.where(begins == NEVER, kernel_results.step + steps // 2, begins))
 
     def climbed(self, kernel_results):
-        return kernel_results._replace(begins=tf.minimum(kernel_results.begins, kernel_results.step))
+        # one step later where there is a best state, for that step goes back to it
+        ended = kernel_results.step + tf.cast(kernel_results.best_step > 0, tf.int32)
+        return kernel_results._replace(begins=tf.minimum(kernel_results.begins, ended))
 
-    def validated(self, kernel_results, log_likelihood):
+    def validated(self, state, kernel_results, log_likelihood):
         if self._parameters["updates"] is not None or np.all(self.samples(kernel_results)):
             return kernel_results
         step, better = kernel_results.step, tf.math.is_finite(log_likelihood) & (log_likelihood > kernel_results.best)
-        best_step = tf.where(better, step, kernel_results.best_step)
-        ended = step - best_step >= self.patience
-        return kernel_results._replace(
+        results = kernel_results._replace(
             best=tf.where(better, log_likelihood, kernel_results.best),
-            best_step=best_step,
-            begins=tf.where(ended, step, kernel_results.begins),
+            best_step=tf.where(better, step, kernel_results.best_step),
+            best_state=_where(better, tf.nest.flatten(state), kernel_results.best_state),
         )
+        ended = step - results.best_step >= self.patience
+        return results._replace(begins=tf.where(ended, self.climbed(results).begins, results.begins))
+
+    def integrate(self, gradient_fn, state, previous_kernel_results, seed):
+        new_state, results, aux = super().integrate(gradient_fn, state, previous_kernel_results, seed)
+        back = (results.step == results.begins) & (results.best_step > 0)
+        parts = _where(back, results.best_state, tf.nest.flatten(new_state))
+        return tf.nest.pack_sequence_as(new_state, parts), results, aux
 
     def kinetic_temperature(self, kernel_results):
         of_kernel = self.kernel.kinetic_temperature(kernel_results.sampler)
@@ -201,6 +214,7 @@ class WarmStart(StochasticGradientKernel):
             begins=tf.constant(NEVER if updates is None else updates, tf.int32),
             best=tf.constant(tf.float32.min),  # finite, as all that a step keeps is
             best_step=tf.zeros([], tf.int32),
+            best_state=[tf.identity(part) for part in parts],
             **counts,
         )
 
@@ -212,3 +226,9 @@ class WarmStart(StochasticGradientKernel):
 
         by_sampler, by_climber = (lambda: by(self.kernel, "sampler")), (lambda: by(self._climber, "climb"))
         return tf.cond(self.samples(results), by_sampler, by_climber)
+
+
+def _where(condition, parts, others):
+    """Each part where the condition holds, else the other; of several chains the condition has their axis."""
+    shapes = [[*condition.shape, *[1] * (part.shape.rank - condition.shape.rank)] for part in parts]
+    return [tf.where(tf.reshape(condition, shape), *pair) for shape, *pair in zip(shapes, parts, others, strict=True)]

@@ -140,7 +140,7 @@ class DoublyStochasticStep(Step):
     def validated(self, state, log_likelihood):
         if not self.kernel_steps:
             return state
-        return _with_results(state, self.kernel.validated(state.kernel_results, log_likelihood))
+        return _with_results(state, self.kernel.validated(state.weights, state.kernel_results, log_likelihood))
 
     def skipped(self, state):
         results = state.kernel_results

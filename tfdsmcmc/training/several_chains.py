@@ -111,8 +111,10 @@ class SeveralChains(Step):
 
     def validated(self, state, log_likelihood):
         own, assigned = self._apart(state)
-        validated = self.one.validated(own, log_likelihood)
-        return state if validated is own else self._together(validated, assigned)
+        theta, _ = self._split(own.weights)
+        before = own._replace(weights=theta)
+        validated = self.one.validated(before, log_likelihood)
+        return state if validated is before else self._together(validated._replace(weights=own.weights), assigned)
 
     def skipped(self, state):
         return self.one.skipped(self._apart(state)[0])
