@@ -47,6 +47,7 @@ def parse():
     add("--tied", action="store_true", help="each machine begins as the one below upside down: widths must allow it")
     add("--persistent", action="store_true", help="persistent chains")
     add("--decay", type=float, default=None, help=f"of W in each update, with these (default {DECAY})")
+    add("--rate", type=float, default=None, help=f"the largest, with these (default {RATE})")
     add("--lowest", default=None, help="file of a machine that has learnt, such as those of rbm_mnist.py")
     add("--fine-tune", type=int, default=0, metavar="EPOCHS", help="of all layers together, in the end (default 0)")
     add("--runs", type=int, default=500, help="annealing runs (default 500)")
@@ -60,8 +61,9 @@ def parse():
     add("--seed", type=int, default=0)
     add("--table", action="store_true", help="print the table of what is finished, and nothing else")
     args = parser.parse_args()
-    if args.decay is not None and not args.persistent:
-        parser.error(f"--decay is of machines with --persistent. Received: --decay {args.decay}")
+    for name in ("decay", "rate"):
+        if (value := getattr(args, name)) is not None and not args.persistent:
+            parser.error(f"--{name} is of machines with --persistent. Received: --{name} {value}")
     return args
 
 
@@ -76,6 +78,7 @@ def settings_of(args):
     settings = {name: getattr(args, name) for name in own}
     if args.persistent:
         settings["decay"] = DECAY if args.decay is None else args.decay
+        settings["rate"] = RATE if args.rate is None else args.rate
     grows = args.steps == GROWN and not args.persistent
     return settings | ({"every": args.every} if grows else {"epochs": args.epochs})
 
@@ -84,11 +87,11 @@ def network(train, args):
     """The compiled network, not yet learnt but for a lowest machine that has."""
     widths = [train.shape[1], *args.widths]
     if args.persistent:
-        decay = settings_of(args)["decay"]
+        settings = settings_of(args)
 
         def machine(units, hidden, seed):
-            rate = rising(RATE, args.epochs, len(train))
-            return persistent_machine_for(units, len(train), args.steps, hidden, rate, decay, seed)
+            rate = rising(settings["rate"], args.epochs, len(train))
+            return persistent_machine_for(units, len(train), args.steps, hidden, rate, settings["decay"], seed)
     else:
 
         def machine(units, hidden, seed):
@@ -159,7 +162,7 @@ def label(line):
     if line.get("fine_tuning"):
         about.append(f"{line['fine_tuning']} of all layers")
     if arguments["persistent"]:
-        about.append(f"decay {arguments['decay']:g}")
+        about.append(f"rate {arguments['rate']:g}, decay {arguments['decay']:g}")
     if arguments["lowest"]:
         about.append(f"the lowest {arguments['lowest']}")
     return ", ".join(about)

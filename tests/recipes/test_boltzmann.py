@@ -154,6 +154,7 @@ def test_the_same_settings_are_the_same_after_a_file(machines, tmp_path):
         ("rbm_mnist.py", "--models", "PCD1(8)", "CD1(8)", "--rate", 0.1),
         ("rbm_mnist.py", "--models", "CD1(8)", "--start", "rbm.keras"),
         ("dbn_mnist.py", "--decay", 0.1),
+        ("dbn_mnist.py", "--rate", 0.1),
     ],
 )
 def test_what_would_be_ignored_is_refused(run, capsys, arguments):
