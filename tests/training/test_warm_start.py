@@ -78,6 +78,15 @@ def test_sampling_begins_at_the_best_weights(num_chains):
         assert np.any(part != last)
 
 
+def test_validation_by_a_recognition_network_that_does_not_learn_is_not_heard():
+    model = tiny_model((2,), units=4, seed=3, scale=0.3)
+    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), patience=1)
+    model.compile(kernel, ds.latents.Gibbs(2, 1), None, jit_compile=False)
+    fit(model, 3, validation_data=patterns())
+    results = model.run.state.kernel_results
+    assert int(results.best_step) == 0 and int(results.begins) == 4  # half of the nine updates
+
+
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_callback_ends_the_climb(num_chains):
     """At the end of the second epoch of three steps; a step without a climb is not changed by it."""

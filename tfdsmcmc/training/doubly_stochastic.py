@@ -138,7 +138,8 @@ class DoublyStochasticStep(Step):
         return _with_results(state, self.kernel.climbed(state.kernel_results)) if self.kernel_steps else state
 
     def validated(self, state, log_likelihood):
-        if not self.kernel_steps:
+        # where φ does not follow θ, the estimate says nothing of θ
+        if not self.kernel_steps or (self.learning is None and self.beside):
             return state
         return _with_results(state, self.kernel.validated(state.weights, state.kernel_results, log_likelihood))
 
