@@ -138,6 +138,35 @@ def test_jit_changes_nothing():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [1, 8, 9, 13])
+def test_blocks_of_rows_change_nothing(rows, monkeypatch):
+    """Blocks of four of the 2 · rows at most, fewer, whole and not, beside one of all; x and the parameters broadcast,
+    and the number of rows may be unknown when the program is made."""
+    operands = random_operands((rows, 6), (2, 1, 6), (2, rows, 5))
+    upstream = random_upstream(operands[:3])
+    want = value_and_gradients(tensors(operands), upstream)
+    monkeypatch.setattr("tfdsmcmc.distributions.nade._BLOCK", 4 * 5)
+    late = [tf.TensorSpec([None] * (part.ndim - 1) + [part.shape[-1]], tf.float64) for part in operands[:3]]
+    known = [tf.TensorSpec(part.shape, tf.float64) for part in operands[3:]]
+    whole = tf.TensorSpec([None, None], tf.float64)
+    unknown = tf.function(lambda u, *parts: value_and_gradients(list(parts), u), input_signature=[whole, *late, *known])
+    for got in (value_and_gradients(tensors(operands), upstream), unknown(upstream, *tensors(operands))):
+        for a, b in zip(tf.nest.flatten(got), tf.nest.flatten(want)):
+            assert a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.compiled
+def test_compiled_blocks_change_nothing(monkeypatch):
+    operands = tensors(random_operands((9, 6), (2, 1, 6), (2, 9, 5)), tf.float32)
+    upstream = random_upstream(operands[:3]).astype(np.float32)
+    want = value_and_gradients(operands, upstream)
+    monkeypatch.setattr("tfdsmcmc.distributions.nade._BLOCK", 4 * 5)
+    compiled = tf.function(lambda *parts: value_and_gradients(list(parts), upstream), jit_compile=True)
+    for a, b in zip(tf.nest.flatten(compiled(*operands)), tf.nest.flatten(want)):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
 def test_a_permuted_problem_is_the_natural_one():
     x, b, c, w, v = operands = random_operands()
     upstream = random_upstream(operands[:3])

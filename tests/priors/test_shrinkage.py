@@ -84,13 +84,23 @@ AXES = {"parent": 1, "unit": 0}
 @pytest.mark.parametrize("group", AXES)
 @pytest.mark.parametrize("general", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_variance_of_a_group_given_its_weights(group, general):
-    """5,000 chains of a group of three weights: Kolmogorov and Smirnov's test of log ζ."""
+    """5,000 chains of a group of three weights."""
     kind = {"a": 0.8, "b": 1.7} if general else {}
     prior = ThreeParameterBetaNormal(**kind, global_scale=0.3, minimum_scale=0.05, group=group)
-    weights = np.array([0.3, -0.1, 0.5], np.float32)
-    value = tf.constant(np.tile(weights, (5000, 1)) if group == "parent" else np.tile(weights[:, None], 5000))
-    _, (variances,) = sweeps(prior, value, 120, seed=1)
-    assert variances.shape == ((5000, 1) if group == "parent" else (1, 5000))
+    assert_variances_of_groups(prior, [0.3, -0.1, 0.5])
+
+
+@pytest.mark.parametrize("weights", [[0.3, -0.1, 0.5], [0.6]])
+def test_the_variance_of_a_group_under_a_wide_floor(weights):
+    """Here v is far from the weights, and all n degrees of freedom of Σ v² tell."""
+    assert_variances_of_groups(ThreeParameterBetaNormal(0.8, 1.7, 0.3, minimum_scale=0.4, group="parent"), weights)
+
+
+def assert_variances_of_groups(prior, weights):
+    """Kolmogorov and Smirnov's test of log ζ, over 5,000 chains of a group of these weights each."""
+    rows = np.tile(np.array(weights, np.float32), (5000, 1))
+    _, (variances,) = sweeps(prior, tf.constant(rows if prior.group == "parent" else rows.T), 120, seed=1)
+    assert variances.shape == ((5000, 1) if prior.group == "parent" else (1, 5000))
     grid, probabilities = quadrature(prior)
     posterior = probabilities * np.prod([density_given(prior, grid, w) for w in weights], 0)
     cdf = (np.cumsum(posterior) - posterior / 2) / posterior.sum()

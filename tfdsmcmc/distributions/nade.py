@@ -5,9 +5,9 @@ With the units taken in an order, here 1, …, D,
     a_i = c + Σ_{j<i} x_j W_j,      l_i = b_i + V_i · σ(a_i),      p(x) = Π_i Bernoulli(x_i; σ(l_i))
 
 Its log-probability and gradient run over the units one by one, and hold one a_i at a time. The backward pass needs
-nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product, takes the terms off again, and makes
-the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)), h_i = σ(a_i) and γ_i = ∂/∂a_i of all terms from i
-on,
+nothing of the forward pass: for a block of rows at a time it starts from a_{D+1} = c + x W, a matrix product, takes the
+terms off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)), h_i = σ(a_i) and
+γ_i = ∂/∂a_i of all terms from i on,
 
     ∂V_i = d_i h_i,    ∂b_i = d_i,    γ_i = γ_{i+1} + d_i V_i h_i (1 − h_i),    ∂W_i = x_i γ_{i+1},
     ∂c = γ_1,          ∂x_i = u l_i + W_i · γ_{i+1}
@@ -17,6 +17,9 @@ Source: Larochelle and Murray, "The neural autoregressive distribution estimator
 
 from __future__ import annotations
 
+import functools
+
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
@@ -26,6 +29,10 @@ from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
 from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 tfd = tfp.distributions
+
+# entries of the hidden layer that the backward pass holds at a time, rows × hidden units: they stay in the cache, and
+# XLA leaves loops over them to one thread, where two would spend as long waiting for one another
+_BLOCK = 25_000
 
 
 class NADE(SequentialBernoulli):
@@ -153,40 +160,60 @@ def _sample(n, b, c, w, v, seed):
 
 def _backward(x, b, c, w, v, upstream):
     """Gradients of Σ upstream · log p(x) in x, b, c, W, V."""
-    units, rank = _units(x), _rank(x, b, c)
-    columns, logits, hidden_bias = _by_unit(x, rank), _by_unit(b, rank), _padded(c, rank)
     batch = _batch_shape(x, b, c)
-    rows, width = tf.reduce_prod(batch), w.shape[1]
+    of_rows = [_rows(part, batch) for part in (x, b, c, upstream[..., tf.newaxis])]
+    in_x, in_b, in_c, in_w, in_v = _in_blocks(*of_rows, w, v)
 
-    def flat(part):
-        return tf.reshape(part + tf.zeros(batch, x.dtype), [1, rows])
+    def like(gradient, part):
+        return sum_like(tf.reshape(gradient, tf.concat([batch, tf.shape(part)[-1:]], 0)), part)
+
+    return like(in_x, x), like(in_b, b), like(in_c, c), in_w, in_v
+
+
+def _in_blocks(x, b, c, upstream, w, v):
+    """`_backward_rows` for blocks of rows one after the other; of x, b and c a gradient for each row."""
+    rows, limit = x.shape[0], max(1, _BLOCK // w.shape[1])
+    if rows is not None and rows <= limit:
+        return _backward_rows(x, b, c, upstream, w, v)
+    rows = tf.shape(x)[0] if rows is None else rows
+    blocks = -(-rows // limit) if isinstance(rows, int) else tf.maximum(-(-rows // limit), 1)
+    size = -(-rows // blocks)
+    # rows of zeros fill the last block: without upstream they add nothing
+    parts = [tf.pad(part, [[0, blocks * size - rows], [0, 0]]) for part in (x, b, c, upstream)]
+    parts = [tf.reshape(part, [blocks, size, part.shape[1]]) for part in parts]
+
+    def add_block(block, in_w, in_v, *of_rows):
+        *more, more_w, more_v = _backward_rows(*(part[block] for part in parts), w, v)
+        return block + 1, in_w + more_w, in_v + more_v, *(kept.write(block, m) for kept, m in zip(of_rows, more))
+
+    start = (0, tf.zeros_like(w), tf.zeros_like(v), *(tf.TensorArray(x.dtype, blocks) for _ in range(3)))
+    _, in_w, in_v, *of_rows = tf.while_loop(lambda i, *_: i < blocks, add_block, start, maximum_iterations=blocks)
+    of_rows = [tf.reshape(kept.stack(), [-1, part.shape[1]])[:rows] for kept, part in zip(of_rows, (x, b, c))]
+    return *of_rows, in_w, in_v
+
+
+def _backward_rows(x, b, c, upstream, w, v):
+    """The gradients for x and b (rows, D), c (rows, H) and upstream (rows, 1)."""
+    units, columns, logits, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(c)
 
     def take_unit(i, a, later, in_x, in_b, in_w, in_v):
         x_i = columns[i]
-        a -= x_i[..., tf.newaxis] * w[i]
-        hidden = tf.sigmoid(a + hidden_bias)
-        logit = logits[i] + _decode(hidden, v[i])
-        residual = upstream * (x_i - tf.sigmoid(logit))
-        hidden = tf.reshape(hidden + tf.zeros(tf.concat([batch, [1]], 0), x.dtype), [rows, width])
-        in_w = in_w.write(i, tf.matmul(flat(x_i), later)[0])
+        a -= x_i[:, tf.newaxis] * w[i]
+        hidden = tf.sigmoid(a)
+        logit = logits[i] + tf.linalg.matvec(hidden, v[i])
+        residual = upstream[:, 0] * (x_i - tf.sigmoid(logit))
+        in_w = in_w.write(i, tf.matmul(x_i[tf.newaxis], later)[0])
         # a sum that XLA fuses with what makes its terms: as a matrix product it takes the whole pass twice as long
-        in_v = in_v.write(i, tf.reduce_sum(hidden * tf.reshape(residual, [rows, 1]), 0))
-        in_x = in_x.write(i, upstream * logit + tf.reshape(tf.linalg.matvec(later, w[i]), batch))
-        later += tf.reshape(residual, [rows, 1]) * (v[i] * (hidden * (1.0 - hidden)))
+        in_v = in_v.write(i, tf.reduce_sum(hidden * residual[:, tf.newaxis], 0))
+        in_x = in_x.write(i, upstream[:, 0] * logit + tf.linalg.matvec(later, w[i]))
+        later += residual[:, tf.newaxis] * (v[i] * (hidden * (1.0 - hidden)))
         later = tf.ensure_shape(later, nothing.shape)  # a loop keeps its static shapes
         return i - 1, a, later, in_x, in_b.write(i, residual), in_w, in_v
 
-    nothing = tf.zeros(tf.stack([rows, width]), x.dtype)
-    start = (
-        units - 1,
-        _padded(_product(x, w), rank),
-        nothing,
-        *(tf.TensorArray(x.dtype, units) for _ in range(4)),
-    )
+    start = (units - 1, tf.matmul(x, w) + c, nothing, *(tf.TensorArray(x.dtype, units) for _ in range(4)))
     _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
     in_x, in_b, in_w, in_v = (part.stack() for part in parts)
-    in_c = tf.reshape(in_c, tf.concat([batch, [width]], 0))
-    return sum_like(_last(in_x), x), sum_like(_last(in_b), b), sum_like(in_c, c), in_w, in_v
+    return tf.transpose(in_x), tf.transpose(in_b), in_c, in_w, in_v
 
 
 def _decode(hidden, decoder):
@@ -194,12 +221,6 @@ def _decode(hidden, decoder):
     shape = tf.shape(hidden)
     flat = tf.reshape(hidden, tf.stack([-1, hidden.shape[-1]]))
     return tf.reshape(tf.linalg.matvec(flat, decoder), shape[:-1])
-
-
-def _product(x, w):
-    """x W for x of any rank."""
-    flat = tf.matmul(tf.reshape(x, [-1, w.shape[0]]), w)
-    return tf.reshape(flat, tf.concat([tf.shape(x)[:-1], [w.shape[1]]], 0))
 
 
 def _bernoulli(x, logit):
@@ -232,8 +253,17 @@ def _last(part):
     return tf.transpose(part, [*range(1, rank), 0])
 
 
+def _rows(part, batch):
+    """The tensor with the leading axes `batch`, as (rows, its last axis)."""
+    whole = tf.broadcast_to(part, tf.concat([batch, tf.shape(part)[-1:]], 0))
+    static = tf.get_static_value(batch)
+    rows = tf.reduce_prod(batch) if static is None else int(np.prod(static))
+    return tf.reshape(whole, [rows, part.shape[-1]])
+
+
 def _batch_shape(*parts):
-    shape = tf.constant([], tf.int32)
-    for part in parts:
-        shape = tf.broadcast_dynamic_shape(shape, tf.shape(part)[:-1])
-    return shape
+    """The leading axes, int32: a constant where they are known."""
+    static = [part.shape[:-1] for part in parts]
+    if all(shape.is_fully_defined() for shape in static):
+        return tf.constant(functools.reduce(tf.broadcast_static_shape, static).as_list(), tf.int32)
+    return functools.reduce(tf.broadcast_dynamic_shape, [tf.shape(part)[:-1] for part in parts])

@@ -22,6 +22,12 @@ every conditional is a textbook law. One sweep draws v and ν anew, which need n
     v given w, ζ ~ N(s w, s m²),  s = ζ/(ζ + m²)          ν given ζ ~ Gamma(a + b, rate 1/τ² + 1/ζ)
     ζ given v, ν ~ InvGamma(b + n/2, ν + Σ v²/2)
 
+Of the v of a group only Σ v² is asked for, so it is drawn in the place of n normal numbers: Σ v²/(s m²) has the
+noncentral χ² law of n degrees of freedom around s Σ w²/m², which is that of the square of a normal number around the
+root of that, and of a central χ² of n − 1 degrees beside it,
+
+    Σ v² = (s √Σ w² + m √s ε)² + 2 m² s g,     ε ~ N(0, 1),  g ~ Gamma((n − 1)/2)
+
 With an unknown τ ~ half-Cauchy of scale τ₀, one for each weight tensor, τ² given κ ~ InvGamma(½, κ) and
 κ ~ Gamma(½, rate 1/τ₀²); the sweep draws κ given τ² ~ Exponential(rate 1/τ₀² + 1/τ²) beside v and ν, and
 τ² given κ, ν ~ InvGamma(½ + ag, κ + Σν) beside ζ, g the groups.
@@ -126,26 +132,40 @@ class ThreeParameterBetaNormal(WeightPrior):
         scale2 = auxiliary[1] if self.learn_global_scale else self.global_scale**2
         normal_seed, gamma_seed, scale_seed = tf.unstack(random.split(seed, 3))
 
-        share = variance / (variance + self.minimum_scale**2)
-        normal = random.normal(tf.shape(value), normal_seed, value.dtype)
-        part = share * value + tf.sqrt(share) * self.minimum_scale * normal
-        rate_draw, precision = self._gammas(value, gamma_seed)
+        rate_draw, precision, *beside = self._gammas(value, gamma_seed)
         rate = rate_draw / (1.0 / scale2 + 1.0 / variance)
-        updated = [_bounded((rate + self._sum(tf.square(part)) / 2) / precision)]
+        squares = self._sum_of_squares(value, variance, beside, normal_seed)
+        updated = [_bounded((rate + squares / 2) / precision)]
         if self.learn_global_scale:
             updated.append(self._global_variance(rate, scale2, scale_seed))
         return updated
 
+    def _sum_of_squares(self, value, variance, beside, seed):
+        """A draw of Σ v² for each group; `beside` has the gamma draws of g, or nothing where groups are entries."""
+        share, floor = variance / (variance + self.minimum_scale**2), self.minimum_scale**2
+        normal = random.normal(tf.shape(variance), seed, value.dtype)
+        squares = tf.square(share * tf.sqrt(self._sum(tf.square(value))) + tf.sqrt(share * floor) * normal)
+        for gamma in beside:
+            squares += tf.where(self._size(value) > 1, 2 * floor * share * gamma, 0.0)
+        return squares
+
     def _gammas(self, value, seed):
-        """Gamma draws of concentrations a + b and b + n/2 for each group."""
+        """Gamma draws for each group, of concentrations a + b, b + n/2 and, unless groups are entries, (n − 1)/2."""
+        shares = self.group != "entry"
+        concentration, size = self.b + 0.5, self._size(value)
+        if self.a != 0.5 or shares:
+            # a group of one entry asks for the last in vain
+            parts = [self.a + self.b, self.b + size / 2, *([tf.maximum(size - 1, 1) / 2] if shares else [])]
+            parts = [tf.cast(part, value.dtype) for part in parts]
+            concentration = tf.reshape(tf.stack(parts), [len(parts)] + [1] * value.shape.rank)
+        # one call for all: XLA compiles the sum of two calls into a loop ten times slower
+        shape = tf.concat([[3 if shares else 2], tf.shape(self._sum(value))], 0)
+        return tf.unstack(random.gamma(shape, concentration, seed, value.dtype))
+
+    def _size(self, value):
+        """n, the entries of a group."""
         groups = tf.shape(self._sum(value))
-        size = tf.cast(tf.size(value), value.dtype) / tf.cast(tf.reduce_prod(groups), value.dtype)
-        concentration = self.b + 0.5
-        if self.a != 0.5 or self.group != "entry":
-            parts = [tf.constant(self.a + self.b, value.dtype), self.b + size / 2]
-            concentration = tf.reshape(tf.stack(parts), [2] + [1] * value.shape.rank)
-        # one call for both: XLA compiles the sum of two calls into a loop ten times slower
-        return tf.unstack(random.gamma(tf.concat([[2], groups], 0), concentration, seed, value.dtype))
+        return tf.cast(tf.size(value), value.dtype) / tf.cast(tf.reduce_prod(groups), value.dtype)
 
     def _sum(self, value):
         """Sums over the groups, which keep their axes."""
