@@ -116,13 +116,14 @@ class VariationalStep(AugmentedStep):
         return found
 
     def posterior_draw(self, state, seed):
-        """Weights drawn from q, as `variables`."""
+        """Weights drawn from q, as `variables`, and the biases of the labels after them."""
         factors, drawn = self.factors(state), {}
         for place in self.learnt:
             mean, covariance = factors[place]
             normal = random.normal(mean.shape, random.fold(seed, place))
             drawn[place] = self.kind.draw(mean, covariance, normal)
-        return self._weights(drawn)
+        biases = [] if self.top is None else [tf.transpose(drawn[self.learnt[-1]])]
+        return [*self._weights(drawn), *biases]
 
     def _no_sums(self, place, precision):
         """The statistics or natural parameters with which a layer begins."""

@@ -18,9 +18,10 @@ def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None):
       sweeps: over the units of a row in a pass.
       initial: where the units start, "prior" or "recognition".
       burn_in: sweeps over the units before the first pass, where the weights have learnt before.
-      labels: (N,) integers, one for each row, on which the biases of the top layer depend, kept in
-        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`,
-        `sample` and `impute` are of a network with that bias for all rows, not of the one that learns.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend. The layer has their mean
+        over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
+        rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
+        `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -38,9 +39,10 @@ def vb(covariance="full", rounds=1, labels=None):
     Args:
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row in a pass.
-      labels: (N,) integers, one for each row, on which the biases of the top layer depend, kept in
-        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`,
-        `sample` and `impute` are of a network with that bias for all rows, not of the one that learns.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend. The layer has their mean
+        over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
+        rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
+        `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -57,9 +59,10 @@ def online_vb(rate=0.1, covariance="full", rounds=4, labels=None):
       rate: ρ, in (0, 1], or a schedule such as `mcmc.schedules.PolynomialDecay`.
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row, each time that it is read.
-      labels: (N,) integers, one for each row, on which the biases of the top layer depend, kept in
-        `run.state.label_biases`. The layer and posterior samples keep their mean over the rows: `log_likelihood`,
-        `sample` and `impute` are of a network with that bias for all rows, not of the one that learns.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend. The layer has their mean
+        over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
+        rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
+        `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
