@@ -10,7 +10,7 @@ import tfdsmcmc as ds
 from tests.conformance.steps import SEED, advanced, begun, run_step_test
 from tests.oracles import PUBLISHED_PRIOR, tiny_model
 from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
-from tfdsmcmc.augmentation.mean_field_step import KINDS
+from tfdsmcmc.augmentation.mean_field_step import KINDS, observations
 from tfdsmcmc.rows import ArraySource, Rows
 from tfdsmcmc.training.batch import Batch
 from tfdsmcmc.training.feed import feed_of
@@ -190,6 +190,48 @@ IN_BETWEEN = [
 def test_rates_outside_of_0_1(rate):
     with pytest.raises(ValueError, match="Received: "):
         ds.methods.online_vb(rate)
+
+
+@pytest.mark.slow
+def test_units_that_fit_the_weights_keep_the_start():
+    """After a pass from weights that were learnt: the bound stays, where units at random lose part of it."""
+    rng = np.random.default_rng(1)
+    rows = (np.repeat(rng.integers(0, 2, (8, 12)), 15, 0) ^ (rng.random((120, 12)) < 0.05)).astype(np.uint8)
+    model = tiny_model((4,), 12, scale=0.3, prior=tfp.distributions.Normal(0.0, 2.0))
+
+    def bounds(epochs, **options):
+        model.compile(**ds.methods.vb(**options))
+        return model.fit(rows, batch_size=120, epochs=epochs, verbose=0).history["bound"]
+
+    learnt, found = bounds(20, rounds=3)[-1], {}
+    theta = [part.numpy() for part in model.generative.weights]
+    for burn_in in (0, 10):
+        for variable, value in zip(model.generative.weights, theta):
+            variable.assign(value)
+        found[burn_in] = bounds(2, burn_in=burn_in)[1]
+    assert found[10] > learnt - 0.01
+    assert found[10] > found[0] + 0.1
+
+
+@pytest.mark.parametrize("initial", ["random", "recognition"])
+def test_a_burn_in_is_rounds_over_the_factors(initial):
+    """With labels, of which a row has the shares; and missing entries."""
+    labels = (np.arange(10) % 3, 3)
+    rows = Rows(ROWS.astype(np.float32), np.random.default_rng(2).random(ROWS.shape) < 0.8)
+    steps = [step_of(MeanFieldVB("full", 1, *labels, initial=initial, burn_in=count)) for count in (0, 3)]
+    start, found = (begun(step, ArraySource(rows)).state for step in steps)
+    if initial == "recognition":
+        assert set(np.unique(start.units[0])) <= {0, 1}
+    seen = observations(rows.map(tf.constant), tf.constant(np.tile([[0.4, 0.3, 0.3]], (10, 1)), tf.float32))
+    factors, _ = steps[0].local.fit(steps[0].factors(start), seen, start.units, 3)
+    np.testing.assert_allclose(found.units[0], factors.units[0], rtol=1e-5)
+
+
+def test_starts_that_are_none():
+    for options, words in (({"initial": "prior"}, "initial='prior'"), ({"burn_in": -1}, "burn_in=-1")):
+        for method in (ds.methods.vb, ds.methods.online_vb):
+            with pytest.raises(ValueError, match=f"Received: {words}"):
+                method(**options)
 
 
 def test_what_it_cannot_learn():

@@ -29,7 +29,7 @@ def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None):
     return {"step": PolyaGammaGibbs(sweeps, initial, burn_in, labels)}
 
 
-def vb(covariance="full", rounds=1, labels=None):
+def vb(covariance="full", rounds=1, labels=None, initial="random", burn_in=0):
     """Mean-field variational Bayes by Pólya-Gamma augmentation, for networks of SBN and DARN layers.
 
     An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row,
@@ -43,14 +43,16 @@ def vb(covariance="full", rounds=1, labels=None):
         over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
         rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
         `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
+      initial: where the means of the units start, "random" or at draws of the "recognition" network.
+      burn_in: rounds over the factors of a row before the first pass, where the weights have learnt before: some ten.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return {"step": MeanFieldVB(covariance, rounds, labels)}
+    return {"step": MeanFieldVB(covariance, rounds, labels, initial=initial, burn_in=burn_in)}
 
 
-def online_vb(rate=0.1, covariance="full", rounds=4, labels=None):
+def online_vb(rate=0.1, covariance="full", rounds=4, labels=None, initial="random", burn_in=0):
     """Online variational Bayes: as `vb`, with a natural gradient step after each minibatch.
 
     Published are minibatches of 5,000 rows and a fixed rate of 0.1, for 240 steps.
@@ -63,8 +65,10 @@ def online_vb(rate=0.1, covariance="full", rounds=4, labels=None):
         over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
         rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
         `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
+      initial: where the means of the units start, "random" or at draws of the "recognition" network.
+      burn_in: rounds over the factors of a row before the first pass, where the weights have learnt before: some ten.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return {"step": OnlineVB(rate, covariance, rounds, labels)}
+    return {"step": OnlineVB(rate, covariance, rounds, labels, initial=initial, burn_in=burn_in)}
