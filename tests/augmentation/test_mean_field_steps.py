@@ -10,6 +10,7 @@ import tfdsmcmc as ds
 from tests.conformance.steps import SEED, advanced, begun, run_step_test
 from tests.oracles import PUBLISHED_PRIOR, tiny_model
 from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
+from tfdsmcmc.augmentation.layer_shapes import shape_of
 from tfdsmcmc.augmentation.mean_field_step import KINDS, observations
 from tfdsmcmc.rows import ArraySource, Rows
 from tfdsmcmc.training.batch import Batch
@@ -129,6 +130,42 @@ def test_a_short_last_minibatch_has_its_share_of_the_rate():
         found.append(step.step(begun(step, SOURCE).state, part, SEED)[0])
     for one, other in zip(*(tf.nest.flatten([state.weights, state.sums]) for state in found), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch_size", [4, 7, 64])
+def test_online_learning_by_its_definition(batch_size):
+    """Two epochs in NumPy, row by row: minibatches of four and two of ten rows, of seven and three, of all ten.
+
+    A fully visible network, whose rows have no factors but the tilts: Λ ← (1 − ρ) Λ + ρ (diag(1/ν) + N/n Σ γ̄ r rᵀ) and
+    Λμ likewise, ρ in proportion to the rows n that count.
+    """
+    generative = ds.GenerativeNetwork([ds.layers.DARN(3, seed=1)])
+    prior = {"bias": tfp.distributions.Normal(0.0, 2.0), "": tfp.distributions.Normal(0.0, 0.7)}
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([]), prior=prior)
+    model.compile(**ds.methods.online_vb(0.4))
+    (layer,), size = generative.layers, min(batch_size, 10)
+    shape = shape_of(layer)
+    mean = shape.vectors([part.numpy() for part in layer.weights]).numpy().astype(float)
+    found = model.fit(ROWS, batch_size=batch_size, epochs=2, shuffle=False, verbose=0) and model.run.state
+    for j, used in enumerate(shape.mask > 0):
+        r = np.concatenate([ROWS, np.ones((10, 1))], 1)[:, used]
+        prior_precision = np.diag(1 / np.where(np.arange(4) == 3, 2.0, 0.7)[used] ** 2)
+        precision, linear = prior_precision, np.zeros(used.sum())
+        mu, sigma = mean[j, used], 0.01 * np.eye(used.sum())
+        for first in [*range(0, 10, size)] * 2:
+            rows = range(first, min(first + size, 10))
+            outer, pull = np.zeros_like(sigma), np.zeros_like(mu)
+            for n in rows:
+                tilt = np.sqrt(r[n] @ (sigma + np.outer(mu, mu)) @ r[n])
+                outer += np.tanh(tilt / 2) / (2 * tilt) * np.outer(r[n], r[n])
+                pull += (ROWS[n, j] - 0.5) * r[n]
+            rho, scale = 0.4 * len(rows) / size, 10 / len(rows)
+            precision = (1 - rho) * precision + rho * (prior_precision + scale * outer)
+            linear = (1 - rho) * linear + rho * scale * pull
+            sigma = np.linalg.inv(precision)
+            mu = sigma @ linear
+        np.testing.assert_allclose(found.covariances[0][j].numpy()[np.ix_(used, used)], sigma, rtol=2e-4, atol=1e-6)
+        np.testing.assert_allclose(shape.vectors(found.weights)[j].numpy()[used], mu, rtol=2e-4, atol=1e-5)
 
 
 def test_one_label_is_a_bias():
