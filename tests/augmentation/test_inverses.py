@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfdsmcmc.augmentation import full_covariance
-from tfdsmcmc.augmentation.inverses import normal_draws, normal_posteriors, raise_of
+from tfdsmcmc.augmentation.inverses import normal_draws, normal_posteriors, raise_of, scaled
 
 
 @pytest.mark.parametrize("size", [1, 3, 27, 61])
@@ -42,6 +42,32 @@ def test_unknowns_of_scale_0_are_0():
     np.testing.assert_allclose(mean, [[0, 0.5]])
     np.testing.assert_allclose(covariance, [[[0, 0], [0, 0.25]]])
     np.testing.assert_allclose(log_det, [np.log(4)])
+
+
+@pytest.mark.parametrize("size", [3, 201])
+def test_what_no_row_tells_is_too_narrow_by_what_is_said(size):
+    """Two regressors that are equal in all rows: the variance of w_1 − w_2 is 2v, and found as 2v/(1 + v r a).
+
+    The sums are exact in float32, as γ = ¼ throughout, so nothing but the raised diagonal takes part. A draw of Gibbs
+    sampling has the same precision.
+    """
+    rng, raised = np.random.default_rng(0), raise_of(size, tf.float32)
+    rows = rng.integers(0, 2, (2000, size)).astype(np.float32)
+    rows[:, 1] = rows[:, 0]
+    square = (rows.T @ rows / 4)[np.newaxis]
+    share = {}
+    for variance in (1.0, 100.0):
+        scale = np.full((1, size), variance**0.5, np.float32)
+        parts = [tf.constant(part) for part in (square, np.zeros((1, size), np.float32), scale)]
+        covariance = normal_posteriors(*parts)[1][0].numpy().astype(float)
+        found = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+        share[variance] = 1 / (1 + variance * raised * square[0, 0, 0])
+        np.testing.assert_allclose(found, 2 * variance * share[variance], rtol=1e-5)
+        precision = scaled(parts[0], parts[2])[0].numpy()
+        apart = np.eye(size)[0] - np.eye(size)[1]
+        np.testing.assert_allclose(variance * apart @ np.linalg.solve(precision, apart), found, rtol=1e-5)
+    if size == 201:  # 250 in the diagonal
+        assert 0.996 < share[1.0] < 0.998 and 0.75 < share[100.0] < 0.79
 
 
 def test_rows_that_are_equal():
