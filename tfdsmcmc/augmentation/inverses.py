@@ -32,6 +32,8 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc.augmentation import symmetric
+
 _SMALL = 26  # rows of a block from which single pivots are eliminated
 _CACHED = 2**15  # numbers of the matrices that are worked off together
 
@@ -40,20 +42,20 @@ def normal_posteriors(precision, linear, scale):
     """The means, covariances and determinants of several posteriors.
 
     Args:
-      precision: A, (J, P, P), positive semidefinite but for its rounding.
+      precision: A as wrapped diagonals (`symmetric`), (J, ⌊P/2⌋ + 1, P), positive semidefinite but for its rounding.
       linear: b, (J, P).
       scale: s, (J, P); 0 for an unknown that is 0.
 
     Returns:
-      (μ (J, P), Σ (J, P, P), ln det (I + S A S) (J,)), of the type of A.
+      (μ (J, P), Σ as wrapped diagonals, ln det (I + S A S) (J,)), of the type of A.
     """
 
     def some(numbers):
         b, s = (tf.cast(tf.gather(part, numbers), tf.float64) for part in (linear, scale))
-        root, log_det = inverse_root(scaled(tf.gather(precision, numbers), s))
+        root, log_det = inverse_root(scaled(symmetric.expanded(tf.gather(precision, numbers)), s))
         root *= s[:, tf.newaxis]
         mean = tf.linalg.matvec(root, tf.linalg.matvec(root, b), transpose_a=True)
-        return tuple(tf.cast(part, precision.dtype) for part in (mean, _square(root), log_det))
+        return tuple(tf.cast(part, precision.dtype) for part in (mean, symmetric.wrapped(_square(root)), log_det))
 
     like = tuple(tf.TensorSpec(shape, precision.dtype) for shape in (linear.shape, precision.shape, linear.shape[:1]))
     return in_groups(some, linear.shape, like)

@@ -6,7 +6,7 @@ maximises the evidence lower bound on log p(X), the weights integrated out, one 
 rows, in blocks, fits the factors of each row (`local_factors`) and sums statistics; at its end move q(w_j)
 (`full_covariance`, `diagonal_covariance`) and the scales (`scale_factors`, `grid_scales`). Each of these moves is to
 the best value given the others, so the bound never falls from pass to pass, but for rounding. Memory holds K numbers
-for each row, and 2 J P² for each layer, covariances and statistics, whatever N.
+for each row, and J P² for each layer, covariances and statistics, whatever N.
 
 The weight of a unit's bias is one of w_j here; published is a factor of its own for it, whose bound is looser.
 
@@ -84,8 +84,7 @@ class MeanFieldStep(VariationalStep):
     needs_passes = True
 
     def _no_sums(self, place, precision):
-        shape = self.shapes[place]
-        return (tf.zeros([shape.units, shape.width, shape.width]), tf.zeros([shape.units, shape.width]), tf.zeros([]))
+        return self.kind.no_sums(precision), tf.zeros_like(precision), tf.zeros([])
 
     def _global_update(self, state, statistics, batch):
         count = tf.reduce_sum(tf.cast(batch.counted, tf.float32))

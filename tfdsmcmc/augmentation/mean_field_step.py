@@ -38,7 +38,7 @@ class VariationalState(NamedTuple):
     Attributes:
       weights: list of tensors, the means of θ.
       label_biases: [(labels, H_L)], the means of the top layer's biases for each label; [] without labels.
-      covariances: list of the covariances of each layer that learns, (J, P, P), or variances (J, P).
+      covariances: list of the covariances of each layer that learns, as wrapped diagonals, or variances (J, P).
       scales: list of the states of each layer's `LayerPrior`.
       sums: list of statistics or natural parameters of each layer, as the subclass has them.
       bound: float64 scalar, what the bound has of the weights and their scales.
