@@ -34,7 +34,9 @@ def vb(covariance="full", rounds=1, labels=None, initial="random", burn_in=0):
 
     An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row,
     with the weights integrated out. The model's weights are the means of q(θ), and `posterior.Collector` keeps draws
-    from it. φ does not learn: estimates of the log-likelihood are too low until `refit_recognition`.
+    from it. φ does not learn: estimates of the log-likelihood are too low until `refit_recognition`. The published
+    formulas are those of covariance="diagonal", from weights of N(0, 0.1²), with a factor of its own for each bias,
+    which belongs to the weights here; prior and start are the model's, and there is no `as_published`.
 
     Args:
       covariance: of the weights of a unit, "full" or "diagonal".
@@ -55,7 +57,7 @@ def vb(covariance="full", rounds=1, labels=None, initial="random", burn_in=0):
 def online_vb(rate=0.1, covariance="full", rounds=4, labels=None, initial="random", burn_in=0):
     """Online variational Bayes: as `vb`, with a natural gradient step after each minibatch.
 
-    Published are minibatches of 5,000 rows and a fixed rate of 0.1, for 240 steps.
+    Published are minibatches of 5,000 rows and a fixed rate of 0.1, which is the default, for 240 steps; else as `vb`.
 
     Args:
       rate: ρ, in (0, 1], or a schedule such as `mcmc.schedules.PolynomialDecay`.
