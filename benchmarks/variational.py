@@ -1,7 +1,7 @@
 """Time of an update of all factors by variational Bayes, SBN 200, 10,000 rows of 784 pixels, beside its matrix product.
 
 The product is that of the statistics alone: Σ_n γ_jn r_n r_nᵀ of 784 units with 201 regressors, N J P² multiplications.
-An update with full covariances has three of them, and the inverses of 784 matrices.
+An update with full covariances has three of half their size, for symmetric matrices, and the inverses of 784 matrices.
 """
 
 import json

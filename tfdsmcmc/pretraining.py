@@ -6,7 +6,7 @@
 Each is a network of one latent layer, whose own top is left behind, but for the last, which is the model's. Where a
 layer could learn p(z_1) better than independent units do, the next one raises a bound of the log-likelihood; that all
 of them together are better afterwards is not guaranteed. The weights are where any method may go on: compile and fit
-the model.
+the model, where methods by augmentation need a burn-in of the units, `methods.vb(burn_in=10)`, or the start is lost.
 
 Sources: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015,
 section 3.4; Hinton, Osindero and Teh, "A fast learning algorithm for deep belief nets", Neural Computation 18 (2006).

@@ -1,7 +1,5 @@
 """`PolyaGammaGibbs` as a step and through the front door; its draws in `test_joint` and `test_regressions`."""
 
-import warnings
-
 import keras
 import numpy as np
 import pytest
@@ -268,14 +266,3 @@ def test_configuration():
     labelled = ds.augmentation.PolyaGammaGibbs(labels=np.array([0, 2, 1]))
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(labelled))
     assert again.get_config() == labelled.get_config() and again.labels[1] == 3
-
-
-def test_samples_that_leave_out_biases_of_labels_are_warned_of(tmp_path):
-    for options, num_chains, words in (({"labels": np.arange(30) % 2}, 2, ["label_biases"]), ({}, 1, [])):
-        model = compiled(2, 4, num_chains=num_chains, **options)
-        collector = ds.posterior.Collector(tmp_path / "posterior", burn_in=0)
-        collector.set_model(model)
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
-            collector.on_train_begin()
-        assert len(found) == len(words) and all(word in str(one.message) for word, one in zip(words, found))

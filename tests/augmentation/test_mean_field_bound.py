@@ -8,6 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.augmentation.variational import Ascent, horseshoe, largest_fall, rows_of, shapes_of, three_parameters
 from tests.oracles import binary_states, log_sum
+from tfdsmcmc.augmentation import symmetric
 from tfdsmcmc.augmentation.grid_scales import GridScales
 from tfdsmcmc.augmentation.local_factors import WeightFactor
 
@@ -147,7 +148,8 @@ def log_ratios(ascent, num_draws, rng):
     values = [np.broadcast_to(x, (num_draws, *x.shape)), h]
     regressors = [np.concatenate([h, np.ones((num_draws, num_rows, 1))], -1), np.ones((num_draws, num_rows, 1))]
     for place, shape in enumerate(ascent.shapes):
-        mean, covariance = (part.numpy() for part in ascent.weights[place])
+        mean, covariance = ascent.weights[place]
+        mean, covariance = mean.numpy(), symmetric.expanded(covariance).numpy() if full else covariance.numpy()
         w = np.empty((num_draws, *mean.shape))
         for j in range(shape.units):
             law = stats.multivariate_normal(mean[j], covariance[j] if full else np.diag(covariance[j]))

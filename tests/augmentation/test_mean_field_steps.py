@@ -9,8 +9,9 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.conformance.steps import SEED, advanced, begun, run_step_test
 from tests.oracles import PUBLISHED_PRIOR, tiny_model
-from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
-from tfdsmcmc.augmentation.mean_field_step import KINDS
+from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB, symmetric
+from tfdsmcmc.augmentation.layer_shapes import shape_of
+from tfdsmcmc.augmentation.mean_field_step import KINDS, observations
 from tfdsmcmc.rows import ArraySource, Rows
 from tfdsmcmc.training.batch import Batch
 from tfdsmcmc.training.feed import feed_of
@@ -131,6 +132,43 @@ def test_a_short_last_minibatch_has_its_share_of_the_rate():
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("batch_size", [4, 7, 64])
+def test_online_learning_by_its_definition(batch_size):
+    """Two epochs in NumPy, row by row: minibatches of four and two of ten rows, of seven and three, of all ten.
+
+    A fully visible network, whose rows have no factors but the tilts: Λ ← (1 − ρ) Λ + ρ (diag(1/ν) + N/n Σ γ̄ r rᵀ) and
+    Λμ likewise, ρ in proportion to the rows n that count.
+    """
+    generative = ds.GenerativeNetwork([ds.layers.DARN(3, seed=1)])
+    prior = {"bias": tfp.distributions.Normal(0.0, 2.0), "": tfp.distributions.Normal(0.0, 0.7)}
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([]), prior=prior)
+    model.compile(**ds.methods.online_vb(0.4))
+    (layer,), size = generative.layers, min(batch_size, 10)
+    shape = shape_of(layer)
+    mean = shape.vectors([part.numpy() for part in layer.weights]).numpy().astype(float)
+    found = model.fit(ROWS, batch_size=batch_size, epochs=2, shuffle=False, verbose=0) and model.run.state
+    for j, used in enumerate(shape.mask > 0):
+        r = np.concatenate([ROWS, np.ones((10, 1))], 1)[:, used]
+        prior_precision = np.diag(1 / np.where(np.arange(4) == 3, 2.0, 0.7)[used] ** 2)
+        precision, linear = prior_precision, np.zeros(used.sum())
+        mu, sigma = mean[j, used], 0.01 * np.eye(used.sum())
+        for first in [*range(0, 10, size)] * 2:
+            rows = range(first, min(first + size, 10))
+            outer, pull = np.zeros_like(sigma), np.zeros_like(mu)
+            for n in rows:
+                tilt = np.sqrt(r[n] @ (sigma + np.outer(mu, mu)) @ r[n])
+                outer += np.tanh(tilt / 2) / (2 * tilt) * np.outer(r[n], r[n])
+                pull += (ROWS[n, j] - 0.5) * r[n]
+            rho, scale = 0.4 * len(rows) / size, 10 / len(rows)
+            precision = (1 - rho) * precision + rho * (prior_precision + scale * outer)
+            linear = (1 - rho) * linear + rho * scale * pull
+            sigma = np.linalg.inv(precision)
+            mu = sigma @ linear
+        covariance = symmetric.expanded(found.covariances[0])[j].numpy()
+        np.testing.assert_allclose(covariance[np.ix_(used, used)], sigma, rtol=2e-4, atol=1e-6)
+        np.testing.assert_allclose(shape.vectors(found.weights)[j].numpy()[used], mu, rtol=2e-4, atol=1e-5)
+
+
 def test_one_label_is_a_bias():
     """Labels that are all the same learn what no labels do."""
     models = [fitted(method, 2)[0] for method in (ds.methods.vb(labels=np.zeros(10, int)), ds.methods.vb())]
@@ -190,6 +228,48 @@ IN_BETWEEN = [
 def test_rates_outside_of_0_1(rate):
     with pytest.raises(ValueError, match="Received: "):
         ds.methods.online_vb(rate)
+
+
+@pytest.mark.slow
+def test_units_that_fit_the_weights_keep_the_start():
+    """After a pass from weights that were learnt: the bound stays, where units at random lose part of it."""
+    rng = np.random.default_rng(1)
+    rows = (np.repeat(rng.integers(0, 2, (8, 12)), 15, 0) ^ (rng.random((120, 12)) < 0.05)).astype(np.uint8)
+    model = tiny_model((4,), 12, scale=0.3, prior=tfp.distributions.Normal(0.0, 2.0))
+
+    def bounds(epochs, **options):
+        model.compile(**ds.methods.vb(**options))
+        return model.fit(rows, batch_size=120, epochs=epochs, verbose=0).history["bound"]
+
+    learnt, found = bounds(20, rounds=3)[-1], {}
+    theta = [part.numpy() for part in model.generative.weights]
+    for burn_in in (0, 10):
+        for variable, value in zip(model.generative.weights, theta):
+            variable.assign(value)
+        found[burn_in] = bounds(2, burn_in=burn_in)[1]
+    assert found[10] > learnt - 0.01
+    assert found[10] > found[0] + 0.1
+
+
+@pytest.mark.parametrize("initial", ["random", "recognition"])
+def test_a_burn_in_is_rounds_over_the_factors(initial):
+    """With labels, of which a row has the shares; and missing entries."""
+    labels = (np.arange(10) % 3, 3)
+    rows = Rows(ROWS.astype(np.float32), np.random.default_rng(2).random(ROWS.shape) < 0.8)
+    steps = [step_of(MeanFieldVB("full", 1, *labels, initial=initial, burn_in=count)) for count in (0, 3)]
+    start, found = (begun(step, ArraySource(rows)).state for step in steps)
+    if initial == "recognition":
+        assert set(np.unique(start.units[0])) <= {0, 1}
+    seen = observations(rows.map(tf.constant), tf.constant(np.tile([[0.4, 0.3, 0.3]], (10, 1)), tf.float32))
+    factors, _ = steps[0].local.fit(steps[0].factors(start), seen, start.units, 3)
+    np.testing.assert_allclose(found.units[0], factors.units[0], rtol=1e-5)
+
+
+def test_starts_that_are_none():
+    for options, words in (({"initial": "prior"}, "initial='prior'"), ({"burn_in": -1}, "burn_in=-1")):
+        for method in (ds.methods.vb, ds.methods.online_vb):
+            with pytest.raises(ValueError, match=f"Received: {words}"):
+                method(**options)
 
 
 def test_what_it_cannot_learn():

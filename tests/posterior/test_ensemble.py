@@ -12,9 +12,8 @@ from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, tiny_model
 from tests.posterior.support import at, means, sample_of, unfitted, written
 from tfdsmcmc.likelihood import LogLikelihood
-from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior import MeanOverChains, load, store
 from tfdsmcmc.posterior.averages import PredictiveAverage
-from tfdsmcmc.posterior.ensemble import MeanOverChains, load
 from tfdsmcmc.rows import source_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The importance weights")  # of few samples, where few will do

@@ -1,7 +1,8 @@
 """Sigmoid belief networks by Pólya-Gamma augmentation: the posterior of the weights in closed form, given draws.
 
     PolyaGammaGibbs    Gibbs sampling of weights and units      polya_gamma_gibbs.py
-    a layer            as logistic regressions                  regressions.py, layer_shapes.py, inverses.py
+    a layer            as logistic regressions                  regressions.py, layer_shapes.py
+    normal laws        of many weights, and their sums          inverses.py, symmetric.py
     a prior            as a mixture of normal laws              normal_mixtures.py
     labels             on which the top layer's biases depend   labels.py
 

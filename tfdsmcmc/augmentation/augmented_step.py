@@ -25,7 +25,7 @@ class AugmentedStep(Step):
         check_network(generative)
         self.generative, self.recognition = generative, recognition
         self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
-        self.kept_apart = () if labels is None else ("label_biases",)
+        self.sampled_beside = () if labels is None else ("label_biases",)
 
     @property
     def beside(self):

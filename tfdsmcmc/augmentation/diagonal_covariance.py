@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfdsmcmc.augmentation import full_covariance
+from tfdsmcmc.augmentation import full_covariance, symmetric
 
 NAME = "diagonal"
 
 statistics = full_covariance.statistics
 entropy = full_covariance.entropy
+no_sums = full_covariance.no_sums
 
 
 class Slopes(NamedTuple):
@@ -85,7 +86,7 @@ def moved(parts, moving, mean, p, change):
 
 def update(statistics, precision, mean, mask):
     """(μ, s², Σ ln s²) after one round of all weights for the statistics and ⟨1/ζ⟩ (J, P), from the means so far."""
-    outer, linear = statistics
+    outer, linear = symmetric.expanded(statistics[0]), statistics[1]
     mask = tf.cast(mask, mean.dtype)
     total = tf.linalg.diag_part(outer) + precision
 

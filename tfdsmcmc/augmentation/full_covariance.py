@@ -8,8 +8,8 @@ the slope
 
     ∂/∂r̄_p = Σ_j [(ȳ_j − ½) μ_jp − ½ γ̄_j (⟨w_jp²⟩ + 2 Σ_{p' ≠ p} ⟨w_jp w_jp'⟩ r̄_p')]
 
-Work B J P² each for the tilts, the slopes and the statistics of B rows; J P² floats each for the covariances and the
-statistics.
+Work B J P²/2 each for the tilts, the slopes and the statistics of B rows; J P²/2 floats each for the covariances and
+the statistics, all of which are kept as wrapped diagonals (`symmetric`), (⌊P/2⌋ + 1, P) for each unit.
 
 Source: Gan, Henao, Carlson and Carin (2015), section 3.2; the bias joined to the weights.
 """
@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tfdsmcmc.augmentation import symmetric
 from tfdsmcmc.augmentation.inverses import normal_posteriors
 
 NAME = "full"
@@ -31,7 +32,7 @@ class Slopes(NamedTuple):
 
     Attributes:
       linear: (B, P), Σ_j (ȳ_j − ½) μ_jp.
-      coupling: (B, P, P), M = Σ_j γ̄_j ⟨w_j w_jᵀ⟩.
+      coupling: the wrapped diagonals of M = Σ_j γ̄_j ⟨w_j w_jᵀ⟩, one after the other, by B, of which rows are taken.
       diagonal: (B, P), that of M.
     """
 
@@ -41,8 +42,9 @@ class Slopes(NamedTuple):
 
 
 def initial(mean, variance, mask):
-    """Σ (J, P, P), diagonal, of one variance."""
-    return tf.linalg.diag(tf.cast(mask, mean.dtype) * variance)
+    """Σ, diagonal, of one variance."""
+    diagonal = tf.cast(mask, mean.dtype)[:, tf.newaxis] * variance
+    return tf.pad(diagonal, [[0, 0], [0, symmetric.count(mask.shape[1]) - 1], [0, 0]])
 
 
 def log_det(covariance, mask):
@@ -52,42 +54,46 @@ def log_det(covariance, mask):
 
 def variances(covariance):
     """(J, P), the variance of each weight."""
-    return tf.linalg.diag_part(covariance)
+    return covariance[:, 0]
 
 
 def spread(covariance, r):
     """(B, J), E_r[rᵀ Σ_j r] for the means r (B, P) of the regressors."""
-    return tf.matmul(_flat(_products(r)), _flat(covariance), transpose_b=True)
+    return _sums_of_products(symmetric.products_of_bits(r), covariance)
 
 
 def quadratic(covariance, r):
     """(B, J), rᵀ Σ_j r of given regressors (B, P)."""
-    return tf.matmul(_flat(r[:, :, tf.newaxis] * r[:, tf.newaxis]), _flat(covariance), transpose_b=True)
+    return _sums_of_products(symmetric.products(r), covariance)
 
 
 def slopes(mean, covariance, gamma, targets, r):
-    """(`Slopes`, M r̄) for γ̄ (B, J), targets ȳ − ½ (B, J) and the means r (B, P)."""
-    second = covariance + mean[:, :, tf.newaxis] * mean[:, tf.newaxis]
-    coupling = tf.reshape(tf.matmul(gamma, _flat(second)), [-1, *second.shape[1:]])
-    parts = Slopes(tf.matmul(targets, mean), coupling, tf.linalg.diag_part(coupling))
-    return parts, tf.linalg.matvec(coupling, r)
+    """(`Slopes`, M r̄ (P, B)) for γ̄ (B, J), targets ȳ − ½ (B, J) and the means r (B, P)."""
+    second, size = symmetric.flat(covariance + symmetric.products(mean)), mean.shape[1]
+    coupling = tf.matmul(second, gamma, transpose_a=True, transpose_b=True)
+    parts = Slopes(tf.matmul(targets, mean), coupling, tf.transpose(coupling[:size]))
+
+    def with_column(p, moving):
+        return p + 1, moved(parts, moving, mean, p, r[:, p])
+
+    return parts, tf.while_loop(lambda p, _: p < size, with_column, (tf.constant(0), tf.zeros_like(coupling[:size])))[1]
 
 
 def slope(parts, moving, mean, p, value):
     """(B,), the slope of regressor p, whose mean is now `value`, without the linear part."""
     diagonal = parts.diagonal[:, p]
-    return -0.5 * diagonal - moving[:, p] + diagonal * value
+    return -0.5 * diagonal - moving[p] + diagonal * value
 
 
 def moved(parts, moving, mean, p, change):
     """M r̄ after r̄_p has changed by (B,)."""
-    return moving + change[:, tf.newaxis] * parts.coupling[:, p]
+    return moving + change * symmetric.row(parts.coupling, mean.shape[1], p)
 
 
 def statistics(gamma, targets, r):
-    """(Σ_n γ̄_jn ⟨r_n r_nᵀ⟩ (J, P, P), Σ_n (ȳ_jn − ½) r̄_n (J, P))."""
-    products = _products(r)
-    outer = tf.matmul(gamma, _flat(products), transpose_a=True)
+    """(Σ_n γ̄_jn ⟨r_n r_nᵀ⟩ as wrapped diagonals, Σ_n (ȳ_jn − ½) r̄_n (J, P))."""
+    products = symmetric.products_of_bits(r)
+    outer = tf.matmul(gamma, symmetric.flat(products), transpose_a=True)
     return tf.reshape(outer, [-1, *products.shape[1:]]), tf.matmul(targets, r, transpose_a=True)
 
 
@@ -107,8 +113,8 @@ def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rat
     """Natural parameters λ ← (1 − ρ) λ + ρ λ̂ of the weights, from the rows of a minibatch.
 
     Args:
-      naturals: (Σ_n γ̄ ⟨r rᵀ⟩ (J, P, P), Σ_j⁻¹ μ_j (J, P), ⟨1/ζ⟩ (J, P)): the sum of the first and the diagonal of the
-        last is Σ_j⁻¹.
+      naturals: (Σ_n γ̄ ⟨r rᵀ⟩ as wrapped diagonals, Σ_j⁻¹ μ_j (J, P), ⟨1/ζ⟩ (J, P)): the sum of the first and the
+        diagonal of the last is Σ_j⁻¹.
       gamma: (B, J), γ̄; 0 for what does not count.
       targets: (B, J), ȳ − ½; 0 for what does not count.
       r: (B, P), the means of the regressors.
@@ -129,7 +135,13 @@ def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rat
 
 def initial_naturals(precision):
     """The natural parameters of the prior, ⟨1/ζ⟩ (J, P)."""
-    return tf.zeros([*precision.shape, precision.shape[-1]], precision.dtype), tf.zeros_like(precision), precision
+    return no_sums(precision), tf.zeros_like(precision), precision
+
+
+def no_sums(like):
+    """The statistic Σ_n γ̄ ⟨r rᵀ⟩ of no rows, of the type of a tensor (J, P)."""
+    units, size = like.shape
+    return tf.zeros([units, symmetric.count(size), size], like.dtype)
 
 
 def draw(mean, covariance, normal):
@@ -139,7 +151,7 @@ def draw(mean, covariance, normal):
     """
     scale = tf.sqrt(variances(covariance))
     inverse = tf.math.divide_no_nan(tf.ones_like(scale), scale)
-    correlation = covariance * inverse[:, :, tf.newaxis] * inverse[:, tf.newaxis]
+    correlation = symmetric.expanded(covariance) * inverse[:, :, tf.newaxis] * inverse[:, tf.newaxis]
     ones = tf.ones(scale.shape, tf.float64)
     correlation = tf.linalg.set_diag(tf.cast(correlation, tf.float64), (1 + 1e-5) * ones)
     root = tf.cast(tf.linalg.cholesky(correlation), mean.dtype)
@@ -151,10 +163,6 @@ def entropy(log_det, mask):
     return 0.5 * (log_det + float(mask.sum()) * math.log(2 * math.pi * math.e))
 
 
-def _products(r):
-    """⟨r_n r_nᵀ⟩, (B, P, P)."""
-    return tf.linalg.set_diag(r[:, :, tf.newaxis] * r[:, tf.newaxis], r)
-
-
-def _flat(matrices):
-    return tf.reshape(matrices, [-1, matrices.shape[-1] ** 2])
+def _sums_of_products(products, covariance):
+    """(B, J), tr(A_n Σ_j) of wrapped diagonals."""
+    return tf.matmul(symmetric.flat(symmetric.counted(products)), symmetric.flat(covariance), transpose_b=True)

@@ -51,6 +51,7 @@ class LabelledTop:
       num_labels: how many there may be.
 
     Attributes:
+      shares: (labels,) float32, the share of the rows with each label.
       layer: `SBN` whose kernel, (labels, units), has the biases of each label; its own bias is 0.
 
     Raises:
@@ -66,7 +67,7 @@ class LabelledTop:
         self.labels, self.num_labels = labels, num_labels
         self.layer = SBN(top.units, kernel_initializer="zeros", name=f"{top.name}_given_labels")
         self.layer.build((None, num_labels))
-        self._shares = np.bincount(labels, minlength=num_labels).astype(np.float32) / len(labels)
+        self.shares = np.bincount(labels, minlength=num_labels).astype(np.float32) / len(labels)
 
     def check_rows(self, source):
         """Raises a ValueError if there is not a label for each row."""
@@ -85,4 +86,4 @@ class LabelledTop:
 
     def mean(self, biases):
         """The mean of the biases over the rows, (units,)."""
-        return tf.linalg.matvec(biases, tf.constant(self._shares), transpose_a=True)
+        return tf.linalg.matvec(biases, tf.constant(self.shares), transpose_a=True)

@@ -25,7 +25,7 @@ from tfdsmcmc.distributions.polya_gamma import mean_of_one
 
 
 class WeightFactor(NamedTuple):
-    """q(w_j) of a layer: means (J, P) and, by kind, covariances (J, P, P) or variances (J, P)."""
+    """q(w_j) of a layer: means (J, P) and, by kind, covariances as wrapped diagonals or variances (J, P)."""
 
     mean: tf.Tensor
     covariance: tf.Tensor

@@ -6,7 +6,7 @@ maximises the evidence lower bound on log p(X), the weights integrated out, one 
 rows, in blocks, fits the factors of each row (`local_factors`) and sums statistics; at its end move q(w_j)
 (`full_covariance`, `diagonal_covariance`) and the scales (`scale_factors`, `grid_scales`). Each of these moves is to
 the best value given the others, so the bound never falls from pass to pass, but for rounding. Memory holds K numbers
-for each row, and 2 J P² for each layer, covariances and statistics, whatever N.
+for each row, and J P² for each layer, covariances and statistics, whatever N.
 
 The weight of a unit's bias is one of w_j here; published is a factor of its own for it, whose bound is looser.
 
@@ -21,9 +21,10 @@ import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.augmentation.labels import check_labels
-from tfdsmcmc.augmentation.mean_field_step import KINDS, VariationalStep
+from tfdsmcmc.augmentation.mean_field_step import KINDS, UnitsStart, VariationalStep
 from tfdsmcmc.training.step_method import StepMethod
 
+_STARTS = ("random", "recognition")
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class MeanFieldVB(StepMethod):
@@ -41,9 +42,13 @@ class MeanFieldVB(StepMethod):
         on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`, and the
         layer's own bias is their mean over the rows.
       num_labels: how many labels there may be; by default the largest one and 1.
+      initial: where the means of a row's units start: "random", or at a draw of the "recognition" network.
+      burn_in: rounds over the factors of a row from there, before the first pass. From weights that have learnt before,
+        such as by `pretrain` or an optimizer, the first update is lost to units that do not fit them; some ten rounds
+        suit. Fresh weights are small, and units that fit them are alike: they need random ones.
 
     Raises:
-      ValueError: for another covariance, a count that is not positive, or labels out of range.
+      ValueError: for another covariance or start, a count out of range, or labels out of range.
 
     Example:
 
@@ -59,16 +64,18 @@ class MeanFieldVB(StepMethod):
     True
     """
 
-    def __init__(self, covariance="full", rounds=1, labels=None, num_labels=None):
+    def __init__(self, covariance="full", rounds=1, labels=None, num_labels=None, initial="random", burn_in=0):
         self.covariance = check_covariance(covariance)
         self.rounds = checks.positive_integer("rounds", rounds)
         self.labels = None if labels is None else check_labels(labels, num_labels)
+        self.start = check_start(initial, burn_in)
 
     def step_for(self, generative, recognition, prior):
-        return MeanFieldStep(generative, recognition, prior, self.covariance, self.rounds, self.labels)
+        return MeanFieldStep(generative, recognition, prior, self.covariance, self.rounds, self.labels, self.start)
 
     def get_config(self):
-        return {"covariance": self.covariance, "rounds": self.rounds, **config_of(self.labels)}
+        parts = {**config_of(self.labels), **self.start._asdict()}
+        return {"covariance": self.covariance, "rounds": self.rounds, **parts}
 
 
 class MeanFieldStep(VariationalStep):
@@ -77,8 +84,7 @@ class MeanFieldStep(VariationalStep):
     needs_passes = True
 
     def _no_sums(self, place, precision):
-        shape = self.shapes[place]
-        return (tf.zeros([shape.units, shape.width, shape.width]), tf.zeros([shape.units, shape.width]), tf.zeros([]))
+        return self.kind.no_sums(precision), tf.zeros_like(precision), tf.zeros([])
 
     def _global_update(self, state, statistics, batch):
         count = tf.reduce_sum(tf.cast(batch.counted, tf.float32))
@@ -102,6 +108,13 @@ def config_of(labels):
     """The arguments `labels` and `num_labels` as plain data, of what `check_labels` gave."""
     found, number = (None, None) if labels is None else labels
     return {"labels": None if labels is None else found.tolist(), "num_labels": number}
+
+
+def check_start(initial, burn_in):
+    """`UnitsStart`; a ValueError for another start, or a burn-in that is no count."""
+    if not isinstance(initial, str) or initial not in _STARTS:
+        raise ValueError(f"initial must be one of {list(_STARTS)}. Received: initial={initial!r}")
+    return UnitsStart(initial, checks.nonnegative_integer("burn_in", burn_in))
 
 
 def check_covariance(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +14,22 @@ from tfdsmcmc.augmentation.augmented_step import AugmentedStep
 from tfdsmcmc.augmentation.layer_shapes import shape_of
 from tfdsmcmc.augmentation.local_factors import LocalModel, Observations, WeightFactor
 from tfdsmcmc.augmentation.variational_priors import layer_prior
+from tfdsmcmc.rows import as_rows
 from tfdsmcmc.training import row_parts
 
 KINDS = {kind.NAME: kind for kind in (full_covariance, diagonal_covariance)}
+
+
+class UnitsStart(NamedTuple):
+    """Where the means of a row's units start.
+
+    Attributes:
+      initial: "random", independent and uniform between 0 and 1, or a draw of the "recognition" network.
+      burn_in: rounds over the factors of a row from there, at the weights with which a run begins.
+    """
+
+    initial: str = "random"
+    burn_in: int = 0
 
 
 class VariationalState(NamedTuple):
@@ -24,7 +38,7 @@ class VariationalState(NamedTuple):
     Attributes:
       weights: list of tensors, the means of θ.
       label_biases: [(labels, H_L)], the means of the top layer's biases for each label; [] without labels.
-      covariances: list of the covariances of each layer that learns, (J, P, P), or variances (J, P).
+      covariances: list of the covariances of each layer that learns, as wrapped diagonals, or variances (J, P).
       scales: list of the states of each layer's `LayerPrior`.
       sums: list of statistics or natural parameters of each layer, as the subclass has them.
       bound: float64 scalar, what the bound has of the weights and their scales.
@@ -52,14 +66,15 @@ class VariationalStep(AugmentedStep):
       covariance: "full" or "diagonal".
       rounds: over the factors of a row.
       labels: (array (N,), how many labels there may be), or None.
+      start: `UnitsStart`; by default at random and without a burn-in.
     """
 
     metric_names = ("bound",)
     per_row = ("units",)
 
-    def __init__(self, generative, recognition, prior, covariance, rounds, labels=None):
+    def __init__(self, generative, recognition, prior, covariance, rounds, labels=None, start=None):
         super().__init__(generative, recognition, labels)
-        self.rounds = rounds
+        self.rounds, self.start = rounds, start or UnitsStart()
         self.kind = KINDS[covariance]
         # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
         named = generative.named_weights
@@ -71,6 +86,8 @@ class VariationalStep(AugmentedStep):
             self.shapes[-1] = self.shapes[-1]._replace(biases=self.top.num_labels)
         self.local = LocalModel(self.shapes, self.kind)
         self._layers = layers
+        # a partial, as TensorFlow warns where one function's code is traced for many models
+        self._start = tf.function(functools.partial(self._start_units), autograph=False)
         self.learnt = [place for place, layer in enumerate(layers) if layer.trainable_variables]
         self._parts, first = {}, 0  # of the list of the weights, whose top layer is first
         for place in reversed(self.learnt):
@@ -87,7 +104,8 @@ class VariationalStep(AugmentedStep):
         units = state.units
         if rows is not None or units is None:
             none = [np.zeros((0, width), np.float32) for width in self.generative.latent_units]
-            units = row_parts.started(self._start_units, none, rows, weights, random.stream(seed, "units"))
+            factors = self.factors(state._replace(weights=list(weights)))
+            units = row_parts.started(self._start, none, rows, factors, random.stream(seed, "units"))
         return state._replace(weights=list(weights), units=units)
 
     def step(self, state, batch, seed):
@@ -116,13 +134,14 @@ class VariationalStep(AugmentedStep):
         return found
 
     def posterior_draw(self, state, seed):
-        """Weights drawn from q, as `variables`."""
+        """Weights drawn from q, as `variables`, and the biases of the labels after them."""
         factors, drawn = self.factors(state), {}
         for place in self.learnt:
             mean, covariance = factors[place]
             normal = random.normal(mean.shape, random.fold(seed, place))
             drawn[place] = self.kind.draw(mean, covariance, normal)
-        return self._weights(drawn)
+        biases = [] if self.top is None else [tf.transpose(drawn[self.learnt[-1]])]
+        return [*self._weights(drawn), *biases]
 
     def _no_sums(self, place, precision):
         """The statistics or natural parameters with which a layer begins."""
@@ -206,9 +225,22 @@ class VariationalStep(AugmentedStep):
             weights[1] = self.top.mean(tf.reshape(weights[1], [self.top.num_labels, -1]))
         return weights
 
-    def _start_units(self, weights, x, seed):
-        rows = tf.shape(getattr(x, "values", x))[0]
-        return random.open_uniforms(rows, self.generative.latent_units, seed) if self.generative.latent_units else []
+    def _start_units(self, factors, x, seed):
+        """The means with which some rows begin; of labels, each row has the shares of them all."""
+        rows, widths = as_rows(x), self.generative.latent_units
+        if not widths:
+            return []
+        if self.start.initial == "recognition":
+            units = [part[0] for part in self.recognition.sample(x, 1, seed)]
+        else:
+            units = random.open_uniforms(tf.shape(rows.values)[0], widths, seed)
+        shares = None if self.top is None else tf.ones_like(rows.values[:, :1]) * tf.constant(self.top.shares)
+        seen = observations(rows, shares)
+
+        def fitted(i, *units):
+            return i + 1, *self.local.fit(factors, seen, list(units), 1)[0].units
+
+        return list(tf.while_loop(lambda i, *_: i < self.start.burn_in, fitted, (tf.constant(0), *units))[1:])
 
 
 def observations(rows, indicators=None):

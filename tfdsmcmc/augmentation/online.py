@@ -23,7 +23,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.augmentation.labels import check_labels
-from tfdsmcmc.augmentation.mean_field import check_covariance, config_of
+from tfdsmcmc.augmentation.mean_field import check_covariance, check_start, config_of
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.training.step_method import StepMethod
 
@@ -46,31 +46,40 @@ class OnlineVB(StepMethod):
         on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`, and the
         layer's own bias is their mean over the rows.
       num_labels: how many labels there may be; by default the largest one and 1.
+      initial: where the means of a row's units start: "random", or at a draw of the "recognition" network.
+      burn_in: rounds over the factors of a row from there, before the first pass. From weights that have learnt before,
+        such as by `pretrain` or an optimizer, the first update is lost to units that do not fit them; some ten rounds
+        suit. Fresh weights are small, and units that fit them are alike: they need random ones.
 
     Raises:
-      ValueError: for a rate outside of (0, 1], another covariance, counts that are not positive, labels out of range.
+      ValueError: for a rate outside of (0, 1], another covariance or start, counts or labels out of range.
 
     Example:
 
     >>> import tfdsmcmc as ds
-    >>> ds.augmentation.OnlineVB(rate=0.1).get_config()
-    {'rate': 0.1, 'covariance': 'full', 'rounds': 4, 'labels': None, 'num_labels': None}
+    >>> ds.augmentation.OnlineVB(rate=0.1).get_config()["rounds"]
+    4
     """
 
-    def __init__(self, rate=0.1, covariance="full", rounds=4, labels=None, num_labels=None):
+    def __init__(
+        self, rate=0.1, covariance="full", rounds=4, labels=None, num_labels=None, initial="random", burn_in=0
+    ):
         self.rate = _checked(rate)
         self.covariance = check_covariance(covariance)
         self.rounds = checks.positive_integer("rounds", rounds)
         self.labels = None if labels is None else check_labels(labels, num_labels)
+        self.start = check_start(initial, burn_in)
 
     def step_for(self, generative, recognition, prior):
-        return OnlineStep(generative, recognition, prior, self.covariance, self.rounds, self.labels, rate=self.rate)
+        arguments = self.covariance, self.rounds, self.labels, self.start
+        return OnlineStep(generative, recognition, prior, *arguments, rate=self.rate)
 
     def get_config(self):
         rate = self.rate
         if not isinstance(rate, float):
             rate = keras.saving.serialize_keras_object(rate)
-        return {"rate": rate, "covariance": self.covariance, "rounds": self.rounds, **config_of(self.labels)}
+        parts = {**config_of(self.labels), **self.start._asdict()}
+        return {"rate": rate, "covariance": self.covariance, "rounds": self.rounds, **parts}
 
 
 class OnlineStep(VariationalStep):
@@ -83,11 +92,12 @@ class OnlineStep(VariationalStep):
       covariance: "full" or "diagonal".
       rounds: over the factors of a row.
       labels: (array (N,), how many labels there may be), or None.
+      start: `UnitsStart`.
       rate: ρ, a number or a schedule.
     """
 
-    def __init__(self, generative, recognition, prior, covariance, rounds, labels=None, *, rate):
-        super().__init__(generative, recognition, prior, covariance, rounds, labels)
+    def __init__(self, *arguments, rate, **options):
+        super().__init__(*arguments, **options)
         self.rate = rate
 
     def _no_sums(self, place, precision):

@@ -73,8 +73,8 @@ class PolyaGammaGibbs(StepMethod):
       burn_in: sweeps over the units before the first pass; the first draw of weights that had learnt before, such as by
         `pretrain`, is lost to units that do not fit them.
       labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
-        on them (see `labels`). They are `model.run.state.label_biases`, and the layer's own bias is their mean over the
-        rows, which is all that posterior samples keep. None for biases that all rows share.
+        on them (see `labels`). They are `model.run.state.label_biases`, posterior samples keep them, and the layer's
+        own bias is their mean over the rows. None for biases that all rows share.
       num_labels: how many labels there may be; by default the largest one and 1.
 
     Raises:

@@ -7,8 +7,8 @@ where the entries of w_j are N(m, v) a priori. The regressors r_n of an SBN are 
 bias are drawn together; those of a DARN the parents, the units themselves and 1, of which unit j uses those before it.
 The sums run over observed y_nj.
 
-Σ_n γ_nj r_n r_nᵀ is symmetric, and kept as its wrapped diagonals: those of distance s = 0, …, ⌊R/2⌋, of R entries
-(i, i + s mod R) each. Each is one matrix product over a block of rows, and they take half the time of the whole.
+Σ_n γ_nj r_n r_nᵀ is symmetric, and kept as its wrapped diagonals (`symmetric`). Each is one matrix product over a block
+of rows, and they take half the time of the whole.
 
 A layer without parents has the same ψ_j = c_j in all rows, and a γ_nj ~ PG(1, c_j) for each of them all the same: one
 in the place of N different ones would not leave the posterior invariant.
@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.augmentation import symmetric
 from tfdsmcmc.augmentation.inverses import in_groups, normal_draws, scaled
 from tfdsmcmc.augmentation.layer_shapes import shape_of
 from tfdsmcmc.distributions import PolyaGamma
@@ -67,7 +67,7 @@ class Regression:
         self.regressors = self.shape.width
 
     def no_sums(self):
-        shape = [self.regressors // 2 + 1, self.units, self.regressors]
+        shape = [symmetric.count(self.regressors), self.units, self.regressors]
         return Sums(tf.zeros(shape), tf.zeros([self.units, self.regressors]))
 
     def added(self, sums, child, parents, observed, gamma):
@@ -101,11 +101,11 @@ class Regression:
         scale = tf.sqrt(variance)  # w = √v u: the precision of u is √v P √v + I, however v spreads
         mask = tf.constant(self.shape.mask, tf.float32) if self.shape.lateral else None  # None: all use all
         linear = (sums.linear if mask is None else sums.linear * mask) * scale + mean / scale
-        place, noise = self._place(), random.normal([self.units, self.regressors], seed)
+        noise = random.normal([self.units, self.regressors], seed)
 
         def some(numbers):
             wrapped = tf.transpose(tf.gather(sums.precision, numbers, axis=1), [1, 0, 2])
-            square = tf.gather(tf.reshape(wrapped, [wrapped.shape[0], -1]), place, axis=1)
+            square = symmetric.expanded(wrapped)
             if mask is not None:
                 used = tf.gather(mask, numbers)
                 square *= used[:, :, tf.newaxis] * used[:, tf.newaxis]
@@ -118,7 +118,7 @@ class Regression:
 
     def _with_products(self, wrapped, gamma, regressors):
         twice, gamma = tf.concat([regressors, regressors], 1), tf.transpose(gamma)
-        width, count = self.regressors, self.regressors // 2 + 1
+        width, count = self.regressors, symmetric.count(self.regressors)
 
         def diagonal(s, wrapped):
             products = regressors * tf.slice(twice, [0, s], [-1, width])
@@ -127,14 +127,6 @@ class Regression:
 
         limits = {"maximum_iterations": count, "parallel_iterations": 1}
         return tf.while_loop(lambda s, _: s < count, diagonal, (tf.constant(0), wrapped), **limits)[1]
-
-    def _place(self):
-        """Where each entry of Λ stands among the wrapped diagonals, (R, R)."""
-        first, second = np.indices((self.regressors, self.regressors))
-        distance = (second - first) % self.regressors
-        near = distance <= self.regressors // 2
-        distance, start = np.where(near, distance, self.regressors - distance), np.where(near, first, second)
-        return distance * self.regressors + start
 
     def _rows(self, parts):
         """Tensors that broadcast to the variables, as (J, R)."""

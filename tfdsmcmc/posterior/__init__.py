@@ -2,7 +2,8 @@
 
 from tfdsmcmc.posterior.collector import Collector
 from tfdsmcmc.posterior.curve import Curve
-from tfdsmcmc.posterior.ensemble import MeanOverChains, Posterior, load
+from tfdsmcmc.posterior.ensemble import LabelsLeftOut, MeanOverChains, Posterior
 from tfdsmcmc.posterior.last_part import last_part
+from tfdsmcmc.posterior.opening import load, present
 
-__all__ = ["Collector", "Curve", "MeanOverChains", "Posterior", "last_part", "load"]
+__all__ = ["Collector", "Curve", "LabelsLeftOut", "MeanOverChains", "Posterior", "last_part", "load", "present"]

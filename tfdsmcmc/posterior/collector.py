@@ -85,12 +85,6 @@ class Collector(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self._records = None
-        if apart := self.model.run.step.kept_apart:
-            warnings.warn(
-                f"Samples keep the weights of the layers alone, not {', '.join(apart)}: with labels the top layer's "
-                "bias is the mean over them, and estimates and draws are of a network with that bias for all rows.",
-                stacklevel=2,
-            )
         if os.path.lexists(self.path) and not self.path.is_dir():
             found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
             raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")

@@ -8,12 +8,14 @@ Var p(x given θ)/(2M p(x given X)²) for independent draws, to first order, whi
 badly that others explain well. `Posterior.curve` shows how it rises with M. A mixture over hidden units that may swap
 roles has no useful mean, so the first is meant for samples of one mode of one chain: a mean over several chains comes
 with a warning. Samples are read from disk one at a time, whatever is done with them.
+
+Of a model whose top biases depend on a label, `posterior.given_label(y)` is the posterior of the network given the
+label, for estimates, curves, means, imputation and export; without a label all of these are of a network whose top bias
+is the labels' mean, which is no network that was learnt.
 """
 
 from __future__ import annotations
 
-import os
-import pathlib
 import warnings
 
 import numpy as np
@@ -22,7 +24,7 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.likelihood.importance import rows_to_estimate
-from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior import given_labels, store
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
@@ -33,41 +35,18 @@ class MeanOverChains(UserWarning):
     """The mean of weights is taken over several chains, whose hidden units may play different roles."""
 
 
-def load(path) -> Posterior:
-    """Opens the samples that a `Collector` wrote.
-
-    Args:
-      path: the collector's folder.
-
-    Returns:
-      `Posterior`.
-
-    Raises:
-      ValueError: where there are no samples, or a file is unreadable, truncated, or of another model than the first.
-    """
-    folder = pathlib.Path(path) if isinstance(path, (str, os.PathLike)) else None
-    paths = store.sample_paths(folder) if folder is not None and folder.is_dir() else []
-    if not paths:
-        raise ValueError(f"A posterior is a folder with files sample_*.h5. Received: path={str(path)!r}")
-    shapes, chains = None, []
-    for file in paths:
-        sample = store.read_sample(file)
-        found = [[w.shape for w in group] for group in (sample.theta, sample.phi)]
-        shapes = shapes or found
-        if found != shapes:
-            raise ValueError(f"The samples of a posterior must have the same shapes. Received: {file}")
-        chains.append(chain_of(sample))
-    return Posterior(folder, Samples(paths, chains))
+class LabelsLeftOut(UserWarning):
+    """Weights of a model whose top biases depend on labels are used without a label."""
 
 
 class Posterior:
-    """Samples of the weights θ (and of φ beside them) from the posterior; made by `load`.
+    """Samples of the weights θ (and of φ beside them) from the posterior; made by `load` and `present`.
 
     A slice cuts the draws of each chain: `posterior[-20:]` has the last 20 draws of every chain, `posterior[::2]` every
     second one.
 
     Attributes:
-      samples: sequence of `Sample(theta, phi, step, chain)`, by step and then by chain, read from disk one at a time.
+      samples: sequence of `store.Sample`, by step and then by chain, read from disk one at a time.
     """
 
     __iter__ = None  # its parts are the samples
@@ -117,6 +96,40 @@ class Posterior:
         """
         return self[:: checks.positive_integer("every", every)]
 
+    def given_label(self, label) -> Posterior:
+        """The posterior of the network given a label, of a model whose top biases depend on labels.
+
+        Args:
+          label: integer from 0.
+
+        Raises:
+          ValueError: for samples without biases for labels, or a label that they have none for.
+        """
+        label = given_labels.checked_label(self.samples, label)
+        if isinstance(self.samples, Samples):
+            return Posterior(self._folder, self.samples.given_label(label))
+        return Posterior(self._folder, [sample.given_label(label) for sample in self.samples])
+
+    def label_probabilities(self, model, x, frequencies=None, num_samples=1000, seed=0, batch_size=100):
+        """p(y given x, X) of each label y, in proportion to p(y) p(x given y, X), from samples with biases for labels.
+
+        Args:
+          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
+          frequencies: (Y,), p(y) or numbers in proportion to it, such as counts; by default all labels are alike.
+          num_samples: K, importance samples a row for each θ and label.
+          seed: integer, or int32 tensor of shape (2,).
+          batch_size: rows at a time.
+
+        Returns:
+          float64 array (n, Y), whose rows sum to 1.
+
+        Raises:
+          ValueError: for samples without biases for labels, a model of another architecture, data that do not fit, or
+            frequencies that are none.
+        """
+        return given_labels.label_probabilities(self, model, x, frequencies, num_samples, seed, batch_size)
+
     def mean(self):
         """(θ̄, φ̄), lists of float32 arrays; over several chains with a `MeanOverChains` warning."""
         if self.num_chains > 1:
@@ -162,7 +175,7 @@ class Posterior:
             model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose, num_chains=1)
         return model
 
-    def log_likelihood(self, model, x, num_samples=1000, seed=0, batch_size=100) -> LogLikelihood:
+    def log_likelihood(self, model, x, num_samples=1000, seed=0, batch_size=100, labels=None) -> LogLikelihood:
         """The posterior predictive log-likelihood of each row, log (1/M) Σ_m p(x given θ_m).
 
         Each p(x given θ_m) is an importance-sampling estimate with the m-th φ. Memory does not depend on M. The
@@ -175,10 +188,13 @@ class Posterior:
           num_samples: K, importance samples a row for each θ.
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
+          labels: (n,) integers, of samples with biases for labels: log p(x given its label, X) of each row.
 
         Raises:
-          ValueError: for a model of another architecture, or data that do not fit it.
+          ValueError: for a model of another architecture, data that do not fit it, or labels that do not.
         """
+        if labels is not None:
+            return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size)
         self.check(model)
         x, average = kept(rows_to_estimate(model, x)), PredictiveAverage()
         for m, sample in enumerate(self.samples):
@@ -222,7 +238,8 @@ class Posterior:
 
     def _stored_mean(self):
         """The mean kept in the folder, where the samples are all of the folder's."""
-        if isinstance(self.samples, Samples) and self.samples.paths == store.sample_paths(self._folder):
+        whole = isinstance(self.samples, Samples) and self.samples.label is None
+        if whole and self.samples.paths == store.sample_paths(self._folder):
             return store.read_mean(self._folder)
         return None
 
@@ -241,6 +258,13 @@ class Posterior:
         found = [[w.shape for w in group] for group in (first.theta, first.phi)]
         if expected != found:
             raise ValueError(f"The samples are of weights of the shapes {found}. Received: a model with {expected}")
+        if getattr(first, "label_biases", None) is not None:
+            warnings.warn(
+                "The samples have biases for each label, and without one the top layer's bias is their mean over the "
+                "rows, with which no network was learnt: posterior.given_label(y) is of the network given label y.",
+                LabelsLeftOut,
+                stacklevel=3,
+            )
         return [variable for group in groups for variable in group]
 
 

@@ -13,27 +13,35 @@ class Samples(collections.abc.Sequence):
     Args:
       paths: their files.
       chains: the number of the chain of each.
+      label: of the network given which they are, for samples with biases for each label; None as they are kept.
 
     Attributes:
       paths: as given, a list.
       chains: as given, a list.
+      label: as given.
     """
 
-    def __init__(self, paths, chains):
+    def __init__(self, paths, chains, label=None):
         self.paths = list(paths)
         self.chains = list(chains)
+        self.label = label
 
     def __len__(self):
         return len(self.paths)
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return Samples(self.paths[index], self.chains[index])
-        return store.read_sample(self.paths[index])
+            return Samples(self.paths[index], self.chains[index], self.label)
+        sample = store.read_sample(self.paths[index])
+        return sample if self.label is None else sample.given_label(self.label)
 
     def take(self, indices):
         """The samples at a list of places."""
-        return Samples([self.paths[i] for i in indices], [self.chains[i] for i in indices])
+        return Samples([self.paths[i] for i in indices], [self.chains[i] for i in indices], self.label)
+
+    def given_label(self, label):
+        """The samples of the network given a label."""
+        return Samples(self.paths, self.chains, label)
 
 
 def chain_of(sample):

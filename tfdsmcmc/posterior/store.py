@@ -1,6 +1,7 @@
 """Samples of (θ, φ) on disk: one HDF5 file a sample, and their running mean.
 
-    PATH/sample_000012500.h5            the weights after 12,500 steps: groups theta and phi, datasets 0, 1, …
+    PATH/sample_000012500.h5            the weights after 12,500 steps: groups theta and phi, datasets 0, 1, …; and a
+                                        dataset label_biases where the top layer's biases depend on labels
     PATH/sample_000012500_chain_2.h5    those of chain 2, where the run has several chains over θ
     PATH/mean.h5                        their mean in float64, over all chains, and how many it is of
     PATH/history.json                   what the collector has seen, epoch by epoch
@@ -23,22 +24,60 @@ from tfdsmcmc import files
 from tfdsmcmc.finite import check_finite
 
 _GROUPS = ("theta", "phi")
+_BIASES = "label_biases"
 _NAME = re.compile(r"sample_(\d+)(?:_chain_(\d+))?\.h5")
 
 
 class Sample(NamedTuple):
-    """Weights of the generative and the recognition network, lists of arrays, after `step` steps of chain `chain`."""
+    """Weights of the generative and the recognition network, after `step` steps of chain `chain`.
+
+    Attributes:
+      theta: list of arrays. With labels, the top layer's bias, the second of them, is a mean over the labels.
+      phi: list of arrays.
+      step: integer.
+      chain: integer.
+      label_biases: (Y, H_L), the biases of the top layer for each label; None where there are no labels.
+    """
 
     theta: list[np.ndarray]
     phi: list[np.ndarray]
     step: int
     chain: int = 0
+    label_biases: np.ndarray | None = None
+
+    def given_label(self, label) -> Sample:
+        """The weights of the network given a label: the top layer's bias is that label's."""
+        kernel, _, *others = self.theta
+        return self._replace(theta=[kernel, self.label_biases[label], *others], label_biases=None)
+
+    @property
+    def arrays(self):
+        """All arrays, a list."""
+        return [*self.theta, *self.phi, *([] if self.label_biases is None else [self.label_biases])]
+
+    @property
+    def shapes(self):
+        """The shapes of θ, of φ and of the labels' biases, lists of tuples."""
+        biases = [] if self.label_biases is None else [self.label_biases]
+        return [[part.shape for part in group] for group in (self.theta, self.phi, biases)]
 
 
 def draw_of(model) -> list[Sample]:
     """A sample of each chain over θ of a compiled model at its present step, chain 0 first."""
     step = int(model.run.steps)
-    return [Sample(theta, phi, step, chain) for chain, (theta, phi) in enumerate(model.posterior_draw())]
+    draws = enumerate(model.posterior_draw())
+    return [Sample(theta, phi, step, chain, **parts) for chain, (theta, phi, parts) in draws]
+
+
+def present(model) -> list[Sample]:
+    """The present weights of each chain over θ of a compiled model, chain 0 first, whatever a step would draw."""
+    step, state = model.run.step, model.run.state
+    parts = {name: np.asarray(getattr(state, name)[0]) for name in step.sampled_beside}
+    found = []
+    for chain, (theta, phi) in enumerate(model.chain_weights()):
+        own = {name: part if step.num_chains == 1 else part[chain] for name, part in parts.items()}
+        found.append(Sample(theta, phi, int(model.run.steps), chain, **own))
+    return found
 
 
 def sample_paths(folder) -> list[pathlib.Path]:
@@ -80,12 +119,12 @@ def write_draw(folder, samples):
       ValueError: for weights that are not finite; nothing is written then.
     """
     for sample in samples:
-        check_finite("the weights of a posterior sample", (*sample.theta, *sample.phi))
+        check_finite("the weights of a posterior sample", sample.arrays)
     for sample in reversed(samples):
         of_chain = f"_chain_{sample.chain}" if len(samples) > 1 else ""
         attributes = {"step": sample.step, "chain": sample.chain} if of_chain else {"step": sample.step}
         path = pathlib.Path(folder) / f"sample_{sample.step:09d}{of_chain}.h5"
-        write_weights(path, sample.theta, sample.phi, **attributes)
+        write_weights(path, sample.theta, sample.phi, sample.label_biases, **attributes)
 
 
 def checksum(samples, *numbers) -> str:
@@ -97,7 +136,7 @@ def checksum(samples, *numbers) -> str:
     """
     digest = hashlib.blake2b(repr([int(number) for number in numbers]).encode(), digest_size=8)
     for sample in samples:
-        for part in (*sample.theta, *sample.phi):
+        for part in sample.arrays:
             digest.update(repr((part.shape, part.dtype.str)).encode())
             digest.update(np.ascontiguousarray(part))
     return digest.hexdigest()
@@ -111,9 +150,10 @@ def delete(paths):
 
 def read_sample(path) -> Sample:
     """Reads a sample; a ValueError says which file cannot be read, or has weights that are not finite."""
-    theta, phi, attributes = read_weights(path, "step", chain=0)
-    check_finite(f"the weights in {path}", (*theta, *phi))
-    return Sample(theta, phi, attributes["step"], attributes["chain"])
+    theta, phi, attributes, label_biases = read_weights(path, "step", chain=0)
+    sample = Sample(theta, phi, attributes["step"], attributes["chain"], label_biases)
+    check_finite(f"the weights in {path}", sample.arrays)
+    return sample
 
 
 def update_mean(folder, samples, count: int):
@@ -153,39 +193,50 @@ def read_mean(folder):
     return mean[:split], mean[split:]
 
 
-def write_weights(path, theta, phi, **attributes):
-    """Writes lists of arrays and integers to an HDF5 file, atomically, and not where the disk has no room for it."""
-    size = 2**16 + sum(2**14 + np.asarray(part).nbytes for part in (*theta, *phi))
+def write_weights(path, theta, phi, label_biases=None, **attributes):
+    """Writes lists of arrays, an array and integers to an HDF5 file, atomically, and not where the disk has no room."""
+    biases = [] if label_biases is None else [label_biases]
+    size = 2**16 + sum(2**14 + np.asarray(part).nbytes for part in (*theta, *phi, *biases))
     files.check_room(pathlib.Path(path).parent, size)
     with files.replacing(path) as temporary, h5py.File(temporary, "w") as file:
         for name, arrays in zip(_GROUPS, (theta, phi)):
             group = file.create_group(name)
             for i, array in enumerate(arrays):
                 group.create_dataset(str(i), data=np.asarray(array))
+        for array in biases:
+            file.create_dataset(_BIASES, data=np.asarray(array))
         file.attrs.update(attributes)
 
 
 def read_weights(path, *attributes, **optional):
-    """(θ, φ, the named attributes) of a file; a ValueError where it is unreadable, truncated or of another kind.
+    """(θ, φ, the named attributes, the labels' biases or None) of a file.
 
     Args:
       path: the file.
       *attributes: names of attributes that it must have.
       **optional: names of others, and what they are where it has none.
+
+    Raises:
+      ValueError: where it is unreadable, truncated or of another kind.
     """
     try:
         with h5py.File(path, "r") as file:
-            if (stated := sum(part.nbytes for group in _GROUPS for part in file[group].values())) > _size(path):
+            datasets = [part for group in _GROUPS for part in file[group].values()]
+            datasets += [file[_BIASES]] if _BIASES in file else []
+            if (stated := sum(part.nbytes for part in datasets)) > _size(path):
                 raise ValueError(f"weights of {stated:,} bytes, more than the file has")  # before memory is asked for
             theta, phi = ([file[g][str(i)][()] for i in range(len(file[g]))] for g in _GROUPS)
-            if not all(np.issubdtype(part.dtype, np.floating) for part in (*theta, *phi)):
+            biases = file[_BIASES][()] if _BIASES in file else None
+            if not all(np.issubdtype(part.dtype, np.floating) for part in datasets):
                 raise TypeError("weights that are no numbers")
+            if biases is not None and biases.shape[1:] != theta[1].shape:
+                raise ValueError(f"biases of labels of the shape {biases.shape}")
             found = {name: int(file.attrs[name]) for name in attributes}
             found.update({name: int(file.attrs.get(name, value)) for name, value in optional.items()})
     except (OSError, KeyError, RuntimeError, AttributeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
-    return theta, phi, found
+    return theta, phi, found, biases
 
 
 def _size(path):
@@ -195,7 +246,7 @@ def _size(path):
 def _read_mean(folder):
     """(weights, count), or None where there is no readable mean: it can always be computed anew."""
     try:
-        theta, phi, attributes = read_weights(folder / "mean.h5", "count")
+        theta, phi, attributes, _ = read_weights(folder / "mean.h5", "count")
     except ValueError:
         return None
     return [*theta, *phi], attributes["count"]

@@ -93,7 +93,10 @@ class Run(tf.Module):
 
     @property
     def posterior_draw(self):
-        """The weights of a posterior sample of each chain at the present step, as `weights`; always the same ones."""
+        """The weights of a posterior sample of each chain at the present step, as `weights`; always the same ones.
+
+        What a step keeps of a sample beside the weights comes after them.
+        """
         seed = random.fold(random.stream(self.seed, "posterior draw"), self.steps)
         return self._by_chain(self.step.posterior_draw(self.state, seed))
 

@@ -29,7 +29,7 @@ class SeveralChains(Step):
         self.one, self.num_chains = step, num_chains
         self.variables = [*step.variables, *step.beside]
         self.metric_names, self.per_row, self.needs_passes = step.metric_names, step.per_row, step.needs_passes
-        self.kept_apart = step.kept_apart
+        self.sampled_beside = step.sampled_beside
         beside = {id(variable) for variable in step.beside}
         self._others = [variable for variable in step.assigned if id(variable) not in beside]
 
@@ -97,7 +97,8 @@ class SeveralChains(Step):
         own, _ = self._apart(state)
         theta, beside = self._split(own.weights)
         drawn = each_chain(self.one.posterior_draw, self.num_chains, seed, own._replace(weights=theta))
-        return [*drawn, *beside]
+        end = len(drawn) - len(self.sampled_beside)
+        return [*drawn[:end], *beside, *drawn[end:]]
 
     def planned(self, state, steps):
         own, assigned = self._apart(state)

@@ -35,7 +35,8 @@ class Step:
       beside: list of the model's weights that belong to a chain beside `variables`.
       assigned: list of the variables that a step assigns; those in `beside` may be among them.
       needs_passes: whether each epoch must be one pass over all rows, which are the N that there are then.
-      kept_apart: names of parts of the state that are learnt as the weights are, and that posterior samples leave out.
+      sampled_beside: names of parts of the state, lists of one tensor each, that a posterior sample has beside the
+        weights, under these names.
       own_variables: dict of further variables that a saved run needs, beside those that Keras saves.
     """
 
@@ -46,7 +47,7 @@ class Step:
     beside = ()
     assigned = ()
     needs_passes = False
-    kept_apart = ()
+    sampled_beside = ()
 
     @property
     def own_variables(self):
@@ -102,11 +103,12 @@ class Step:
         return self, state
 
     def posterior_draw(self, state, seed):
-        """The weights of a posterior sample at this state, a list as its own: those of the chain.
+        """The weights of a posterior sample at this state, a list as its own, and after them what is `sampled_beside`.
 
-        A step whose state describes a law of the weights draws from it, with a seed that belongs to the state.
+        They are those of the chain. A step whose state describes a law of the weights draws from it, with a seed that
+        belongs to the state.
         """
-        return state.weights
+        return [*state.weights, *(part for name in self.sampled_beside for part in getattr(state, name))]
 
     def planned(self, state, steps):
         """The state with which a run of so many steps begins, None for any; a step with phases divides them up."""

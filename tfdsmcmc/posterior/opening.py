@@ -1,0 +1,57 @@
+"""Where a posterior comes from: the folder of a collector, or a model as it stands."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior.ensemble import Posterior
+from tfdsmcmc.posterior.samples import Samples, chain_of
+
+
+def load(path) -> Posterior:
+    """Opens the samples that a `Collector` wrote.
+
+    Args:
+      path: the collector's folder.
+
+    Returns:
+      `Posterior`.
+
+    Raises:
+      ValueError: where there are no samples, or a file is unreadable, truncated, or of another model than the first.
+    """
+    folder = pathlib.Path(path) if isinstance(path, (str, os.PathLike)) else None
+    paths = store.sample_paths(folder) if folder is not None and folder.is_dir() else []
+    if not paths:
+        raise ValueError(f"A posterior is a folder with files sample_*.h5. Received: path={str(path)!r}")
+    shapes, chains = None, []
+    for file in paths:
+        sample = store.read_sample(file)
+        found = sample.shapes
+        shapes = shapes or found
+        if found != shapes:
+            raise ValueError(f"The samples of a posterior must have the same shapes. Received: {file}")
+        chains.append(chain_of(sample))
+    return Posterior(folder, Samples(paths, chains))
+
+
+def present(model) -> Posterior:
+    """The present weights of a compiled model as a posterior: one sample of each chain, in memory.
+
+    Of variational Bayes they are the means. With labels, `present(model).given_label(y)` is the network given a label,
+    and `present(model).label_probabilities(model, x)` are the probabilities of the labels.
+
+    Args:
+      model: a compiled `DeepGenerativeModel`.
+
+    Returns:
+      `Posterior`.
+
+    Raises:
+      ValueError: for a model that is not compiled.
+    """
+    if model.run is None:
+        raise ValueError("The present weights of a run are of a compiled model. Received: one that is not")
+    return Posterior(None, store.present(model))
