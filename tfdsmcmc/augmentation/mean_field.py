@@ -26,6 +26,7 @@ from tfdsmcmc.training.step_method import StepMethod
 
 _STARTS = ("random", "recognition")
 
+
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class MeanFieldVB(StepMethod):
     """Mean-field variational Bayes, for networks of SBN and DARN layers.
