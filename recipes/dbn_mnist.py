@@ -162,7 +162,8 @@ def label(line):
     if line.get("fine_tuning"):
         about.append(f"{line['fine_tuning']} of all layers")
     if arguments["persistent"]:
-        about.append(f"rate {arguments['rate']:g}, decay {arguments['decay']:g}")
+        names = ("rate", "decay")  # older lines have no rate
+        about += [f"{name} {arguments[name]:g}" for name in names if name in arguments]
     if arguments["lowest"]:
         about.append(f"the lowest {arguments['lowest']}")
     return ", ".join(about)

@@ -128,9 +128,10 @@ def test_what_does_not_fit(tmp_path):
     with pytest.raises(ValueError, match="Received: samples without labels"):
         unlabelled.label_probabilities(model, ROWS)
     bad = sample_of(model, 30)._replace(label_biases=np.zeros((3, 5), np.float32))
-    store.write_sample(tmp_path / "labels", bad)
-    with pytest.raises(ValueError, match="biases of labels of the shape"):
-        ds.posterior.load(tmp_path / "labels")
+    for theta in (bad.theta, bad.theta[:1]):
+        store.write_sample(tmp_path / "labels", bad._replace(theta=theta))
+        with pytest.raises(ValueError, match="biases of labels of the shape.* Received: "):
+            ds.posterior.load(tmp_path / "labels")
     with pytest.raises(ValueError, match="finite"):
         store.write_sample(tmp_path, bad._replace(label_biases=np.full((3, 2), np.nan)))
 

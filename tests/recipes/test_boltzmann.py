@@ -172,6 +172,18 @@ def test_a_line_that_was_cut_off(run, tmp_path, capsys):
         assert capsys.readouterr().out.count("\n") == 2
 
 
+def test_a_line_from_before_there_was_a_rate(run, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    arguments = {"widths": [12, 8], "persistent": True, "steps": 1, "decay": 0.0001, "lowest": None}
+    part = {"value": -9.0, "row_standard_error": 0.1}
+    line = {"model": "12-8_pcd1", "epochs": [1, 1], "arguments": arguments, "train": part}
+    line |= {"test": part | {"importance": part}, "log_partition": 5.0, "interval_less_value": [-1.0, 1.0]}
+    line |= {"log_partition_above": 5.5, "starts_above": "exact"}
+    (tmp_path / "out" / "results.jsonl").write_text(json.dumps(line) + "\n")
+    run("dbn_mnist.py", "--table", "--output", "out")
+    assert "| 12-8_pcd1, 1+1 epochs, decay 0.0001 |" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_a_network(run, tmp_path, capsys):
     """What is cut short stays out of the results, and goes on."""

@@ -78,10 +78,14 @@ def test_sampling_begins_at_the_best_weights(num_chains):
         assert np.any(part != last)
 
 
-def test_validation_by_a_recognition_network_that_does_not_learn_is_not_heard():
+@pytest.mark.parametrize(
+    ("proposal", "frozen", "proposal_steps"), [(None, False, 1), (None, True, 1), ("wake", True, 1), ("wake", False, 0)]
+)
+def test_validation_by_a_recognition_network_that_does_not_learn_is_not_heard(proposal, frozen, proposal_steps):
     model = tiny_model((2,), units=4, seed=3, scale=0.3)
+    model.recognition.trainable = not frozen
     kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), patience=1)
-    model.compile(kernel, ds.latents.Gibbs(2, 1), None, jit_compile=False)
+    model.compile(kernel, ds.latents.Gibbs(2, 1), proposal, proposal_steps=proposal_steps, jit_compile=False)
     fit(model, 3, validation_data=patterns())
     results = model.run.state.kernel_results
     assert int(results.best_step) == 0 and int(results.begins) == 4  # half of the nine updates

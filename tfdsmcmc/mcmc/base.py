@@ -95,7 +95,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         return kernel_results
 
     def climbed(self, kernel_results):
-        """The results with which sampling begins at the next step at the latest; a kernel without a climb samples."""
+        """Results with which a climb ends now, or with the next step at the latest; a kernel without one samples."""
         return kernel_results
 
     def validated(self, state, kernel_results, log_likelihood):

@@ -43,7 +43,7 @@ def checked_label(samples, label):
 
 def log_likelihood(posterior, model, x, labels, num_samples, seed, batch_size) -> LogLikelihood:
     """log p(x given y, X) of each row at its own label y; see `Posterior.log_likelihood`."""
-    labels, number = check_labels(labels, num_labels(posterior.samples))
+    labels, _ = check_labels(labels, num_labels(posterior.samples))
     source = kept(rows_to_estimate(model, x))
     if len(labels) != source.num_rows:
         raise ValueError(f"There must be a label for each of {source.num_rows} rows. Received: {len(labels)} labels")

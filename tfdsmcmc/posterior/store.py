@@ -229,7 +229,7 @@ def read_weights(path, *attributes, **optional):
             biases = file[_BIASES][()] if _BIASES in file else None
             if not all(np.issubdtype(part.dtype, np.floating) for part in datasets):
                 raise TypeError("weights that are no numbers")
-            if biases is not None and biases.shape[1:] != theta[1].shape:
+            if biases is not None and [biases.shape[1:]] != [part.shape for part in theta[1:2]]:
                 raise ValueError(f"biases of labels of the shape {biases.shape}")
             found = {name: int(file.attrs[name]) for name in attributes}
             found.update({name: int(file.attrs.get(name, value)) for name, value in optional.items()})

@@ -138,8 +138,7 @@ class DoublyStochasticStep(Step):
         return _with_results(state, self.kernel.climbed(state.kernel_results)) if self.kernel_steps else state
 
     def validated(self, state, log_likelihood):
-        # where φ does not follow θ, the estimate says nothing of θ
-        if not self.kernel_steps or (self.learning is None and self.beside):
+        if not self.kernel_steps or not self._phi_follows():
             return state
         return _with_results(state, self.kernel.validated(state.weights, state.kernel_results, log_likelihood))
 
@@ -152,6 +151,13 @@ class DoublyStochasticStep(Step):
         if not self.beside:
             return theta
         return [*theta, *fresh_weights(self.estimator.recognition, random.stream(seed, "recognition network"))]
+
+    def _phi_follows(self):
+        """Whether φ, if there is one, learns along with θ; where it does not, its estimates say nothing of θ."""
+        recognition = self.estimator.recognition
+        if recognition is None or not recognition.weights:
+            return True
+        return self.learning is not None and self.learning.steps > 0 and bool(self.beside)
 
     def _step(self, state, batch, seed):
         x, seeds = batch.rows.plain, self._seeds(seed)

@@ -147,7 +147,7 @@ class Run(tf.Module):
             self._set_parts(planned)
 
     def end_climb(self):
-        """Lets the weights be sampled from the next step on, where an optimizer would climb further."""
+        """Ends a climb: the next step samples, or that after it where the next goes back to the best weights."""
         state = self.state
         climbed = self.step.climbed(state)
         if climbed is not state:

@@ -115,7 +115,7 @@ class Step:
         return state
 
     def climbed(self, state):
-        """The state with which sampling begins at the next step at the latest; a step without a climb samples."""
+        """The state with which a climb ends now, or with the next step at the latest; a step without one samples."""
         return state
 
     def validated(self, state, log_likelihood):
