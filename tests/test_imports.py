@@ -12,7 +12,7 @@ import tfdsmcmc
 PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 
 LEVELS = [
-    {"threefry", "types", "checks", "finite", "archives", "forks", "files", "streams", "estimates"},
+    {"threefry", "types", "checks", "finite", "archives", "forks", "files", "streams", "estimates", "labels_left_out"},
     {"random"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},

@@ -16,6 +16,7 @@ from tests.chance import assert_frequencies
 from tests.distributions import support
 from tests.distributions.support import random_upstream, summed_to, tensors
 from tests.oracles import binary_states, state_numbers
+from tfdsmcmc.distributions import nade
 
 NADE = ds.distributions.NADE
 ORDER = [3, 0, 5, 1, 4, 2]
@@ -154,6 +155,18 @@ def test_blocks_of_rows_change_nothing(rows, monkeypatch):
         for a, b in zip(tf.nest.flatten(got), tf.nest.flatten(want)):
             assert a.shape == b.shape
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def test_a_gpu_has_no_use_for_blocks(monkeypatch):
+    operands, sizes = tensors(random_operands()), []
+    backward = nade._backward_rows
+    monkeypatch.setattr(nade, "_BLOCK", 1)
+    monkeypatch.setattr(nade, "_backward_rows", lambda x, *parts: sizes.append(len(x)) or backward(x, *parts))
+    upstream = random_upstream(operands[:3])
+    for visible in ([], ["GPU:0"]):
+        monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind, visible=visible: visible)
+        value_and_gradients(operands, upstream)
+    assert sizes[:-1] == [1] * sizes[-1] and sizes[-1] > 1
 
 
 @pytest.mark.compiled

@@ -73,6 +73,11 @@ def test_given_a_label_all_is_of_that_network(tmp_path):
     np.testing.assert_array_equal(given.samples[1:][0].theta[1], BIASES[1, 2])
     with pytest.warns(ds.posterior.LabelsLeftOut):
         posterior.log_likelihood(models[0], ROWS, num_samples=4)
+    gaps = np.where(np.eye(*ROWS.shape), np.nan, ROWS)
+    with pytest.warns(ds.posterior.LabelsLeftOut):
+        models[0].impute(gaps, num_samples=1, posterior=posterior)
+    with pytest.warns(ds.posterior.LabelsLeftOut), pytest.raises(ValueError, match="version"):
+        ds.serving.export(models[0], tmp_path / "served", version=0, posterior=posterior)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ds.posterior.LabelsLeftOut)
         given.log_likelihood(models[0], ROWS, num_samples=4)

@@ -30,8 +30,8 @@ from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 tfd = tfp.distributions
 
-# entries of the hidden layer that the backward pass holds at a time, rows × hidden units: they stay in the cache, and
-# XLA leaves loops over them to one thread, where two would spend as long waiting for one another
+# entries of the hidden layer that the backward pass holds at a time on a CPU, rows × hidden units: they stay in the
+# cache, and XLA leaves loops over them to one thread, where two would spend as long waiting for one another
 _BLOCK = 25_000
 
 
@@ -173,7 +173,7 @@ def _backward(x, b, c, w, v, upstream):
 def _in_blocks(x, b, c, upstream, w, v):
     """`_backward_rows` for blocks of rows one after the other; of x, b and c a gradient for each row."""
     rows, limit = x.shape[0], max(1, _BLOCK // w.shape[1])
-    if rows is not None and rows <= limit:
+    if rows is not None and rows <= limit or tf.config.get_visible_devices("GPU"):
         return _backward_rows(x, b, c, upstream, w, v)
     rows = tf.shape(x)[0] if rows is None else rows
     blocks = -(-rows // limit) if isinstance(rows, int) else tf.maximum(-(-rows // limit), 1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, labels_left_out, random
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.resampling import plan_resampling
@@ -157,6 +157,7 @@ def _check_posterior(model, posterior):
     if not hasattr(first, "theta") or not hasattr(first, "phi"):
         raise ValueError(f"A sample has lists of arrays theta and phi. Received: {type(first).__name__}")
     values_of(model, (first.theta, first.phi), "theta and phi of a sample")
+    labels_left_out.warn_of(first, stacklevel=4)
 
 
 def _mixture(model, posterior, plan, evidence, kind, rows, seed, batch_size):

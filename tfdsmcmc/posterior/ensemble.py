@@ -20,7 +20,7 @@ import warnings
 
 import numpy as np
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, labels_left_out, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.likelihood.importance import rows_to_estimate
@@ -33,10 +33,6 @@ from tfdsmcmc.rows import kept
 
 class MeanOverChains(UserWarning):
     """The mean of weights is taken over several chains, whose hidden units may play different roles."""
-
-
-class LabelsLeftOut(UserWarning):
-    """Weights of a model whose top biases depend on labels are used without a label."""
 
 
 class Posterior:
@@ -258,13 +254,7 @@ class Posterior:
         found = [[w.shape for w in group] for group in (first.theta, first.phi)]
         if expected != found:
             raise ValueError(f"The samples are of weights of the shapes {found}. Received: a model with {expected}")
-        if getattr(first, "label_biases", None) is not None:
-            warnings.warn(
-                "The samples have biases for each label, and without one the top layer's bias is their mean over the "
-                "rows, with which no network was learnt: posterior.given_label(y) is of the network given label y.",
-                LabelsLeftOut,
-                stacklevel=3,
-            )
+        labels_left_out.warn_of(first, stacklevel=3)
         return [variable for group in groups for variable in group]
 
 

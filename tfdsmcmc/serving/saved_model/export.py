@@ -15,7 +15,7 @@ import pathlib
 
 import tensorflow as tf
 
-from tfdsmcmc import checks, files
+from tfdsmcmc import checks, files, labels_left_out
 from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.examples import example
 from tfdsmcmc.serving.saved_model.round_trip import megabytes, round_trip
@@ -155,6 +155,8 @@ def _check_sources(model, posterior, ensemble):
             "The mean over several chains is no model: choose one, posterior.chain(0), or ensemble=True. "
             f"Received: a posterior of {posterior.num_chains} chains"
         )
+    if posterior is not None:
+        labels_left_out.warn_of(posterior.samples[0], stacklevel=3)
 
 
 def _chosen(only, possible):
