@@ -40,8 +40,8 @@ class MeanFieldVB(StepMethod):
       covariance: "full", a covariance of all weights of a unit, or "diagonal".
       rounds: over the factors of a row in a pass.
       labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
-        on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`, and the
-        layer's own bias is their mean over the rows.
+        on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`,
+        posterior samples keep draws of them, and the layer's own bias is their mean over the rows.
       num_labels: how many labels there may be; by default the largest one and 1.
       initial: where the means of a row's units start: "random", or at a draw of the "recognition" network.
       burn_in: rounds over the factors of a row from there, before the first pass. From weights that have learnt before,

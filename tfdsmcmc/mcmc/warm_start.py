@@ -11,8 +11,9 @@ momentum drawn at that temperature, its step count and its schedules from 0.
 Sampling begins at a step that is known from the start (`updates`); or after half of the updates that the first `fit`
 plans at its beginning, and earlier where its validation finds no new best log-likelihood in `patience` updates; or
 where a callback asks for it by `model.run.end_climb()`, such as one that goes by the clock. Without `updates` it begins
-at the weights that were best on validation rows, where there were any: what came after them overfits. The last step of
-the climb goes back to them, and where validation or a callback ends the climb, that is one step more.
+at the weights that were best on validation rows, where there were any (of several chains, all at theirs of the step
+that was best for the first): what came after them overfits. The last step of the climb goes back to them, and where
+validation or a callback ends the climb, that is one step more.
 """
 
 from __future__ import annotations

@@ -52,6 +52,6 @@ def present(model) -> Posterior:
     Raises:
       ValueError: for a model that is not compiled.
     """
-    if model.run is None:
-        raise ValueError("The present weights of a run are of a compiled model. Received: one that is not")
+    if getattr(model, "run", None) is None:
+        raise ValueError(f"The present weights of a run are of a compiled model. Received: {model!r}")
     return Posterior(None, store.present(model))
