@@ -127,9 +127,9 @@ def test_what_does_not_fit(tmp_path):
         posterior.log_likelihood(model, ROWS, labels=LABELS + (LABELS == 2))
     with pytest.raises(ValueError, match="Received: samples given the label 1"):
         posterior.given_label(1).given_label(1)
-    for model in (tiny_model((2,)), "model"):
+    for unfit in (tiny_model((2,)), "model"):
         with pytest.raises(ValueError, match="of a compiled model. Received: "):
-            ds.posterior.present(model)
+            ds.posterior.present(unfit)
     unlabelled = Posterior(None, [sample_of(model, 1)])
     with pytest.raises(ValueError, match="Received: samples without labels"):
         unlabelled.label_probabilities(model, ROWS)
