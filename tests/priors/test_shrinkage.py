@@ -35,8 +35,7 @@ def density_given(prior, variance, w):
 
 def sweeps(prior, value, count, seed, redraw=False):
     """(weights, auxiliary) after Gibbs sweeps from the start ζ = τ²; weights are redrawn from N(0, ζ + m²) if asked."""
-    first = tf.fill(value.shape, prior.global_scale**2)
-    start = [prior._sum(first) / prior._sum(tf.ones_like(first)), tf.constant(prior.global_scale**2)]
+    start = [tf.fill(prior._sum(value).shape, prior.global_scale**2), tf.constant(prior.global_scale**2)]
     start = start[: prior.auxiliary_count]
 
     @tf.function(jit_compile=True)
@@ -90,7 +89,7 @@ def test_the_variance_of_a_group_given_its_weights(group, general):
     assert_variances_of_groups(prior, [0.3, -0.1, 0.5])
 
 
-@pytest.mark.parametrize("weights", [[0.3, -0.1, 0.5], [0.6]])
+@pytest.mark.parametrize("weights", [[0.3, -0.1, 0.5], [0.6], []])
 def test_the_variance_of_a_group_under_a_wide_floor(weights):
     """Here v is far from the weights, and all n degrees of freedom of Σ v² tell."""
     assert_variances_of_groups(ThreeParameterBetaNormal(0.8, 1.7, 0.3, minimum_scale=0.4, group="parent"), weights)

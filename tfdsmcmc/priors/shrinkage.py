@@ -144,7 +144,8 @@ class ThreeParameterBetaNormal(WeightPrior):
         """A draw of Σ v² for each group; `beside` has the gamma draws of g, or nothing where groups are entries."""
         share, floor = variance / (variance + self.minimum_scale**2), self.minimum_scale**2
         normal = random.normal(tf.shape(variance), seed, value.dtype)
-        squares = tf.square(share * tf.sqrt(self._sum(tf.square(value))) + tf.sqrt(share * floor) * normal)
+        noise = tf.sqrt(share * floor * tf.minimum(self._size(value), 1.0)) * normal  # none where a group is empty
+        squares = tf.square(share * tf.sqrt(self._sum(tf.square(value))) + noise)
         for gamma in beside:
             squares += tf.where(self._size(value) > 1, 2 * floor * share * gamma, 0.0)
         return squares
