@@ -6,7 +6,7 @@
     a prior            as a mixture of normal laws              normal_mixtures.py
     labels             on which the top layer's biases depend   labels.py
 
-    MeanFieldVB        mean-field variational Bayes             mean_field.py, mean_field_step.py
+    MeanFieldVB        mean-field variational Bayes             mean_field.py, mean_field_step.py, variational_method.py
     OnlineVB           the same by minibatches                  online.py
     variational_bound  of rows, as the literature reports it    variational_bound.py
     a row              its units and Pólya-Gamma variables      local_factors.py

@@ -42,6 +42,12 @@ def check_labels(labels, num_labels=None):
     return found.astype(np.int32), num_labels
 
 
+def config_of(labels):
+    """The arguments `labels` and `num_labels` as plain data, of what `check_labels` gave, or of None."""
+    found, number = (None, None) if labels is None else labels
+    return {"labels": None if labels is None else found.tolist(), "num_labels": number}
+
+
 class LabelledTop:
     """The top layer given the labels.
 

@@ -19,16 +19,12 @@ from __future__ import annotations
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks
-from tfdsmcmc.augmentation.labels import check_labels
-from tfdsmcmc.augmentation.mean_field_step import KINDS, UnitsStart, VariationalStep
-from tfdsmcmc.training.step_method import StepMethod
-
-_STARTS = ("random", "recognition")
+from tfdsmcmc.augmentation.mean_field_step import VariationalStep
+from tfdsmcmc.augmentation.variational_method import VariationalMethod
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class MeanFieldVB(StepMethod):
+class MeanFieldVB(VariationalMethod):
     """Mean-field variational Bayes, for networks of SBN and DARN layers.
 
     Each epoch of `fit` is an update of all factors; the metric `bound`, nats a row, is the evidence lower bound on
@@ -66,17 +62,10 @@ class MeanFieldVB(StepMethod):
     """
 
     def __init__(self, covariance="full", rounds=1, labels=None, num_labels=None, initial="random", burn_in=0):
-        self.covariance = check_covariance(covariance)
-        self.rounds = checks.positive_integer("rounds", rounds)
-        self.labels = None if labels is None else check_labels(labels, num_labels)
-        self.start = check_start(initial, burn_in)
+        super().__init__(covariance, rounds, labels, num_labels, initial, burn_in)
 
     def step_for(self, generative, recognition, prior):
-        return MeanFieldStep(generative, recognition, prior, self.covariance, self.rounds, self.labels, self.start)
-
-    def get_config(self):
-        parts = {**config_of(self.labels), **self.start._asdict()}
-        return {"covariance": self.covariance, "rounds": self.rounds, **parts}
+        return MeanFieldStep(generative, recognition, prior, *self.of_step)
 
 
 class MeanFieldStep(VariationalStep):
@@ -103,23 +92,3 @@ class MeanFieldStep(VariationalStep):
             precision = prior.precision(own, tf.float32)
             moved.append(self.kind.update(scaled, precision, factors[place].mean, self.shapes[place].mask))
         return self._moved(state, state.sums, moved)
-
-
-def config_of(labels):
-    """The arguments `labels` and `num_labels` as plain data, of what `check_labels` gave."""
-    found, number = (None, None) if labels is None else labels
-    return {"labels": None if labels is None else found.tolist(), "num_labels": number}
-
-
-def check_start(initial, burn_in):
-    """`UnitsStart`; a ValueError for another start, or a burn-in that is no count."""
-    if not isinstance(initial, str) or initial not in _STARTS:
-        raise ValueError(f"initial must be one of {list(_STARTS)}. Received: initial={initial!r}")
-    return UnitsStart(initial, checks.nonnegative_integer("burn_in", burn_in))
-
-
-def check_covariance(value):
-    """The name of a kind of covariance; a ValueError for anything else."""
-    if not isinstance(value, str) or value not in KINDS:
-        raise ValueError(f"covariance must be one of {sorted(KINDS)}. Received: covariance={value!r}")
-    return value

@@ -22,17 +22,15 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks
-from tfdsmcmc.augmentation.labels import check_labels
-from tfdsmcmc.augmentation.mean_field import check_covariance, check_start, config_of
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
-from tfdsmcmc.training.step_method import StepMethod
+from tfdsmcmc.augmentation.variational_method import VariationalMethod
 
 # steps at which a schedule is looked at: the first ones, and up to a million at distances of some hundredth parts
 _STEPS = np.unique(np.concatenate([np.arange(100), np.geomspace(100, 10**6, 1000).round()])).astype(int).tolist()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class OnlineVB(StepMethod):
+class OnlineVB(VariationalMethod):
     """Online variational Bayes, for networks of SBN and DARN layers.
 
     The metric `bound`, nats a row, estimates the evidence lower bound on log p(X)/N from the minibatches, at the
@@ -65,21 +63,16 @@ class OnlineVB(StepMethod):
         self, rate=0.1, covariance="full", rounds=4, labels=None, num_labels=None, initial="random", burn_in=0
     ):
         self.rate = _checked(rate)
-        self.covariance = check_covariance(covariance)
-        self.rounds = checks.positive_integer("rounds", rounds)
-        self.labels = None if labels is None else check_labels(labels, num_labels)
-        self.start = check_start(initial, burn_in)
+        super().__init__(covariance, rounds, labels, num_labels, initial, burn_in)
 
     def step_for(self, generative, recognition, prior):
-        arguments = self.covariance, self.rounds, self.labels, self.start
-        return OnlineStep(generative, recognition, prior, *arguments, rate=self.rate)
+        return OnlineStep(generative, recognition, prior, *self.of_step, rate=self.rate)
 
     def get_config(self):
         rate = self.rate
         if not isinstance(rate, float):
             rate = keras.saving.serialize_keras_object(rate)
-        parts = {**config_of(self.labels), **self.start._asdict()}
-        return {"rate": rate, "covariance": self.covariance, "rounds": self.rounds, **parts}
+        return {"rate": rate, **super().get_config()}
 
 
 class OnlineStep(VariationalStep):

@@ -30,7 +30,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.augmentation.augmented_step import AugmentedStep
-from tfdsmcmc.augmentation.labels import check_labels
+from tfdsmcmc.augmentation.labels import check_labels, config_of
 from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
 from tfdsmcmc.augmentation.regressions import Regression, gammas
 from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
@@ -102,9 +102,8 @@ class PolyaGammaGibbs(StepMethod):
         return PolyaGammaGibbsStep(generative, recognition, prior, self.sweeps, self.start, self.labels)
 
     def get_config(self):
-        labels, num_labels = (None, None) if self.labels is None else (self.labels[0].tolist(), self.labels[1])
         start = {"initial": self.start.initial, "burn_in": self.start.burn_in}
-        return {"sweeps": self.sweeps, **start, "labels": labels, "num_labels": num_labels}
+        return {"sweeps": self.sweeps, **start, **config_of(self.labels)}
 
 
 class PolyaGammaGibbsStep(AugmentedStep):

@@ -41,10 +41,7 @@ def vb(covariance="full", rounds=1, labels=None, initial="random", burn_in=0):
     Args:
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row in a pass.
-      labels: (N,) integers, one for each row, on which the biases of the top layer depend. The layer has their mean
-        over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
-        rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
-        `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
+      labels: (N,) integers, one for each row, on which the biases of the top layer depend, as of `polya_gamma_gibbs`.
       initial: where the means of the units start, "random" or at draws of the "recognition" network.
       burn_in: rounds over the factors of a row before the first pass, where the weights have learnt before: some ten.
 
@@ -63,12 +60,7 @@ def online_vb(rate=0.1, covariance="full", rounds=4, labels=None, initial="rando
       rate: ρ, in (0, 1], or a schedule such as `mcmc.schedules.PolynomialDecay`.
       covariance: of the weights of a unit, "full" or "diagonal".
       rounds: over the factors of a row, each time that it is read.
-      labels: (N,) integers, one for each row, on which the biases of the top layer depend. The layer has their mean
-        over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
-        rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
-        `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
-      initial: where the means of the units start, "random" or at draws of the "recognition" network.
-      burn_in: rounds over the factors of a row before the first pass, where the weights have learnt before: some ten.
+      labels, initial, burn_in: as of `vb`.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
