@@ -98,6 +98,24 @@ def test_the_climb_ends_at_its_best_state(ended, planned, patience, last):
         assert np.any(part != before)
 
 
+def test_a_climb_whose_last_step_is_left_out_ends_at_its_best_state():
+    steps = []
+
+    def not_finite_in_the_fifth_step(*parts, seed):
+        steps.append(seed)
+        return [-part * (np.nan if len(steps) == 5 else 1.0) for part in parts]
+
+    kernel = make(not_finite_in_the_fifth_step)
+    visited, results = [STATE], kernel.planned(kernel.bootstrap_results(STATE), 10)
+    for step in range(1, 6):
+        state, results = kernel.one_step(visited[-1], results, seed=[0, step])
+        results = kernel.validated(state, results, tf.constant(-1.0 if step == 2 else -2.0))
+        visited.append(state)
+    assert int(results.skipped_steps) == 1 and bool(kernel.samples(results))
+    for part, best in zip(visited[5], visited[2]):
+        np.testing.assert_array_equal(part, best)
+
+
 def test_in_the_long_run_the_law_is_the_kernels():
     """From 50 standard deviations away; the variance of 16,384 chains is the kernel's own, within 5 standard errors."""
     target = gaussian(np.array([1.0]))
