@@ -129,6 +129,19 @@ def _drawn_at(shape, tilt):
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("right", [False, True])
+def test_the_share_that_is_accepted(right):
+    """Where each form is used, by its terms: an error near a tangent's end hardly shows in draws."""
+    x, n = np.linspace(*((0.5, 4.0) if right else (0.05, 1.2)), 50), np.arange(8)[:, None]
+    if right:
+        terms = np.pi * (n + 0.5) * np.exp(-((n + 0.5) ** 2) * np.pi**2 * x / 2)
+    else:
+        terms = np.pi * (n + 0.5) * (2 / (np.pi * x)) ** 1.5 * np.exp(-2 * (n + 0.5) ** 2 / x)
+    exact = ((-1.0) ** n * terms).sum(0) / terms[0]
+    found = polya_gamma_draws._series(tf.constant(x, tf.float32), tf.fill([50], right))
+    np.testing.assert_allclose(found, exact, rtol=3e-7)
+
+
 def test_draws_are_the_same_jitted():
     tilt = tf.constant(np.random.default_rng(0).normal(0, 4, 9000).astype(np.float32))
     draw = lambda tilt: polya_gamma_draws.draws_of_one(tilt, random.as_seed(8))  # noqa: E731

@@ -152,9 +152,13 @@ def _proposals(c, seed):
 
     share = touch / y
     loss = tf.where(small & ~right, -0.5 * tf.square(c / touch) * (tf.square(share) - 3 + 2 / share), 0.0)
+    return x, (keep < tf.exp(loss) * _series(x, right)) & (right | (x <= t))
+
+
+def _series(x, right):
+    """Σ_n (−1)ⁿ a_n(x)/a_0(x), in the form of either side."""
     r = tf.exp(tf.where(right, -(math.pi**2) * x, -4 / x))
-    series = 1.0 - 3.0 * r + 5.0 * r**3 - 7.0 * r**6
-    return x, (keep < tf.exp(loss) * series) & (right | (x <= t))
+    return 1.0 - 3.0 * r + 5.0 * r**3 - 7.0 * r**6
 
 
 def _tangent(c):
