@@ -125,6 +125,10 @@ def test_chains_are_seen_on_their_way():
     schedule = [0, 0.5, 0.8, 1.0]
     few, same = (annealed_chains(rbm, (beta, 1.0), 5, schedule=schedule, base=base, seed=1) for beta in (0.6, 0.8))
     np.testing.assert_array_equal(few, same)
+    # nor does it matter to a chain who has looked
+    unseen = annealed_chains(rbm, (1.0,), 500, schedule=schedule, base=base, seed=1)
+    seen = annealed_chains(rbm, (0.0, 0.8, 1.0), 500, schedule=schedule, base=base, seed=1)
+    np.testing.assert_array_equal(seen[-1], unseen[0])
 
 
 BAD = {
