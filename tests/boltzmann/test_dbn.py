@@ -107,6 +107,29 @@ def test_a_tied_start_changes_nothing():
     np.testing.assert_allclose(Truth(wider).log_p, truth.log_p, atol=1e-6)
 
 
+def test_a_tie_takes_off_what_more_hidden_units_add():
+    """Up to third powers of small weights, left are the products of weights from two visible units, where both are on."""
+    exact, small = tiny_dbn((3, 2, 3)), 0.01
+    exact.tie(1)
+    wider = tiny_dbn((3, 2, 7))
+    kernel = wider.rbms[1].kernel.numpy()
+    kernel[:, 3:] = small * np.random.default_rng(0).uniform(0.5, 1.5, (2, 4))
+    wider.rbms[1].kernel.assign(kernel)
+    wider.tie(1)
+    change = _energies(wider.rbms[1]) - _energies(exact.rbms[1])
+    change -= change[0]
+    products = kernel[0, 3:] * kernel[1, 3:]
+    share = 1 / (1 + np.exp(-wider.rbms[1].hidden_bias.numpy()[3:]))
+    np.testing.assert_allclose(change, [0, 0, 0, (products * share * (1 - share)).sum()], atol=small**3)
+
+
+def _energies(rbm):
+    """log p*(v) of each state (0, 0), (0, 1), (1, 0), (1, 1)."""
+    states = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
+    kernel, bias, hidden_bias = (w.numpy().astype(np.float64) for w in (rbm.kernel, rbm.bias, rbm.hidden_bias))
+    return states @ bias + np.logaddexp(0, hidden_bias + states @ kernel).sum(1)
+
+
 @pytest.mark.parametrize("widths", WIDTHS[:2])
 def test_samples_have_the_law(widths):
     """Frequencies of 10,000 ends of chains of 30 steps by a chi-square test."""
