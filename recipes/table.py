@@ -87,7 +87,7 @@ def parse(arguments=None):
     add("--minutes", type=amount, default=4.0, help="at most, of learning, a row (default 4)")
     add("--batch-size", type=count, default=None, help="default 100, of rws_published 25")
     add("--learning-rate", **rates, help="of samplers; validation chooses (default 0.3; of SGLD 0.5, with Gibbs 0.1)")
-    add("--adam", **rates, default=[1e-3], help="of the optimizers of methods that climb, likewise (default 0.001)")
+    add("--adam", **rates, help="of the optimizers of methods that climb, likewise (default: that of the method)")
     add("--momentum-rate", **rates, default=[3e-4, 1e-3, 3e-3], help="of rws_published (default 0.0003 0.001 0.003)")
     add("--proposal-learning-rate", type=amount, default=None, help="of the samplers' φ; default that of the method")
     add("--as-published", action="store_true", help="samplers with the papers' settings and prior")

@@ -4,8 +4,7 @@ Samplers have a prior, the others a flat one: they climb the likelihood, as publ
 `tfdsmcmc.methods`:
 
     dsgnht_iwae      DSGNHT for θ, and the importance weighted bound for φ: variational autoencoders
-    rws_published    reweighted wake-sleep as its paper has it: stochastic gradients with momentum 0.95, both updates of
-                     φ, K = 5 for half of the budget, then K = 25 and a third of the rate
+    rws_published    rws as published, K = 5 for half of the budget, then K = 25 and a third of the rate
     rws_sleep, rws_wake, rws_untaught    rws with the sleep update of φ alone, the wake update alone, neither
     dsghmc_gibbs_warm    dsghmc_gibbs with a warm start and the splitting scheme, as the samplers by importance have
 """
@@ -31,14 +30,13 @@ CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
 GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
 BINARY = (*GIBBS, *REWEIGHTED, "wake_sleep", "nvil")  # for binary ones
 WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught", "dsghmc_gibbs_warm")  # not by default
-_MOMENTUM = 0.95
 
 
 def rates_of(method, args):
     """The learning rates among which validation data choose: of the kernel of samplers, else of the optimizers."""
     if method in SAMPLERS:
         return args.learning_rate or ([0.5] if method == "dsgld_nais" else [0.1] if method in GIBBS else [0.3])
-    return args.momentum_rate if method == "rws_published" else args.adam
+    return args.momentum_rate if method == "rws_published" else args.adam or [None]  # that of the method
 
 
 def suits(method, architecture):
@@ -59,7 +57,7 @@ def phases(method, rate, settings):
 
     Args:
       method: of `METHODS`.
-      rate: learning rate.
+      rate: learning rate; of optimizers None for that of the method.
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
         `proposal_learning_rate`, of φ or None for that of the method.
 
@@ -68,9 +66,11 @@ def phases(method, rate, settings):
     """
     samples = {} if settings["samples"] is None else {"num_samples": settings["samples"]}
     if method == "rws_published":
-        return [_with_momentum(rate, settings["samples"] or 5), _with_momentum(rate / 3, settings["samples"] or 25)]
+        first, then = settings["samples"] or 5, settings["samples"] or 25
+        return [ds.methods.rws(rate, first, as_published=True), ds.methods.rws(rate / 3, then, as_published=True)]
     if method.startswith("rws_"):
-        return [{**ds.methods.rws(rate, **samples), "proposal": _teacher(method, rate)}]
+        found = ds.methods.rws(rate, **samples)
+        return [{**found, "proposal": _teacher(method, found["proposal"].optimizer)}]
     if method in CLIMBERS:
         return [getattr(ds.methods, method)(rate, **samples)]
     return [_sampler(method, rate, samples, settings)]
@@ -91,13 +91,6 @@ def _sampler(method, rate, samples, settings):
     return found
 
 
-def _with_momentum(rate, samples):
-    """The paper adds the two updates of φ, of which `WakeSleep` has the mean: twice the rate."""
-    theta, phi = (keras.optimizers.SGD(r, momentum=_MOMENTUM) for r in (rate, 2 * rate))
-    kernel, latents = ds.mcmc.MAP(optimizer=theta), ds.latents.NAIS(samples)
-    return {"kernel": kernel, "latents": latents, "proposal": ds.proposals.WakeSleep(phi)}
-
-
-def _teacher(method, rate):
+def _teacher(method, optimizer):
     kinds = {"rws_sleep": ds.proposals.Sleep, "rws_wake": ds.proposals.Wake}
-    return kinds[method](keras.optimizers.Adam(rate)) if method in kinds else None
+    return kinds[method](optimizer) if method in kinds else None

@@ -46,7 +46,7 @@ def run(method, architecture, settings, data, folder):
     if trials and set(trials.values()) == {None}:
         raise ds.DivergedError(f"One learning rate on trial at least must not diverge. Received: {rates}")
     worth = {name: value for name, value in trials.items() if value is not None}
-    best = max(rates, key=lambda rate: worth.get(f"{rate:g}", -math.inf))
+    best = max(rates, key=lambda rate: worth.get(f"{rate:g}", -math.inf)) if trials else rates[0]
     model, curve, seconds = learn(method, architecture, best, settings, data, folder / "learning", 1.0)
     return model, {
         "learning_rate": best,

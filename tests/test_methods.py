@@ -18,7 +18,8 @@ PARTS = ("kernel", "latents", "proposal")
 SGLD = (ds.mcmc.SGLD, {"learning_rate": 0.01, "temperature": 1.0, "integrator": "euler"})
 SGHMC = (ds.mcmc.SGHMC, {"learning_rate": 0.01, "friction": 0.1, "temperature": 1.0, "integrator": "euler"})
 SGNHT = (ds.mcmc.SGNHT, {**SGHMC[1], "thermostat_mass": 1.0})
-MAP = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 1e-3})
+MAP = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 1.5e-5})  # the rate rises
+STEADY = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 3e-3})
 UNIFORM = (ds.latents.NAIS, {"num_samples": 1, "weights": "uniform"})
 WEIGHTED = (ds.latents.NAIS, {"num_samples": 5, "weights": "importance"})
 GIBBS = (ds.latents.Gibbs, {"num_samples": 5, "burn_in": 5, "initial": "recognition", "persistent": False})
@@ -36,16 +37,23 @@ DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an o
     "dsgnht_nais": (WARM_SGNHT, MORE, WAKE_SLEEP),
     "dsghmc_gibbs": (SGHMC, GIBBS, None),
     "dsgnht_gibbs": (SGNHT, GIBBS, None),
-    "rws": (MAP, WEIGHTED, (ds.proposals.WakeSleep, {"optimizer": 1e-3, "redraw": False, "sleep_weight": 0.5})),
-    "wake_sleep": (MAP, UNIFORM, (ds.proposals.Sleep, {"optimizer": 1e-3})),
-    "nvil": (MAP, UNIFORM, (ds.proposals.NVIL, {"optimizer": 1e-3, "baseline_units": 100, "decay": 0.8})),
-    "vae": (MAP, UNIFORM, (ds.proposals.IWAE, {"optimizer": 1e-3, "bound": "elbo"})),
-    "iwae": (MAP, WEIGHTED, (ds.proposals.IWAE, {"optimizer": 1e-3, "bound": "importance"})),
+    "rws": (MAP, WEIGHTED, WAKE_SLEEP),
+    "wake_sleep": (MAP, UNIFORM, (ds.proposals.Sleep, {"optimizer": 1e-2})),
+    "nvil": (MAP, UNIFORM, (ds.proposals.NVIL, {"optimizer": 1e-2, "baseline_units": 100, "decay": 0.8})),
+    "vae": (STEADY, UNIFORM, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "elbo"})),
+    "iwae": (STEADY, WEIGHTED, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "importance"})),
 }
 PUBLISHED = {
     "dsgld_nais": (SGLD, WEIGHTED, WAKE),
     "dsghmc_nais": (SGHMC, WEIGHTED, WAKE),
     "dsgnht_nais": (SGNHT, WEIGHTED, WAKE),
+}
+OPTIMIZERS = {  # as published, of θ and of φ
+    "rws": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.95}) for rate in (1e-3, 2e-3)],
+    "wake_sleep": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.0}) for rate in (1e-4, 2e-5)],
+    "nvil": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.0}) for rate in (1e-4, 2e-5)],
+    "vae": 2 * [(keras.optimizers.Adagrad, {"learning_rate": 0.01})],
+    "iwae": 2 * [(keras.optimizers.Adam, {"learning_rate": 1e-3, "epsilon": 1e-4})],
 }
 STEPS = {  # of their own
     "polya_gamma_gibbs": (ds.augmentation.PolyaGammaGibbs, {"sweeps": 1, "initial": "prior", "burn_in": 0}),
@@ -53,7 +61,7 @@ STEPS = {  # of their own
     "online_vb": (ds.augmentation.OnlineVB, {"rate": 0.1, "covariance": "full", "rounds": 4}),
 }
 CONTINUOUS = ("vae", "iwae")
-SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel is not MAP]
+SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel[0] is not ds.mcmc.MAP]
 CHANGES = [  # methods, arguments, and what they change: (part, its config)
     ([name for name in DEFAULTS if name not in WARM], {"num_samples": 3}, {"latents": {"num_samples": 3}}),
     (WARM, {"num_samples": 3}, {"latents": {"num_samples": 3, "climbing_samples": 3}}),
@@ -138,6 +146,24 @@ def test_as_published(name):
     assert method["kernel"].learning_rate == 0.2 and method["latents"].num_samples == 3 and method["num_chains"] == 2
     with pytest.raises(ValueError, match="Received: as_published=1"):
         getattr(ds.methods, name)(as_published=1)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers_as_published(name):
+    """All else is as by default; what is given goes before."""
+    method, default = getattr(ds.methods, name)(as_published=True), getattr(ds.methods, name)()
+    assert set(method) == set(PARTS) and method["latents"].get_config() == default["latents"].get_config()
+    for part, (kind, settings) in zip((method["kernel"], method["proposal"]), OPTIMIZERS[name]):
+        assert type(part.optimizer) is kind
+        got = {key: part.optimizer.get_config()[key] for key in settings}
+        assert {key: round(float(value), 7) for key, value in got.items()} == settings
+    given = keras.optimizers.Adam(0.5)
+    method = getattr(ds.methods, name)(0.3, optimizer=given, num_samples=7, as_published=True)
+    assert method["proposal"].optimizer is given and method["latents"].num_samples == 7
+    assert float(method["kernel"].optimizer.learning_rate) == pytest.approx(0.3)
+    for wrong in ({"as_published": 1}, {"as_published": True, "learning_rate": 0}):
+        with pytest.raises(ValueError, match=f"Received: {list(wrong)[-1]}={list(wrong.values())[-1]}"):
+            getattr(ds.methods, name)(**wrong)
 
 
 @pytest.mark.parametrize("name", ["dsghmc_gibbs", "dsgnht_gibbs"])

@@ -108,7 +108,7 @@ def test_a_tied_start_changes_nothing():
 
 
 def test_a_tie_takes_off_what_more_hidden_units_add():
-    """Up to third powers of small weights, left are the products of weights from two visible units, where both are on."""
+    """Up to third powers of small weights, left are products of weights from two visible units where both are on."""
     exact, small = tiny_dbn((3, 2, 3)), 0.01
     exact.tie(1)
     wider = tiny_dbn((3, 2, 7))

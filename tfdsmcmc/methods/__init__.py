@@ -30,8 +30,13 @@ its own. `as_published=True` gives what the paper has but for the prior, which i
 `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1, K = 5, wake
 updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of them, one
 chain. Arguments that are given go before either. Those with Gibbs sampling are as published but for the ten θ-updates,
-which `as_published=True` adds. The publications of the others used momentum or plain stochastic gradients with rates of
-their own; here Adam stands in for all of them.
+which `as_published=True` adds.
+
+The methods that climb have the optimizers of that warm start where z is discrete: Adam of a rate that rises and falls
+for θ, Adam(1e-2) for φ. Autoencoders have Adam(3e-3) for both. As published are, of minibatches of 25 rows, steps with
+momentum 0.95 (`rws`); of 20, plain steps, with a fifth of the rate for φ (`wake_sleep`, `nvil`: rates from the program
+with which Bornschein and Bengio repeat them); of 100, Adagrad, and a normal prior of scale 1 (`vae`); of 20, Adam with
+ε = 1e-4 (`iwae`). Prior and minibatches are the model's and the caller's.
 
 Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on
 Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015; Hinton,

@@ -2,85 +2,145 @@
 
 from __future__ import annotations
 
+import keras
+
+from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.mcmc import MAP
-from tfdsmcmc.methods.parts import adam, triple
+from tfdsmcmc.mcmc.warm_start import climbing_adam
+from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, WakeSleep
 
 
-def rws(learning_rate=1e-3, num_samples=5, optimizer=None):
+def rws(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
     """Reweighted wake-sleep: importance weights for θ, and for φ the mean of its wake and its sleep update.
 
     Args:
-      learning_rate: of Adam for θ.
+      learning_rate: of Adam for θ; by default it rises and falls as that of `mcmc.WarmStart`. As published it is that
+        of gradient steps with momentum 0.95: 1e-3, or 3e-4 or 3e-3, whichever is best on validation data.
       num_samples: K.
-      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), or Adam at the learning rate where that is given. As
+        published it is that of θ; the rate is twice as high here, for the paper adds the two updates.
+      as_published: whether what is not given is as published, see the module's docstring.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return triple(_map(learning_rate), NAIS(num_samples), WakeSleep(adam(optimizer, learning_rate)))
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _climbing, _with_momentum, 1e-3)
+    return triple(MAP(optimizer=theta), NAIS(num_samples), WakeSleep(phi))
 
 
-def wake_sleep(learning_rate=1e-3, num_samples=1, optimizer=None):
+def wake_sleep(learning_rate=None, num_samples=1, optimizer=None, as_published=False):
     """Wake-sleep: θ learns from draws of q as they are, φ from dreams.
 
     Args:
-      learning_rate: of Adam for θ.
+      learning_rate: of Adam for θ; by default it rises and falls as that of `mcmc.WarmStart`. As published it is that
+        of plain gradient steps, 1e-4.
       num_samples: K, equally weighted; the paper has 1.
-      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), or Adam at the learning rate where that is given. As
+        published plain gradient steps, of a fifth of the rate.
+      as_published: whether what is not given is as published, see the module's docstring.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return triple(_map(learning_rate), NAIS(num_samples, "uniform"), Sleep(adam(optimizer, learning_rate)))
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _climbing, _plain, 1e-4)
+    return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), Sleep(phi))
 
 
-def nvil(learning_rate=1e-3, num_samples=1, optimizer=None, baseline_units=100, decay=0.8):
+def nvil(learning_rate=None, num_samples=1, optimizer=None, baseline_units=100, decay=0.8, as_published=False):
     """Neural variational inference and learning: both networks climb the evidence lower bound.
 
     Args:
-      learning_rate: of Adam for θ.
+      learning_rate: of Adam for θ; by default it rises and falls as that of `mcmc.WarmStart`. As published it is that
+        of plain gradient steps, 1e-4.
       num_samples: K, equally weighted; the paper has 1.
-      optimizer: Keras optimizer of φ and of the baseline; by default Adam at the same rate.
+      optimizer: Keras optimizer of φ and of the baseline; by default Adam(1e-2), or Adam at the learning rate where
+        that is given. As published plain gradient steps, of a fifth of the rate.
       baseline_units: hidden units of the baseline that depends on the data; the paper has 100.
       decay: of the running mean and variance of the signal; the paper has 0.8.
+      as_published: whether what is not given is as published, see the module's docstring.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    proposal = NVIL(adam(optimizer, learning_rate), baseline_units, decay)
-    return triple(_map(learning_rate), NAIS(num_samples, "uniform"), proposal)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _climbing, _plain, 1e-4)
+    return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), NVIL(phi, baseline_units, decay))
 
 
-def vae(learning_rate=1e-3, num_samples=1, optimizer=None):
+def vae(learning_rate=None, num_samples=1, optimizer=None, as_published=False):
     """The variational autoencoder: both networks climb the evidence lower bound; continuous z.
 
     Args:
-      learning_rate: of Adam for θ.
-      num_samples: K, equally weighted.
-      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+      learning_rate: of Adam for θ, by default 3e-3; as published of Adagrad, 0.01, or 0.02 or 0.1, whichever learns
+        fastest.
+      num_samples: K, equally weighted; the paper has 1.
+      optimizer: Keras optimizer of φ; by default as that of θ.
+      as_published: whether what is not given is as published, see the module's docstring.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    proposal = IWAE(adam(optimizer, learning_rate), bound="elbo")
-    return triple(_map(learning_rate), NAIS(num_samples, "uniform"), proposal)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _adam_for_both, _adagrad, 0.01)
+    return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), IWAE(phi, bound="elbo"))
 
 
-def iwae(learning_rate=1e-3, num_samples=5, optimizer=None):
+def iwae(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
     """The importance weighted autoencoder: both networks climb the bound of K samples; continuous z.
 
     Args:
-      learning_rate: of Adam for θ.
+      learning_rate: of Adam for θ, by default 3e-3; as published 1e-3, with an ε of 1e-4, which falls to a tenth of
+        it in the end.
       num_samples: K; the paper has 1, 5 and 50.
-      optimizer: Keras optimizer of φ; by default Adam at the same rate.
+      optimizer: Keras optimizer of φ; by default as that of θ.
+      as_published: whether what is not given is as published, see the module's docstring.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    return triple(_map(learning_rate), NAIS(num_samples), IWAE(adam(optimizer, learning_rate)))
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _adam_for_both, _with_large_epsilon, 1e-3)
+    return triple(MAP(optimizer=theta), NAIS(num_samples), IWAE(phi))
 
 
-def _map(learning_rate):
-    return MAP(optimizer=adam(None, learning_rate))
+def _optimizers(learning_rate, optimizer, as_published, default, published, published_rate):
+    """Those of θ and φ.
+
+    Args:
+      learning_rate: of the method, or None.
+      optimizer: of φ, or None.
+      as_published: whether what is not given is as published.
+      default: function without arguments that gives both.
+      published: function from a rate to both as published.
+      published_rate: what it is given where there is no learning rate.
+    """
+    if given(None, False, True, as_published):
+        rate = published_rate if learning_rate is None else checks.positive_number("learning_rate", learning_rate)
+        theta, phi = published(rate)
+    else:
+        theta, phi = default() if learning_rate is None else _adam_for_both(learning_rate)
+    return theta, phi if optimizer is None else optimizer
+
+
+def _climbing():
+    return climbing_adam(), keras.optimizers.Adam(1e-2)
+
+
+def _adam_for_both(learning_rate=3e-3):
+    return adam(None, learning_rate), adam(None, learning_rate)
+
+
+def _with_momentum(rate):
+    """φ at twice the rate: the paper adds the two updates of which `WakeSleep` has the mean."""
+    return keras.optimizers.SGD(rate, momentum=0.95), keras.optimizers.SGD(2 * rate, momentum=0.95)
+
+
+def _plain(rate):
+    return keras.optimizers.SGD(rate), keras.optimizers.SGD(rate / 5)
+
+
+def _adagrad(rate):
+    return keras.optimizers.Adagrad(rate), keras.optimizers.Adagrad(rate)
+
+
+def _with_large_epsilon(rate):
+    return keras.optimizers.Adam(rate, epsilon=1e-4), keras.optimizers.Adam(rate, epsilon=1e-4)

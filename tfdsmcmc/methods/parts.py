@@ -16,3 +16,10 @@ def adam(optimizer, learning_rate):
     """The optimizer; Adam of this learning rate, which is checked, where it is None."""
     checks.learning_rate(learning_rate)
     return keras.optimizers.Adam(learning_rate) if optimizer is None else optimizer
+
+
+def given(value, default, published, as_published):
+    """A value, or what stands in its place."""
+    if not isinstance(as_published, bool):
+        raise ValueError(f"as_published must be True or False. Received: as_published={as_published!r}")
+    return (published if as_published else default) if value is None else value
