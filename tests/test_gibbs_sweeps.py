@@ -7,6 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import binary_states, randomize, state_numbers
+from tfdsmcmc import gibbs_sweeps
 from tfdsmcmc.gibbs_sweeps import generative_factors, recognition_factors, sweep, sweep_any, sweep_logistic
 from tfdsmcmc.rows import Rows, as_rows
 
@@ -114,3 +115,80 @@ def test_a_sweep_keeps_the_law_of_the_product(name, product):
     after = state_numbers(np.concatenate(values[1:], 1))
     assert np.mean(after != chosen) > 0.2
     assert_frequencies(np.bincount(after, minlength=len(p)), p)
+
+
+def softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def forced_sweep(units, targets, scale, gaps, rows=4, seed=0):
+    """An SBN of random weights, and a sweep of its latent layer in float64 in which each unit's value is given by
+    chance where its log-odds are within ±4 and by their sign elsewhere.
+
+    The latent biases leave one row at least within ±3 for each unit.
+
+    Returns:
+      (weights, data biases, latent biases, x, z, observed, log-odds (units, rows), the units' new values)."""
+    rng = np.random.default_rng(seed)
+    weights = (rng.normal(size=(units, targets)) * scale).astype(np.float32)
+    data_biases = (rng.normal(size=targets) * scale).astype(np.float32)
+    x, z = (rng.integers(0, 2, (rows, width)).astype(np.float32) for width in (targets, units))
+    observed = rng.random(x.shape) < (0.7 if gaps else 1.0)
+    rises = weights.astype(np.float64)
+    logits = z @ rises + data_biases
+    biases = np.zeros(units, np.float32)
+    log_odds, values = np.zeros([2, units, rows])
+    for j, rise in enumerate(rises):
+        at_zero = logits - z[:, j : j + 1] * rise
+        log_odds[j] = np.sum(observed * (x * rise - softplus(at_zero + rise) + softplus(at_zero)), 1)
+        biases[j] = rng.uniform(-3, 3) - log_odds[j, j % rows]
+        log_odds[j] += biases[j]
+        values[j] = np.where(np.abs(log_odds[j]) < 4, rng.integers(0, 2, rows), log_odds[j] > 0)
+        logits = at_zero + values[j][:, np.newaxis] * rise
+    return weights, data_biases, biases, x, z, observed, log_odds, values
+
+
+@pytest.mark.parametrize(
+    ("units", "targets", "scale", "gaps", "tolerance"),
+    [
+        (200, 784, 0.1, False, 1e-4),  # logits up to 5
+        (2000, 150, 0.3, True, 3e-4),  # up to 50
+        (2000, 150, 10.0, False, 1e-2),  # up to 1,500
+        (200, 784, 30.0, True, 1e-2),  # up to 1,400, weights and logits beyond what exp can take
+    ],
+)
+def test_log_odds_stay_exact_along_a_sweep(monkeypatch, units, targets, scale, gaps, tolerance):
+    """Every log-odds of a sweep lies within the tolerance of the one in float64: the uniform draws are such that a unit
+    takes its given value only then. No chance in it. Catches errors that add up from unit to unit, logits or weights
+    that saturate, targets lost where they are split, and gaps that count."""
+    weights, data_biases, biases, x, z, observed, log_odds, values = forced_sweep(units, targets, scale, gaps)
+    undecided = np.abs(log_odds) < 4
+    assert np.all(np.any(undecided, 1)) and 0.3 < values[undecided].mean() < 0.7
+    limits = np.clip(log_odds, -4, 4) + np.where(values > 0, -tolerance, tolerance)
+    uniform = np.where(undecided, 1 / (1 + np.exp(-limits)), 0.5).astype(np.float32)
+    network = ds.GenerativeNetwork([SBN(units), SBN(targets)])
+    network.sample(1, seed=0)
+    top, bottom = network.layers
+    for weight, value in ((top.bias, biases), (bottom.kernel, weights), (bottom.bias, data_biases)):
+        weight.assign(value)
+    monkeypatch.setattr(gibbs_sweeps.random, "open_uniform", lambda shape, seed: tf.constant(uniform))
+    data = Rows(tf.constant(x), tf.constant(observed)) if gaps else tf.constant(x)
+    drawn = tf.function(lambda: sweep(generative_factors(network), [data, tf.constant(z)], 1, [0, 0]))()
+    np.testing.assert_array_equal(drawn, values.T)
+
+
+def test_wide_layers_sweep_as_narrow_ones():
+    """Targets of several layers that are split into parts of which the last is not full: DARN 20 over DARN 30."""
+    network = ds.GenerativeNetwork([DARN(20), DARN(30)])
+    network.sample(1, seed=0)
+    rng = np.random.default_rng(0)
+    for weight in network.weights:
+        weight.assign(rng.normal(size=weight.shape))
+    values = [tf.constant(rng.integers(0, 2, (100, width)), tf.float32) for width in (30, 20)]
+    for power in (1.0, tf.constant(0.4)):
+        factors = generative_factors(network, data_power=power)
+        for place in (0, 1):
+            around = [factor for factor in factors if place in (factor.child, factor.parent)]
+            fast, plain = (form(around, values, place, [5, 6]) for form in (sweep_logistic, sweep_any))
+            assert np.mean(np.any(fast != plain, 1)) <= 0.02
+            assert np.mean(fast != values[place]) > 0.1

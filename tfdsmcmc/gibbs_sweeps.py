@@ -12,14 +12,19 @@ v_lj = 0, in which the factors count whose child or parent is v_l.
 `sweep_any` evaluates this as it stands, for layers of any kind: two log-probabilities of each such factor for each
 unit. Where all of them are of the kinds SBN and DARN their logits are linear in v_lj, and `sweep_logistic` keeps them
 up to date. With A_j the row of weights from unit j (to the child, and, in a DARN, to the later units of its own layer),
-λ the logits of those targets at v_lj = 0, and t their values, the log-odds are
+λ the logits of those targets as the units are, t their values, and s = 1 where v_lj = 0 and −1 where it is 1, the
+log-odds are
 
-    l_j + t · A_j − Σ_d log (1 + exp(λ_d + A_jd)) / (1 + exp λ_d)
+    l_j + t · A_j − s Σ_d log (1 + exp(λ_d + s A_jd)) + s Σ_d log (1 + exp λ_d)
 
-where l_j is the unit's own logit. A term of the sum is max(A, 0), which goes to t · A, and a logarithm that needs one
-exponential and cannot overflow: with e = exp(−|λ|) and q = exp(−|A|), made once a sweep, it is log (1 + e q)/(1 + e)
-where λ and A have the same sign and log (e + q)/(1 + e) where they have not. Only where |λ| and |A| both pass 87, where
-e and q vanish in float32, it saturates.
+where l_j is the unit's own logit. The second sum is kept: for each unit the first one alone is evaluated, and it takes
+the second's place where the unit turns over, as λ + s A_j takes that of λ. So the kept sum is at all times that of the
+logits as they are, and no errors add up in it. A logarithm in the sums is, with h = λ/2,
+
+    log (1 + exp 2h) = 2 max(h, 0) − log (1 + tanh |h|) + log 2,
+
+of which log 2 cancels. It is exact to rounding for logits of any size, needs one function, and 1 + tanh |h| lies in
+[1, 2], so that one logarithm is taken of the product of up to 16 of them.
 """
 
 from __future__ import annotations
@@ -29,10 +34,13 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.distributions.sum_log import sum_log
 from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.rows import as_rows
+
+_PARTS = 16  # targets whose factors are multiplied before a logarithm is taken
+_VECTOR = 8  # numbers that a processor works on at once
+_NEVER = -1e30  # logits of what does not count: 1 + exp of them is 1, and weights of any size leave them as they are
 
 
 class Factor(NamedTuple):
@@ -52,13 +60,11 @@ class Factor(NamedTuple):
 
 
 class _Targets(NamedTuple):
-    """Bernoulli variables whose logits are linear in the units that are drawn: weights (H, D), logits (n, D), and which
-    of them are observed, (n, D) or None for all."""
+    """Bernoulli variables whose logits are linear in the units that are drawn: weights (H, D), logits (n, D)."""
 
     weights: Any
     logits: Any
     power: Any
-    observed: Any
 
 
 def generative_factors(network, power=1.0, data_power=None):
@@ -135,66 +141,90 @@ def sweep_logistic(factors, values, place, seed, update=None):
                 linear += tf.matmul(current, symmetric)
                 within = symmetric if within is None else within + symmetric
                 targets.append(target)
-    targets = _merged(targets)
-    for target in targets:
-        linear -= target.power * _rows_of(tf.nn.relu(target.weights), target.observed)
-    signs = [target.weights >= 0 for target in targets]
-    q = [tf.exp(-tf.abs(target.weights)) for target in targets]
+    targets = [_halved(target) for target in _merged(targets)]
     old = tf.transpose(current)
 
-    def draw_unit(j, logits, linear, draws):
-        log_odds, at_zero = linear[:, j], []
-        for i, target in enumerate(targets):
-            at_zero.append(logits[i] - old[j][:, tf.newaxis] * target.weights[j])
-            e = tf.exp(-tf.abs(at_zero[i]))
-            ratios = tf.where((at_zero[i] >= 0) == signs[i][j], 1.0 + e * q[i][j], e + q[i][j]) / (1.0 + e)
-            if target.observed is not None:
-                ratios = tf.where(target.observed > 0, ratios, 1.0)
-            log_odds -= target.power * sum_log(ratios)
+    def draw_unit(j, rows, halves, sums, linear, draws):
+        sign = 1.0 - 2.0 * old[j][:, tf.newaxis]
+        log_odds, turned = linear[:, j], []
+        for target, row, here, kept in zip(targets, rows, halves, sums):
+            turned.append(_softplus_sums(here, sign, row))
+            log_odds -= sign[:, 0] * target.power * tf.reduce_sum(turned[-1] - kept, -1)
         new = _draw(uniform[j], log_odds)
         if update is not None:
             new = tf.where(update[:, j], new, old[j])
+        change = (new - old[j])[:, tf.newaxis]
         if within is not None:
-            linear += (new - old[j])[:, tf.newaxis] * within[j]
-        logits = [part + new[:, tf.newaxis] * target.weights[j] for part, target in zip(at_zero, targets)]
-        return j + 1, logits, linear, draws.write(j, new)
+            linear += change * within[j]
+        halves = [here + change * row for here, row in zip(halves, rows)]
+        sums = [tf.where(change != 0, there, kept) for there, kept in zip(turned, sums)]
+        # XLA on a CPU makes scalar code of the loop over targets if it has to find row j inside it
+        rows = [target.weights[tf.minimum(j + 1, units - 1)] for target in targets]
+        return j + 1, rows, halves, sums, linear, draws.write(j, new)
 
-    start = (0, [target.logits for target in targets], linear, tf.TensorArray(current.dtype, units))
+    rows, halves = [target.weights[0] for target in targets], [target.logits for target in targets]
+    sums = [_softplus_sums(here, 0.0, row) for here, row in zip(halves, rows)]
+    start = (0, rows, halves, sums, linear, tf.TensorArray(current.dtype, units))
     draws = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[-1]
     return tf.transpose(draws.stack())
 
 
 def _as_parent(factor, value, child):
     """(t · A_j of each unit, (n, H); the targets): the child's units."""
-    layer, observed = factor.layer, None if child.complete else tf.cast(child.observed, value.dtype)
-    logits = layer.logits(value)
+    layer, logits = factor.layer, factor.layer.logits(value)
     if type(layer) is DARN:
         logits += tf.matmul(child.values, layer.lateral_kernel())
-    counted = child.values if observed is None else child.values * observed
+    counted = child.values
+    if not child.complete:
+        counted = tf.where(child.observed, counted, 0.0)
+        logits = tf.where(child.observed, logits, _NEVER)
     linear = tf.matmul(counted, layer.kernel.value, transpose_b=True)
-    return linear, _Targets(layer.kernel.value, logits, factor.power, observed)
+    return linear, _Targets(layer.kernel.value, logits, factor.power)
 
 
 def _within(factor, value, parents):
     """(power · (U + Uᵀ), the targets): the later units of a DARN's own layer."""
     lateral = factor.layer.lateral_kernel()
     logits = factor.layer.logits(parents) + tf.matmul(value, lateral)
-    return factor.power * (lateral + tf.transpose(lateral)), _Targets(lateral, logits, factor.power, None)
+    return factor.power * (lateral + tf.transpose(lateral)), _Targets(lateral, logits, factor.power)
 
 
 def _merged(targets):
     """The targets; those of power 1 as one, so that their logarithms are taken together."""
-    plain = [t for t in targets if isinstance(t.power, float) and t.power == 1.0 and t.observed is None]
+    plain = [t for t in targets if isinstance(t.power, float) and t.power == 1.0]
     if len(plain) < 2:
         return targets
     others = [t for t in targets if not any(t is p for p in plain)]
     weights, logits = (tf.concat(parts, 1) for parts in list(zip(*plain))[:2])
-    return [_Targets(weights, logits, 1.0, None), *others]
+    return [_Targets(weights, logits, 1.0), *others]
 
 
-def _rows_of(weights, observed):
-    """Σ_d A_jd over the targets that count: (H,) or (n, H)."""
-    return tf.reduce_sum(weights, 1) if observed is None else tf.matmul(observed, weights, transpose_b=True)
+def _halved(targets):
+    """Half of the weights and logits, and targets that do not count beside them, so that there are equal parts."""
+    units = targets.weights.shape[-1]
+    lanes = _lanes(units)
+    more = [[0, 0], [0, -units % lanes]]
+    logits = tf.pad(0.5 * targets.logits, more, constant_values=_NEVER)
+    return _Targets(tf.pad(0.5 * targets.weights, more), logits, targets.power)
+
+
+def _lanes(units):
+    """Into how many sums the targets go: a multiple of what a processor works on at once."""
+    return _VECTOR * -(-units // (_VECTOR * _PARTS))
+
+
+def _softplus_sums(here, sign, row):
+    """Σ_d log (1 + exp 2h_d) − log 2 with h = here + sign · row, (n, lanes): each lane sums a target of each part.
+
+    The targets are split before anything is computed, so that XLA makes one loop of all and writes down nothing but
+    the sums."""
+    parts = here.shape[-1] // _lanes(here.shape[-1])
+    positive, product = 0.0, 1.0
+    for part, weights in zip(tf.split(here, parts, 1), tf.split(row, parts)):
+        half = part + sign * weights
+        positive += tf.nn.relu(half)
+        product *= 1.0 + tf.tanh(tf.abs(half))
+    return 2.0 * positive - tf.math.log(product)
 
 
 def _log_prob(factor, values):
