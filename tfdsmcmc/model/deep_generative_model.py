@@ -11,6 +11,7 @@ from tfdsmcmc.finite import check_finite
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.programs import compiled, values_of
 from tfdsmcmc.training.evaluating import evaluated
 
 _PARTS = ("generative", "recognition", "prior")
@@ -122,7 +123,7 @@ class DeepGenerativeModel(Learning):
         precision = {"standard_error": standard_error, "max_samples": max_samples}
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
-    def sample(self, num_samples, seed=0, probabilities=False):
+    def sample(self, num_samples, seed=0, probabilities=False, num_averaged=1):
         """Ancestral samples of the data.
 
         Args:
@@ -130,23 +131,38 @@ class DeepGenerativeModel(Learning):
           seed: integer, or int32 tensor of shape (2,).
           probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x; for a layer that
             draws its units one by one, the mean of each given those drawn before it.
+          num_averaged: with `probabilities`, how many draws of the layers below the top one such means are averaged
+            over, at the same top units: an estimate of E[x given z_L]. Published are 1,000, of draws of x.
 
         Returns:
           float32 array (n, D).
 
         Raises:
-          ValueError: for a count out of range, such that a layer would draw 2³¹ units or more, or weights that are not
-            finite.
+          ValueError: for a count out of range, such that a layer would draw 2³¹ units or more, averages without
+            `probabilities`, or weights that are not finite.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
         most = (2**31 - 1) // max(self.generative.units, *self.generative.latent_units, 1)
         if num_samples > most:
             raise ValueError(f"num_samples must be at most {most:,} at a time. Received: num_samples={num_samples}")
+        num_averaged = checks.positive_integer("num_averaged", num_averaged)
+        if num_averaged > 1 and not probabilities:
+            raise ValueError(f"Means are averaged: probabilities=True. Received: num_averaged={num_averaged}")
         check_finite("the model's weights", self.generative.trainable_variables)
+        if num_averaged > 1:
+            return self._averaged_sample(num_samples, num_averaged, seed)
         x, z = self.generative.sample(num_samples, seed)
         if probabilities:
             x = self.generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([num_samples, 0]))
         return x.numpy()
+
+    def _averaged_sample(self, num_samples, num_averaged, seed):
+        """E[x given z_L] at the top units of `sample`."""
+        _, z = self.generative.sample(num_samples, seed)
+        top = z[-1] if z else tf.zeros([num_samples, 0])
+        program = compiled(self, "mean given the top units", _mean_given_top)
+        seed = random.stream(seed, "averaged samples")
+        return program(*values_of(self, None), top, tf.constant(num_averaged), seed).numpy()
 
     def impute(self, x, mask=None, num_imputations=1, seed=0, probabilities=False, majority=False, **options):
         """Draws the missing entries of rows from p(x_missing given x_observed).
@@ -190,6 +206,10 @@ class DeepGenerativeModel(Learning):
     def from_config(cls, config):
         parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in _PARTS}
         return cls(**{**config, **parts})
+
+
+def _mean_given_top(generative, recognition, *arguments):
+    return generative.mean_given_top(*arguments)
 
 
 def _check_networks(generative, recognition):
