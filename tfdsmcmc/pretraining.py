@@ -113,7 +113,8 @@ def _units(part, x):
     """
     kept, seed = getattr(part.run.state, "units", None), random.stream(part.seed, "units")
     if kept is not None:
-        return tf.cast(random.open_uniform(kept[0].shape, seed) < kept[0], tf.float32).numpy()
+        means = tf.cast(kept[0], tf.float32)  # draws are kept as bytes
+        return tf.cast(random.open_uniform(means.shape, seed) < means, tf.float32).numpy()
     found = []
     for number, rows in enumerate(part.source("x", x).batches(_ROWS)):
         (z,) = part.recognition.sample(as_rows(rows).floats().plain, 1, random.fold(seed, number))
