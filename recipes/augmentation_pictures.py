@@ -68,11 +68,11 @@ def scales_figure(found):
     figure = Figure(figsize=(12.0, 3.8), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     for name, own in found.items():
-        left.plot(np.arange(1, len(own["scales"]) + 1), np.maximum(own["scales"], 1e-12), label=name)
-    left.set(xlabel="unit, by the size of its scale", ylabel="scale of the column, √φ", yscale="log")
+        left.plot(np.arange(1, len(own["scales"]) + 1), own["scales"], label=name)
+    left.set(xlabel="unit, by the size of its scale", ylabel="scale of the column, √φ", ylim=(0, None))
     left.legend(fontsize=8)
     units = [len(own["scales"]) for own in found.values()]
-    middle.plot(units, units, color="black", linewidth=0.8, label="all")
+    middle.plot([0, max(units)], [0, max(units)], color="black", linewidth=0.8, label="all")
     middle.plot(units, [own["in_use"] for own in found.values()], "o", label="in use")
     middle.set(xlabel="units K", ylabel="units in use", xlim=(0, None), ylim=(0, None))
     middle.legend(fontsize=8)
