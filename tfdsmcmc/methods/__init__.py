@@ -30,8 +30,9 @@ its own. `as_published=True` gives what the paper has but for the prior, which i
 `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1, K = 5, wake
 updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of them, one
 chain. Arguments that are given go before either. Those with Gibbs sampling are as published but for the ten θ-updates,
-which `as_published=True` adds. The publications of the others used momentum or plain stochastic gradients with rates of
-their own; here Adam stands in for all of them.
+which `as_published=True` adds. It makes the covariances of `vb` and `online_vb` diagonal; to `polya_gamma_gibbs`, which
+is as published but for the order of its draws, it does nothing. The publications of the others used momentum or plain
+stochastic gradients with rates of their own; here Adam stands in for all of them.
 
 Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on
 Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015; Hinton,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import SGHMC, SGLD, SGNHT, WarmStart
-from tfdsmcmc.methods.parts import adam, triple
+from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import Wake, WakeSleep
 
 
@@ -22,7 +22,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    kernel = SGLD(learning_rate=_given(learning_rate, 0.5, 0.01, as_published))
+    kernel = SGLD(learning_rate=given(learning_rate, 0.5, 0.01, as_published))
     return _nais(kernel, num_samples, optimizer, as_published, num_chains)
 
 
@@ -50,9 +50,9 @@ def dsghmc_nais(
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     kernel = SGHMC(
-        learning_rate=_given(learning_rate, 0.3, 0.01, as_published),
+        learning_rate=given(learning_rate, 0.3, 0.01, as_published),
         friction=friction,
-        integrator=_given(integrator, "splitting", "euler", as_published),
+        integrator=given(integrator, "splitting", "euler", as_published),
     )
     return _nais(kernel, num_samples, optimizer, as_published, num_chains)
 
@@ -83,10 +83,10 @@ def dsgnht_nais(
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     kernel = _sgnht(
-        _given(learning_rate, 0.3, 0.01, as_published),
+        given(learning_rate, 0.3, 0.01, as_published),
         friction,
-        _given(integrator, "splitting", "euler", as_published),
-        _given(thermostat_mass, "auto", 1.0, as_published),
+        given(integrator, "splitting", "euler", as_published),
+        given(thermostat_mass, "auto", 1.0, as_published),
     )
     return _nais(kernel, num_samples, optimizer, as_published, num_chains)
 
@@ -155,8 +155,8 @@ def dsgnht_gibbs(
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     """A sampler with importance samples from the recognition network."""
-    num_samples = _given(num_samples, 25, 5, as_published)
-    num_chains = _given(num_chains, 3, 1, as_published)
+    num_samples = given(num_samples, 25, 5, as_published)
+    num_chains = given(num_chains, 3, 1, as_published)
     if as_published:
         proposal = Wake(adam(optimizer, 3e-4), redraw=True)
         nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}
@@ -168,14 +168,7 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
 def _gibbs(kernel, num_samples, burn_in, persistent, as_published):
     """A sampler with Gibbs sampling."""
     method = triple(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
-    return {**method, **_given(None, {}, {"kernel_steps": 10}, as_published)}
-
-
-def _given(value, default, published, as_published):
-    """A value, or what stands in its place."""
-    if not isinstance(as_published, bool):
-        raise ValueError(f"as_published must be True or False. Received: as_published={as_published!r}")
-    return (published if as_published else default) if value is None else value
+    return {**method, **given(None, {}, {"kernel_steps": 10}, as_published)}
 
 
 def _sgnht(learning_rate, friction, integrator, thermostat_mass):
