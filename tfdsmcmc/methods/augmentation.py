@@ -20,9 +20,10 @@ def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None, as_publ
       initial: where the units start, "prior" or "recognition".
       burn_in: sweeps over the units before the first pass, where the weights have learnt before.
       labels: (N,) integers, one for each row, on which the biases of the top layer depend. The layer has their mean
-        over the rows, and `log_likelihood`, `sample` and `impute` of the model are of a network with that bias for all
-        rows, not of the one that learns: that one is `posterior.present(model).given_label(y)`, or samples'
-        `posterior.load(path).given_label(y)`, and `label_probabilities` are those of the labels of new rows.
+        over the rows, and without labels `log_likelihood`, `sample` and `impute` of the model are of a network with
+        that bias for all rows, not of the one that learns: `log_likelihood` and `impute` take `labels`, that one is
+        `posterior.present(model).given_label(y)`, or samples' `posterior.load(path).given_label(y)`, and
+        `label_probabilities` are those of the labels of new rows.
       as_published: True and False are the same: the defaults are the published scheme but for the order of draws above.
 
     Returns:
