@@ -129,8 +129,10 @@ def learnt(model, train, folder, args):
     callbacks = [collector, Log(folder / "log.jsonl", args.hours), backup]
     epochs = args.burn_in + args.sweeps
     model.fit(train, batch_size=args.batch_size, epochs=epochs, callbacks=callbacks, verbose=0)
-    model.save(folder / "model.keras")
-    return int(model.run.epochs) >= epochs
+    whole = int(model.run.epochs) >= epochs
+    if whole:
+        model.save(folder / "model.keras")
+    return whole
 
 
 def measured(model, posterior, test, args):
