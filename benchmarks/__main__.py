@@ -1,5 +1,5 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [rows] [boltzmann] [augmentation]
-    [variational]
+    [variational] [iterations]
     [--reference FOLDER]
 
 Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
@@ -12,7 +12,18 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from benchmarks import augmentation, boltzmann, evaluation, gibbs, load, rows, serving, training, variational
+from benchmarks import (
+    augmentation,
+    boltzmann,
+    evaluation,
+    gibbs,
+    iterations,
+    load,
+    rows,
+    serving,
+    training,
+    variational,
+)
 
 PARTS = {
     "training": training.main,
@@ -24,6 +35,7 @@ PARTS = {
     "boltzmann": boltzmann.main,
     "augmentation": augmentation.main,
     "variational": variational.main,
+    "iterations": iterations.main,
 }
 
 

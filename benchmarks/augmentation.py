@@ -1,9 +1,10 @@
 """Gibbs sampling by Pólya-Gamma augmentation: draws a second, and seconds a sweep of SBN 200 on 10,000 × 784 with its
-parts.
+parts, of the processor (all threads together) and elapsed.
 
 Draws are of PG(1, c) for normal c of standard deviation 2, beside those of the package `polyagamma` where it is
 installed. The parts are compiled programs on blocks of 500 rows, times 20; the products alone are Σ_n γ_nj r_n r_nᵀ for
-all j by NumPy, one product of 784 × 500 by 500 × 201². Each line takes turns with the others, in a process of its own.
+all j by NumPy, one product of 784 × 500 by 500 × 201², and the last line is how many times as long a sweep takes. Each
+line takes turns with the others, in a process of its own.
 """
 
 import json
@@ -32,11 +33,17 @@ def main(args):
             value = run([sys.executable, "-m", "benchmarks.augmentation", name])["value"]
             values.extend([value] if value is not None else [])
     print("\nPólya-Gamma augmentation, SBN 200 on 10,000 × 784 (best / median over rounds)\n")
-    print("| what | |\n| --- | --- |")
-    for name, values in found.items():
-        best, unit = (max, "") if name in DRAWS else (min, " s")
-        cell = f"{best(values):.2f}{unit} / {statistics.median(values):.2f}{unit}" if values else "not installed"
-        print(f"| {({**DRAWS, **PARTS})[name]} | {cell} |", flush=True)
+    print("| what | processor | elapsed |\n| --- | --- | --- |")
+    for name, what in DRAWS.items():
+        print(f"| {what} | {_show(found[name], max) if found[name] else 'not installed'} | |")
+    for name, what in PARTS.items():
+        print(f"| {what} | {' | '.join(f'{_show(values, min)} s' for values in zip(*found[name]))} |")
+    ratios = [[a / b for a, b in zip(*pair)] for pair in zip(found["sweep"], found["products"])]
+    print(f"| a sweep over the products | {' | '.join(_show(values, min) for values in zip(*ratios))} |", flush=True)
+
+
+def _show(values, best):
+    return f"{best(values):.2f} / {statistics.median(values):.2f}"
 
 
 def measure(name):
@@ -45,15 +52,20 @@ def measure(name):
     return {"sweep": sweep, "products": products}[name]() if name in ("sweep", "products") else part(name)
 
 
-def least(function, calls=5, clock=time.perf_counter):
-    """The least seconds of some calls, after one that compiles."""
+def clocks():
+    """Seconds of the processor so far, and elapsed."""
+    return time.process_time(), time.perf_counter()
+
+
+def least(function, calls=5):
+    """The least seconds of some calls, of the processor and elapsed, after one that compiles."""
     function()
     times = []
     for _ in range(calls):
-        begun = clock()
+        begun = clocks()
         function()
-        times.append(clock() - begun)
-    return min(times)
+        times.append([now - before for now, before in zip(clocks(), begun)])
+    return [min(each) for each in zip(*times)]
 
 
 def draws(name):
@@ -65,18 +77,14 @@ def draws(name):
             from polyagamma import random_polyagamma
         except ImportError:
             return None
-        return tilt.size / _processor(lambda: random_polyagamma(1, tilt.astype(np.float64), random_state=0)) / 1e6
+        return tilt.size / least(lambda: random_polyagamma(1, tilt.astype(np.float64), random_state=0))[0] / 1e6
     import tensorflow as tf
 
     import tfdsmcmc as ds
 
     tilt = tf.constant(tilt)
     draw = tf.function(lambda seed: ds.distributions.PolyaGamma(1.0, tilt).sample(seed=seed), jit_compile=True)
-    return tilt.shape.num_elements() / _processor(lambda: draw(ds.random.as_seed(1)).numpy()) / 1e6
-
-
-def _processor(function):
-    return least(function, clock=time.process_time)
+    return tilt.shape.num_elements() / least(lambda: draw(ds.random.as_seed(1)).numpy())[0] / 1e6
 
 
 def products():
@@ -84,7 +92,7 @@ def products():
 
     rng = np.random.default_rng(0)
     gamma, both = rng.random((BLOCK, UNITS), np.float32), rng.random((BLOCK, (HIDDEN + 1) ** 2), np.float32)
-    return ROWS / BLOCK * least(lambda: gamma.T @ both)
+    return [ROWS / BLOCK * seconds for seconds in least(lambda: gamma.T @ both)]
 
 
 def model_and_rows(rows):
@@ -103,18 +111,19 @@ def model_and_rows(rows):
 
 
 def sweep():
-    """Seconds of an epoch: the median of five, after two."""
+    """Seconds of an epoch, of the processor and elapsed: the medians of five, after two."""
     import keras
 
     times = []
 
     class Clock(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
-            times.append(time.perf_counter())
+            times.append(clocks())
 
     model, x = model_and_rows(ROWS)
     model.fit(x, batch_size=BLOCK, epochs=7, verbose=0, callbacks=[Clock()])
-    return statistics.median(b - a for a, b in zip(times[1:], times[2:]))
+    ends = list(zip(*times))
+    return [statistics.median(b - a for a, b in zip(each[1:], each[2:])) for each in ends]
 
 
 def part(name):
@@ -141,7 +150,8 @@ def part(name):
         "weights": lambda seed: data.draw(sums, [(0.0, 1.0), (0.0, 1.0)], seed)[0],
     }
     program = tf.function(programs[name], jit_compile=True, autograph=False)
-    return (1 if name == "weights" else ROWS / BLOCK) * least(lambda: program(seed).numpy())
+    count = 1 if name == "weights" else ROWS / BLOCK
+    return [count * seconds for seconds in least(lambda: program(seed).numpy())]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ run again. It leaves in --output, for each DATASET_ARCHITECTURE_PRIOR,
     NAME/layers.weights.h5    the weights after learning layer by layer, of several layers
     NAME/log.jsonl      one line a sweep
     NAME/posterior/     the kept weights
+    NAME/model.keras    the model at its last draw
     results.jsonl       one line a finished network
 """
 
@@ -128,7 +129,10 @@ def learnt(model, train, folder, args):
     callbacks = [collector, Log(folder / "log.jsonl", args.hours), backup]
     epochs = args.burn_in + args.sweeps
     model.fit(train, batch_size=args.batch_size, epochs=epochs, callbacks=callbacks, verbose=0)
-    return int(model.run.epochs) >= epochs
+    whole = int(model.run.epochs) >= epochs
+    if whole:
+        model.save(folder / "model.keras")
+    return whole
 
 
 def measured(model, posterior, test, args):

@@ -38,7 +38,7 @@ PUBLISHED = {
 IN_USE = 0.1  # of the root mean square of a unit's outgoing weights
 
 
-def parse():
+def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--dataset", default="ocr_letters")
@@ -56,7 +56,7 @@ def parse():
     add("--draws", type=int, default=10, help="of each row, for the bound")
     add("--output", default=None, help="default runs/vb_DATASET_MODEL_METHOD_COVARIANCE")
     add("--seed", type=int, default=0)
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 class Log(keras.callbacks.Callback):
@@ -115,8 +115,8 @@ def units_in_use(model):
     return [int((np.sqrt((kernel**2).mean(1)) > IN_USE).sum()) for kernel in kernels]
 
 
-def main():
-    args = parse()
+def main(arguments=None):
+    args = parse(arguments)
     name = f"{args.dataset}_{args.model.split()[-1]}_{args.method}_{args.covariance}"
     output = pathlib.Path(args.output or f"runs/vb_{name}")
     data = ds.datasets.load(args.dataset, args.data_dir)

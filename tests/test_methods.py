@@ -175,6 +175,20 @@ def test_gibbs_as_published(name):
         getattr(ds.methods, name)(as_published=1)
 
 
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_as_published(name):
+    """Diagonal covariances where none are given, and else the defaults."""
+    method = getattr(ds.methods, name)
+    published, default = (method(as_published=value)["step"].get_config() for value in (True, False))
+    assert default == method()["step"].get_config()
+    changed = {} if name == "polya_gamma_gibbs" else {"covariance": "diagonal"}
+    assert published == {**default, **changed}
+    if changed:
+        assert method(covariance="full", as_published=True)["step"].get_config() == default
+    with pytest.raises(ValueError, match="Received: as_published=1"):
+        method(as_published=1)
+
+
 @pytest.mark.parametrize(("names", "arguments", "changes"), CHANGES, ids=lambda part: str(list(part)[:1]))
 def test_arguments_reach_their_parts(names, arguments, changes):
     """And nothing but their parts."""

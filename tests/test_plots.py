@@ -30,6 +30,8 @@ def test_features_take_the_largest_and_keep_their_signs():
     np.testing.assert_array_almost_equal(drawn[1, 1:3], [1.0, 1.0])
     np.testing.assert_array_almost_equal(drawn[3, 1:3], [0.25, -0.5])
     assert np.all(canvas(plots.features(np.zeros((3, 2)), (1, 2))) == 0)
+    drawn = canvas(plots.features(weights, (1, 2), columns=1, limit=2, scales=[3.0, 1.0, 2.0]))
+    np.testing.assert_array_almost_equal([drawn[1, 1:3], drawn[3, 1:3]], [[0.0, 0.0], [1.0, 1.0]])
 
 
 def test_learning_curves_draw_the_metrics_there_are():
@@ -72,6 +74,10 @@ def test_what_does_not_fit_is_refused():
         *((columns, lambda c=c: ds.plots.samples(np.eye(4), (2, 2), columns=c)) for c in (-1, 0, 2.5)),
         *((shape, lambda s=s: ds.plots.samples(np.eye(4), s)) for s in (None, (4,), (2.0, 2.0), (-2, -2), "22")),
         *((limit, lambda n=n: ds.plots.features(np.eye(4), (2, 2), limit=n)) for n in (0, -1, 1.5)),
+        (
+            r"for each of 4 units. Received: scales of shape \(3,\)",
+            lambda: ds.plots.features(np.eye(4), (2, 2), scales=[1, 2, 3]),
+        ),
         (f"^images {numbers}", lambda: ds.plots.samples([["a"] * 4], (2, 2))),
     ):
         with pytest.raises(ValueError, match=reason):

@@ -1,7 +1,10 @@
 """Learning layer by layer: what each layer learns from, and that the whole model gains by it."""
 
+import types
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.model.support import patterns
@@ -68,6 +71,16 @@ def test_by_variational_bayes(method, monkeypatch):
     assert set(np.unique(seen[0])) == {0, 1} and ((means[0] > 0) & (means[0] < 1)).all()
     # to six standard errors of 180 draws of variance ¼ at most: a right one fails in 2·10⁻⁹ of all seeds
     assert abs((seen[0] - means[0]).mean()) < 6 * 0.5 / np.sqrt(180)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_draws_are_their_own_next_rows(dtype):
+    """As Gibbs sampling keeps them, in bytes, and as means of 0 and 1."""
+    kept = tf.constant(np.random.default_rng(0).integers(0, 2, (5, 3)).astype(dtype))
+    part = types.SimpleNamespace(seed=1, run=types.SimpleNamespace(state=types.SimpleNamespace(units=[kept])))
+    found = pretraining._units(part, None)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, kept)
 
 
 def test_what_is_refused():

@@ -168,6 +168,36 @@ class GenerativeNetwork(_Network):
         x, *z = reversed(values)
         return x, z
 
+    def mean_given_top(self, top, num_draws, seed):
+        """E[x given z_L], the average of num_draws means of p(x given z_1), z_1 drawn down from z_L each time.
+
+        Of a data layer that draws its units one by one, the means are of each given those drawn before it.
+
+        Args:
+          top: (n, H_L), z_L; (n, 0) for a network without latent layers.
+          num_draws: of the layers below the top, an integer or a scalar tensor.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          Tensor (n, units).
+
+        Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS
+        2015, section 5.1, where draws of x are averaged.
+        """
+        *between, data = self.layers[1:] or self.layers
+        seed = random.as_seed(seed)
+
+        def add(i, mean):
+            parents = top
+            *seeds, data_seed = tf.unstack(random.split(random.fold(seed, i), len(between) + 1))
+            for layer, layer_seed in zip(between, seeds):
+                parents = layer.sample(parents, layer_seed)
+            x = mean if data.factorised else data.sample(parents, data_seed)
+            return i + 1, mean + (data.conditional_mean(x, parents) - mean) / tf.cast(i + 1, mean.dtype)
+
+        start = tf.constant(0), tf.zeros([tf.shape(top)[0], self.units])
+        return tf.while_loop(lambda i, _: i < num_draws, add, start)[1]
+
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class RecognitionNetwork(_Network):

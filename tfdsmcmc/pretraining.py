@@ -26,7 +26,17 @@ from tfdsmcmc.rows import as_rows
 _ROWS = 1000  # whose units are drawn at a time
 
 
-def pretrain(model, x, epochs, method=None, batch_size=100, steps_per_execution=1, jit_compile=True, verbose=0):
+def pretrain(
+    model,
+    x,
+    epochs,
+    method=None,
+    batch_size=100,
+    steps_per_execution=1,
+    jit_compile=True,
+    verbose=0,
+    callbacks=None,
+):
     """Learns the layers of a model one after the other, from the data upwards; θ and φ of the model are changed.
 
     Args:
@@ -39,6 +49,8 @@ def pretrain(model, x, epochs, method=None, batch_size=100, steps_per_execution=
       steps_per_execution: as of `compile`.
       jit_compile: as of `compile`.
       verbose: as in Keras.
+      callbacks: list of Keras callbacks, which follow the fit of one layer after the other. Their `model` is that of
+        the layer, whose last layer is the model's own, under the units of the next one.
 
     Returns:
       List of `keras.callbacks.History`, from the data upwards.
@@ -69,7 +81,7 @@ def pretrain(model, x, epochs, method=None, batch_size=100, steps_per_execution=
     for number, count in enumerate(counts, 1):
         part = _alone(model, number)
         part.compile(**{**_copied(method), **options})
-        histories.append(part.fit(rows, batch_size=batch_size, epochs=count, verbose=verbose))
+        histories.append(part.fit(rows, batch_size=batch_size, epochs=count, verbose=verbose, callbacks=callbacks))
         if number < depth:
             rows = _units(part, rows)
     return histories
@@ -101,7 +113,8 @@ def _units(part, x):
     """
     kept, seed = getattr(part.run.state, "units", None), random.stream(part.seed, "units")
     if kept is not None:
-        return tf.cast(random.open_uniform(kept[0].shape, seed) < kept[0], tf.float32).numpy()
+        means = tf.cast(kept[0], tf.float32)  # draws are kept as bytes
+        return tf.cast(random.open_uniform(means.shape, seed) < means, tf.float32).numpy()
     found = []
     for number, rows in enumerate(part.source("x", x).batches(_ROWS)):
         (z,) = part.recognition.sample(as_rows(rows).floats().plain, 1, random.fold(seed, number))

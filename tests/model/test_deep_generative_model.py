@@ -36,6 +36,30 @@ def test_sample_is_seeded_and_probabilities_are_those_of_the_drawn_parents():
     np.testing.assert_allclose(probabilities, 1 / (1 + np.exp(-logits)), rtol=1e-5)
 
 
+def test_averaged_samples_are_means_given_the_top_units_of_the_same_seed():
+    """Rows of the same top units, of four states, differ by chance alone, and by half as much as single means."""
+    model = tiny_model((3, 2), units=4, scale=2.0)
+    averaged = model.sample(600, seed=1, probabilities=True, num_averaged=4)
+    assert averaged.dtype == np.float32 and averaged.shape == (600, 4)
+    single, top = model.sample(600, seed=1, probabilities=True), model.generative.sample(600, 1)[1][-1].numpy()
+    states, places = np.unique(top @ [2, 1], return_inverse=True)
+    groups = [(averaged[places == i], single[places == i]) for i in range(len(states))]
+    assert len(states) == 4 and min(len(part) for part, _ in groups) > 50
+    for part, one in groups:
+        # one of 16 means is six standard errors off with a chance of 3e-8
+        error = np.sqrt((part.var(0) + one.var(0)) / len(part))
+        assert (np.abs(part.mean(0) - one.mean(0)) < 6 * error + 1e-5).all()
+    spread = [sum(parts[i].var(0).sum() * len(parts[i]) for parts in groups) for i in (0, 1)]
+    assert 0.17 < spread[0] / spread[1] < 0.35
+    with pytest.raises(ValueError, match="Received: num_averaged=2"):
+        model.sample(3, num_averaged=2)
+    with pytest.raises(ValueError, match="Received: num_averaged=0"):
+        model.sample(3, probabilities=True, num_averaged=0)
+    plain = ds.models.from_name("SBN", units=4)
+    mean = plain.sample(3, probabilities=True, num_averaged=2)
+    np.testing.assert_allclose(mean, plain.sample(3, probabilities=True), rtol=1e-6)
+
+
 BAD_DATA = {  # and what their refusal says after the argument's name
     "infinite": (np.array([[0.0, 1.0, np.inf, 0.0]]), "must be finite"),
     "not binary": (np.array([[0.0, 1.0, 0.5, 0.0]]), "must be binary"),

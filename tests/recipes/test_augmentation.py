@@ -4,6 +4,7 @@ import json
 import runpy
 import sys
 
+import keras
 import numpy as np
 import pytest
 
@@ -34,4 +35,6 @@ def test_the_recipe(monkeypatch, request, tmp_path, capsys):
     assert all(np.isfinite(line[part]["log_likelihood"]) for part in ("last", "mean"))
     assert line["harmonic_mean"] > line["last"]["log_likelihood"] - 5
     assert len(ds.posterior.load(own / "posterior").samples) == 3
+    scales = ds.augmentation.column_scales(keras.saving.load_model(own / "model.keras"))
+    assert [len(part) for part in scales] == [5, 3] and all((part > 0).all() for part in scales)
     assert run().count("\n| digits_5-3_column, 300 rows") == 1

@@ -9,15 +9,17 @@
     MeanFieldVB        mean-field variational Bayes             mean_field.py, mean_field_step.py, variational_method.py
     OnlineVB           the same by minibatches                  online.py
     variational_bound  of rows, as the literature reports it    variational_bound.py
+    column_scales      which hidden units the prior has in use  column_scales.py
     a row              its units and Pólya-Gamma variables      local_factors.py
     a unit's weights   with and without covariances             full_covariance.py, diagonal_covariance.py
     their priors       with the factors of their scales         variational_priors.py, weight_factors.py,
                                                                 scale_factors.py, grid_scales.py
 """
 
+from tfdsmcmc.augmentation.column_scales import column_scales
 from tfdsmcmc.augmentation.mean_field import MeanFieldVB
 from tfdsmcmc.augmentation.online import OnlineVB
 from tfdsmcmc.augmentation.polya_gamma_gibbs import PolyaGammaGibbs
 from tfdsmcmc.augmentation.variational_bound import variational_bound
 
-__all__ = ["MeanFieldVB", "OnlineVB", "PolyaGammaGibbs", "variational_bound"]
+__all__ = ["MeanFieldVB", "OnlineVB", "PolyaGammaGibbs", "column_scales", "variational_bound"]

@@ -13,8 +13,10 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc import checks, random
+from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.layers import SBN
+from tfdsmcmc.rows import ArraySource
 
 
 def check_labels(labels, num_labels=None):
@@ -46,6 +48,31 @@ def config_of(labels):
     """The arguments `labels` and `num_labels` as plain data, of what `check_labels` gave, or of None."""
     found, number = (None, None) if labels is None else labels
     return {"labels": None if labels is None else found.tolist(), "num_labels": number}
+
+
+def places_of(labels, num_labels, num_rows):
+    """[(label, the places of its rows)] of the labels that there are, checked against the number of rows."""
+    labels, _ = check_labels(labels, num_labels)
+    if len(labels) != num_rows:
+        raise ValueError(f"There must be a label for each of {num_rows} rows. Received: {len(labels)} labels")
+    return [(int(label), np.flatnonzero(labels == label)) for label in np.unique(labels)]
+
+
+def log_likelihood_by_label(source, labels, num_labels, estimate, seed):
+    """The estimates of each row given its label.
+
+    Args:
+      source: of the rows, with random access.
+      labels: (n,) integers.
+      num_labels: how many there may be.
+      estimate: function of (label, source, seed), the `LogLikelihood` of rows that all have the label.
+      seed: integer, or int32 tensor of shape (2,).
+    """
+    groups = places_of(labels, num_labels, source.num_rows)
+    parts = [estimate(label, ArraySource(source.take(own)), random.fold(seed, label)) for label, own in groups]
+    order = np.argsort(np.concatenate([own for _, own in groups]))
+    *fields, shared = LogLikelihood.joined(parts)
+    return LogLikelihood(*(None if field is None else field[order] for field in fields), shared)
 
 
 class LabelledTop:

@@ -129,8 +129,8 @@ class PolyaGammaGibbsStep(AugmentedStep):
         super().__init__(generative, recognition, labels)
         self.sweeps = sweeps
         # kept here, for a layer may be frozen later
-        names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
-        self.mixtures = NormalMixtures(prior, names)
+        self.names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
+        self.mixtures = NormalMixtures(prior, self.names)
         layers = [layer for layer in generative.layers if layer.trainable_variables]
         self.regressions = [Regression(layer) for layer in layers]
         self._places = [generative.layers[::-1].index(layer) for layer in layers]  # among [x, z_1, …, z_L]

@@ -138,6 +138,10 @@ class ThreeParameterScales:
         """ζ, ξ, φ and ω, each once."""
         return self.update_omega(self.update_phi(self.update_xi(self.update_zeta(state, second))))
 
+    def columns(self, state):
+        """⟨φ⟩, (K,)."""
+        return self._phi(state)
+
     def update_zeta(self, state, second):
         return state._replace(a=2 * self._xi(state), b=self._of_those_that_count(second))
 

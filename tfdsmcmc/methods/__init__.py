@@ -30,7 +30,8 @@ its own. `as_published=True` gives what the paper has but for the prior, which i
 `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1, K = 5, wake
 updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of them, one
 chain. Arguments that are given go before either. Those with Gibbs sampling are as published but for the ten θ-updates,
-which `as_published=True` adds.
+which `as_published=True` adds. It makes the covariances of `vb` and `online_vb` diagonal; to `polya_gamma_gibbs`, which
+is as published but for the order of its draws, it does nothing.
 
 The methods that climb have the optimizers of that warm start where z is discrete: Adam of a rate that rises and falls
 for θ, Adam(1e-2) for φ. Autoencoders have Adam(3e-3) for both. As published are, of minibatches of 25 rows, steps with

@@ -8,7 +8,7 @@ from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.mcmc.warm_start import climbing_adam
-from tfdsmcmc.methods.parts import adam, given, triple
+from tfdsmcmc.methods.parts import adam, check_as_published, triple
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, WakeSleep
 
 
@@ -113,7 +113,8 @@ def _optimizers(learning_rate, optimizer, as_published, default, published, publ
       published: function from a rate to both as published.
       published_rate: what it is given where there is no learning rate.
     """
-    if given(None, False, True, as_published):
+    check_as_published(as_published)
+    if as_published:
         rate = published_rate if learning_rate is None else checks.positive_number("learning_rate", learning_rate)
         theta, phi = published(rate)
     else:

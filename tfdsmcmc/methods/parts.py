@@ -1,4 +1,4 @@
-"""What methods of a kernel, latents and a proposal share."""
+"""What methods share."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ def adam(optimizer, learning_rate):
     return keras.optimizers.Adam(learning_rate) if optimizer is None else optimizer
 
 
-def given(value, default, published, as_published):
-    """A value, or what stands in its place."""
+def check_as_published(as_published):
+    """Raises a ValueError for what is no boolean."""
     if not isinstance(as_published, bool):
         raise ValueError(f"as_published must be True or False. Received: as_published={as_published!r}")
+
+
+def given(value, default, published, as_published):
+    """A value, or what stands in its place where it is None."""
+    check_as_published(as_published)
     return (published if as_published else default) if value is None else value

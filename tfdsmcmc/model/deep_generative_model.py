@@ -8,9 +8,11 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, imputation, likelihood, random
 from tfdsmcmc.finite import check_finite
+from tfdsmcmc.model import given_labels
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.programs import compiled, values_of
 from tfdsmcmc.training.evaluating import evaluated
 
 _PARTS = ("generative", "recognition", "prior")
@@ -104,7 +106,7 @@ class DeepGenerativeModel(Learning):
         return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
     def log_likelihood(
-        self, x, num_samples=1000, seed=0, batch_size=100, standard_error=None, max_samples=1_000_000
+        self, x, num_samples=1000, seed=0, batch_size=100, standard_error=None, max_samples=1_000_000, labels=None
     ):
         """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`.
 
@@ -115,14 +117,21 @@ class DeepGenerativeModel(Learning):
           batch_size: rows at a time.
           standard_error: to be reached in every row, in nats; what is guaranteed is said there.
           max_samples: with `standard_error`, the most draws for a row, beside as many that decide about their number.
+          labels: (n,) integers, of a model whose top biases depend on labels: log p(x given its label) of each row.
+            Without, the top bias is the labels' mean, with which no network was learnt.
 
         Returns:
           `likelihood.LogLikelihood`.
+
+        Raises:
+          ValueError: for data, counts or labels that do not fit.
         """
         precision = {"standard_error": standard_error, "max_samples": max_samples}
+        if labels is not None:
+            return given_labels.log_likelihood(self, x, labels, num_samples, seed, batch_size, **precision)
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
-    def sample(self, num_samples, seed=0, probabilities=False):
+    def sample(self, num_samples, seed=0, probabilities=False, num_averaged=1):
         """Ancestral samples of the data.
 
         Args:
@@ -130,25 +139,42 @@ class DeepGenerativeModel(Learning):
           seed: integer, or int32 tensor of shape (2,).
           probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x; for a layer that
             draws its units one by one, the mean of each given those drawn before it.
+          num_averaged: with `probabilities`, how many draws of the layers below the top one such means are averaged
+            over, at the same top units: an estimate of E[x given z_L]. Published are 1,000, of draws of x.
 
         Returns:
           float32 array (n, D).
 
         Raises:
-          ValueError: for a count out of range, such that a layer would draw 2³¹ units or more, or weights that are not
-            finite.
+          ValueError: for a count out of range, such that a layer would draw 2³¹ units or more, averages without
+            `probabilities`, or weights that are not finite.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
         most = (2**31 - 1) // max(self.generative.units, *self.generative.latent_units, 1)
         if num_samples > most:
             raise ValueError(f"num_samples must be at most {most:,} at a time. Received: num_samples={num_samples}")
+        num_averaged = checks.positive_integer("num_averaged", num_averaged)
+        if num_averaged > 1 and not probabilities:
+            raise ValueError(f"Means are averaged: probabilities=True. Received: num_averaged={num_averaged}")
         check_finite("the model's weights", self.generative.trainable_variables)
+        if num_averaged > 1:
+            return self._averaged_sample(num_samples, num_averaged, seed)
         x, z = self.generative.sample(num_samples, seed)
         if probabilities:
             x = self.generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([num_samples, 0]))
         return x.numpy()
 
-    def impute(self, x, mask=None, num_imputations=1, seed=0, probabilities=False, majority=False, **options):
+    def _averaged_sample(self, num_samples, num_averaged, seed):
+        """E[x given z_L] at the top units of `sample`."""
+        _, z = self.generative.sample(num_samples, seed)
+        top = z[-1] if z else tf.zeros([num_samples, 0])
+        program = compiled(self, "mean given the top units", _mean_given_top)
+        seed = random.stream(seed, "averaged samples")
+        return program(*values_of(self, None), top, tf.constant(num_averaged), seed).numpy()
+
+    def impute(
+        self, x, mask=None, num_imputations=1, seed=0, probabilities=False, majority=False, labels=None, **options
+    ):
         """Draws the missing entries of rows from p(x_missing given x_observed).
 
         Args:
@@ -160,6 +186,8 @@ class DeepGenerativeModel(Learning):
             binary data.
           majority: True for 1 where that probability is above ½, else 0, as the literature reports accuracies; binary
             data alone.
+          labels: (n,) integers, of a model, or a `posterior`, whose top biases depend on labels: of each row given its
+            label.
           **options: of `imputation.impute`, such as `method`, `burn_in` and `posterior`. It returns effective sample
             sizes besides; whether `burn_in` was long enough only a longer one tells.
 
@@ -168,7 +196,7 @@ class DeepGenerativeModel(Learning):
           as it was.
 
         Raises:
-          ValueError: for data, a mask or options that do not fit.
+          ValueError: for data, a mask, labels or options that do not fit.
         """
         if majority and (probabilities or not self.generative.binary_data):
             kind = type(self.generative.layers[-1]).__name__
@@ -176,10 +204,13 @@ class DeepGenerativeModel(Learning):
                 "A majority is of binary data, in place of the probabilities. "
                 f"Received: majority=True, probabilities={probabilities!r}, data layer {kind}"
             )
-        result = imputation.impute(self, x, mask, num_imputations, seed, **options)
+        if labels is None:
+            drawn, means, *_ = imputation.impute(self, x, mask, num_imputations, seed, **options)
+        else:
+            drawn, means = given_labels.impute(self, x, mask, labels, num_imputations, seed, **options)
         if majority:
-            return (result.probabilities > 0.5).astype(np.float32)
-        return result.probabilities if probabilities else result.x
+            return (means > 0.5).astype(np.float32)
+        return means if probabilities else drawn
 
     def get_config(self):
         parts = {"generative": self.generative, "recognition": self.recognition, "prior": self.prior}
@@ -190,6 +221,10 @@ class DeepGenerativeModel(Learning):
     def from_config(cls, config):
         parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in _PARTS}
         return cls(**{**config, **parts})
+
+
+def _mean_given_top(generative, recognition, *arguments):
+    return generative.mean_given_top(*arguments)
 
 
 def _check_networks(generative, recognition):

@@ -28,7 +28,7 @@ def samples(x, shape, columns=None, title=None):
     return _figure(_grid(_images(x, shape), columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
 
 
-def features(weights, shape, columns=None, title=None, limit=64):
+def features(weights, shape, columns=None, title=None, limit=64, scales=None):
     """Receptive fields: for each unit its weights to the data, as an image, red positive and blue negative.
 
     Args:
@@ -36,18 +36,23 @@ def features(weights, shape, columns=None, title=None, limit=64):
       shape: (height, width).
       columns: images in a row.
       title: of the figure.
-      limit: the most images; those of the largest norm are taken.
+      limit: the most images; those of the largest norm, or scale, are taken.
+      scales: (units,), by which images are sorted, the largest first, such as `augmentation.column_scales`; by default
+        the norms.
 
     Returns:
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: if weights and shape do not fit, or columns or limit is no positive integer.
+      ValueError: if weights, shape and scales do not fit, or columns or limit is no positive integer.
     """
     limit = checks.positive_integer("limit", limit)
     images = _images(weights, shape)
     norms = np.linalg.norm(images.reshape(len(images), -1), axis=1)
-    images = images[np.argsort(-norms, kind="stable")[:limit]]
+    scales = norms if scales is None else numbers("scales", scales)
+    if scales.shape != norms.shape:
+        raise ValueError(f"There is a scale for each of {len(norms)} units. Received: scales of shape {scales.shape}")
+    images = images[np.argsort(-scales, kind="stable")[:limit]]
     # one scale for all, so that units that the prior has switched off look it; a few outliers are cut
     scale = np.quantile(np.abs(images), 0.99)
     images = np.clip(images / (scale if scale > 0 else 1.0), -1.0, 1.0)

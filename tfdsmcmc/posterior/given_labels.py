@@ -16,11 +16,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.special
 
-from tfdsmcmc import random
-from tfdsmcmc.augmentation.labels import check_labels
+from tfdsmcmc.augmentation.labels import log_likelihood_by_label
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood.importance import rows_to_estimate
-from tfdsmcmc.rows import ArraySource, kept
+from tfdsmcmc.rows import kept
 
 
 def num_labels(samples):
@@ -43,19 +42,12 @@ def checked_label(samples, label):
 
 def log_likelihood(posterior, model, x, labels, num_samples, seed, batch_size) -> LogLikelihood:
     """log p(x given y, X) of each row at its own label y; see `Posterior.log_likelihood`."""
-    labels, _ = check_labels(labels, num_labels(posterior.samples))
-    source = kept(rows_to_estimate(model, x))
-    if len(labels) != source.num_rows:
-        raise ValueError(f"There must be a label for each of {source.num_rows} rows. Received: {len(labels)} labels")
-    places, parts = [], []
-    for label in np.unique(labels):
-        places.append(np.flatnonzero(labels == label))
-        rows = ArraySource(source.take(places[-1]))
-        given, own_seed = posterior.given_label(label), random.fold(seed, int(label))
-        parts.append(given.log_likelihood(model, rows, num_samples, own_seed, batch_size))
-    order = np.argsort(np.concatenate(places))
-    *fields, shared = LogLikelihood.joined(parts)
-    return LogLikelihood(*(None if field is None else field[order] for field in fields), shared)
+    number, source = num_labels(posterior.samples), kept(rows_to_estimate(model, x))
+
+    def estimate(label, rows, own_seed):
+        return posterior.given_label(label).log_likelihood(model, rows, num_samples, own_seed, batch_size)
+
+    return log_likelihood_by_label(source, labels, number, estimate, seed)
 
 
 def label_probabilities(posterior, model, x, frequencies, num_samples, seed, batch_size):
