@@ -9,8 +9,7 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
 
     rws           reweighted wake-sleep, flat prior, K of the sampler, the weights of the best epoch on validation data
     rws_fast      the same with Adam(0.01), not Adam(0.003)
-    rws_falling   the same with the optimizers of `methods.rws()`, as in the climb of the sampler: Adam of a rate that
-                  rises and falls for θ, and Adam(0.01) for φ
+    rws_falling   the same with the optimizers of the sampler: Adam of a rate that rises and falls, and Adam(0.01) for φ
     rws_learnt    rws with the default prior
     sampler       `methods.dsgnht_nais()` and the default prior, nothing else
     cold          the same without a warm start
@@ -41,7 +40,6 @@ with quiet_start():
 tfd = tfp.distributions
 OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
 SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
-RATES = {"rws": 3e-3, "rws_learnt": 3e-3, "rws_fast": 1e-2, "rws_falling": None}
 PRIORS = {
     "rws": {"": None},
     "rws_fast": {"": None},
@@ -89,7 +87,9 @@ def run(setting, args, seed, data, folder, seconds=None):
     epochs = -(-args.updates // steps)
     method = ds.methods.dsgnht_nais(num_chains=args.chains)
     if setting in OPTIMIZERS:
-        method = ds.methods.rws(RATES[setting], method["latents"].num_samples)
+        of_sampler = {"kernel": ds.mcmc.MAP(optimizer=method["kernel"].optimizer), "proposal": method["proposal"]}
+        method = ds.methods.rws(1e-2 if setting == "rws_fast" else None, method["latents"].num_samples)
+        method |= of_sampler if setting == "rws_falling" else {}
         callbacks = [Best()]
         if seconds is not None:
             epochs = 10**6

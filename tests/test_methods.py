@@ -18,8 +18,7 @@ PARTS = ("kernel", "latents", "proposal")
 SGLD = (ds.mcmc.SGLD, {"learning_rate": 0.01, "temperature": 1.0, "integrator": "euler"})
 SGHMC = (ds.mcmc.SGHMC, {"learning_rate": 0.01, "friction": 0.1, "temperature": 1.0, "integrator": "euler"})
 SGNHT = (ds.mcmc.SGNHT, {**SGHMC[1], "thermostat_mass": 1.0})
-MAP = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 1.5e-5})  # the rate rises
-STEADY = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 3e-3})
+MAP = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 3e-3})
 UNIFORM = (ds.latents.NAIS, {"num_samples": 1, "weights": "uniform"})
 WEIGHTED = (ds.latents.NAIS, {"num_samples": 5, "weights": "importance"})
 GIBBS = (ds.latents.Gibbs, {"num_samples": 5, "burn_in": 5, "initial": "recognition", "persistent": False})
@@ -37,11 +36,11 @@ DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an o
     "dsgnht_nais": (WARM_SGNHT, MORE, WAKE_SLEEP),
     "dsghmc_gibbs": (SGHMC, GIBBS, None),
     "dsgnht_gibbs": (SGNHT, GIBBS, None),
-    "rws": (MAP, WEIGHTED, WAKE_SLEEP),
-    "wake_sleep": (MAP, UNIFORM, (ds.proposals.Sleep, {"optimizer": 1e-2})),
-    "nvil": (MAP, UNIFORM, (ds.proposals.NVIL, {"optimizer": 1e-2, "baseline_units": 100, "decay": 0.8})),
-    "vae": (STEADY, UNIFORM, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "elbo"})),
-    "iwae": (STEADY, WEIGHTED, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "importance"})),
+    "rws": (MAP, WEIGHTED, (ds.proposals.WakeSleep, {**WAKE_SLEEP[1], "optimizer": 3e-3})),
+    "wake_sleep": (MAP, UNIFORM, (ds.proposals.Sleep, {"optimizer": 3e-3})),
+    "nvil": (MAP, UNIFORM, (ds.proposals.NVIL, {"optimizer": 3e-3, "baseline_units": 100, "decay": 0.8})),
+    "vae": (MAP, UNIFORM, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "elbo"})),
+    "iwae": (MAP, WEIGHTED, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "importance"})),
 }
 PUBLISHED = {
     "dsgld_nais": (SGLD, WEIGHTED, WAKE),
@@ -61,7 +60,7 @@ STEPS = {  # of their own
     "online_vb": (ds.augmentation.OnlineVB, {"rate": 0.1, "covariance": "full", "rounds": 4}),
 }
 CONTINUOUS = ("vae", "iwae")
-SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel[0] is not ds.mcmc.MAP]
+SAMPLERS = [name for name, (kernel, *_) in DEFAULTS.items() if kernel is not MAP]
 CHANGES = [  # methods, arguments, and what they change: (part, its config)
     ([name for name in DEFAULTS if name not in WARM], {"num_samples": 3}, {"latents": {"num_samples": 3}}),
     (WARM, {"num_samples": 3}, {"latents": {"num_samples": 3, "climbing_samples": 3}}),

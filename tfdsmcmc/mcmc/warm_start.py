@@ -32,11 +32,7 @@ from tfdsmcmc.mcmc.schedules import PolynomialDecay
 NEVER = 2**31 - 1
 
 
-def climbing_adam():
-    """Adam of a rate that rises, is fast, and falls, which finds weights from a random start on data of any sort.
-
-    At step t it is 0.03 min(1, (t + 1)/2000)/(1 + t/2000).
-    """
+def _adam():
     return keras.optimizers.Adam(PolynomialDecay(0.03, offset=2000, power=1.0, warmup_steps=2000))
 
 
@@ -110,7 +106,7 @@ class WarmStart(StochasticGradientKernel):
         if updates is not None:
             checks.nonnegative_integer("updates", updates)
         checks.positive_integer("patience", patience)
-        optimizer = climbing_adam() if optimizer is None else optimizer
+        optimizer = _adam() if optimizer is None else optimizer
         temperature = kernel.temperature if temperature is None else temperature
         kernel = kernel.copy(temperature=temperature)
         self._climber = MAP(optimizer=optimizer)

@@ -33,10 +33,9 @@ chain. Arguments that are given go before either. Those with Gibbs sampling are 
 which `as_published=True` adds. It makes the covariances of `vb` and `online_vb` diagonal; to `polya_gamma_gibbs`, which
 is as published but for the order of its draws, it does nothing.
 
-The methods that climb have the optimizers of that warm start where z is discrete: Adam of a rate that rises and falls
-for θ, Adam(1e-2) for φ. Autoencoders have Adam(3e-3) for both. As published are, of minibatches of 25 rows, steps with
-momentum 0.95 (`rws`); of 20, plain steps, with a fifth of the rate for φ (`wake_sleep`, `nvil`: rates from the program
-with which Bornschein and Bengio repeat them); of 100, Adagrad, and a normal prior of scale 1 (`vae`); of 20, Adam with
+The methods that climb have Adam(3e-3) for θ and φ. As published are, of minibatches of 25 rows, steps with momentum
+0.95 (`rws`); of 20, plain steps, with a fifth of the rate for φ (`wake_sleep`, `nvil`: rates from the program with
+which Bornschein and Bengio repeat them); of 100, Adagrad, and a normal prior of scale 1 (`vae`); of 20, Adam with
 ε = 1e-4 (`iwae`). Prior and minibatches are the model's and the caller's.
 
 Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on

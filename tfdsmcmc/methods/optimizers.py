@@ -7,8 +7,7 @@ import keras
 from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.mcmc import MAP
-from tfdsmcmc.mcmc.warm_start import climbing_adam
-from tfdsmcmc.methods.parts import adam, check_as_published, triple
+from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, WakeSleep
 
 
@@ -16,17 +15,17 @@ def rws(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
     """Reweighted wake-sleep: importance weights for θ, and for φ the mean of its wake and its sleep update.
 
     Args:
-      learning_rate: of Adam for θ; by default it rises and falls as that of `mcmc.WarmStart`. As published it is that
-        of gradient steps with momentum 0.95: 1e-3, or 3e-4 or 3e-3, whichever is best on validation data.
+      learning_rate: of Adam for θ, by default 3e-3; as published of gradient steps with momentum 0.95, 1e-3, or 3e-4
+        or 3e-3, whichever is best on validation data.
       num_samples: K.
-      optimizer: Keras optimizer of φ; by default Adam(1e-2), or Adam at the learning rate where that is given. As
-        published it is that of θ; the rate is twice as high here, for the paper adds the two updates.
+      optimizer: Keras optimizer of φ; by default as that of θ, and as published too: the rate is twice as high then,
+        for the paper adds the two updates.
       as_published: whether what is not given is as published, see the module's docstring.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    theta, phi = _optimizers(learning_rate, optimizer, as_published, _climbing, _with_momentum, 1e-3)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _with_momentum, 1e-3)
     return triple(MAP(optimizer=theta), NAIS(num_samples), WakeSleep(phi))
 
 
@@ -34,17 +33,15 @@ def wake_sleep(learning_rate=None, num_samples=1, optimizer=None, as_published=F
     """Wake-sleep: θ learns from draws of q as they are, φ from dreams.
 
     Args:
-      learning_rate: of Adam for θ; by default it rises and falls as that of `mcmc.WarmStart`. As published it is that
-        of plain gradient steps, 1e-4.
+      learning_rate: of Adam for θ, by default 3e-3; as published of plain gradient steps, 1e-4.
       num_samples: K, equally weighted; the paper has 1.
-      optimizer: Keras optimizer of φ; by default Adam(1e-2), or Adam at the learning rate where that is given. As
-        published plain gradient steps, of a fifth of the rate.
+      optimizer: Keras optimizer of φ; by default as that of θ, as published of a fifth of the rate.
       as_published: whether what is not given is as published, see the module's docstring.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    theta, phi = _optimizers(learning_rate, optimizer, as_published, _climbing, _plain, 1e-4)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _plain, 1e-4)
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), Sleep(phi))
 
 
@@ -52,11 +49,10 @@ def nvil(learning_rate=None, num_samples=1, optimizer=None, baseline_units=100, 
     """Neural variational inference and learning: both networks climb the evidence lower bound.
 
     Args:
-      learning_rate: of Adam for θ; by default it rises and falls as that of `mcmc.WarmStart`. As published it is that
-        of plain gradient steps, 1e-4.
+      learning_rate: of Adam for θ, by default 3e-3; as published of plain gradient steps, 1e-4.
       num_samples: K, equally weighted; the paper has 1.
-      optimizer: Keras optimizer of φ and of the baseline; by default Adam(1e-2), or Adam at the learning rate where
-        that is given. As published plain gradient steps, of a fifth of the rate.
+      optimizer: Keras optimizer of φ and of the baseline; by default as that of θ, as published of a fifth of the
+        rate.
       baseline_units: hidden units of the baseline that depends on the data; the paper has 100.
       decay: of the running mean and variance of the signal; the paper has 0.8.
       as_published: whether what is not given is as published, see the module's docstring.
@@ -64,7 +60,7 @@ def nvil(learning_rate=None, num_samples=1, optimizer=None, baseline_units=100, 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    theta, phi = _optimizers(learning_rate, optimizer, as_published, _climbing, _plain, 1e-4)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _plain, 1e-4)
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), NVIL(phi, baseline_units, decay))
 
 
@@ -81,7 +77,7 @@ def vae(learning_rate=None, num_samples=1, optimizer=None, as_published=False):
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    theta, phi = _optimizers(learning_rate, optimizer, as_published, _adam_for_both, _adagrad, 0.01)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _adagrad, 0.01)
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), IWAE(phi, bound="elbo"))
 
 
@@ -98,36 +94,26 @@ def iwae(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    theta, phi = _optimizers(learning_rate, optimizer, as_published, _adam_for_both, _with_large_epsilon, 1e-3)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _with_large_epsilon, 1e-3)
     return triple(MAP(optimizer=theta), NAIS(num_samples), IWAE(phi))
 
 
-def _optimizers(learning_rate, optimizer, as_published, default, published, published_rate):
+def _optimizers(learning_rate, optimizer, as_published, published, published_rate):
     """Those of θ and φ.
 
     Args:
       learning_rate: of the method, or None.
       optimizer: of φ, or None.
       as_published: whether what is not given is as published.
-      default: function without arguments that gives both.
       published: function from a rate to both as published.
       published_rate: what it is given where there is no learning rate.
     """
-    check_as_published(as_published)
+    rate = given(learning_rate, 3e-3, published_rate, as_published)
     if as_published:
-        rate = published_rate if learning_rate is None else checks.positive_number("learning_rate", learning_rate)
-        theta, phi = published(rate)
+        theta, phi = published(checks.positive_number("learning_rate", rate))
     else:
-        theta, phi = default() if learning_rate is None else _adam_for_both(learning_rate)
+        theta, phi = adam(None, rate), adam(None, rate)
     return theta, phi if optimizer is None else optimizer
-
-
-def _climbing():
-    return climbing_adam(), keras.optimizers.Adam(1e-2)
-
-
-def _adam_for_both(learning_rate=3e-3):
-    return adam(None, learning_rate), adam(None, learning_rate)
 
 
 def _with_momentum(rate):
