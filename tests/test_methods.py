@@ -27,7 +27,7 @@ WARM_SGLD = (ds.mcmc.SGLD, {**SGLD[1], "learning_rate": 0.5})
 WARM_SGHMC = (ds.mcmc.SGHMC, {**SGHMC[1], "learning_rate": 0.3, "integrator": "splitting"})
 WARM_SGNHT = (ds.mcmc.SGNHT, {**WARM_SGHMC[1], "thermostat_mass": "auto"})
 MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance", "climbing_samples": 10})
-WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": (1e-2, 128), "redraw": False, "sleep_weight": 0.5})
+WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 1e-2, "redraw": False, "sleep_weight": 0.5})
 WARM = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")  # whose kernel has a warm start and whose chains are three
 
 DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an optimizer, Adam, the learning rate
@@ -89,15 +89,13 @@ CHANGES = [  # methods, arguments, and what they change: (part, its config)
 
 
 def config_of(part):
-    """(class, config) of a part; of an optimizer, Adam, the learning rate, of FanInAdam with its `fan_in`."""
+    """(class, config) of a part, of an optimizer the learning rate; the class is checked to be Adam."""
     if part is None:
         return None
     config = dict(part.get_config())
     if "optimizer" in config:
-        rate = round(float(part.optimizer.learning_rate.numpy()), 7)
-        by_fan_in = type(part.optimizer) is ds.mcmc.FanInAdam
-        assert by_fan_in or type(part.optimizer) is keras.optimizers.Adam
-        config["optimizer"] = (rate, part.optimizer.fan_in) if by_fan_in else rate
+        assert type(part.optimizer) is keras.optimizers.Adam
+        config["optimizer"] = round(float(part.optimizer.learning_rate.numpy()), 7)
     return type(part), config
 
 
@@ -319,7 +317,7 @@ def test_the_autoencoders_need_continuous_latents(name):
 
 def settings_of(model):
     """What `compile` was told, as text; Keras numbers the names of optimizers."""
-    return re.sub(r"'(fan_in_)?adam(_\d+)?'", r"'\1adam'", repr(model.get_compile_config()))
+    return re.sub(r"'adam(_\d+)?'", "'adam'", repr(model.get_compile_config()))
 
 
 def test_compile_alone_is_the_default_method():

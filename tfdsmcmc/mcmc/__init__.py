@@ -1,7 +1,6 @@
 """Stochastic-gradient MCMC transition kernels, in the interface of tfp.mcmc."""
 
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
-from tfdsmcmc.mcmc.fan_in_adam import FanInAdam
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.preconditioned_sgld import PreconditionedSGLD
 from tfdsmcmc.mcmc.schedules import Cyclical, PolynomialDecay
@@ -16,7 +15,6 @@ __all__ = [
     "SGLD",
     "SGNHT",
     "Cyclical",
-    "FanInAdam",
     "PolynomialDecay",
     "PreconditionedSGLD",
     "StochasticGradientKernel",

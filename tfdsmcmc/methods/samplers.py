@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS, Gibbs
-from tfdsmcmc.mcmc import SGHMC, SGLD, SGNHT, FanInAdam, WarmStart
+from tfdsmcmc.mcmc import SGHMC, SGLD, SGNHT, WarmStart
 from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import Wake, WakeSleep
 
@@ -15,7 +15,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.5, as published 0.01.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
-      optimizer: Keras optimizer of φ; by default FanInAdam(1e-2), as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default 3, as published 1.
 
@@ -41,7 +41,7 @@ def dsghmc_nais(
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
-      optimizer: Keras optimizer of φ; by default FanInAdam(1e-2), as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default 3, as published 1.
@@ -73,7 +73,7 @@ def dsgnht_nais(
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
-      optimizer: Keras optimizer of φ; by default FanInAdam(1e-2), as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
       as_published: whether what is not given is as published, see the module's docstring.
@@ -162,8 +162,7 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
         nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}
         return {**triple(kernel, NAIS(num_samples), proposal), **nested}
     latents = NAIS(num_samples, climbing_samples=min(10, checks.positive_integer("num_samples", num_samples)))
-    proposal = WakeSleep(FanInAdam(1e-2) if optimizer is None else optimizer)
-    return {**triple(WarmStart(kernel=kernel), latents, proposal), "num_chains": num_chains}
+    return {**triple(WarmStart(kernel=kernel), latents, WakeSleep(adam(optimizer, 1e-2))), "num_chains": num_chains}
 
 
 def _gibbs(kernel, num_samples, burn_in, persistent, as_published):
