@@ -49,8 +49,8 @@ PUBLISHED = {
 }
 OPTIMIZERS = {  # as published, of θ and of φ
     "rws": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.95}) for rate in (1e-3, 2e-3)],
-    "wake_sleep": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.0}) for rate in (1e-4, 2e-5)],
-    "nvil": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.0}) for rate in (1e-4, 2e-5)],
+    "wake_sleep": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.0}) for rate in (2e-3, 4e-4)],
+    "nvil": [(keras.optimizers.SGD, {"learning_rate": rate, "momentum": 0.0}) for rate in (2e-3, 4e-4)],
     "vae": 2 * [(keras.optimizers.Adagrad, {"learning_rate": 0.01})],
     "iwae": 2 * [(keras.optimizers.Adam, {"learning_rate": 1e-3, "epsilon": 1e-4})],
 }
@@ -160,6 +160,13 @@ def test_optimizers_as_published(name):
     method = getattr(ds.methods, name)(0.3, optimizer=given, num_samples=7, as_published=True)
     assert method["proposal"].optimizer is given and method["latents"].num_samples == 7
     assert float(method["kernel"].optimizer.learning_rate) == pytest.approx(0.3)
+    schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
+    if name in CONTINUOUS:
+        method = getattr(ds.methods, name)(schedule, as_published=True)
+        assert float(method["proposal"].optimizer.learning_rate) == pytest.approx(0.1)
+    else:  # whose φ has a multiple of the rate
+        with pytest.raises(ValueError, match="Received: "):
+            getattr(ds.methods, name)(schedule, as_published=True)
     for wrong in ({"as_published": 1}, {"as_published": True, "learning_rate": 0}):
         with pytest.raises(ValueError, match=f"Received: {list(wrong)[-1]}={list(wrong.values())[-1]}"):
             getattr(ds.methods, name)(**wrong)

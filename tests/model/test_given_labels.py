@@ -93,3 +93,12 @@ def test_what_does_not_fit(model):
         model.impute(ROWS, labels=LABELS, posterior=[1])
     with pytest.raises(ValueError, match="label must be in 0, …, 2. Received: label=3"):
         model.impute(ROWS, labels=LABELS + (LABELS == 2), posterior=ds.posterior.present(model))
+
+
+def test_a_top_layer_that_is_frozen_later_is_refused():
+    """The labels' biases belong to it, and to no other layer."""
+    model = tiny_model((2,), seed=1)
+    model.compile(**ds.methods.polya_gamma_gibbs(labels=LABELS))
+    model.generative.layers[0].trainable = False
+    with pytest.raises(ValueError, match="Received: .*, frozen"):
+        model.log_likelihood(ROWS, labels=LABELS, num_samples=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
@@ -51,9 +52,9 @@ class DBN(FineTuned):
 
         With it the bound of the network is the log-likelihood of the one below, and what the machine learns raises it.
         Hidden units beyond those of the equation keep their own weights. What they add to log p(v) of the machine,
-        Σ_j log(1 + exp(a_j + Σ_i v_i W_ij)), is taken off b, but for products of weights from two visible units, which
-        for small random weights have no common sign: b_i = a_below,i − Σ_j [σ_j W_ij + ½ σ_j (1 − σ_j) W_ij²] with
-        σ_j = σ(a_j).
+        Σ_j ς(a_j + Σ_i v_i W_ij) with ς(λ) = log(1 + exp λ), is taken off b as if one visible unit were on at a time:
+        b_i = a_below,i − Σ_j [ς(a_j + W_ij) − ς(a_j)]. Left are products of weights from two visible units, which for
+        small random weights have no common sign; large ones change the network.
 
         Args:
           level: its place in `rbms`, at least 1; it has no fewer hidden units than the one below has visible ones.
@@ -67,9 +68,10 @@ class DBN(FineTuned):
         below, rbm = self.rbms[level - 1 : level + 1]
         kernel, hidden_bias = rbm.kernel.numpy(), rbm.hidden_bias.numpy()
         kernel[:, : below.units], hidden_bias[: below.units] = below.kernel.numpy().T, below.bias.numpy()
-        more, share = kernel[:, below.units :], tf.sigmoid(hidden_bias[below.units :]).numpy()
+        extra = hidden_bias[below.units :]
+        added = np.logaddexp(0, extra + kernel[:, below.units :]) - np.logaddexp(0, extra)
         rbm.kernel.assign(kernel)
-        rbm.bias.assign(below.hidden_bias.numpy() - (more * share + 0.5 * more**2 * share * (1 - share)).sum(1))
+        rbm.bias.assign(below.hidden_bias.numpy() - added.sum(1))
         rbm.hidden_bias.assign(hidden_bias)
         if rbm.run is not None and rbm.run.num_chains > 1:  # the variables are those of chain 0
             rbm.run.move_to([rbm.run.weights[0]] * rbm.run.num_chains)

@@ -16,7 +16,8 @@ def rws(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
 
     Args:
       learning_rate: of Adam for θ, by default 3e-3; as published of gradient steps with momentum 0.95, 1e-3, or 3e-4
-        or 3e-3, whichever is best on validation data.
+        or 3e-3, whichever is best on validation data. Which mean or sum over the rows the paper's rates are of it does
+        not say; these are of the mean, as all here.
       num_samples: K.
       optimizer: Keras optimizer of φ; by default as that of θ, and as published too: the rate is twice as high then,
         for the paper adds the two updates.
@@ -33,7 +34,8 @@ def wake_sleep(learning_rate=None, num_samples=1, optimizer=None, as_published=F
     """Wake-sleep: θ learns from draws of q as they are, φ from dreams.
 
     Args:
-      learning_rate: of Adam for θ, by default 3e-3; as published of plain gradient steps, 1e-4.
+      learning_rate: of Adam for θ, by default 3e-3; as published of plain gradient steps, 2e-3: 1e-4 for the sum of the
+        gradient over a minibatch of 20 rows, of which it is the mean here.
       num_samples: K, equally weighted; the paper has 1.
       optimizer: Keras optimizer of φ; by default as that of θ, as published of a fifth of the rate.
       as_published: whether what is not given is as published, see the module's docstring.
@@ -41,7 +43,7 @@ def wake_sleep(learning_rate=None, num_samples=1, optimizer=None, as_published=F
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    theta, phi = _optimizers(learning_rate, optimizer, as_published, _plain, 1e-4)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _plain, 2e-3)
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), Sleep(phi))
 
 
@@ -49,7 +51,8 @@ def nvil(learning_rate=None, num_samples=1, optimizer=None, baseline_units=100, 
     """Neural variational inference and learning: both networks climb the evidence lower bound.
 
     Args:
-      learning_rate: of Adam for θ, by default 3e-3; as published of plain gradient steps, 1e-4.
+      learning_rate: of Adam for θ, by default 3e-3; as published of plain gradient steps, 2e-3: 1e-4 for the sum of the
+        gradient over a minibatch of 20 rows, of which it is the mean here.
       num_samples: K, equally weighted; the paper has 1.
       optimizer: Keras optimizer of φ and of the baseline; by default as that of θ, as published of a fifth of the
         rate.
@@ -60,7 +63,7 @@ def nvil(learning_rate=None, num_samples=1, optimizer=None, baseline_units=100, 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    theta, phi = _optimizers(learning_rate, optimizer, as_published, _plain, 1e-4)
+    theta, phi = _optimizers(learning_rate, optimizer, as_published, _plain, 2e-3)
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), NVIL(phi, baseline_units, decay))
 
 
@@ -85,8 +88,8 @@ def iwae(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
     """The importance weighted autoencoder: both networks climb the bound of K samples; continuous z.
 
     Args:
-      learning_rate: of Adam for θ, by default 3e-3; as published 1e-3, with an ε of 1e-4, which falls to a tenth of
-        it in the end.
+      learning_rate: of Adam for θ, by default 3e-3; as published 1e-3, a rate that falls to a tenth in the end,
+        and ε = 1e-4.
       num_samples: K; the paper has 1, 5 and 50.
       optimizer: Keras optimizer of φ; by default as that of θ.
       as_published: whether what is not given is as published, see the module's docstring.
@@ -108,20 +111,19 @@ def _optimizers(learning_rate, optimizer, as_published, published, published_rat
       published: function from a rate to both as published.
       published_rate: what it is given where there is no learning rate.
     """
-    rate = given(learning_rate, 3e-3, published_rate, as_published)
-    if as_published:
-        theta, phi = published(checks.positive_number("learning_rate", rate))
-    else:
-        theta, phi = adam(None, rate), adam(None, rate)
+    rate = checks.learning_rate(given(learning_rate, 3e-3, published_rate, as_published))
+    theta, phi = published(rate) if as_published else (adam(None, rate), adam(None, rate))
     return theta, phi if optimizer is None else optimizer
 
 
 def _with_momentum(rate):
     """φ at twice the rate: the paper adds the two updates of which `WakeSleep` has the mean."""
+    checks.positive_number("learning_rate", rate)  # no schedule, of which there is no multiple
     return keras.optimizers.SGD(rate, momentum=0.95), keras.optimizers.SGD(2 * rate, momentum=0.95)
 
 
 def _plain(rate):
+    checks.positive_number("learning_rate", rate)
     return keras.optimizers.SGD(rate), keras.optimizers.SGD(rate / 5)
 
 

@@ -118,7 +118,8 @@ class DeepGenerativeModel(Learning):
           standard_error: to be reached in every row, in nats; what is guaranteed is said there.
           max_samples: with `standard_error`, the most draws for a row, beside as many that decide about their number.
           labels: (n,) integers, of a model whose top biases depend on labels: log p(x given its label) of each row.
-            Without, the top bias is the labels' mean, with which no network was learnt.
+            The labels' biases are those of the run, which `apply_mean` and `set_weights` do not touch. Without labels
+            the top bias is their mean, with which no network was learnt.
 
         Returns:
           `likelihood.LogLikelihood`.

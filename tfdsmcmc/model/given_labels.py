@@ -1,6 +1,7 @@
 """Estimates and imputations of rows given their labels, of a model whose top biases depend on them.
 
 Each row is one of the network with the top biases of its label, (θ, b_y, φ); rows of one label are worked off together.
+The biases b_y are those of the run as it stands: `apply_mean` and `set_weights` change θ and φ beside them.
 Of several chains over the weights it is the first that counts.
 
 Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015
@@ -46,11 +47,16 @@ class _Present:
                 f"Received: labels, for a model {what}"
             )
         self._model, self._biases, self.num_labels = model, biases[0], len(biases[0])
+        top = model.generative.layers[0]
+        self._theta = model.generative.trainable_variables
+        self._place = next((i for i, variable in enumerate(self._theta) if variable is top.bias), None)
+        if self._place is None:
+            raise ValueError(f"The top layer, whose biases depend on labels, must learn. Received: {top.name}, frozen")
 
     def given_label(self, label):
-        generative, recognition = self._model.generative, self._model.recognition
-        kernel, _, *others = map(tf.convert_to_tensor, generative.trainable_variables)
-        return _One([_Weights([kernel, self._biases[label], *others], list(recognition.trainable_variables))])
+        theta = [tf.convert_to_tensor(variable) for variable in self._theta]
+        theta[self._place] = self._biases[label]
+        return _One([_Weights(theta, list(self._model.recognition.trainable_variables))])
 
 
 def log_likelihood(model, x, labels, num_samples, seed, batch_size, **precision):
