@@ -192,3 +192,18 @@ def test_wide_layers_sweep_as_narrow_ones():
             fast, plain = (form(around, values, place, [5, 6]) for form in (sweep_logistic, sweep_any))
             assert np.mean(np.any(fast != plain, 1)) <= 0.02
             assert np.mean(fast != values[place]) > 0.1
+
+
+def test_the_compiled_sweep_is_the_plain_one():
+    """The form that users run, in which the row of weights of the next unit is carried along: but for ties at rounding,
+    the same draws."""
+    network = ds.GenerativeNetwork([DARN(5), SBN(20)])
+    network.sample(1, seed=0)
+    rng = np.random.default_rng(1)
+    for weight in network.weights:
+        weight.assign(rng.normal(size=weight.shape))
+    data, z = (tf.constant(rng.integers(0, 2, (200, width)), tf.float32) for width in (20, 5))
+    factors = generative_factors(network)
+    compiled = tf.function(lambda: sweep_logistic(factors, [data, z], 1, [5, 6]), jit_compile=True)()
+    assert np.mean(np.any(compiled != sweep_any(factors, [data, z], 1, [5, 6]), 1)) <= 0.01
+    assert np.mean(compiled != z) > 0.1
