@@ -27,6 +27,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
+import variational_bayes
 from matplotlib.figure import Figure
 
 import tfdsmcmc as ds
@@ -41,7 +42,7 @@ def parse(arguments=None):
     add("--pictures", type=int, default=100, help="rows, and samples (default 100)")
     add("--averaged", type=int, default=1000, help="draws below the top units (default 1000)")
     add("--features", type=int, default=100, help="the most that are shown (default 100)")
-    add("--in-use", type=float, default=0.1, help="root mean square of a unit's weights (default 0.1)")
+    add("--in-use", type=float, default=variational_bayes.IN_USE, help="root mean square of a unit's weights (default 0.1)")
     add("--output", type=pathlib.Path, default=pathlib.Path("runs/augmentation_pictures"))
     add("--seed", type=int, default=0)
     return parser.parse_args(arguments)
@@ -56,11 +57,6 @@ def beside(rows, averaged, shape):
         axes.set_axis_off()
         axes.set_title(title)
     return figure
-
-
-def units_in_use(kernel, threshold):
-    """Which units' outgoing weights, (units, units below), have a root mean square above the threshold."""
-    return np.sqrt((kernel.astype(np.float64) ** 2).mean(1)) > threshold
 
 
 def scales_figure(found):
@@ -111,10 +107,10 @@ def main(arguments=None):
         ds.plots.save(beside(rows, averaged, data.shape), run / "samples.png")
         figure = ds.plots.features(kernel, data.shape, limit=args.features, scales=scales)
         ds.plots.save(figure, run / "features.png")
-        used = units_in_use(kernel, args.in_use)
-        own = {"in_use": int(used.sum()), "bound": bound_of(run), "scales": sorted(scales.tolist(), reverse=True)}
+        used = variational_bayes.units_in_use(model, args.in_use)[0]
+        own = {"in_use": used, "bound": bound_of(run), "scales": sorted(scales.tolist(), reverse=True)}
         found[str(run)] = own
-        print(f"{run}: {used.sum()} of {len(used)} units in use", flush=True)
+        print(f"{run}: {used} of {len(scales)} units in use", flush=True)
     ds.plots.save(scales_figure(found), args.output / "scales.png")
     ds.files.write_json(args.output / "scales.json", {"in_use_above": args.in_use, **found})
     print(f"wrote {args.output}")

@@ -109,10 +109,10 @@ def figures(model, x, weights, args):
     return {"value": float(mean), "standard_error": mean.standard_error, "row_standard_error": mean.row_standard_error}
 
 
-def units_in_use(model):
+def units_in_use(model, threshold=IN_USE):
     """How many units of each latent layer have outgoing weights that count, nearest to the data first."""
-    kernels = [layer.kernel.numpy() for layer in model.generative.layers[:0:-1]]
-    return [int((np.sqrt((kernel**2).mean(1)) > IN_USE).sum()) for kernel in kernels]
+    kernels = [layer.kernel.numpy().astype(np.float64) for layer in model.generative.layers[:0:-1]]
+    return [int((np.sqrt((kernel**2).mean(1)) > threshold).sum()) for kernel in kernels]
 
 
 def main(arguments=None):

@@ -49,8 +49,9 @@ def test_a_unit_that_rows_do_not_need_has_the_smaller_scale():
 
 
 def test_what_has_no_columns_is_refused():
-    with pytest.raises(ValueError, match="Received: a model that is not compiled"):
-        ds.augmentation.column_scales(tiny_model((2,)))
+    for wrong in (tiny_model((2,)), None):
+        with pytest.raises(ValueError, match="Received: .*, which is not compiled"):
+            ds.augmentation.column_scales(wrong)
     model = tiny_model((2,))
     model.compile(**ds.methods.rws())
     with pytest.raises(ValueError, match="Received: one compiled with DoublyStochasticStep"):

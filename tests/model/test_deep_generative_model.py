@@ -53,8 +53,9 @@ def test_averaged_samples_are_means_given_the_top_units_of_the_same_seed():
     assert 0.17 < spread[0] / spread[1] < 0.35
     with pytest.raises(ValueError, match="Received: num_averaged=2"):
         model.sample(3, num_averaged=2)
-    with pytest.raises(ValueError, match="Received: num_averaged=0"):
-        model.sample(3, probabilities=True, num_averaged=0)
+    for wrong in (0, 2**31):
+        with pytest.raises(ValueError, match=f"Received: num_averaged={wrong}"):
+            model.sample(3, probabilities=True, num_averaged=wrong)
     plain = ds.models.from_name("SBN", units=4)
     mean = plain.sample(3, probabilities=True, num_averaged=2)
     np.testing.assert_allclose(mean, plain.sample(3, probabilities=True), rtol=1e-6)

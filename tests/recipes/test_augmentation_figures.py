@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from tests.oracles import tiny_model
 
 GIBBS = {
     "name": "ocr_letters_200_column",
@@ -30,7 +31,7 @@ def variational(model, method="vb", dataset="ocr_letters", **parts):
 @pytest.fixture
 def recipe(monkeypatch, request):
     monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
-    names = ("augmentation_table", "augmentation_pictures", "pretraining_bound", "published")
+    names = ("augmentation_table", "augmentation_pictures", "pretraining_bound", "published", "variational_bayes")
     return types.SimpleNamespace(**{name: importlib.import_module(name) for name in names})
 
 
@@ -85,8 +86,10 @@ def test_the_bound_is_drawn_phase_after_phase(recipe, tmp_path):
 
 
 def test_units_in_use_are_counted_and_drawn(recipe):
+    model = tiny_model((4,))
     kernel = np.array([[0.3, 0.0, 0.0], [0.1, 0.1, -0.1], [0.09, 0.1, 0.1], [0.0, 0.0, 0.0]], np.float32)
-    assert recipe.augmentation_pictures.units_in_use(kernel, 0.099).tolist() == [True, True, False, False]
+    model.generative.layers[-1].kernel.assign(kernel)
+    assert [recipe.variational_bayes.units_in_use(model, above) for above in (0.099, 0.01, 0.2)] == [[2], [3], [0]]
     found = {"a": {"scales": [3.0, 1.0], "in_use": 1, "bound": [-5.0, 0.5]}}
     found["b"] = {"scales": [4.0, 2.0, 0.0, 0.0], "in_use": 2, "bound": None}
     left, middle, right = recipe.augmentation_pictures.scales_figure(found).axes

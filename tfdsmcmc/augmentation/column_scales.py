@@ -32,9 +32,10 @@ def column_scales(model):
     Raises:
       ValueError: for a model that learns otherwise, or weights that do not learn or have another prior.
     """
-    step, state = (None, None) if model.run is None else model.run.step.first_chain(model.run.state)
+    run = getattr(model, "run", None)
+    step, state = (None, None) if run is None else run.step.first_chain(run.state)
     if not isinstance(step, (PolyaGammaGibbsStep, VariationalStep)):
-        received = "a model that is not compiled" if step is None else f"one compiled with {type(step).__name__}"
+        received = f"{model!r}, which is not compiled" if step is None else f"one compiled with {type(step).__name__}"
         raise ValueError(f"Column scales are of a model that learns by augmentation. Received: {received}")
     squares = _drawn(step, state) if isinstance(step, PolyaGammaGibbsStep) else _of_factors(step, state)
     names = [f"{layer.name}/kernel" for layer in model.generative.layers[:0:-1]]

@@ -16,8 +16,8 @@ def rws(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
 
     Args:
       learning_rate: of Adam for θ, by default 3e-3; as published of gradient steps with momentum 0.95, 1e-3, or 3e-4
-        or 3e-3, whichever is best on validation data. Which mean or sum over the rows the paper's rates are of it does
-        not say; these are of the mean, as all here.
+        or 3e-3, whichever is best on validation data. The authors' program has it of the sum over 25 rows, and a
+        momentum whose parts sum to 1: 0.025 of the mean in all, where this is 0.02.
       num_samples: K.
       optimizer: Keras optimizer of φ; by default as that of θ, and as published too: the rate is twice as high then,
         for the paper adds the two updates.

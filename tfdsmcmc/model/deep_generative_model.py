@@ -155,6 +155,8 @@ class DeepGenerativeModel(Learning):
         if num_samples > most:
             raise ValueError(f"num_samples must be at most {most:,} at a time. Received: num_samples={num_samples}")
         num_averaged = checks.positive_integer("num_averaged", num_averaged)
+        if num_averaged >= 2**31:
+            raise ValueError(f"num_averaged must be below 2³¹. Received: num_averaged={num_averaged}")
         if num_averaged > 1 and not probabilities:
             raise ValueError(f"Means are averaged: probabilities=True. Received: num_averaged={num_averaged}")
         check_finite("the model's weights", self.generative.trainable_variables)
