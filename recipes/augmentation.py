@@ -2,7 +2,7 @@
 
     python recipes/augmentation.py --dataset ocr_letters --architectures 200
     python recipes/augmentation.py --dataset binarized_mnist --architectures 200 200-200
-    python recipes/augmentation.py --table
+    python recipes/augmentation_table.py runs/augmentation/results.jsonl
 
 40 sweeps of burn-in and 100 that are kept, as published, from training and validation rows: of binarized MNIST 10,000
 random ones, of the other data sets all. Networks of several layers learn layer by layer first, as published. The test
@@ -42,15 +42,6 @@ PRIORS = {
     # of the authors' program: precisions from Gamma(1.1, 0.01)
     "student": lambda: tfd.StudentT(2.2, 0.0, (0.01 / 1.1) ** 0.5),
 }
-# published: the harmonic mean, and annealed importance sampling by others
-PUBLISHED = {
-    ("binarized_mnist", "200"): (-94.30, -115.1),
-    ("binarized_mnist", "200-200"): (None, -102.1),
-    ("caltech101_silhouettes_28", "200"): (None, -118.9),
-    ("caltech101_silhouettes_28", "200-200"): (None, -106.4),
-    ("ocr_letters", "200"): (-40.95, -49.5),
-    ("ocr_letters", "200-200"): (None, -41.8),
-}
 
 
 def parse():
@@ -71,7 +62,6 @@ def parse():
     add("--data-dir", default=None, help="folder of the data set; default $TFDSMCMC_DATA, the Keras cache")
     add("--output", default="runs/augmentation")
     add("--seed", type=int, default=0)
-    add("--table", action="store_true", help="print the table of what is finished, and nothing else")
     return parser.parse_args()
 
 
@@ -186,23 +176,6 @@ def finished(path):
     return {line["name"]: line for line in lines}
 
 
-def table(lines):
-    """The published figures beside ours, as text."""
-    head = "| network | last draw | mean of weights | harmonic mean | in use | s a sweep | published: both |"
-    rows = [head, "|" + " --- |" * 7]
-    for name, line in lines.items():
-        last, mean = (
-            f"{line[part]['log_likelihood']:.2f} ± {line[part]['row_standard_error']:.2f}" for part in ("last", "mean")
-        )
-        published = PUBLISHED.get((line["arguments"]["dataset"], line["architecture"]), ())
-        published = ", ".join("–" if number is None else f"{number:.2f}" for number in published)
-        rows.append(
-            f"| {name}, {line['rows']:,} rows | {last} | {mean} | {line['harmonic_mean']:.2f} | "
-            f"{line['units_in_use']} | {line['seconds_a_sweep']:.1f} | {published} |"
-        )
-    return "\n".join(rows)
-
-
 def seconds_a_sweep(path):
     """The median time between two sweeps of one call."""
     seconds = [json.loads(line)["seconds"] for line in path.read_text().splitlines()]
@@ -213,27 +186,25 @@ def seconds_a_sweep(path):
 def main():
     args = parse()
     output = pathlib.Path(args.output)
-    if not args.table:
-        data = ds.datasets.load(args.dataset, args.data_dir)
-        train = data.train_and_valid
-        count = args.rows or ROWS.get(args.dataset, len(train))
-        train = train[np.sort(np.random.default_rng(args.seed).permutation(len(train))[:count])].astype(np.uint8)
-        for architecture in args.architectures:
-            name = f"{args.dataset}_{architecture}_{args.prior}"
-            if name in finished(output / "results.jsonl"):
-                continue
-            folder = output / name
-            folder.mkdir(parents=True, exist_ok=True)
-            model = model_for(train.shape[1], architecture, args.prior, args.seed)
-            if not learnt(model, train, folder, args):
-                print(f"{name}: not finished")  # what a limit of hours has cut short goes on in the next call
-                continue
-            found = measured(model, ds.posterior.load(folder / "posterior"), data.test, args)
-            line = {"name": name, "architecture": architecture, "rows": len(train), "arguments": vars(args), **found}
-            line["seconds_a_sweep"] = seconds_a_sweep(folder / "log.jsonl")
-            append(output / "results.jsonl", line)
-            print(table({name: line}), flush=True)
-    print(table(finished(output / "results.jsonl")))
+    data = ds.datasets.load(args.dataset, args.data_dir)
+    train = data.train_and_valid
+    count = args.rows or ROWS.get(args.dataset, len(train))
+    train = train[np.sort(np.random.default_rng(args.seed).permutation(len(train))[:count])].astype(np.uint8)
+    for architecture in args.architectures:
+        name = f"{args.dataset}_{architecture}_{args.prior}"
+        if name in finished(output / "results.jsonl"):
+            continue
+        folder = output / name
+        folder.mkdir(parents=True, exist_ok=True)
+        model = model_for(train.shape[1], architecture, args.prior, args.seed)
+        if not learnt(model, train, folder, args):
+            print(f"{name}: not finished")  # what a limit of hours has cut short goes on in the next call
+            continue
+        found = measured(model, ds.posterior.load(folder / "posterior"), data.test, args)
+        line = {"name": name, "architecture": architecture, "rows": len(train), "arguments": vars(args), **found}
+        line["seconds_a_sweep"] = seconds_a_sweep(folder / "log.jsonl")
+        append(output / "results.jsonl", line)
+        print(json.dumps(line, indent=2), flush=True)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def parse(arguments=None):
     add("--pictures", type=int, default=100, help="rows, and samples (default 100)")
     add("--averaged", type=int, default=1000, help="draws below the top units (default 1000)")
     add("--features", type=int, default=100, help="the most that are shown (default 100)")
-    add("--in-use", type=float, default=variational_bayes.IN_USE, help="root mean square of a unit's weights (default 0.1)")
+    add("--in-use", type=float, default=variational_bayes.IN_USE, help="see above (default %(default)s)")
     add("--output", type=pathlib.Path, default=pathlib.Path("runs/augmentation_pictures"))
     add("--seed", type=int, default=0)
     return parser.parse_args(arguments)

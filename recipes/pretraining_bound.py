@@ -160,7 +160,7 @@ def main(arguments=None):
         "after_phases": list({part["phase"]: part for part in lines}.values()),
         "test_means": variational_bayes.figures(model, rows["test"], "means", args),
     }
-    variational_bayes.append(output / "results.jsonl", {**line, "arguments": {"method": "vb", **vars(args)}})
+    variational_bayes.record(output / "results.jsonl", {**line, "arguments": {"method": "vb", **vars(args)}})
     print(json.dumps(line, indent=2))
 
 

@@ -11,7 +11,7 @@ be interrupted and started again with the same arguments: it goes on where it wa
     model.keras      the model; its weights are the means of q
     results.jsonl    one line: the bound of the test and of as many training rows, units in use, seconds an epoch
 
-The published figures are bounds at the means of the weights, as --weights means.
+The published figures are bounds at the means of the weights; `recipes/augmentation_table.py` puts them beside.
 """
 
 import argparse
@@ -25,16 +25,6 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 
-# nats a test row: SBN of 200 and of 200-200 hidden units by VB; SBN of 200 online
-PUBLISHED = {
-    "binarized_mnist": {("vb", "SBN/SBN 200"): -116.96, ("online", "SBN/SBN 200"): -118.12},
-    "caltech101_silhouettes_28": {("vb", "SBN/SBN 200"): -136.84, ("vb", "SBN/SBN 200-200"): -125.60},
-    "ocr_letters": {
-        ("vb", "SBN/SBN 200"): -48.20,
-        ("vb", "SBN/SBN 200-200"): -47.84,
-        ("online", "SBN/SBN 200"): -48.71,
-    },
-}
 IN_USE = 0.1  # of the root mean square of a unit's outgoing weights
 
 
@@ -82,6 +72,13 @@ class Log(keras.callbacks.Callback):
 def append(path, line):
     with open(path, "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
+
+
+def record(path, line):
+    """Appends a line, unless a run that was finished already has left the very same."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    if json.loads(json.dumps(line)) not in map(json.loads, lines):
+        append(path, line)
 
 
 def spread(rows, count):
@@ -142,11 +139,8 @@ def main(arguments=None):
     for split, rows in (("test", data.test), ("train", train)):
         for weights in ("means", "integrated"):
             line[f"{split}_{weights}"] = figures(model, spread(rows, args.test_rows), weights, args)
-    append(output / "results.jsonl", {**line, "arguments": vars(args)})
+    record(output / "results.jsonl", {**line, "arguments": vars(args)})
     print(json.dumps(line, indent=2))
-    published = PUBLISHED.get(args.dataset, {}).get((args.method, args.model))
-    if published is not None:
-        print(f"published: test {published} nats a row, at the means of the weights")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,10 @@ def test_the_recipes(recipe, tmp_path):
     assert log.read_text().startswith(before)
     lines = recipe.pretraining_bound.read(log)
     assert len(lines) == 6 and all(-60 < line["test"] < -10 for line in lines)
-    *_, last = (json.loads(line) for line in (out / "results.jsonl").read_text().splitlines())
+    results = (out / "results.jsonl").read_text()
+    recipe.pretraining_bound.main([*short, "--epochs", "2"])  # all of which is on record
+    assert (out / "results.jsonl").read_text() == results
+    *_, last = map(json.loads, results.splitlines())
     assert [part["phase"] for part in last["after_phases"]] == [1, 2, 3]
     assert last["test_means"]["value"] == pytest.approx(lines[-1]["test"], abs=1e-3)
     assert "### digits" in recipe.augmentation_table.tables([last])
