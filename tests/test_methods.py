@@ -23,7 +23,7 @@ WARM_SGHMC = (ds.mcmc.SGHMC, {**SGHMC[1], "learning_rate": 0.3, "integrator": "s
 WARM_SGNHT = (ds.mcmc.SGNHT, {**WARM_SGHMC[1], "thermostat_mass": "auto"})
 MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance", "climbing_samples": 10})
 WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 1e-2, "redraw": False, "sleep_weight": 0.5})
-WARM = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")  # whose kernel has a warm start and whose chains are three
+WARM = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")  # whose kernel has a warm start, and whose chains may be several
 
 DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an optimizer, Adam, the learning rate
     "dsgld_nais": (WARM_SGLD, MORE, WAKE_SLEEP),
@@ -97,7 +97,7 @@ def config_of(part):
 def assert_parts(method, expected, warm=False):
     """The parts of a method; with a warm start, of the kernel that samples."""
     if warm:
-        assert type(method["kernel"]) is ds.mcmc.WarmStart and method.pop("num_chains") == 3
+        assert type(method["kernel"]) is ds.mcmc.WarmStart and method.pop("num_chains") == "auto"
         rate = keras.saving.deserialize_keras_object(method["kernel"].optimizer.get_config()["learning_rate"])
         assert [round(float(rate(step)), 7) for step in (0, 1999, 2000, 6000)] == [1.5e-05, 0.0150038, 0.015, 0.0075]
         assert method["kernel"].get_config()["updates"] is None

@@ -176,12 +176,26 @@ def test_a_run_of_another_number_of_chains_is_refused(tmp_path, saved, compiled_
         np.testing.assert_array_equal(one, now)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2", "many"])
 def test_numbers_of_chains_that_are_none_are_refused(wrong):
     model = tiny_model((2,), units=4)
     with pytest.raises(ValueError, match="Received: num_chains="):
         model.compile(num_chains=wrong)
     assert model.run is None
+
+
+@pytest.mark.parametrize(("units", "latent", "expected"), [(9090, 10, 3), (2380, 41, 1)])  # 100,000 and one more
+def test_chains_of_themselves_are_one_where_there_are_many_weights(units, latent, expected):
+    model = tiny_model((latent,), units=units)
+    assert sum(np.size(value) for value in model.generative.get_weights()) == 100_000 + (expected == 1)
+    for arguments in ({}, {"num_chains": "auto"}, ds.methods.dsgld_nais(), {**ds.methods.rws(), "num_chains": "auto"}):
+        model.compile(**arguments, jit_compile=False)
+        assert model.run.num_chains == model.get_compile_config()["num_chains"] == expected
+    model.compile(**ds.methods.dsgld_nais(num_chains=2), jit_compile=False)
+    assert model.run.num_chains == 2
+    model.generative.layers[-1].trainable = False
+    model.compile(jit_compile=False)
+    assert model.run.num_chains == 3  # for the weights that learn are few
 
 
 # ---- φ anew, and chains over z

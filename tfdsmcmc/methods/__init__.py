@@ -25,13 +25,13 @@ Methods that are a step of their own, with no kernel, latents and proposal:
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
 Adam with K = 10, of a rate that rises for 2,000 updates and falls after them, then the splitting scheme with K = 25,
-reweighted wake-sleep updates of φ by Adam(1e-2), and three chains, each with a warm start and a recognition network of
-its own. `as_published=True` gives what the paper has but for the prior, which is the model's (there
-`prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1, K = 5, wake
-updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of them, one
-chain. Arguments that are given go before either. Those with Gibbs sampling are as published but for the ten θ-updates,
-which `as_published=True` adds. It makes the covariances of `vb` and `online_vb` diagonal; to `polya_gamma_gibbs`, which
-is as published but for the order of its draws, it does nothing.
+reweighted wake-sleep updates of φ by Adam(1e-2), and three chains (of more than 100,000 weights one), each with a warm
+start and a recognition network of its own. `as_published=True` gives what the paper has but for the prior, which is the
+model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1,
+K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of
+them, one chain. Arguments that are given go before either. Those with Gibbs sampling are as published but for the ten
+θ-updates, which `as_published=True` adds. It makes the covariances of `vb` and `online_vb` diagonal; to
+`polya_gamma_gibbs`, which is as published but for the order of its draws, it does nothing.
 
 The methods that climb have Adam(3e-3) for θ and φ. As published are, of minibatches of 25 rows, steps with momentum
 0.95 (`rws`); of 20, plain steps, with a fifth of the rate for φ (`wake_sleep`, `nvil`: rates from the program with

@@ -17,7 +17,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
-      num_chains: C; by default 3, as published 1.
+      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -44,7 +44,7 @@ def dsghmc_nais(
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
-      num_chains: C; by default 3, as published 1.
+      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -77,7 +77,7 @@ def dsgnht_nais(
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
       as_published: whether what is not given is as published, see the module's docstring.
-      num_chains: C; by default 3, as published 1.
+      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -156,7 +156,7 @@ def dsgnht_gibbs(
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     """A sampler with importance samples from the recognition network."""
     num_samples = given(num_samples, 25, 5, as_published)
-    num_chains = given(num_chains, 3, 1, as_published)
+    num_chains = given(num_chains, "auto", 1, as_published)
     if as_published:
         proposal = Wake(adam(optimizer, 3e-4), redraw=True)
         nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tfdsmcmc import methods
+import math
+
+from tfdsmcmc import checks, methods
 from tfdsmcmc.latents import NAIS, Gibbs, Latents
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD, StochasticGradientKernel
 from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
@@ -13,6 +15,7 @@ _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 # the arguments of `compile` that make a triple, as they are by default
 NOT_GIVEN = {"kernel": None, "latents": None, "proposal": "auto"}
 TRIPLE = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
+_FEW, _MANY_WEIGHTS = 3, 100_000  # chains by default, and where they cost more than they are worth: see docs/study.md
 SIMPLEST = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
@@ -22,13 +25,27 @@ def method_of(triple, num_chains):
 
     Args:
       triple: dict of the arguments of a triple.
-      num_chains: C, or None.
+      num_chains: C, "auto" or None.
     """
     missing = [name for name, value in NOT_GIVEN.items() if _is(triple[name], value)]
     if len(missing) == len(NOT_GIVEN):
         method = methods.dsgnht_nais(num_chains=num_chains)
         return {**triple, **{name: method[name] for name in missing}}, method["num_chains"]
     return {**triple, **{name: SIMPLEST[name] for name in missing}}, 1 if num_chains is None else num_chains
+
+
+def chains_of(num_chains, weights):
+    """C itself, or what "auto" stands for; a ValueError for anything else.
+
+    Args:
+      num_chains: positive integer, or "auto": 3 of up to 100,000 weights, else 1.
+      weights: list of variables, θ.
+    """
+    if not isinstance(num_chains, str):
+        return checks.positive_integer("num_chains", num_chains)
+    if num_chains != "auto":
+        raise ValueError(f'num_chains must be a positive integer or "auto". Received: num_chains={num_chains!r}')
+    return _FEW if sum(math.prod(variable.shape) for variable in weights) <= _MANY_WEIGHTS else 1
 
 
 def kernel_of(value):

@@ -58,8 +58,9 @@ class Learning(Learner):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
         Without a kernel, latents and a proposal the method is `methods.dsgnht_nais()`, three chains with a warm start
-        each. Where one of them is given, the others are by default the simplest, and there is one chain: without a warm
-        start it may stay near small random weights under a prior whose scales are learnt.
+        each, or one where there are many weights. Where one of them is given, the others are by default the simplest,
+        and there is one chain: without a warm start it may stay near small random weights under a prior whose scales
+        are learnt.
 
         The counts of steps and epochs go on from those of an earlier chain.
 
@@ -85,7 +86,8 @@ class Learning(Learner):
           steps_per_execution: minibatches in one compiled call.
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
-          num_chains: C, the Markov chains over θ; by default those of the method, or 1.
+          num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 3 where θ has up to
+            100,000 entries, else 1: where an update takes long, more updates of one chain are worth more than chains.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
           step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
             `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
@@ -105,15 +107,17 @@ class Learning(Learner):
             "jit_compile": bool(jit_compile),
             "evaluation_samples": checks.positive_integer("evaluation_samples", evaluation_samples),
         }
+        theta = self.generative.trainable_variables
         if num_chains is not None:
-            checks.positive_integer("num_chains", num_chains)
+            num_chains = choices.chains_of(num_chains, theta)
         if step is not None:
             choices.check_alone(step, triple)
             common["num_chains"] = 1 if num_chains is None else num_chains
             made = step.step_for(self.generative, self.recognition, self.prior)
             self._begin(made, None, {**triple, **choices.SIMPLEST, **common, "step": step})
             return
-        triple, common["num_chains"] = choices.method_of(triple, num_chains)
+        triple, num_chains = choices.method_of(triple, num_chains)
+        common["num_chains"] = choices.chains_of(num_chains, theta)
         made, triple = self._step_of_triple(**triple, jit_compile=common["jit_compile"])
         optimizer = None if triple["proposal"] is None else triple["proposal"].optimizer
         self._begin(made, optimizer, {**triple, **common, "step": None})
