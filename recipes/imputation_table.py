@@ -26,6 +26,8 @@ from posterior_run import posterior_run
 
 import tfdsmcmc as ds
 
+SEEN = ("complete", "gaps")
+
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -35,6 +37,9 @@ def parse():
     add("--updates", type=int, default=20000, help="minibatches to learn from (default 20000)")
     add("--posterior-samples", type=int, default=5, help="of each chain (default 5)")
     add("--missing", type=float, nargs="+", default=[0.1, 0.3, 0.5], help="shares of missing entries")
+    add("--seen", nargs="+", choices=SEEN, default=SEEN, help="what imputers learn from (default complete gaps)")
+    add("--burn-in", type=int, default=50, help="sweeps of each chain of imputations, at each θ (default 50)")
+    add("--sweeps", type=int, default=50, help="after them (default 50)")
     add("--rows", type=int, default=500, help="random test rows (default 500)")
     add("--train-rows", type=int, default=None, help="random training rows, for all methods (default all)")
     add("--data-dir", default=None)
@@ -54,7 +59,8 @@ def learn(args, train, folder):
     logits = np.log((ones + 1) / (seen - ones + 1)).astype(np.float32)
     arguments = args.architecture, args.updates, args.posterior_samples, args.seed
     model, posterior = posterior_run(folder, train, *arguments, data_logits=logits)
-    return lambda x: ds.imputation.impute(model, x, seed=args.seed, posterior=posterior).probabilities
+    sweeps = {"burn_in": args.burn_in, "num_samples": args.sweeps, "seed": args.seed}
+    return lambda x: ds.imputation.impute(model, x, posterior=posterior, **sweeps).probabilities
 
 
 def neighbours(train):
@@ -121,6 +127,8 @@ def main():
         x = gaps(truth, share, rng)
         gappy = gaps(complete, share, np.random.default_rng([args.seed, round(1000 * share), 1]))
         for seen, name, make in imputers(args, complete, gappy, output, share):
+            if seen not in args.seen:
+                continue
             begun = time.monotonic()
             found = score(truth, np.isnan(x), make()(x))
             seconds = round(time.monotonic() - begun, 1)

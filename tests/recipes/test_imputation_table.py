@@ -48,10 +48,17 @@ def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
     path = request.config.rootpath / "recipes" / "imputation_table.py"
     options = "--dataset digits --updates 24 --posterior-samples 1 --rows 20 --train-rows 50 --missing 0.3"
     options = [*options.split(), "--architecture", "SBN/SBN 5", "--output", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", [str(path), *options])
     monkeypatch.syspath_prepend(str(path.parent))  # as where it is run
-    runpy.run_path(str(path), run_name="__main__")
-    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+
+    def rows_by(*more):
+        monkeypatch.setattr(sys, "argv", [str(path), *options, *more])
+        runpy.run_path(str(path), run_name="__main__")
+        return json.loads((tmp_path / "results.json").read_text())["rows"]
+
+    rows = rows_by()
     assert [(row["seen"], row["method"]) for row in rows][2::4] == [("complete", "tfdsmcmc"), ("gaps", "tfdsmcmc")]
     assert len(rows) == 7
     assert all(0 < row["log_loss"] < 2 and 40 < row["accuracy"] <= 100 for row in rows)
+    fewer = rows_by("--seen", "complete", "--burn-in", "3", "--sweeps", "2")
+    assert [row["seen"] for row in fewer] == 3 * ["complete"]
+    assert [was["log_loss"] == now["log_loss"] for was, now in zip(rows, fewer)] == [True, True, False]
