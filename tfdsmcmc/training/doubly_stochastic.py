@@ -31,6 +31,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.finite import all_finite
 from tfdsmcmc.training import row_parts
+from tfdsmcmc.training.repeated import repeated
 from tfdsmcmc.training.starts import fresh_weights
 from tfdsmcmc.training.step import Step
 
@@ -161,13 +162,21 @@ class DoublyStochasticStep(Step):
 
     def _step(self, state, batch, seed):
         x, seeds = batch.rows.plain, self._seeds(seed)
-        carry = self._carry_of(state, batch.index)
-        rounds, skipped = self._rounds(), tf.zeros([])
-        for number in range(rounds):
-            last = number == rounds - 1
-            state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seeds, seed, number, last)
+        rounds = self._rounds()
+
+        def add_round(number, so_far):
+            state, carry, skipped, _ = so_far
+            state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seeds, number)
             here = metrics["skipped_steps"]
             skipped += here + self._learn(state.weights, x, draws, carry, seeds, number, here == 0)
+            return state, carry, skipped, metrics
+
+        so_far = state, self._carry_of(state, batch.index), tf.zeros([]), None
+        state, carry, skipped, metrics = repeated(add_round, rounds, so_far)
+        if self.kernel_steps and len(state.auxiliary):
+            auxiliary_seed = random.stream(seed, "auxiliary")
+            scales = self.prior.update_auxiliary(self._names, state.weights, state.auxiliary, auxiliary_seed)
+            state = state._replace(auxiliary=scales)
         metrics |= {"skipped_steps": skipped / self._updates()}
         return self._with_carry(state, batch.index, carry), metrics
 
@@ -183,35 +192,34 @@ class DoublyStochasticStep(Step):
         return self.kernel.copy(temperature=self.kernel.temperature / num_rows)
 
     def _seeds(self, seed):
-        """The seed of each kernel step, then of each proposal step, then of draws for metrics."""
+        """The seed of each kernel step, then of each proposal step, then of draws for metrics, (…, 2)."""
         proposal_steps = self.learning.steps * self._rounds() if self.learning else 0
-        return tf.unstack(random.split(seed, self.kernel_steps + proposal_steps + 1))
+        return random.split(seed, self.kernel_steps + proposal_steps + 1)
 
-    def _move(self, state, x, num_rows, carry, seeds, seed, number, last):
+    def _move(self, state, x, num_rows, carry, seeds, number):
         """The θ-updates of a round: (state, carry, the last draws, metrics)."""
         weights, results, auxiliary, carried = state
         kernel, estimator = self._kernel(num_rows), self.estimator
         each = self.kernel_steps // self._rounds()
-        draws, before = None, results.skipped_steps
-        for kernel_seed in seeds[number * each : (number + 1) * each]:
+        before = results.skipped_steps
 
+        def update(i, so_far):
+            weights, results, carry, *_ = so_far
             prior_weight = tf.cast(kernel.samples(results), tf.float32)
 
-            def gradient_fn(*weights, seed, carry=carry, prior_weight=prior_weight):
-                gradients, draws, carry = estimator.gradient(
-                    weights, x, num_rows, auxiliary, carry, seed, prior_weight
-                )
-                heat = _configurational_temperature(weights, gradients, num_rows)
-                return gradients, (draws, carry, heat)
+            def gradient_fn(*weights, seed):
+                gradients, draws, moved = estimator.gradient(weights, x, num_rows, auxiliary, carry, seed, prior_weight)
+                return gradients, (draws, moved, _configurational_temperature(weights, gradients, num_rows))
 
             already = results.skipped_steps
-            weights, results, aux = kernel.integrate(gradient_fn, weights, results, kernel_seed)
+            weights, results, aux = kernel.integrate(gradient_fn, weights, results, seeds[number * each + i])
             draws, moved, configurational = aux
-            carry = _chosen(results.skipped_steps == already, moved, carry)
-        if self.kernel_steps and last and len(auxiliary):
-            auxiliary_seed = random.stream(seed, "auxiliary")
-            auxiliary = self.prior.update_auxiliary(self._names, weights, auxiliary, auxiliary_seed)
-        if draws is None:
+            return weights, results, _chosen(results.skipped_steps == already, moved, carry), draws, configurational
+
+        if self.kernel_steps:
+            so_far = repeated(update, each, (weights, results, carry, None, None))
+            weights, results, carry, draws, configurational = so_far
+        else:
             draws, moved = estimator.draw(weights, x, carry, seeds[-1])
             carry = _chosen(all_finite(part for part in tf.nest.flatten(draws) if part is not None), moved, carry)
         metrics = {
