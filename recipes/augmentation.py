@@ -32,6 +32,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
+from variational_bayes import append, units_in_use
 
 import tfdsmcmc as ds
 
@@ -80,11 +81,6 @@ class Log(keras.callbacks.Callback):
         append(self.path, {"sweep": epoch + 1, "seconds": round(seconds, 1), **logs})
         if self.limit is not None and seconds > 3600 * self.limit:
             self.model.stop_training = True
-
-
-def append(path, line):
-    with open(path, "a") as file:
-        file.write(json.dumps(line) + "\n")
 
 
 def model_for(units, architecture, prior, seed):
@@ -144,8 +140,7 @@ def measured(model, posterior, test, args):
             "effective_sample_size": estimate.effective_sample_size,
             "seconds": round(time.monotonic() - begun, 1),
         }
-    kernel = model.generative.layers[-1].kernel.numpy()
-    found["units_in_use"] = int((np.abs(kernel).max(1) > 0.5).sum())
+    found["units_in_use"] = units_in_use(model)
     return found
 
 

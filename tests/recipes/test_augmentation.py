@@ -16,6 +16,7 @@ def test_the_recipe(monkeypatch, request, tmp_path, capsys):
     """Two layers, whose learning is cut off after a sweep and goes on; what is finished is not run again."""
     folder = request.config.rootpath / "recipes"
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(folder))  # as where it is run
 
     def run(*arguments):
         short = ("--dataset", "digits", "--architectures", "5-3", "--burn-in", 2, "--sweeps", 3, "--layer-sweeps", 2)
@@ -33,6 +34,7 @@ def test_the_recipe(monkeypatch, request, tmp_path, capsys):
     (line,) = (json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines())
     assert line["rows"] == 300 and line["last"]["effective_sample_size"] <= 5
     assert all(np.isfinite(line[part]["log_likelihood"]) for part in ("last", "mean"))
+    assert [0 <= used <= width for used, width in zip(line["units_in_use"], (5, 3), strict=True)] == [True, True]
     assert line["harmonic_mean"] > line["last"]["log_likelihood"] - 5
     assert len(ds.posterior.load(own / "posterior").samples) == 3
     scales = ds.augmentation.column_scales(keras.saving.load_model(own / "model.keras"))
