@@ -124,6 +124,7 @@ ROWS = GOOD["impute_rows"]
 HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
 
 
+@pytest.mark.compiled  # the errors are those of a graph that TensorFlow has rewritten
 @pytest.mark.parametrize(
     ("name", "bad", "message"),
     [
