@@ -17,6 +17,8 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
     temperature_0 the same at temperature 0, so that a warm start is all that averaging has
     scale_0.09    the same with the published prior
     scale_1       the same with a Student-t prior of scale 1
+    augmentation  `methods.polya_gamma_gibbs()` in the sampler's time, a prior with a scale for each column: the draws
+                  after 20 sweeps, which are annealed and nothing else
 
 Minutes in the table are of processor time. Where there are samples the predictive average over all of them is taken,
 that over the draws of the first chain alone, and that of the last weights of the first chain. Runs of an optimizer from
@@ -47,6 +49,7 @@ OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
 ANNEALING = {"num_steps": 1000, "num_runs": 2, "batch_size": 50}
 DRAWS = 6  # of a posterior that are annealed
 SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
+SETTINGS = (*OPTIMIZERS, *SAMPLERS, "augmentation")
 HEAD = (
     *("setting", "seeds", "minutes", "updates", "last", "chain 0", "all chains"),
     *("all chains less the best optimizer", "annealed", "annealed less the best optimizer"),
@@ -84,6 +87,23 @@ class Until(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if time.process_time() >= self.end:
             self.model.stop_training = True
+
+
+def run_augmentation(args, seed, data, folder, seconds):
+    """Gibbs sampling of weights and units in the time that a sampler took; returns a dict of figures."""
+    prior = {"bias": tfd.Normal(0.0, 1.0), "": ds.priors.ColumnThreeParameterBetaNormal()}
+    model = ds.models.from_name(args.architecture, data.train.shape[1], prior=prior, seed=seed)
+    model.compile(**ds.methods.polya_gamma_gibbs(), steps_per_execution=10)
+    collector = ds.posterior.Collector(folder / "posterior", num_samples=1000, burn_in=20, every=1, overwrite=True)
+    begun, worked = time.monotonic(), time.process_time()
+    callbacks = [collector, Until(seconds)]
+    model.fit(data.train.astype(np.uint8), batch_size=500, epochs=10**6, verbose=0, callbacks=callbacks)
+    return {
+        "seconds": round(time.monotonic() - begun),
+        "processor_seconds": round(time.process_time() - worked),
+        "updates_made": int(model.run.epochs),
+        "samples": len(ds.posterior.load(folder / "posterior").samples),
+    }
 
 
 def run(setting, args, seed, data, folder, seconds=None):
@@ -182,9 +202,13 @@ def study(args):
             folder = folder_of(setting, args, seed)
             if (folder / "result.json").exists():
                 continue
-            seconds = time_of_sampler(args, seed) if args.equal_time and setting in OPTIMIZERS else None
+            timed = setting == "augmentation" or args.equal_time and setting in OPTIMIZERS
+            seconds = time_of_sampler(args, seed) if timed else None
             folder.mkdir(parents=True, exist_ok=True)
-            figures, rows = run(setting, args, seed, data, folder, seconds)
+            if setting == "augmentation":
+                figures, rows = run_augmentation(args, seed, data, folder, seconds), {}
+            else:
+                figures, rows = run(setting, args, seed, data, folder, seconds)
             with ds.files.replacing(folder / "rows.npz") as temporary, open(temporary, "wb") as file:
                 np.savez(file, **rows)
             about = {name: getattr(args, name) for name in ("dataset", "architecture", "updates", "test_samples")}
@@ -240,7 +264,7 @@ def table(args):
             chains = result.get("chains")
             setting = result["setting"] + (f", {chains} chain" if chains and result["setting"] in SAMPLERS else "")
             # samplers stand beside optimizers of either kind
-            kinds = (False, True) if result["setting"] in SAMPLERS else (result.get("equal_time", False),)
+            kinds = (result.get("equal_time", False),) if result["setting"] in OPTIMIZERS else (False, True)
             for equal_time in kinds:
                 found.setdefault((*key, equal_time), {}).setdefault(setting, []).append((result, dict(rows)))
     for key, settings in found.items():
@@ -250,14 +274,14 @@ def table(args):
         print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}\n")
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
         best, best_annealed = (best_optimizer(settings, part) for part in ("last", "annealed"))
-        for name in sorted(settings, key=lambda name: (*OPTIMIZERS, *SAMPLERS).index(name.split(",")[0])):
+        for name in sorted(settings, key=lambda name: SETTINGS.index(name.split(",")[0])):
             runs = settings[name]
-            mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1]}
+            mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1] if part != "annealed"}
             cells = [f"{mean[part]:.2f}" if part in mean else "" for part in ("last", "chain", "predictive")]
-            against = np.mean([rows.get("predictive", rows["last"]) for _, rows in runs], 0)
+            against = [rows["predictive" if "predictive" in rows else "last"] for _, rows in runs if "last" in rows]
             minutes = np.mean([result.get("processor_seconds", result["seconds"]) for result, _ in runs]) / 60
             updates = np.mean([result["updates_made"] for result, _ in runs])
-            cells.append("" if best is None else mean_and_error(against - best))
+            cells.append("" if best is None or not against else mean_and_error(np.mean(against, 0) - best))
             annealed = [rows["annealed"] for _, rows in runs if "annealed" in rows]
             cells.append(f"{np.mean(annealed):.2f}" if annealed else "")
             known = annealed and best_annealed is not None
@@ -277,7 +301,7 @@ def main():
     parser.add_argument("--data-dir")
     parser.add_argument("--architecture", default="SBN/SBN 100-50")
     settings = ("sampler", *OPTIMIZERS[:3])
-    parser.add_argument("--settings", nargs="+", choices=(*OPTIMIZERS, *SAMPLERS), default=settings)
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=settings)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--chains", type=int, help="of samplers (default: those of the method)")
     parser.add_argument("--updates", type=int, default=12_000)

@@ -29,6 +29,7 @@ def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path, cap
     leave(tmp_path / "b", "rws", 1, True, last=[-12.0, -16.0], annealed=[-19.0, -21.0])  # the best but for annealing
     leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -13.0])
     leave(tmp_path / "d", "rws", 0, False, last=[-1.0, -1.0])  # in equal updates, not in equal time
+    leave(tmp_path / "e", "augmentation", 0, True, annealed=[-13.0, -13.0])
     recipe.table(types.SimpleNamespace(output=tmp_path))
     tables = capsys.readouterr().out.split("\n\n")
     lines = next(part for i, part in enumerate(tables) if "sampler's time" in tables[i - 1]).splitlines()[2:]
@@ -36,28 +37,33 @@ def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path, cap
         "| `rws` | 2 | 2.0 | 90 | -14.50 |  |  | -0.50 ± 3.50 | -19.50 | -0.50 ± 0.00 |",
         "| 2 of `rws`, averaged | 1 | 4.0 | | | | -11.69 | +2.31 ± 3.00 | | |",
         "| `sampler` | 1 | 2.0 | 90 | -9.00 | -8.50 | -12.00 | +2.00 ± 1.00 |  |  |",
+        "| `augmentation` | 1 | 2.0 | 90 |  |  |  |  | -13.00 | +6.00 ± 1.00 |",
     ]
 
 
 @pytest.mark.slow
 def test_the_recipe(recipe, tmp_path, monkeypatch, capsys):
     def run(*more):
-        options = "--dataset digits --updates 24 --test-rows 20 --test-samples 10 --equal-time --settings sampler rws"
-        options = [*options.split(), "--architecture", "SBN/SBN 5", "--output", str(tmp_path), *more]
+        options = "--dataset digits --updates 24 --test-rows 20 --test-samples 10 --equal-time".split()
+        options += ["--settings", "sampler", "rws", "augmentation", "--architecture", "SBN/SBN 5"]
+        options += ["--output", str(tmp_path), *more]
         monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
         recipe.main()
         return capsys.readouterr().out
 
     first = run()
-    assert first.count("digits_SBN-SBN_5_") == 2
+    assert first.count("digits_SBN-SBN_5_") == 3
     found = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("*/result.json"))]
-    assert [(one["setting"], one["updates_made"] >= 24) for one in found] == [("rws", True), ("sampler", True)]
-    assert all(-60 < one["last"] < -15 for one in found) and found[1]["samples"] > 0
+    assert [one["setting"] for one in found] == ["augmentation", "rws", "sampler"]
+    assert all(one["updates_made"] >= 24 for one in found) and all(-60 < one["last"] < -15 for one in found[1:])
+    assert found[0]["samples"] > 0 < found[2]["samples"]
     again = run("--annealing-rows", "4")  # of what was learnt before
-    assert again.count("annealed") == 2
+    assert again.count("annealed") == 3
     for path in tmp_path.glob("*/rows.npz"):
         rows = np.load(path)
-        assert rows["annealed"].shape == (4,) and rows["last"].shape == (20,)
-        assert abs((rows["annealed"] - rows.get("predictive", rows["last"])[:4]).mean()) < 2
+        assert rows["annealed"].shape == (4,)
+        if "last" in rows:
+            assert rows["last"].shape == (20,)
+            assert abs((rows["annealed"] - rows["predictive" if "predictive" in rows else "last"][:4]).mean()) < 2
     assert run("--annealing-rows", "4") == ""
     assert run("--table").count("| `sampler` |") == 2  # in equal time, and in equal updates
