@@ -23,7 +23,10 @@ CHOICES = {
     "NVIL": lambda: (FLAT, ds.methods.nvil(1e-2, baseline_units=3)),
     "Gibbs": lambda: (None, ds.methods.dsghmc_gibbs(0.05, num_samples=2, burn_in=1)),
     "persistent Gibbs": lambda: (None, ds.methods.dsgnht_gibbs(0.05, num_samples=2, persistent=True)),
-    "horseshoe": lambda: (ds.priors.Horseshoe(), ds.methods.dsgnht_nais(0.05)),
+    "horseshoe": lambda: (
+        ds.priors.Horseshoe(),
+        {"kernel": ds.mcmc.SGNHT(learning_rate=0.05), "latents": ds.latents.NAIS(2)},
+    ),
     "estimated noise": lambda: (
         None,
         {"kernel": ds.mcmc.SGHMC(learning_rate=0.05, gradient_noise="estimate"), "latents": ds.latents.NAIS(2)},
