@@ -17,6 +17,8 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
     temperature_0 the same at temperature 0, so that a warm start is all that averaging has
     scale_0.09    the same with the published prior
     scale_1       the same with a Student-t prior of scale 1
+    persistent    the sampler's kernel with `latents.Gibbs(1, 0, persistent=True)`, after Adam(0.003) for half of the
+                  sampler's time, and as long again; its draws are annealed and nothing else
     augmentation  `methods.polya_gamma_gibbs()` in the sampler's time, a prior with a scale for each column: the draws
                   after 20 sweeps, which are annealed and nothing else
 
@@ -49,7 +51,8 @@ OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
 ANNEALING = {"num_steps": 1000, "num_runs": 2, "batch_size": 50}
 DRAWS = 6  # of a posterior that are annealed
 SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
-SETTINGS = (*OPTIMIZERS, *SAMPLERS, "augmentation")
+WITHOUT_RECOGNITION = ("persistent", "augmentation")
+SETTINGS = (*OPTIMIZERS, *SAMPLERS, *WITHOUT_RECOGNITION)
 HEAD = (
     *("setting", "seeds", "minutes", "updates", "last", "chain 0", "all chains"),
     *("all chains less the best optimizer", "annealed", "annealed less the best optimizer"),
@@ -89,30 +92,59 @@ class Until(keras.callbacks.Callback):
             self.model.stop_training = True
 
 
-def run_augmentation(args, seed, data, folder, seconds):
-    """Gibbs sampling of weights and units in the time that a sampler took; returns a dict of figures."""
-    prior = {"bias": tfd.Normal(0.0, 1.0), "": ds.priors.ColumnThreeParameterBetaNormal()}
-    model = ds.models.from_name(args.architecture, data.train.shape[1], prior=prior, seed=seed)
-    model.compile(**ds.methods.polya_gamma_gibbs(), steps_per_execution=10)
-    collector = ds.posterior.Collector(folder / "posterior", num_samples=1000, burn_in=20, every=1, overwrite=True)
+class Climb(keras.callbacks.Callback):
+    """Ends the climb of a warm start after so many seconds of processor time."""
+
+    def __init__(self, seconds):
+        super().__init__()
+        self.end = time.process_time() + seconds
+
+    def on_epoch_end(self, epoch, logs=None):
+        if time.process_time() >= self.end:
+            self.model.run.end_climb()
+
+
+def run_without_recognition(setting, args, seed, data, folder, seconds):
+    """Gibbs sampling of the units in the time that a sampler took; returns a dict of figures."""
+    steps, callbacks = -(-len(data.train) // 100), [Until(seconds)]
+    if setting == "augmentation":
+        batch_size, sampling = 500, {"burn_in": 20, "every": 1}
+        prior = {"bias": tfd.Normal(0.0, 1.0), "": ds.priors.ColumnThreeParameterBetaNormal()}
+        method = ds.methods.polya_gamma_gibbs()
+    else:
+        batch_size, sampling, prior = 100, {"burn_in": 0, "every": max(1, 250 // steps)}, None
+        sampler = ds.methods.dsgnht_nais()["kernel"].kernel
+        kernel = ds.mcmc.WarmStart(kernel=sampler, optimizer=keras.optimizers.Adam(3e-3), updates=10**9)
+        method = {"kernel": kernel, "latents": ds.latents.Gibbs(1, 0, persistent=True), "proposal": None}
+        callbacks.append(Climb(seconds / 2))
+    keras.utils.set_random_seed(seed)
+    model = ds.models.from_name(
+        args.architecture, data.train.shape[1], data_logits=data_logits(data), prior=prior, seed=seed
+    )
+    model.compile(**method, steps_per_execution=min(-(-len(data.train) // batch_size), 50))
+    callbacks.append(ds.posterior.Collector(folder / "posterior", num_samples=1000, overwrite=True, **sampling))
     begun, worked = time.monotonic(), time.process_time()
-    callbacks = [collector, Until(seconds)]
-    model.fit(data.train.astype(np.uint8), batch_size=500, epochs=10**6, verbose=0, callbacks=callbacks)
+    train = data.train.astype(np.uint8)
+    model.fit(train, batch_size=batch_size, epochs=10**6, verbose=0, callbacks=callbacks)
     return {
         "seconds": round(time.monotonic() - begun),
         "processor_seconds": round(time.process_time() - worked),
-        "updates_made": int(model.run.epochs),
+        "updates_made": int(model.run.epochs if setting == "augmentation" else model.run.steps),
         "samples": len(ds.posterior.load(folder / "posterior").samples),
     }
+
+
+def data_logits(data):
+    """Where the biases of the data layer start: the log-odds of the columns' means, a row of each kind added."""
+    ones = data.train.sum(0, dtype=np.float64)
+    return np.log((ones + 1) / (len(data.train) - ones + 1))
 
 
 def run(setting, args, seed, data, folder, seconds=None):
     """Learns and evaluates; returns a dict of figures, and of the test rows' log-likelihoods by estimator."""
     keras.utils.set_random_seed(seed)
-    ones = data.train.sum(0, dtype=np.float64)
-    logits = np.log((ones + 1) / (len(data.train) - ones + 1))
     model = ds.models.from_name(
-        args.architecture, data.train.shape[1], data_logits=logits, prior=PRIORS.get(setting), seed=seed
+        args.architecture, data.train.shape[1], data_logits=data_logits(data), prior=PRIORS.get(setting), seed=seed
     )
     steps = -(-len(data.train) // 100)
     epochs = -(-args.updates // steps)
@@ -202,11 +234,11 @@ def study(args):
             folder = folder_of(setting, args, seed)
             if (folder / "result.json").exists():
                 continue
-            timed = setting == "augmentation" or args.equal_time and setting in OPTIMIZERS
+            timed = setting in WITHOUT_RECOGNITION or args.equal_time and setting in OPTIMIZERS
             seconds = time_of_sampler(args, seed) if timed else None
             folder.mkdir(parents=True, exist_ok=True)
-            if setting == "augmentation":
-                figures, rows = run_augmentation(args, seed, data, folder, seconds), {}
+            if setting in WITHOUT_RECOGNITION:
+                figures, rows = run_without_recognition(setting, args, seed, data, folder, seconds), {}
             else:
                 figures, rows = run(setting, args, seed, data, folder, seconds)
             with ds.files.replacing(folder / "rows.npz") as temporary, open(temporary, "wb") as file:
