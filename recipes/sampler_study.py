@@ -127,7 +127,7 @@ def run_without_recognition(setting, args, seed, data, folder, seconds):
     train = data.train.astype(np.uint8)
     model.fit(train, batch_size=batch_size, epochs=10**6, verbose=0, callbacks=callbacks)
     if not any((folder / "posterior").glob("*.h5")):
-        raise SystemExit(f"{setting} has no draws after {model.run.epochs} passes over the rows: there is too little time")
+        raise SystemExit(f"{setting} has no draws after {model.run.epochs} passes over the rows: too little time")
     return {
         "seconds": round(time.monotonic() - begun),
         "processor_seconds": round(time.process_time() - worked),
