@@ -30,6 +30,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
 
 
+@pytest.mark.compiled  # the loader rewrites graphs, and so does TensorFlow for users
 @pytest.mark.parametrize("every", EVERY)
 def test_requests_are_written_read_and_answered(tmp_path, every):
     """In Python, and as the server does."""
