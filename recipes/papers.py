@@ -10,7 +10,6 @@ _NADE = {
 _CONTINUOUS = ("binarized_mnist", "mnist", "omniglot")
 # a row's units depend on each other: evaluation takes long, and its importance samples are worth more
 _OF_NADE = {"test_samples": 500, "annealing_rows": 20, "annealing_steps": 20}
-_OF_GIBBS = {"learning_rates": [0.1, 0.02, 0.01]}  # among which the paper chooses by validation too
 _OF_VAE = {"hidden_units": [100, 100], "test_samples": 5000}
 
 
@@ -31,8 +30,7 @@ def rows_of(dataset):
         nade = _NADE[dataset]
         for method in ("dsgnht_nais", "rws"):
             rows += [(method, name, {}) for name in (*_LAYERS, *_AUTOREGRESSIVE)] + [(method, nade, _OF_NADE)]
-        for method in ("dsghmc_gibbs_warm", "dsghmc_gibbs"):
-            rows += [(method, name, _OF_GIBBS) for name in (*_LAYERS, *_AUTOREGRESSIVE)]
+        rows += [("dsgnht_gibbs", name, {}) for name in (*_LAYERS, *_AUTOREGRESSIVE)]
         rows += [("rws_published", name, {}) for name in (*_LAYERS, *_AUTOREGRESSIVE)]
         rows += [("rws_published", nade, _OF_NADE)]
         rows += [(method, name, {}) for method in ("nvil", "wake_sleep") for name in _LAYERS]

@@ -6,7 +6,6 @@ Samplers have a prior, the others a flat one: they climb the likelihood, as publ
     dsgnht_iwae      DSGNHT for θ, and the importance weighted bound for φ: variational autoencoders
     rws_published    rws as published, K = 5 for half of the budget, then K = 25 and a third of the rate
     rws_sleep, rws_wake, rws_untaught    rws with the sleep update of φ alone, the wake update alone, neither
-    dsghmc_gibbs_warm    dsghmc_gibbs with a warm start and the splitting scheme, as the samplers by importance have
 """
 
 import keras
@@ -20,22 +19,21 @@ SAMPLERS = (
     "dsgnht_nais",
     "dsghmc_gibbs",
     "dsgnht_gibbs",
-    "dsghmc_gibbs_warm",
     "dsgnht_iwae",
 )
 REWEIGHTED = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # wake-sleep
 CLIMBERS = (*REWEIGHTED, "wake_sleep", "nvil", "vae", "iwae")
 METHODS = (*SAMPLERS, *CLIMBERS)
 CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
-GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs", "dsghmc_gibbs_warm")  # φ does not learn beside θ
+GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs")  # φ does not learn beside θ
 BINARY = (*GIBBS, *REWEIGHTED, "wake_sleep", "nvil")  # for binary ones
-WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught", "dsghmc_gibbs_warm")  # not by default
+WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # not by default
 
 
 def rates_of(method, args):
     """The learning rates among which validation data choose: of the kernel of samplers, else of the optimizers."""
     if method in SAMPLERS:
-        return args.learning_rate or ([0.5] if method == "dsgld_nais" else [0.1] if method in GIBBS else [0.3])
+        return args.learning_rate or [0.5 if method == "dsgld_nais" else 0.3]
     return args.momentum_rate if method == "rws_published" else args.adam or [None]  # that of the method
 
 
@@ -78,11 +76,8 @@ def phases(method, rate, settings):
 
 def _sampler(method, rate, samples, settings):
     arguments = {"learning_rate": rate, "as_published": settings["as_published"], **samples}
-    if method == "dsghmc_gibbs_warm":
-        found = ds.methods.dsghmc_gibbs(**arguments, integrator="splitting")
-        return {**found, "kernel": ds.mcmc.WarmStart(kernel=found["kernel"])}
     if method in GIBBS:
-        return getattr(ds.methods, method)(**arguments)
+        return getattr(ds.methods, method)(num_chains=1, **arguments)
     if settings["proposal_learning_rate"] is not None:
         arguments["optimizer"] = keras.optimizers.Adam(settings["proposal_learning_rate"])
     found = getattr(ds.methods, "dsgnht_nais" if method == "dsgnht_iwae" else method)(num_chains=1, **arguments)

@@ -9,7 +9,6 @@ _PAPERS_NAMES = {  # of our methods, in the order of preference
     "dsghmc_nais": ("DSGHMC-AIS",),
     "dsgnht_gibbs": ("DSGNHT-Gibbs", "DSGHMC-Gibbs"),
     "dsghmc_gibbs": ("DSGHMC-Gibbs",),
-    "dsghmc_gibbs_warm": ("DSGHMC-Gibbs",),
     "rws": ("RWS",),
     "rws_sleep": ("RWS, sleep updates alone",),
     "rws_wake": ("RWS, wake updates alone",),

@@ -38,7 +38,7 @@ def compiled(name, **arguments):
         randomize(model, seed=1, scale=0.8)
     else:
         model = tiny_model((2,), seed=1, prior={"": None})
-    published = {"as_published": True} if name in IMPORTANCE[:3] else {}
+    published = {"as_published": True} if name.startswith("dsg") else {}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "SGNHT makes up for gradient noise")
         model.compile(**getattr(ds.methods, name)(**arguments, **published), jit_compile=False)

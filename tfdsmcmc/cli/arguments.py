@@ -6,7 +6,7 @@ import argparse
 
 # when to choose which, in the order of `methods`; that module imports TensorFlow, which takes seconds
 METHODS = {
-    "dsghmc_gibbs": "samples the weights, z by Gibbs sampling: small models of binary units",
+    "dsghmc_gibbs": "samples the weights, z by Gibbs chains that go on: rows of hundreds of columns",
     "dsghmc_nais": "samples the weights, z by importance sampling: tens of thousands of rows",
     "dsgld_nais": "the same without momentum: slower",
     "dsgnht_gibbs": "as dsghmc_gibbs, with a thermostat that makes up for unknown gradient noise",

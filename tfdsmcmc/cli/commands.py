@@ -76,10 +76,6 @@ def _new_model(args, units):
     if method in _AUGMENTATION:
         if options:
             raise ValueError(f"{method} has no step size and no number of draws. Received: {options}")
-    elif method.endswith("gibbs"):
-        options = {"learning_rate": 0.3, "integrator": "splitting", **options}
-    if method == "dsgnht_gibbs":
-        options["thermostat_mass"] = "auto"
     model.compile(**getattr(ds.methods, method)(**options), steps_per_execution=10)
     return model
 

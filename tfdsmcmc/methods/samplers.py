@@ -92,65 +92,89 @@ def dsgnht_nais(
 
 
 def dsghmc_gibbs(
-    learning_rate=0.01,
+    learning_rate=None,
     friction=0.1,
-    num_samples=5,
-    burn_in=5,
-    persistent=False,
-    integrator="euler",
+    num_samples=None,
+    burn_in=None,
+    persistent=None,
+    integrator=None,
     as_published=False,
+    num_chains=None,
 ):
     """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling; φ does not learn.
 
-    Estimates of the log-likelihood, those of the validation too, are too low until `refit_recognition`: let
+    Each row of the data keeps a Gibbs chain over its latent variables by default, which a sweep moves on whenever the
+    row's turn comes, while θ moves under it (stochastic approximation, Younes, 1989). Adam climbs for the first half of
+    the first `fit`, or until `run.end_climb()`; then θ is sampled.
+
+    Estimates of the log-likelihood by importance sampling, those of the validation too, are too low until
+    `refit_recognition`, and where rows are wide after it: `likelihood.annealed_importance_sampling` does without φ. Let
     `posterior.Collector` go by `burn_in`, not by `patience`.
 
     Args:
-      learning_rate: ℓ of the kernel, a number or a schedule.
+      learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
-      num_samples: K, states of the Gibbs chain that are kept.
-      burn_in: sweeps before them.
-      persistent: whether each row's chain goes on from epoch to epoch.
-      integrator: of the kernel: "euler" as published, or "splitting".
-      as_published: whether there are ten θ-updates on each minibatch, as published.
+      num_samples: K, states of the Gibbs chain that are kept; by default 1, as published 5.
+      burn_in: sweeps before them, of persistent chains once; by default 0, or 5 where chains are not persistent, as
+        published 5.
+      persistent: whether each row's chain goes on from epoch to epoch, which needs the data as an array or a file; by
+        default True, as published False.
+      integrator: of the kernel; by default "splitting", as published "euler".
+      as_published: whether what is not given is as published, without a warm start and with ten θ-updates on each
+        minibatch.
+      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    kernel = SGHMC(learning_rate=learning_rate, friction=friction, integrator=integrator)
-    return _gibbs(kernel, num_samples, burn_in, persistent, as_published)
+    kernel = SGHMC(
+        learning_rate=given(learning_rate, 0.3, 0.01, as_published),
+        friction=friction,
+        integrator=given(integrator, "splitting", "euler", as_published),
+    )
+    return _gibbs(kernel, num_samples, burn_in, persistent, as_published, num_chains)
 
 
 def dsgnht_gibbs(
-    learning_rate=0.01,
+    learning_rate=None,
     friction=0.1,
-    num_samples=5,
-    burn_in=5,
-    persistent=False,
-    integrator="euler",
-    thermostat_mass=1.0,
+    num_samples=None,
+    burn_in=None,
+    persistent=None,
+    integrator=None,
+    thermostat_mass=None,
     as_published=False,
+    num_chains=None,
 ):
     """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling; φ does not learn.
 
-    Estimates of the log-likelihood, those of the validation too, are too low until `refit_recognition`: let
-    `posterior.Collector` go by `burn_in`, not by `patience`.
+    Each row of the data keeps a Gibbs chain over its latent variables by default, and a warm start comes first: see
+    `dsghmc_gibbs`, also for what estimates of the log-likelihood are worth.
 
     Args:
-      learning_rate: ℓ of the kernel, a number or a schedule.
+      learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
-      num_samples: K, states of the Gibbs chain that are kept.
-      burn_in: sweeps before them.
-      persistent: whether each row's chain goes on from epoch to epoch.
-      integrator: of the kernel: "euler" as published, or "splitting".
-      thermostat_mass: of the kernel: 1 as published, another number, or "auto".
-      as_published: whether there are ten θ-updates on each minibatch, as published.
+      num_samples: K, states of the Gibbs chain that are kept; by default 1, as published 5.
+      burn_in: sweeps before them, of persistent chains once; by default 0, or 5 where chains are not persistent, as
+        published 5.
+      persistent: whether each row's chain goes on from epoch to epoch, which needs the data as an array or a file; by
+        default True, as published False.
+      integrator: of the kernel; by default "splitting", as published "euler".
+      thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
+      as_published: whether what is not given is as published, without a warm start and with ten θ-updates on each
+        minibatch.
+      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
-    kernel = _sgnht(learning_rate, friction, integrator, thermostat_mass)
-    return _gibbs(kernel, num_samples, burn_in, persistent, as_published)
+    kernel = _sgnht(
+        given(learning_rate, 0.3, 0.01, as_published),
+        friction,
+        given(integrator, "splitting", "euler", as_published),
+        given(thermostat_mass, "auto", 1.0, as_published),
+    )
+    return _gibbs(kernel, num_samples, burn_in, persistent, as_published, num_chains)
 
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):
@@ -165,10 +189,19 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     return {**triple(WarmStart(kernel=kernel), latents, WakeSleep(adam(optimizer, 1e-2))), "num_chains": num_chains}
 
 
-def _gibbs(kernel, num_samples, burn_in, persistent, as_published):
+def _gibbs(kernel, num_samples, burn_in, persistent, as_published, num_chains):
     """A sampler with Gibbs sampling."""
-    method = triple(kernel, Gibbs(num_samples, burn_in, persistent=persistent), None)
-    return {**method, **given(None, {}, {"kernel_steps": 10}, as_published)}
+    persistent = given(persistent, True, False, as_published)
+    latents = Gibbs(
+        given(num_samples, 1, 5, as_published),
+        given(burn_in, 0 if persistent is True else 5, 5, as_published),
+        persistent=persistent,
+    )
+    num_chains = given(num_chains, "auto", 1, as_published)
+    if as_published:
+        return {**triple(kernel, latents, None), "kernel_steps": 10, "num_chains": num_chains}
+    climber = adam(None, 3e-3)  # without a φ that learns no validation ends the climb: a rate for half of any run
+    return {**triple(WarmStart(kernel=kernel, optimizer=climber), latents, None), "num_chains": num_chains}
 
 
 def _sgnht(learning_rate, friction, integrator, thermostat_mass):
