@@ -17,8 +17,8 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
     temperature_0 the same at temperature 0, so that a warm start is all that averaging has
     scale_0.09    the same with the published prior
     scale_1       the same with a Student-t prior of scale 1
-    persistent    the sampler's kernel with `latents.Gibbs(1, 0, persistent=True)`, after Adam(0.003) for half of the
-                  sampler's time, and as long again; its draws are annealed and nothing else
+    gibbs         `methods.dsgnht_gibbs()` and the default prior, nothing else: half of the sampler's time is its climb;
+                  its draws are annealed and nothing else
     augmentation  `methods.polya_gamma_gibbs()` in the sampler's time, a prior with a scale for each column: the draws
                   after 20 sweeps, which are annealed and nothing else
 
@@ -51,7 +51,7 @@ OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
 ANNEALING = {"num_steps": 1000, "num_runs": 2, "batch_size": 50}
 DRAWS = 6  # of a posterior that are annealed
 SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
-WITHOUT_RECOGNITION = ("persistent", "augmentation")
+WITHOUT_RECOGNITION = ("gibbs", "augmentation")
 SETTINGS = (*OPTIMIZERS, *SAMPLERS, *WITHOUT_RECOGNITION)
 HEAD = (
     *("setting", "seeds", "minutes", "updates", "last", "chain 0", "all chains"),
@@ -113,9 +113,7 @@ def run_without_recognition(setting, args, seed, data, folder, seconds):
         method = ds.methods.polya_gamma_gibbs()
     else:
         batch_size, sampling, prior = 100, {"burn_in": 0, "every": max(1, 250 // steps)}, None
-        sampler = ds.methods.dsgnht_nais()["kernel"].kernel
-        kernel = ds.mcmc.WarmStart(kernel=sampler, optimizer=keras.optimizers.Adam(3e-3), updates=10**9)
-        method = {"kernel": kernel, "latents": ds.latents.Gibbs(1, 0, persistent=True), "proposal": None}
+        method = ds.methods.dsgnht_gibbs(num_chains=args.chains)
         callbacks.append(Climb(seconds / 2))
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(

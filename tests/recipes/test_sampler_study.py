@@ -45,7 +45,7 @@ def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path, cap
 def test_the_recipe(recipe, tmp_path, monkeypatch, capsys):
     def run(*more):
         options = "--dataset digits --updates 24 --test-rows 20 --test-samples 10 --equal-time".split()
-        options += ["--settings", "sampler", "rws", "persistent", "augmentation", "--architecture", "SBN/SBN 5"]
+        options += ["--settings", "sampler", "rws", "gibbs", "augmentation", "--architecture", "SBN/SBN 5"]
         options += ["--output", str(tmp_path), *more]
         monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
         recipe.main()
@@ -54,7 +54,7 @@ def test_the_recipe(recipe, tmp_path, monkeypatch, capsys):
     first = run()
     assert first.count("digits_SBN-SBN_5_") == 4
     found = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("*/result.json"))]
-    assert [one["setting"] for one in found] == ["augmentation", "persistent", "rws", "sampler"]
+    assert [one["setting"] for one in found] == ["augmentation", "gibbs", "rws", "sampler"]
     assert all(one["updates_made"] >= 24 for one in found) and all(-60 < one["last"] < -15 for one in found[2:])
     assert all(found[i]["samples"] > 0 for i in (0, 1, 3))
     again = run("--annealing-rows", "4")  # of what was learnt before
