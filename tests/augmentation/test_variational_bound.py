@@ -74,6 +74,56 @@ def test_with_integrated_weights_it_is_that_over_q(model):
     assert np.all(found.value < predictive + 6 * error)
 
 
+def test_a_fit_begins_where_the_recognition_network_says(model):
+    """Its units are sure, so that the start is known; of one round, the bound is that of the fit from there."""
+    layer = model.recognition.layers[0]
+    before = layer.get_weights()
+    layer.set_weights([np.zeros_like(before[0]), np.array([40.0, -40.0], np.float32)])
+    found = ds.augmentation.variational_bound(
+        model, X, num_samples=1000, rounds=1, weights="means", initial="recognition"
+    )
+    layer.set_weights(before)
+    step = model.run.step
+    factors = [WeightFactor(mean, tf.zeros_like(part)) for mean, part in step.factors(model.run.state)]
+    start = [tf.tile([[1.0, 0.0]], [len(X), 1])]
+    q = step.local.fit(factors, observations(Rows(X)), start, 1)[0].units[0].numpy()
+    assert np.abs(q - means_of(model, X, 1, False)).max() > 1e-3, "the start makes no difference: choose other weights"
+    log_q = (H[:, None] * np.log(q) + (1 - H[:, None]) * np.log1p(-q)).sum(-1)
+    exact = (np.exp(log_q) * (log_joints(model.generative.trainable_variables, X) - log_q)).sum(0)
+    assert np.all(np.abs(found.value - exact) < 6 * found.standard_error + 1e-4)
+
+
+def test_the_recognition_network_learns_the_units_of_the_rows(model):
+    """At the optimum of a logistic regression the means of σ and of h̄, and of their products with x, agree; and
+    all but the recognition network stays."""
+    before = [np.array(part) for part in model.generative.get_weights()]
+    units = model.run.state.units[0].numpy()
+    ds.augmentation.teach_recognition(model, LEARNT, epochs=150, batch_size=30, learning_rate=0.02)
+    kernel, bias = sorted(model.recognition.layers[0].get_weights(), key=np.ndim, reverse=True)
+    difference = scipy.special.expit(LEARNT @ kernel + bias) - units
+    assert np.abs(difference.mean(0)).max() < 0.04
+    assert np.abs((difference[:, :, None] * LEARNT[:, None]).mean(0)).max() < 0.04
+    assert np.abs(units - units.mean(0)).max() > 0.3, "the units do not depend on the rows: choose others"
+    for a, b in zip(before, model.generative.get_weights()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_what_cannot_be_taught_is_refused(model):
+    before = model.recognition.get_weights()
+    for wrong, received in (({"epochs": 0}, "epochs=0"), ({"learning_rate": -1.0}, "learning_rate=-1.0")):
+        with pytest.raises(ValueError, match=f"Received: {received}"):
+            ds.augmentation.teach_recognition(model, LEARNT, **wrong)
+    with pytest.raises(ValueError, match="the 60 rows whose units are there.*Received: 59 rows of a ArraySource"):
+        ds.augmentation.teach_recognition(model, LEARNT[1:])
+    with pytest.raises(ValueError, match="Received: initial='prior'"):
+        ds.augmentation.variational_bound(model, X, initial="prior")
+    other = fitted(ds.methods.polya_gamma_gibbs(), 0)[0]
+    with pytest.raises(ValueError, match="Units to learn are those of a model.*Received: one compiled with PolyaGamma"):
+        ds.augmentation.teach_recognition(other, ROWS)
+    for a, b in zip(before, model.recognition.get_weights()):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_labels():
     """Rows whose label says all about them: the biases of the top layer part, and the true labels are worth more."""
     labels = np.repeat([0, 1], 30)

@@ -9,6 +9,7 @@
     MeanFieldVB        mean-field variational Bayes             mean_field.py, mean_field_step.py, variational_method.py
     OnlineVB           the same by minibatches                  online.py
     variational_bound  of rows, as the literature reports it    variational_bound.py
+    teach_recognition  where the bound of new rows begins       teaching.py
     column_scales      which hidden units the prior has in use  column_scales.py
     a row              its units and Pólya-Gamma variables      local_factors.py
     a unit's weights   with and without covariances             full_covariance.py, diagonal_covariance.py
@@ -20,6 +21,7 @@ from tfdsmcmc.augmentation.column_scales import column_scales
 from tfdsmcmc.augmentation.mean_field import MeanFieldVB
 from tfdsmcmc.augmentation.online import OnlineVB
 from tfdsmcmc.augmentation.polya_gamma_gibbs import PolyaGammaGibbs
+from tfdsmcmc.augmentation.teaching import teach_recognition
 from tfdsmcmc.augmentation.variational_bound import variational_bound
 
-__all__ = ["MeanFieldVB", "OnlineVB", "PolyaGammaGibbs", "column_scales", "variational_bound"]
+__all__ = ["MeanFieldVB", "OnlineVB", "PolyaGammaGibbs", "column_scales", "teach_recognition", "variational_bound"]
