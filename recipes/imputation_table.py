@@ -10,10 +10,11 @@ from complete rows, as it has nothing to iterate over. Nearest neighbours state 
 
 Log-loss in nats a missing entry, of the probability that the method states for a one, kept within [0.001, 0.999];
 accuracy of the more probable value in percent. Standard errors are over the rows. In --output/results.json the same
-with the arguments and the seconds.
+with the arguments and the seconds; what an earlier call left there of other shares, or seen otherwise, stays.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import time
@@ -25,6 +26,7 @@ import numpy as np
 from posterior_run import posterior_run
 
 import tfdsmcmc as ds
+from tfdsmcmc import checks
 
 SEEN = ("complete", "gaps")
 
@@ -112,8 +114,20 @@ def score(truth, missing, probabilities):
     return scores
 
 
+def write(path, arguments, rows):
+    """Writes the rows, each with its arguments, beside those of earlier calls that are not among them."""
+    rows = [{**row, "arguments": arguments} for row in rows]
+    parts = ("missing", "seen", "method")
+    new = {tuple(row[part] for part in parts) for row in rows}
+    earlier = json.loads(path.read_text())["rows"] if path.exists() else []
+    earlier = [row for row in earlier if tuple(row[part] for part in parts) not in new]
+    ds.files.write_json(path, {"rows": [*earlier, *rows]}, indent=2)
+
+
 def main():
     args = parse()
+    checks.nonnegative_integer("burn_in", args.burn_in)
+    checks.positive_integer("sweeps", args.sweeps)
     warnings.simplefilter("ignore", UserWarning)
     output = pathlib.Path(args.output or f"runs/imputation_{args.dataset}")
     data = ds.datasets.load(args.dataset, args.data_dir)
@@ -138,7 +152,7 @@ def main():
                 f"accuracy {found['accuracy']:.2f} ± {found['accuracy_error']:.2f} %   {seconds:.1f} s",
                 flush=True,
             )
-    ds.files.write_json(output / "results.json", {"arguments": vars(args), "rows": rows}, indent=2)
+    write(output / "results.json", vars(args), rows)
     print(f"wrote {output / 'results.json'}")
 
 

@@ -36,10 +36,10 @@ def posterior_run(
       (`DeepGenerativeModel`, `Posterior`).
     """
     about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
-    run_settings.note(folder, {**about, **method, "num_chains": num_chains, "rows": len(train)})
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, prior=prior, seed=seed)
     model.compile(**ds.methods.dsgnht_nais(num_chains=num_chains, **method), steps_per_execution=20)
+    run_settings.note(folder, {**about, **method, "num_chains": model.run.num_chains, "rows": len(train)})
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
     spread = ds.posterior.last_part(epochs, posterior_samples)
     collector = ds.posterior.Collector(folder / "posterior", posterior_samples, **spread)

@@ -104,6 +104,10 @@ class Climb(keras.callbacks.Callback):
             self.model.run.end_climb()
 
 
+class TooLittleTime(Exception):
+    """No draw was made in the time that there was."""
+
+
 def run_without_recognition(setting, args, seed, data, folder, seconds):
     """Gibbs sampling of the units in the time that a sampler took; returns a dict of figures."""
     steps, callbacks = -(-len(data.train) // 100), [Until(seconds)]
@@ -125,8 +129,9 @@ def run_without_recognition(setting, args, seed, data, folder, seconds):
     train = data.train.astype(np.uint8)
     model.fit(train, batch_size=batch_size, epochs=10**6, verbose=0, callbacks=callbacks)
     if not any((folder / "posterior").glob("*.h5")):
-        raise SystemExit(f"{setting} has no draws after {model.run.epochs} passes over the rows: too little time")
+        raise TooLittleTime(f"no draws after {int(model.run.epochs)} passes over the rows: too little time")
     return {
+        "chains": model.run.num_chains,
         "seconds": round(time.monotonic() - begun),
         "processor_seconds": round(time.process_time() - worked),
         "updates_made": int(model.run.epochs if setting == "augmentation" else model.run.steps),
@@ -168,6 +173,7 @@ def run(setting, args, seed, data, folder, seconds=None):
     arguments = {"validation_data": data.valid[:500], "epochs": epochs, "verbose": 0, "callbacks": callbacks}
     model.fit(data.train, **arguments)
     figures = {
+        "chains": model.run.num_chains,
         "seconds": round(time.monotonic() - begun),
         "processor_seconds": round(time.process_time() - worked),
         "updates_made": int(model.run.steps),
@@ -210,8 +216,13 @@ def annealed(setting, args, data, folder):
     return log_mean_exp(np.stack(found))
 
 
+def timed(setting, args):
+    """Whether a setting has the time of the sampler of its seed."""
+    return setting in WITHOUT_RECOGNITION or args.equal_time and setting in OPTIMIZERS
+
+
 def folder_of(setting, args, seed):
-    chains = f" {args.chains} chains" if args.chains and setting in SAMPLERS else ""
+    chains = f" {args.chains} chains" if args.chains and (setting in SAMPLERS or timed(setting, args)) else ""
     time = " equal time" if args.equal_time and setting in OPTIMIZERS else ""
     name = f"{args.dataset} {args.architecture} {setting} {seed} {args.updates}{chains}{time}"
     return pathlib.Path(args.output) / name.replace("/", "-").replace(" ", "_")
@@ -219,12 +230,23 @@ def folder_of(setting, args, seed):
 
 def time_of_sampler(args, seed):
     file = folder_of("sampler", args, seed) / "result.json"
-    if not file.exists():
-        raise SystemExit(f"--equal-time needs the sampler's run of seed {seed} first, in {file.parent}")
     found = json.loads(file.read_text())
     if "processor_seconds" not in found:
         raise SystemExit(f"The sampler's run in {file.parent} does not say its processor time: run it again")
     return found["processor_seconds"]
+
+
+def check(args):
+    """Ends the program for what cannot be run, before anything is."""
+    if args.annealing_rows is not None and args.annealing_rows < 1:
+        raise SystemExit(f"--annealing-rows must be positive. Received: {args.annealing_rows}")
+    for seed in args.seeds:
+        there = (folder_of("sampler", args, seed) / "result.json").exists()
+        for setting in args.settings:
+            there |= setting == "sampler"
+            if timed(setting, args) and not there:
+                where = folder_of("sampler", args, seed)
+                raise SystemExit(f"{setting} has the time of the sampler's run of seed {seed}, and needs it in {where}")
 
 
 def study(args):
@@ -234,18 +256,21 @@ def study(args):
             folder = folder_of(setting, args, seed)
             if (folder / "result.json").exists():
                 continue
-            timed = setting in WITHOUT_RECOGNITION or args.equal_time and setting in OPTIMIZERS
-            seconds = time_of_sampler(args, seed) if timed else None
+            seconds = time_of_sampler(args, seed) if timed(setting, args) else None
             folder.mkdir(parents=True, exist_ok=True)
-            if setting in WITHOUT_RECOGNITION:
-                figures, rows = run_without_recognition(setting, args, seed, data, folder, seconds), {}
-            else:
-                figures, rows = run(setting, args, seed, data, folder, seconds)
+            try:
+                if setting in WITHOUT_RECOGNITION:
+                    figures, rows = run_without_recognition(setting, args, seed, data, folder, seconds), {}
+                else:
+                    figures, rows = run(setting, args, seed, data, folder, seconds)
+            except TooLittleTime as error:
+                print(folder.name, error, flush=True)
+                continue
             with ds.files.replacing(folder / "rows.npz") as temporary, open(temporary, "wb") as file:
                 np.savez(file, **rows)
             about = {name: getattr(args, name) for name in ("dataset", "architecture", "updates", "test_samples")}
             means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
-            about |= {"setting": setting, "seed": seed, "chains": args.chains, "equal_time": seconds is not None}
+            about |= {"setting": setting, "seed": seed, "equal_time": seconds is not None}
             ds.files.write_json(folder / "result.json", {**about, **figures, **means})
             print(folder.name, figures, means, flush=True)
 
@@ -260,6 +285,9 @@ def anneal(args):
                 continue
             result = json.loads((folder / "result.json").read_text())
             if result.get("annealed_rows") == args.annealing_rows:
+                continue
+            if setting in OPTIMIZERS and not (folder / "model.weights.h5").exists():
+                print(folder.name, "kept no weights to anneal: remove it and run it again", flush=True)
                 continue
             with np.load(folder / "rows.npz") as kept:
                 rows = {**kept, "annealed": annealed(setting, args, data, folder)}
@@ -286,6 +314,20 @@ def log_mean_exp(rows):
     return np.logaddexp.reduce(rows, 0) - np.log(len(rows))
 
 
+def cut_to_common_rows(settings):
+    """Leaves of each kind of estimate as many rows as all runs have: test rows are in one order, however many."""
+    runs = [rows for found in settings.values() for _, rows in found]
+    for part in {name for rows in runs for name in rows if name != "annealed"}:
+        _cut(runs, part, min(len(rows[name]) for rows in runs for name in rows if name != "annealed"))
+    _cut(runs, "annealed", min((len(rows["annealed"]) for rows in runs if "annealed" in rows), default=0))
+
+
+def _cut(runs, part, count):
+    for rows in runs:
+        if part in rows:
+            rows[part] = rows[part][:count]
+
+
 def table(args):
     """Prints a table in Markdown for each data set and architecture: means over seeds, paired differences to `rws`."""
     found = {}
@@ -293,8 +335,9 @@ def table(args):
         result = json.loads(file.read_text())
         with np.load(file.parent / "rows.npz") as rows:
             key = result["dataset"], result["architecture"], result["updates"]
-            chains = result.get("chains")
-            setting = result["setting"] + (f", {chains} chain" if chains and result["setting"] in SAMPLERS else "")
+            chains, setting = result.get("chains"), result["setting"]
+            if chains and setting not in OPTIMIZERS:
+                setting += f", {chains} chain{'s' * (chains > 1)}"
             # samplers stand beside optimizers of either kind
             kinds = (result.get("equal_time", False),) if result["setting"] in OPTIMIZERS else (False, True)
             for equal_time in kinds:
@@ -304,6 +347,7 @@ def table(args):
             continue
         of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
         print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}\n")
+        cut_to_common_rows(settings)
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
         best, best_annealed = (best_optimizer(settings, part) for part in ("last", "annealed"))
         for name in sorted(settings, key=lambda name: SETTINGS.index(name.split(",")[0])):
@@ -346,6 +390,7 @@ def main():
     args = parser.parse_args()
     if args.table:
         return table(args)
+    check(args)
     study(args)
     if args.annealing_rows:
         anneal(args)

@@ -9,7 +9,8 @@ be interrupted and started again with the same arguments: it goes on where it wa
 
     log.jsonl        one line an epoch: the bound on log p(X)/N, with the weights integrated out, and the time
     model.keras      the model; its weights are the means of q
-    results.jsonl    one line: the bound of the test and of as many training rows, units in use, seconds an epoch
+    results.jsonl    one line when all epochs are over: the bound of the test and of as many training rows, units in
+                     use, seconds an epoch
 
 The published figures are bounds at the means of the weights; `recipes/augmentation_table.py` puts them beside.
 """
@@ -25,6 +26,7 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 
+_OF_A_CALL = ("hours", "output", "data_dir")  # arguments that change no result
 IN_USE = 0.1  # of the root mean square of a unit's outgoing weights
 
 
@@ -75,9 +77,14 @@ def append(path, line):
 
 
 def record(path, line):
-    """Appends a line, unless a run that was finished already has left the very same."""
+    """Appends a line, unless a run that was finished already has left the very same, wherever its files were."""
+
+    def known(line):
+        line = json.loads(json.dumps(line))
+        return {**line, "arguments": {k: v for k, v in line["arguments"].items() if k not in _OF_A_CALL}}
+
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    if json.loads(json.dumps(line)) not in map(json.loads, lines):
+    if known(line) not in [known(json.loads(each)) for each in lines]:
         append(path, line)
 
 
@@ -127,6 +134,9 @@ def main(arguments=None):
         keras.callbacks.BackupAndRestore(output / "backup", delete_checkpoint=False),
     ]
     model.fit(train, batch_size=args.batch_size, epochs=args.epochs, callbacks=callbacks, verbose=0)
+    if int(model.run.epochs) < args.epochs:
+        print(f"{int(model.run.epochs)} of {args.epochs} epochs are over: the same call goes on")
+        return
     ds.augmentation.teach_recognition(model, train)  # the fit of rows begins near what similar ones have
     model.save(output / "model.keras")
     lines = [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]

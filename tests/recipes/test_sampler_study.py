@@ -41,6 +41,42 @@ def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path, cap
     ]
 
 
+def test_runs_on_different_numbers_of_rows_are_compared_on_those_of_both(recipe, tmp_path, capsys):
+    leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0, -7.0], annealed=[-18.0, -20.0])
+    leave(tmp_path / "b", "gibbs", 0, True, annealed=[-17.0, -18.0, -100.0])
+    leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -12.0])
+    recipe.table(types.SimpleNamespace(output=tmp_path))
+    lines = capsys.readouterr().out.splitlines()
+    assert "| `rws` | 1 | 2.0 | 90 | -15.00 |  |  | +0.00 ± 0.00 | -19.00 | +0.00 ± 0.00 |" in lines
+    assert "| `gibbs` | 1 | 2.0 | 90 |  |  |  |  | -17.50 | +1.50 ± 0.50 |" in lines
+    assert "| `sampler` | 1 | 2.0 | 90 | -9.00 | -8.50 | -11.50 | +3.50 ± 5.50 |  |  |" in lines
+
+
+@pytest.mark.parametrize(
+    ("options", "received"),
+    [
+        ("--annealing-rows -5", "Received: -5"),
+        ("--settings gibbs sampler", "gibbs has the time of the sampler's run of seed 0"),
+        ("--settings rws --equal-time", "rws has the time of the sampler's run of seed 0"),
+    ],
+)
+def test_what_cannot_be_run_is_said_before_anything_is(recipe, tmp_path, monkeypatch, options, received):
+    monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options.split(), "--output", str(tmp_path / "runs")])
+    with pytest.raises(SystemExit, match=received):
+        recipe.main()
+    assert not (tmp_path / "runs").exists()
+
+
+def test_time_that_depends_on_the_chains_of_the_sampler_has_a_folder_for_each(recipe, tmp_path):
+    def folder(setting, chains):
+        args = types.SimpleNamespace(dataset="digits", architecture="SBN 5", updates=9, equal_time=True)
+        args.output, args.chains = tmp_path, chains
+        return recipe.folder_of(setting, args, 0)
+
+    for setting in ("sampler", "gibbs", "augmentation", "rws"):
+        assert len({folder(setting, chains) for chains in (None, 1, 3)}) == 3
+
+
 @pytest.mark.slow
 def test_the_recipe(recipe, tmp_path, monkeypatch, capsys):
     def run(*more):
@@ -66,4 +102,4 @@ def test_the_recipe(recipe, tmp_path, monkeypatch, capsys):
             assert rows["last"].shape == (20,)
             assert abs((rows["annealed"] - rows["predictive" if "predictive" in rows else "last"][:4]).mean()) < 2
     assert run("--annealing-rows", "4") == ""
-    assert run("--table").count("| `sampler` |") == 2  # in equal time, and in equal updates
+    assert run("--table").count("| `sampler, 3 chains` |") == 2  # in equal time, and in equal updates
