@@ -6,7 +6,9 @@
 Entries of test rows are missing completely at random, 10, 30 and 50 in a hundred. All imputers have seen the same
 training rows: complete ones, or rows with the same share of gaps as the test rows. Iterative imputation learns nothing
 from complete rows, as it has nothing to iterate over. Nearest neighbours state (s + ½)/(10 + 1) for s ones among ten.
-"tfdsmcmc" is `methods.dsgnht_nais()` with its defaults, averaged over the posterior samples of all chains.
+"tfdsmcmc" is `methods.dsgnht_nais()` with its defaults, averaged over the posterior samples of all chains. A data layer
+DARN is for complete rows alone. --learnt adds what other recipes have learnt, from complete training and validation
+rows, with equal weights of the samples.
 
 Log-loss in nats a missing entry, of the probability that the method states for a one, kept within [0.001, 0.999];
 accuracy of the more probable value in percent. Standard errors are over the rows. In --output/results.json the same
@@ -22,6 +24,7 @@ import warnings
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+import keras
 import numpy as np
 from posterior_run import posterior_run
 
@@ -40,6 +43,7 @@ def parse():
     add("--posterior-samples", type=int, default=5, help="of each chain (default 5)")
     add("--missing", type=float, nargs="+", default=[0.1, 0.3, 0.5], help="shares of missing entries")
     add("--seen", nargs="+", choices=SEEN, default=SEEN, help="what imputers learn from (default complete gaps)")
+    add("--learnt", nargs="+", type=pathlib.Path, default=[], help="folders with a model.keras and, maybe, a posterior")
     add("--burn-in", type=int, default=50, help="sweeps of each chain of imputations, at each θ (default 50)")
     add("--sweeps", type=int, default=50, help="after them (default 50)")
     add("--rows", type=int, default=500, help="random test rows (default 500)")
@@ -61,7 +65,19 @@ def learn(args, train, folder):
     logits = np.log((ones + 1) / (seen - ones + 1)).astype(np.float32)
     arguments = args.architecture, args.updates, args.posterior_samples, args.seed
     model, posterior = posterior_run(folder, train, *arguments, data_logits=logits)
-    sweeps = {"burn_in": args.burn_in, "num_samples": args.sweeps, "seed": args.seed}
+    return imputer(args, model, posterior)
+
+
+def learnt_elsewhere(args, folder):
+    """The same by a model that is there, at its weights where there are no posterior samples."""
+    model, samples = keras.saving.load_model(folder / "model.keras"), folder / "posterior"
+    posterior = ds.posterior.load(samples) if samples.exists() else None
+    # a recognition network that has not learnt cannot weigh them
+    return imputer(args, model, posterior, posterior_weights="equal")
+
+
+def imputer(args, model, posterior, **how):
+    sweeps = {"burn_in": args.burn_in, "num_samples": args.sweeps, "seed": args.seed, **how}
     return lambda x: ds.imputation.impute(model, x, posterior=posterior, **sweeps).probabilities
 
 
@@ -93,6 +109,8 @@ def imputers(args, complete, gappy, folder, share):
     yield "complete", "column means", lambda: means(complete)
     yield "complete", "10 nearest neighbours", lambda: neighbours(complete)
     yield "complete", "tfdsmcmc", lambda: learn(args, complete, folder / "complete")
+    for place in args.learnt:
+        yield "complete", f"tfdsmcmc: {place.name}", lambda place=place: learnt_elsewhere(args, place)
     yield "gaps", "column means", lambda: means(gappy)
     yield "gaps", "10 nearest neighbours", lambda: neighbours(gappy)
     yield "gaps", "iterative (Bayesian ridge)", lambda: iterative(gappy)
@@ -128,6 +146,9 @@ def main():
     args = parse()
     checks.nonnegative_integer("burn_in", args.burn_in)
     checks.positive_integer("sweeps", args.sweeps)
+    for place in args.learnt:
+        if not (place / "model.keras").exists():
+            raise ValueError(f"--learnt names folders with a model.keras. Received: {place}")
     warnings.simplefilter("ignore", UserWarning)
     output = pathlib.Path(args.output or f"runs/imputation_{args.dataset}")
     data = ds.datasets.load(args.dataset, args.data_dir)
@@ -152,7 +173,7 @@ def main():
                 f"accuracy {found['accuracy']:.2f} ± {found['accuracy_error']:.2f} %   {seconds:.1f} s",
                 flush=True,
             )
-    write(output / "results.json", vars(args), rows)
+    write(output / "results.json", {**vars(args), "learnt": [str(place) for place in args.learnt]}, rows)
     print(f"wrote {output / 'results.json'}")
 
 

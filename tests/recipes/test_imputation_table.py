@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import sklearn.metrics
 
+import tfdsmcmc as ds
+
 
 @pytest.fixture
 def recipe(monkeypatch, request):
@@ -64,3 +66,10 @@ def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
     fewer = fewer[4:]
     assert [row["seen"] for row in fewer] == 3 * ["complete"] and fewer[0]["arguments"]["sweeps"] == 2
     assert [was["log_loss"] == now["log_loss"] for was, now in zip(rows, fewer)] == [True, True, False]
+    model = ds.models.from_name("SBN/SBN 5", 64)
+    model.save(tmp_path / "model.keras")
+    options += ["--seen", "complete", "--learnt", str(tmp_path), "--sweeps", "2", "--burn-in", "0"]
+    more = rows_by()[-1]
+    assert more["method"] == f"tfdsmcmc: {tmp_path.name}" and 0 < more["log_loss"] < 2
+    with pytest.raises(ValueError, match=f"a model.keras. Received: {tmp_path / 'none'}"):
+        rows_by("--learnt", str(tmp_path / "none"))
