@@ -2,7 +2,8 @@
 
     python recipes/sampler_study.py --dataset digits --architecture "SBN/SBN 100-50" --seeds 0 1 2 --equal-time
     python recipes/sampler_study.py --dataset caltech101_silhouettes_28 --annealing-rows 100
-    python recipes/sampler_study.py --table
+    python recipes/sampler_study.py --record docs/study.jsonl
+    python recipes/sampler_study.py --table docs/study.jsonl
 
 Each setting learns from the same rows and is evaluated on the same test rows. Samplers make the same number of updates;
 optimizers too, or with `--equal-time` as many as take the processor time, compilation and validation included, that the
@@ -25,7 +26,8 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
 Minutes in the table are of processor time. Where there are samples the predictive average over all of them is taken,
 that over the draws of the first chain alone, and that of the last weights of the first chain. Runs of an optimizer from
 several seeds are averaged in the table too. Test log-likelihoods of each row are kept, so that differences are paired.
-What is finished is not run again.
+What is finished is not run again. `--record` runs nothing: it writes what is finished into a file, in which runs of
+several machines can stand, and `--table` prints the tables of such a file, or of --output where it has no name.
 
 These are by importance sampling, which is too low where the recognition network is not close. `--annealing-rows` adds
 the estimates of so many test rows by annealing from the prior, 1,000 steps and two runs a row, which do without one: of
@@ -42,21 +44,15 @@ from quiet import quiet_start
 with quiet_start():
     import keras
     import numpy as np
+    import sampler_table
     import tensorflow_probability as tfp
+    from sampler_table import OPTIMIZERS, SAMPLERS, SETTINGS, WITHOUT_RECOGNITION, log_mean_exp
 
     import tfdsmcmc as ds
 
 tfd = tfp.distributions
-OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
 ANNEALING = {"num_steps": 1000, "num_runs": 2, "batch_size": 50}
 DRAWS = 6  # of a posterior that are annealed
-SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
-WITHOUT_RECOGNITION = ("gibbs", "augmentation")
-SETTINGS = (*OPTIMIZERS, *SAMPLERS, *WITHOUT_RECOGNITION)
-HEAD = (
-    *("setting", "seeds", "minutes", "updates", "last", "chain 0", "all chains"),
-    *("all chains less the best optimizer", "annealed", "annealed less the best optimizer"),
-)
 PRIORS = {
     "rws": {"": None},
     "rws_fast": {"": None},
@@ -300,77 +296,6 @@ def anneal(args):
             print(folder.name, "annealed", mean, flush=True)
 
 
-def mean_and_error(difference):
-    return f"{difference.mean():+.2f} ± {difference.std(ddof=1) / len(difference) ** 0.5:.2f}"
-
-
-def best_optimizer(settings, part):
-    """The rows' figures of the run of an optimizer that is best on the test rows, or None."""
-    rivals = [rows[part] for name in OPTIMIZERS for _, rows in settings.get(name, []) if part in rows]
-    return max(rivals, key=np.mean) if rivals else None
-
-
-def log_mean_exp(rows):
-    return np.logaddexp.reduce(rows, 0) - np.log(len(rows))
-
-
-def cut_to_common_rows(settings):
-    """Leaves of each kind of estimate as many rows as all runs have: test rows are in one order, however many."""
-    runs = [rows for found in settings.values() for _, rows in found]
-    for part in {name for rows in runs for name in rows if name != "annealed"}:
-        _cut(runs, part, min(len(rows[name]) for rows in runs for name in rows if name != "annealed"))
-    _cut(runs, "annealed", min((len(rows["annealed"]) for rows in runs if "annealed" in rows), default=0))
-
-
-def _cut(runs, part, count):
-    for rows in runs:
-        if part in rows:
-            rows[part] = rows[part][:count]
-
-
-def table(args):
-    """Prints a table in Markdown for each data set and architecture: means over seeds, paired differences to `rws`."""
-    found = {}
-    for file in sorted(pathlib.Path(args.output).glob("*/result.json")):
-        result = json.loads(file.read_text())
-        with np.load(file.parent / "rows.npz") as rows:
-            key = result["dataset"], result["architecture"], result["updates"]
-            chains, setting = result.get("chains"), result["setting"]
-            if chains and setting not in OPTIMIZERS:
-                setting += f", {chains} chain{'s' * (chains > 1)}"
-            # samplers stand beside optimizers of either kind
-            kinds = (result.get("equal_time", False),) if result["setting"] in OPTIMIZERS else (False, True)
-            for equal_time in kinds:
-                found.setdefault((*key, equal_time), {}).setdefault(setting, []).append((result, dict(rows)))
-    for key, settings in found.items():
-        if key[3] and not any(name in settings for name in OPTIMIZERS):
-            continue
-        of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
-        print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}\n")
-        cut_to_common_rows(settings)
-        print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
-        best, best_annealed = (best_optimizer(settings, part) for part in ("last", "annealed"))
-        for name in sorted(settings, key=lambda name: SETTINGS.index(name.split(",")[0])):
-            runs = settings[name]
-            mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1] if part != "annealed"}
-            cells = [f"{mean[part]:.2f}" if part in mean else "" for part in ("last", "chain", "predictive")]
-            against = [rows["predictive" if "predictive" in rows else "last"] for _, rows in runs if "last" in rows]
-            minutes = np.mean([result.get("processor_seconds", result["seconds"]) for result, _ in runs]) / 60
-            updates = np.mean([result["updates_made"] for result, _ in runs])
-            cells.append("" if best is None or not against else mean_and_error(np.mean(against, 0) - best))
-            annealed = [rows["annealed"] for _, rows in runs if "annealed" in rows]
-            cells.append(f"{np.mean(annealed):.2f}" if annealed else "")
-            known = annealed and best_annealed is not None
-            cells.append(mean_and_error(np.mean(annealed, 0) - best_annealed) if known else "")
-            costs = f"{minutes:.1f} | {updates:,.0f}"
-            print(f"| `{name}` | {len(runs)} | {costs} | {' | '.join(cells)} |")
-            if name in OPTIMIZERS and len(runs) > 1:
-                together = log_mean_exp(np.stack([rows["last"] for _, rows in runs]))
-                paired = mean_and_error(together - best)
-                what = f"{len(runs)} of `{name}`, averaged | 1 | {minutes * len(runs):.1f}"
-                print(f"| {what} | | | | {together.mean():.2f} | {paired} | | |")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", default="digits")
@@ -385,11 +310,15 @@ def main():
     parser.add_argument("--test-rows", type=int, default=2000)
     parser.add_argument("--test-samples", type=int, default=1000)
     parser.add_argument("--output", default="runs/sampler_study")
-    parser.add_argument("--table", action="store_true", help="print what there is")
+    parser.add_argument("--record", type=pathlib.Path, help="file that what is finished is added to")
+    parser.add_argument("--table", nargs="?", const="", help="print what is in a file, or (default) in --output")
     parser.add_argument("--annealing-rows", type=int, help="test rows that are annealed too (default: none)")
     args = parser.parse_args()
-    if args.table:
-        return table(args)
+    runs = [] if args.record is None and args.table is None else sampler_table.finished(pathlib.Path(args.output))
+    if args.record is not None:
+        return sampler_table.record(args.record, runs)
+    if args.table is not None:
+        return sampler_table.print_tables(sampler_table.recorded(pathlib.Path(args.table)) if args.table else runs)
     check(args)
     study(args)
     if args.annealing_rows:

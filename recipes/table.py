@@ -86,7 +86,7 @@ def parse(arguments=None):
     add("--updates", type=count, default=10**9, help="at most, in rounds of 50 (default: by time alone)")
     add("--minutes", type=amount, default=4.0, help="at most, of learning, a row (default 4)")
     add("--batch-size", type=count, default=None, help="default 100, of rws_published 25")
-    add("--learning-rate", **rates, help="of samplers; validation chooses (default 0.3; of SGLD 0.5, with Gibbs 0.1)")
+    add("--learning-rate", **rates, help="of samplers; validation chooses (default 0.3, of SGLD 0.5)")
     add("--adam", **rates, help="of the optimizers of methods that climb, likewise (default: that of the method)")
     add("--momentum-rate", **rates, default=[3e-4, 1e-3, 3e-3], help="of rws_published (default 0.0003 0.001 0.003)")
     add("--proposal-learning-rate", type=amount, default=None, help="of the samplers' φ; default that of the method")

@@ -208,9 +208,18 @@ def test_the_kind_of_the_data(unlearnt):
     with pytest.raises(ValueError, match="must be binary.*Received"):
         binary.transform([[1, 0, 0.5]])
     default, chosen = ds.Imputer(), ds.Imputer("VAE 3", method_options={"num_samples": 2})
-    assert [default._choices(kind)[:2] for kind in (True, False)] == [("SBN/SBN 50", "dsgnht_nais"), ("VAE 10", "iwae")]
-    assert chosen._choices(True) == ("VAE 3", "iwae", {"num_samples": 2})
-    assert ds.Imputer(method="rws")._choices(True) == ("SBN/SBN 50", "rws", {})
+    found = [default._choices(*of)[:2] for of in ((True, False), (True, True), (False, False), (False, True))]
+    assert found == [(name, "dsgnht_nais") for name in ("SBN/SBN 50", "DARN/DARN 50")] + 2 * [("VAE 10", "iwae")]
+    assert chosen._choices(True, True) == ("VAE 3", "iwae", {"num_samples": 2})
+    assert ds.Imputer(method="rws")._choices(True, False) == ("SBN/SBN 50", "rws", {})
+
+
+@pytest.mark.parametrize(("columns", "gap", "kind"), [(5, False, "DARN"), (5, True, "SBN"), (257, False, "SBN")])
+def test_columns_depend_on_each_other_where_that_can_be_learnt(unlearnt, columns, gap, kind):
+    x = (np.arange(4)[:, None] >> (np.arange(columns) % 2) & 1).astype(np.float32)
+    x[0, 0] = NAN if gap else 0
+    layers = tiny(None).fit(x).model_.generative.layers
+    assert [type(layer).__name__ for layer in layers] == [kind, kind]
 
 
 def test_first_weights():

@@ -30,7 +30,7 @@ def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path, cap
     leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -13.0])
     leave(tmp_path / "d", "rws", 0, False, last=[-1.0, -1.0])  # in equal updates, not in equal time
     leave(tmp_path / "e", "augmentation", 0, True, annealed=[-13.0, -13.0])
-    recipe.table(types.SimpleNamespace(output=tmp_path))
+    recipe.sampler_table.print_tables(recipe.sampler_table.finished(tmp_path))
     tables = capsys.readouterr().out.split("\n\n")
     lines = next(part for i, part in enumerate(tables) if "sampler's time" in tables[i - 1]).splitlines()[2:]
     assert lines == [
@@ -45,11 +45,29 @@ def test_runs_on_different_numbers_of_rows_are_compared_on_those_of_both(recipe,
     leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0, -7.0], annealed=[-18.0, -20.0])
     leave(tmp_path / "b", "gibbs", 0, True, annealed=[-17.0, -18.0, -100.0])
     leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -12.0])
-    recipe.table(types.SimpleNamespace(output=tmp_path))
+    recipe.sampler_table.print_tables(recipe.sampler_table.finished(tmp_path))
     lines = capsys.readouterr().out.splitlines()
     assert "| `rws` | 1 | 2.0 | 90 | -15.00 |  |  | +0.00 ± 0.00 | -19.00 | +0.00 ± 0.00 |" in lines
     assert "| `gibbs` | 1 | 2.0 | 90 |  |  |  |  | -17.50 | +1.50 ± 0.50 |" in lines
     assert "| `sampler` | 1 | 2.0 | 90 | -9.00 | -8.50 | -11.50 | +3.50 ± 5.50 |  |  |" in lines
+
+
+def test_what_is_on_record_makes_the_same_tables(recipe, tmp_path, monkeypatch, capsys):
+    """Also where a run was put there twice, and the other at another time."""
+    for folder, setting in (("a", "rws"), ("b", "gibbs")):
+        leave(tmp_path / folder, setting, 0, True, **{"last" if setting == "rws" else "annealed": [-20.004, -10.0]})
+        for _ in range(2):
+            options = ["--output", str(tmp_path), "--record", str(tmp_path / "study.jsonl")]
+            monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
+            recipe.main()
+    assert len((tmp_path / "study.jsonl").read_text().splitlines()) == 2
+    tables = []
+    for options in (["--output", str(tmp_path), "--table"], ["--table", str(tmp_path / "study.jsonl")]):
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
+        recipe.main()
+        tables.append(capsys.readouterr().out)
+    assert tables[0] == tables[1] and tables[0].count("| `rws` | 1 | 2.0 | 90 | -15.00 |") == 1
 
 
 @pytest.mark.parametrize(

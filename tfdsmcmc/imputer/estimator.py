@@ -27,7 +27,10 @@ _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
 _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if name not in _OWN]
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
-_BINARY, _REAL = "SBN/SBN 50", "VAE 10"  # the architectures where none is given
+# the architectures where none is given: of binary columns with gaps, of as many without as weights between any two are
+# worth learning for, and of real ones
+_BINARY, _COMPLETE, _REAL = "SBN/SBN 50", "DARN/DARN 50", "VAE 10"
+_MOST_COLUMNS = 256
 
 
 class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -45,8 +48,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     i = 0, 1, …
 
     Args:
-      architecture: as in `models.from_name`, where real columns replace its data layer; by default "SBN/SBN 50" for
-        binary columns and "VAE 10" for real ones. X with gaps needs SBN or VAE next to the data.
+      architecture: as in `models.from_name`, where real columns replace its data layer; by default "VAE 10" for real
+        columns, "DARN/DARN 50" for up to 256 binary ones where nothing is missing in X, else "SBN/SBN 50". X with gaps
+        needs SBN or VAE next to the data. A DARN learns more from rows without: see `docs/results.md`.
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE and "dsgnht_nais" for all else.
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes
@@ -137,7 +141,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         batch_size = checks.positive_integer("batch_size", self.batch_size)
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
         columns = columns_of(X)
-        architecture, method, options = self._choices(columns.binary)
+        complete = X.shape[1] <= _MOST_COLUMNS and not np.isnan(X).any()
+        architecture, method, options = self._choices(columns.binary, complete)
         arguments = learning.compile_arguments(method, options)
         if not (columns.kept.all() or self.keep_empty_features):
             empty = np.flatnonzero(~columns.kept).tolist()
@@ -217,9 +222,11 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
 
-    def _choices(self, binary):
+    def _choices(self, binary, complete):
         """(architecture, method, its options), with defaults where they are not given."""
-        architecture = (_BINARY if binary else _REAL) if self.architecture is None else self.architecture
+        architecture = self.architecture
+        if architecture is None:
+            architecture = (_COMPLETE if complete else _BINARY) if binary else _REAL
         continuous = "VAE" in str(architecture)
         method, options = ("iwae", {}) if continuous else ("dsgnht_nais", _SAMPLER)
         if self.method is not None:

@@ -1,0 +1,114 @@
+"""The tables of `recipes/sampler_study.py`, from what its runs have left, or from a file where they are on record."""
+
+import json
+
+import numpy as np
+
+import tfdsmcmc as ds
+
+OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
+SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
+WITHOUT_RECOGNITION = ("gibbs", "augmentation")
+SETTINGS = (*OPTIMIZERS, *SAMPLERS, *WITHOUT_RECOGNITION)
+HEAD = (
+    *("setting", "seeds", "minutes", "updates", "last", "chain 0", "all chains"),
+    *("all chains less the best optimizer", "annealed", "annealed less the best optimizer"),
+)
+
+
+def finished(output):
+    """What the runs in a folder have left: list of (dict of figures, dict of the test rows' log-likelihoods)."""
+    found = []
+    for file in sorted(output.glob("*/result.json")):
+        with np.load(file.parent / "rows.npz") as rows:
+            found.append(({"name": file.parent.name, **json.loads(file.read_text())}, dict(rows)))
+    return found
+
+
+def recorded(path):
+    """The same of a file that `record` has written."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [(line, {name: np.array(values) for name, values in line.pop("rows").items()}) for line in lines]
+
+
+def record(path, runs):
+    """Adds runs to a file, a line each, in place of those of the same names; log-likelihoods to two decimals.
+
+    Args:
+      path: the file; made where there is none.
+      runs: list of pairs, as `finished` has them.
+    """
+    lines = {}
+    for about, rows in [*(recorded(path) if path.exists() else []), *runs]:
+        lines[about["name"]] = {**about, "rows": {name: np.round(v, 2).tolist() for name, v in rows.items()}}
+    with ds.files.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines.values())
+    print(f"{len(lines)} runs in {path}, {len(runs)} of them new or written again")
+
+
+def print_tables(runs):
+    """Prints a table in Markdown for each data set and architecture: means over seeds, paired differences to `rws`."""
+    found = {}
+    for result, rows in runs:
+        key = result["dataset"], result["architecture"], result["updates"]
+        chains, setting = result.get("chains"), result["setting"]
+        if chains and setting not in OPTIMIZERS:
+            setting += f", {chains} chain{'s' * (chains > 1)}"
+        # samplers stand beside optimizers of either kind
+        kinds = (result.get("equal_time", False),) if result["setting"] in OPTIMIZERS else (False, True)
+        for equal_time in kinds:
+            found.setdefault((*key, equal_time), {}).setdefault(setting, []).append((result, dict(rows)))
+    for key, settings in found.items():
+        if key[3] and not any(name in settings for name in OPTIMIZERS):
+            continue
+        of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
+        print(f"\n**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}\n")
+        print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
+        cut_to_common_rows(settings)
+        best, best_annealed = (best_optimizer(settings, part) for part in ("last", "annealed"))
+        for name in sorted(settings, key=lambda name: SETTINGS.index(name.split(",")[0])):
+            _print_setting(name, settings[name], best, best_annealed)
+
+
+def _print_setting(name, runs, best, best_annealed):
+    mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1] if part != "annealed"}
+    cells = [f"{mean[part]:.2f}" if part in mean else "" for part in ("last", "chain", "predictive")]
+    against = [rows["predictive" if "predictive" in rows else "last"] for _, rows in runs if "last" in rows]
+    minutes = np.mean([result.get("processor_seconds", result["seconds"]) for result, _ in runs]) / 60
+    updates = np.mean([result["updates_made"] for result, _ in runs])
+    cells.append("" if best is None or not against else mean_and_error(np.mean(against, 0) - best))
+    annealed = [rows["annealed"] for _, rows in runs if "annealed" in rows]
+    cells.append(f"{np.mean(annealed):.2f}" if annealed else "")
+    known = annealed and best_annealed is not None
+    cells.append(mean_and_error(np.mean(annealed, 0) - best_annealed) if known else "")
+    costs = f"{minutes:.1f} | {updates:,.0f}"
+    print(f"| `{name}` | {len(runs)} | {costs} | {' | '.join(cells)} |")
+    if name in OPTIMIZERS and len(runs) > 1:
+        together = log_mean_exp(np.stack([rows["last"] for _, rows in runs]))
+        paired = mean_and_error(together - best)
+        what = f"{len(runs)} of `{name}`, averaged | 1 | {minutes * len(runs):.1f}"
+        print(f"| {what} | | | | {together.mean():.2f} | {paired} | | |")
+
+
+def cut_to_common_rows(settings):
+    """Leaves of each kind of estimate as many rows as all runs have: test rows are in one order, however many."""
+    runs = [rows for found in settings.values() for _, rows in found]
+    plain = [len(values) for rows in runs for name, values in rows.items() if name != "annealed"]
+    annealed = [len(rows["annealed"]) for rows in runs if "annealed" in rows]
+    for rows in runs:
+        for name in rows:
+            rows[name] = rows[name][: min(annealed if name == "annealed" else plain)]
+
+
+def best_optimizer(settings, part):
+    """The rows' figures of the run of an optimizer that is best on the test rows, or None."""
+    rivals = [rows[part] for name in OPTIMIZERS for _, rows in settings.get(name, []) if part in rows]
+    return max(rivals, key=np.mean) if rivals else None
+
+
+def mean_and_error(difference):
+    return f"{difference.mean():+.2f} ± {difference.std(ddof=1) / len(difference) ** 0.5:.2f}"
+
+
+def log_mean_exp(rows):
+    return np.logaddexp.reduce(rows, 0) - np.log(len(rows))
