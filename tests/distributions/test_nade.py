@@ -230,7 +230,32 @@ def test_a_long_chain():
         np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
 
 
+def test_hidden_units_come_back_from_far_away():
+    """Float32. The first half of the units takes each a_i to ±150, where its sigmoid is 0 or 1, the others back."""
+    x, b, c, w, v = random_operands((3, 60), (60,), (20,), scale=0.3)
+    far = np.where(np.arange(20) % 2, 5.0, -5.0) * np.where(np.arange(60) < 30, 1.0, -1.0)[:, None]
+    x = np.concatenate([x, np.ones((1, 60))])
+    operands = [x, b, c, w + far, v]
+    hidden = np.cumsum(x[..., None] * operands[3], -2)
+    assert np.abs(hidden).max() > 140 and np.abs(hidden[-1, -1]).max() < 20
+    upstream = random_upstream(operands[:3])
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), upstream.astype(np.float32))
+    np.testing.assert_allclose(value, exact(*operands)[0], rtol=1e-5)
+    for got, want in zip(gradients, exact_gradients(*operands, upstream)):
+        np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
+
+
 # ---- draws
+
+
+def test_draws_are_the_same_in_blocks(monkeypatch):
+    """Of 2 · 9 rows, four at a time."""
+    _, *parameters = tensors(random_operands((9, 6), (2, 1, 6), (2, 9, 5)))
+    whole = NADE(*parameters).experimental_sample_and_log_prob(3, seed=tf.constant([1, 2]))
+    monkeypatch.setattr("tfdsmcmc.distributions.nade._BLOCK", 4 * 5)
+    blocks = NADE(*parameters).experimental_sample_and_log_prob(3, seed=tf.constant([1, 2]))
+    np.testing.assert_array_equal(blocks[0], whole[0])
+    np.testing.assert_allclose(blocks[1], whole[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("ordering", [None, [2, 0, 3, 1]])

@@ -4,10 +4,15 @@ With the units taken in an order, here 1, …, D,
 
     a_i = c + Σ_{j<i} x_j W_j,      l_i = b_i + V_i · σ(a_i),      p(x) = Π_i Bernoulli(x_i; σ(l_i))
 
-Its log-probability and gradient run over the units one by one, and hold one a_i at a time. The backward pass needs
-nothing of the forward pass: for a block of rows at a time it starts from a_{D+1} = c + x W, a matrix product, takes the
-terms off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)), h_i = σ(a_i) and
-γ_i = ∂/∂a_i of all terms from i on,
+Its log-probability and gradient run over the units one by one, for a block of rows at a time, and hold of each row what
+belongs to one a_i. That is r_i = exp(−a_i / 4), for no exponential is taken on the way:
+
+    r_{i+1} = r_i (1 + x_i (exp(−W_i / 4) − 1)),      σ(a_i) = 1 / (1 + r_i⁴)
+
+Of 32-bit numbers r_i has a value for |a_i| up to 350, where σ(a_i) has long been 0 or 1: a hidden unit that went beyond
+would stay so. The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product,
+takes the factors off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)),
+h_i = σ(a_i) and γ_i = ∂/∂a_i of all terms from i on,
 
     ∂V_i = d_i h_i,    ∂b_i = d_i,    γ_i = γ_{i+1} + d_i V_i h_i (1 − h_i),    ∂W_i = x_i γ_{i+1},
     ∂c = γ_1,          ∂x_i = u l_i + W_i · γ_{i+1}
@@ -26,13 +31,12 @@ import tensorflow_probability as tfp
 from tfdsmcmc import random
 from tfdsmcmc.distributions.independent_bernoulli import sum_like
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
+from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 tfd = tfp.distributions
 
-# entries of the hidden layer that the backward pass holds at a time on a CPU, rows × hidden units: they stay in the
-# cache, and XLA leaves loops over them to one thread, where two would spend as long waiting for one another
-_BLOCK = 25_000
+_BLOCK = 25_000  # entries of the hidden layer of the rows that are worked off at a time on a CPU
 
 
 class NADE(SequentialBernoulli):
@@ -123,83 +127,82 @@ def _log_prob(x, b, c, w, v):
 
 def _forward(x, b, c, w, v, keep_logits=False):
     """log p(x), (…), or the logits, (…, D)."""
-    units, rank = _units(x), _rank(x, b, c)
-    columns, logits, c = _by_unit(x, rank), _by_unit(b, rank), _padded(c, rank)
     batch = _batch_shape(x, b, c)
 
-    def add_unit(i, a, total, kept):
-        logit = logits[i] + _decode(tf.sigmoid(a + c), v[i])
-        x_i = columns[i]
+    def of_block(x, b, c):
+        return (_forward_rows(x, b, c, w, v, keep_logits),), ()
+
+    ((found,), _) = _in_blocks(of_block, [_rows(part, batch) for part in (x, b, c)], w, 1)
+    return tf.reshape(found, tf.concat([batch, tf.shape(found)[1:]], 0))
+
+
+def _forward_rows(x, b, c, w, v, keep_logits):
+    """For x and b (rows, D) and c (rows, H)."""
+    units, columns, logits, change = _units(x), tf.transpose(x), tf.transpose(b), _factors(-w) - 1.0
+
+    def add_unit(i, r, total, kept):
+        x_i, logit = columns[i], logits[i] + tf.linalg.matvec(_hidden(r), v[i])
         if keep_logits:
-            kept = kept.write(i, logit + tf.zeros(batch, logit.dtype))
-        return i + 1, a + x_i[..., tf.newaxis] * w[i], total + _bernoulli(x_i, logit), kept
+            kept = kept.write(i, logit)
+        return i + 1, r * (1.0 + x_i[:, tf.newaxis] * change[i]), total + _bernoulli(x_i, logit), kept
 
     kept = tf.TensorArray(x.dtype, units if keep_logits else 0)
-    start = (0, tf.zeros_like(columns[0])[..., tf.newaxis] * w[0], tf.zeros(batch, x.dtype), kept)
+    start = (0, _factors(-c), tf.zeros_like(columns[0]), kept)
     _, _, total, kept = tf.while_loop(lambda i, *_: i < units, add_unit, start, maximum_iterations=units)
-    return _last(kept.stack()) if keep_logits else total
+    return tf.transpose(kept.stack()) if keep_logits else total
 
 
 def _sample(n, b, c, w, v, seed):
     """n draws (n, …, D) and their log-probabilities (n, …)."""
-    units, rank = _units(b), _rank(b, c)
-    logits, c = _by_unit(b, rank), _padded(c, rank)
     batch = tf.concat([[n], _batch_shape(b, c)], 0)
-    uniform = random.open_uniform(tf.concat([[units], batch], 0), seed)
+    uniform = random.open_uniform(tf.concat([[_units(b)], batch], 0), seed)
+    uniform = tf.transpose(tf.reshape(uniform, [_units(b), tf.reduce_prod(batch)]))
 
-    def add_unit(i, a, total, draws):
-        logit = logits[i] + _decode(tf.sigmoid(a), v[i])
-        x_i = tf.cast(uniform[i] < tf.cast(tf.sigmoid(logit), tf.float32), b.dtype)
-        return i + 1, a + x_i[..., tf.newaxis] * w[i], total + _bernoulli(x_i, logit), draws.write(i, x_i)
+    def of_block(b, c, uniform):
+        return _sample_rows(b, c, uniform, w, v), ()
 
-    hidden = tf.broadcast_to(c, tf.concat([batch, tf.shape(c)[-1:]], 0))
-    start = (0, hidden, tf.zeros(batch, b.dtype), tf.TensorArray(b.dtype, units))
+    parts = [_rows(b, batch), _rows(c, batch), uniform]
+    (x, log_prob), _ = _in_blocks(of_block, parts, w, 2)
+    return tf.reshape(x, tf.concat([batch, [_units(b)]], 0)), tf.reshape(log_prob, batch)
+
+
+def _sample_rows(b, c, uniform, w, v):
+    """The draws and their log-probabilities, for b and the uniform numbers (rows, D) and c (rows, H)."""
+    units, logits, columns, change = _units(b), tf.transpose(b), tf.transpose(uniform), _factors(-w) - 1.0
+
+    def add_unit(i, r, total, draws):
+        logit = logits[i] + tf.linalg.matvec(_hidden(r), v[i])
+        x_i = tf.cast(columns[i] < tf.cast(tf.sigmoid(logit), tf.float32), b.dtype)
+        r *= 1.0 + x_i[:, tf.newaxis] * change[i]
+        return i + 1, r, total + _bernoulli(x_i, logit), draws.write(i, x_i)
+
+    start = (0, _factors(-c), tf.zeros_like(logits[0]), tf.TensorArray(b.dtype, units))
     _, _, total, draws = tf.while_loop(lambda i, *_: i < units, add_unit, start, maximum_iterations=units)
-    return _last(draws.stack()), total
+    return tf.transpose(draws.stack()), total
 
 
 def _backward(x, b, c, w, v, upstream):
     """Gradients of Σ upstream · log p(x) in x, b, c, W, V."""
     batch = _batch_shape(x, b, c)
-    of_rows = [_rows(part, batch) for part in (x, b, c, upstream[..., tf.newaxis])]
-    in_x, in_b, in_c, in_w, in_v = _in_blocks(*of_rows, w, v)
+    parts = [_rows(part, batch) for part in (x, b, c, upstream[..., tf.newaxis])]
+    sums = (tf.zeros_like(w), tf.zeros_like(v))
+    of_rows, in_weights = _in_blocks(lambda *block: _backward_rows(*block, w, v), parts, w, 3, sums)
 
     def like(gradient, part):
         return sum_like(tf.reshape(gradient, tf.concat([batch, tf.shape(part)[-1:]], 0)), part)
 
-    return like(in_x, x), like(in_b, b), like(in_c, c), in_w, in_v
-
-
-def _in_blocks(x, b, c, upstream, w, v):
-    """`_backward_rows` for blocks of rows one after the other; of x, b and c a gradient for each row."""
-    rows, limit = x.shape[0], max(1, _BLOCK // w.shape[1])
-    if rows is not None and rows <= limit or tf.config.get_visible_devices("GPU"):
-        return _backward_rows(x, b, c, upstream, w, v)
-    rows = tf.shape(x)[0] if rows is None else rows
-    blocks = -(-rows // limit) if isinstance(rows, int) else tf.maximum(-(-rows // limit), 1)
-    size = -(-rows // blocks)
-    # rows of zeros fill the last block: without upstream they add nothing
-    parts = [tf.pad(part, [[0, blocks * size - rows], [0, 0]]) for part in (x, b, c, upstream)]
-    parts = [tf.reshape(part, [blocks, size, part.shape[1]]) for part in parts]
-
-    def add_block(block, in_w, in_v, *of_rows):
-        *more, more_w, more_v = _backward_rows(*(part[block] for part in parts), w, v)
-        return block + 1, in_w + more_w, in_v + more_v, *(kept.write(block, m) for kept, m in zip(of_rows, more))
-
-    start = (0, tf.zeros_like(w), tf.zeros_like(v), *(tf.TensorArray(x.dtype, blocks) for _ in range(3)))
-    _, in_w, in_v, *of_rows = tf.while_loop(lambda i, *_: i < blocks, add_block, start, maximum_iterations=blocks)
-    of_rows = [tf.reshape(kept.stack(), [-1, part.shape[1]])[:rows] for kept, part in zip(of_rows, (x, b, c))]
-    return *of_rows, in_w, in_v
+    return *(like(gradient, part) for gradient, part in zip(of_rows, (x, b, c), strict=True)), *in_weights
 
 
 def _backward_rows(x, b, c, upstream, w, v):
-    """The gradients for x and b (rows, D), c (rows, H) and upstream (rows, 1)."""
+    """The gradients in x, b and c, and those in W and V, for x and b (rows, D), c (rows, H) and upstream (rows, 1)."""
     units, columns, logits, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(c)
+    change = _factors(w) - 1.0
 
-    def take_unit(i, a, later, in_x, in_b, in_w, in_v):
+    def take_unit(i, r, later, in_x, in_b, in_w, in_v):
         x_i = columns[i]
-        a -= x_i[:, tf.newaxis] * w[i]
-        hidden = tf.sigmoid(a)
+        r *= 1.0 + x_i[:, tf.newaxis] * change[i]
+        hidden = _hidden(r)
         logit = logits[i] + tf.linalg.matvec(hidden, v[i])
         residual = upstream[:, 0] * (x_i - tf.sigmoid(logit))
         in_w = in_w.write(i, tf.matmul(x_i[tf.newaxis], later)[0])
@@ -208,19 +211,27 @@ def _backward_rows(x, b, c, upstream, w, v):
         in_x = in_x.write(i, upstream[:, 0] * logit + tf.linalg.matvec(later, w[i]))
         later += residual[:, tf.newaxis] * (v[i] * (hidden * (1.0 - hidden)))
         later = tf.ensure_shape(later, nothing.shape)  # a loop keeps its static shapes
-        return i - 1, a, later, in_x, in_b.write(i, residual), in_w, in_v
+        return i - 1, r, later, in_x, in_b.write(i, residual), in_w, in_v
 
-    start = (units - 1, tf.matmul(x, w) + c, nothing, *(tf.TensorArray(x.dtype, units) for _ in range(4)))
+    start = (units - 1, _factors(-(tf.matmul(x, w) + c)), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(4)))
     _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
     in_x, in_b, in_w, in_v = (part.stack() for part in parts)
-    return tf.transpose(in_x), tf.transpose(in_b), in_c, in_w, in_v
+    return (tf.transpose(in_x), tf.transpose(in_b), in_c), (in_w, in_v)
 
 
-def _decode(hidden, decoder):
-    """V_i · h over the last axis, as one matrix-vector product."""
-    shape = tf.shape(hidden)
-    flat = tf.reshape(hidden, tf.stack([-1, hidden.shape[-1]]))
-    return tf.reshape(tf.linalg.matvec(flat, decoder), shape[:-1])
+def _in_blocks(function, parts, w, count, sums=()):
+    return in_blocks(function, parts, max(1, _BLOCK // w.shape[1]), count, sums)
+
+
+def _factors(a):
+    """exp(a / 4)."""
+    return tf.exp(0.25 * a)
+
+
+def _hidden(r):
+    """σ(a) of r = exp(−a / 4)."""
+    square = r * r
+    return 1.0 / (1.0 + square * square)
 
 
 def _bernoulli(x, logit):
@@ -230,27 +241,6 @@ def _bernoulli(x, logit):
 
 def _units(x):
     return int(x.shape[-1])
-
-
-def _rank(*parts):
-    return max(part.shape.rank for part in parts)
-
-
-def _padded(part, rank):
-    """The tensor with leading axes of length 1, so that it has a rank."""
-    return tf.reshape(part, tf.concat([tf.ones([rank - part.shape.rank], tf.int32), tf.shape(part)], 0))
-
-
-def _by_unit(part, rank):
-    """(…, D) as (D, …): what belongs to a unit lies together."""
-    part = _padded(part, rank)
-    return tf.transpose(part, [rank - 1, *range(rank - 1)])
-
-
-def _last(part):
-    """(D, …) as (…, D)."""
-    rank = part.shape.rank
-    return tf.transpose(part, [*range(1, rank), 0])
 
 
 def _rows(part, batch):
