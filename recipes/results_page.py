@@ -11,12 +11,11 @@ import argparse
 import json
 import pathlib
 
+import marked_page
 import table_file
 import table_pages
 
-import tfdsmcmc as ds
-
-BEGIN, END = "<!-- made by recipes/results_page.py: begin -->", "<!-- made by recipes/results_page.py: end -->"
+RECIPE = "results_page.py"
 _TITLES = {  # of the data sets of the papers' rows; others come in with rows of ours
     "binarized_mnist": "Fixed binarized MNIST",
     "caltech101_silhouettes_28": "Caltech 101 silhouettes, 28 × 28",
@@ -48,25 +47,6 @@ def tables(rows):
     return "\n".join(lines)
 
 
-def with_tables(page, made):
-    """The page with the tables between its markers.
-
-    Raises:
-      ValueError: if the page has not one of each, in their order.
-    """
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise ValueError(f"The page must have the lines {BEGIN!r} and {END!r}, once each. Received: a page without")
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{made}\n{END}{rest.split(END)[1]}"
-
-
-def write(path, text):
-    """Writes a text file whole, unless it says that already."""
-    if not path.exists() or path.read_text() != text:
-        with ds.files.replacing(path) as temporary:
-            temporary.write_text(text)
-
-
 def main(arguments=None):
     docs = pathlib.Path(__file__).parent.parent / "docs"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -75,10 +55,10 @@ def main(arguments=None):
     parser.add_argument("--record", type=pathlib.Path, default=docs / "results.jsonl")
     args = parser.parse_args(arguments)
     rows, new = recorded(args.record, args.files)
-    page = with_tables(args.page.read_text(), tables(rows))
+    page = marked_page.with_made(args.page.read_text(encoding="utf-8"), tables(rows), RECIPE)
     if new:
-        write(args.record, "".join(json.dumps(row) + "\n" for row in rows))
-    write(args.page, page)
+        marked_page.write(args.record, "".join(json.dumps(row) + "\n" for row in rows))
+    marked_page.write(args.page, page)
 
 
 if __name__ == "__main__":

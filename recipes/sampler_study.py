@@ -3,7 +3,7 @@
     python recipes/sampler_study.py --dataset digits --architecture "SBN/SBN 100-50" --seeds 0 1 2 --equal-time
     python recipes/sampler_study.py --dataset caltech101_silhouettes_28 --annealing-rows 100
     python recipes/sampler_study.py --record docs/study.jsonl
-    python recipes/sampler_study.py --table docs/study.jsonl
+    python recipes/sampler_study.py --table docs/study.jsonl --page docs/study.md
 
 Each setting learns from the same rows and is evaluated on the same test rows. Samplers make the same number of updates;
 optimizers too, or with `--equal-time` as many as take the processor time, compilation and validation included, that the
@@ -27,7 +27,8 @@ Minutes in the table are of processor time. Where there are samples the predicti
 that over the draws of the first chain alone, and that of the last weights of the first chain. Runs of an optimizer from
 several seeds are averaged in the table too. Test log-likelihoods of each row are kept, so that differences are paired.
 What is finished is not run again. `--record` runs nothing: it writes what is finished into a file, in which runs of
-several machines can stand, and `--table` prints the tables of such a file, or of --output where it has no name.
+several machines can stand, and `--table` prints the tables of such a file, or of --output where it has no name. With
+`--page` it puts them between the markers of a page instead.
 
 These are by importance sampling, which is too low where the recognition network is not close. `--annealing-rows` adds
 the estimates of so many test rows by annealing from the prior, 1,000 steps and two runs a row, which do without one: of
@@ -43,6 +44,7 @@ from quiet import quiet_start
 
 with quiet_start():
     import keras
+    import marked_page
     import numpy as np
     import sampler_table
     import tensorflow_probability as tfp
@@ -296,6 +298,15 @@ def anneal(args):
             print(folder.name, "annealed", mean, flush=True)
 
 
+def show(tables, page):
+    """Prints the tables, or puts them into a page."""
+    if page is None:
+        print(tables)
+    else:
+        text = marked_page.with_made(page.read_text(encoding="utf-8"), tables, "sampler_study.py")
+        marked_page.write(page, text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", default="digits")
@@ -312,13 +323,15 @@ def main():
     parser.add_argument("--output", default="runs/sampler_study")
     parser.add_argument("--record", type=pathlib.Path, help="file that what is finished is added to")
     parser.add_argument("--table", nargs="?", const="", help="print what is in a file, or (default) in --output")
+    parser.add_argument("--page", type=pathlib.Path, help="with --table: the page that has the tables")
     parser.add_argument("--annealing-rows", type=int, help="test rows that are annealed too (default: none)")
     args = parser.parse_args()
     runs = [] if args.record is None and args.table is None else sampler_table.finished(pathlib.Path(args.output))
     if args.record is not None:
         return sampler_table.record(args.record, runs)
     if args.table is not None:
-        return sampler_table.print_tables(sampler_table.recorded(pathlib.Path(args.table)) if args.table else runs)
+        runs = sampler_table.recorded(pathlib.Path(args.table)) if args.table else runs
+        return show(sampler_table.tables(runs), args.page)
     check(args)
     study(args)
     if args.annealing_rows:

@@ -29,7 +29,8 @@ def row_of(recipe, tiny, seed=0, value=-40.0, climbs=False):
 def docs(tmp_path, recipe):
     """A page with text by hand around the markers, and the function that makes it."""
     page, record = tmp_path / "results.md", tmp_path / "results.jsonl"
-    page.write_text(f"By hand.\n\n{recipe.results_page.BEGIN}\nold\n{recipe.results_page.END}\n\nAlso by hand.\n")
+    begin, end = recipe.results_page.marked_page.markers(recipe.results_page.RECIPE)
+    page.write_text(f"By hand.\n\n{begin}\nold\n{end}\n\nAlso by hand.\n")
 
     def make(*files):
         recipe.results_page.main([*map(str, files), "--page", str(page), "--record", str(record)])
@@ -62,7 +63,8 @@ def test_the_page_of_the_project_is_what_its_record_makes(recipe, request):
     docs = request.config.rootpath / "docs"
     rows, _ = recipe.results_page.recorded(docs / "results.jsonl", [])
     text = (docs / "results.md").read_text()
-    assert recipe.results_page.with_tables(text, recipe.results_page.tables(rows)) == text
+    made = recipe.results_page.tables(rows)
+    assert recipe.results_page.marked_page.with_made(text, made, recipe.results_page.RECIPE) == text
 
 
 def test_what_cannot_be_a_page_is_refused_before_any_file_is_touched(recipe, docs, tmp_path):

@@ -24,32 +24,31 @@ def leave(folder, setting, seed, equal_time, **rows):
     np.savez(folder / "rows.npz", **{name: np.array(values, np.float64) for name, values in rows.items()})
 
 
-def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path, capsys):
+def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path):
     leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0], annealed=[-18.0, -20.0])
     leave(tmp_path / "b", "rws", 1, True, last=[-12.0, -16.0], annealed=[-19.0, -21.0])  # the best but for annealing
     leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -13.0])
     leave(tmp_path / "d", "rws", 0, False, last=[-1.0, -1.0])  # in equal updates, not in equal time
     leave(tmp_path / "e", "augmentation", 0, True, annealed=[-13.0, -13.0])
-    recipe.sampler_table.print_tables(recipe.sampler_table.finished(tmp_path))
-    tables = capsys.readouterr().out.split("\n\n")
+    tables = recipe.sampler_table.tables(recipe.sampler_table.finished(tmp_path)).split("\n\n")
     lines = next(part for i, part in enumerate(tables) if "sampler's time" in tables[i - 1]).splitlines()[2:]
     assert lines == [
-        "| `rws` | 2 | 2.0 | 90 | -14.50 |  |  | -0.50 ± 3.50 | -19.50 | -0.50 ± 0.00 |",
-        "| 2 of `rws`, averaged | 1 | 4.0 | | | | -11.69 | +2.31 ± 3.00 | | |",
-        "| `sampler` | 1 | 2.0 | 90 | -9.00 | -8.50 | -12.00 | +2.00 ± 1.00 |  |  |",
-        "| `augmentation` | 1 | 2.0 | 90 |  |  |  |  | -13.00 | +6.00 ± 1.00 |",
+        "| `rws` | 2 | 2.0 | 90 | −14.50 |  |  | −0.50 ± 3.50 | −19.50 | −0.50 ± 0.00 |",
+        "| 2 of `rws`, averaged | 1 | 4.0 | | | | −11.69 | +2.31 ± 3.00 | | |",
+        "| `sampler` | 1 | 2.0 | 90 | −9.00 | −8.50 | −12.00 | +2.00 ± 1.00 |  |  |",
+        "| `augmentation` | 1 | 2.0 | 90 |  |  |  |  | −13.00 | +6.00 ± 1.00 |",
     ]
 
 
-def test_runs_on_different_numbers_of_rows_are_compared_on_those_of_both(recipe, tmp_path, capsys):
+def test_runs_on_different_numbers_of_rows_are_compared_on_those_of_both(recipe, tmp_path):
     leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0, -7.0], annealed=[-18.0, -20.0])
     leave(tmp_path / "b", "gibbs", 0, True, annealed=[-17.0, -18.0, -100.0])
     leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -12.0])
-    recipe.sampler_table.print_tables(recipe.sampler_table.finished(tmp_path))
-    lines = capsys.readouterr().out.splitlines()
-    assert "| `rws` | 1 | 2.0 | 90 | -15.00 |  |  | +0.00 ± 0.00 | -19.00 | +0.00 ± 0.00 |" in lines
-    assert "| `gibbs` | 1 | 2.0 | 90 |  |  |  |  | -17.50 | +1.50 ± 0.50 |" in lines
-    assert "| `sampler` | 1 | 2.0 | 90 | -9.00 | -8.50 | -11.50 | +3.50 ± 5.50 |  |  |" in lines
+    lines = recipe.sampler_table.tables(recipe.sampler_table.finished(tmp_path)).splitlines()
+    assert "**digits, SBN/SBN 5**, 100 updates, optimizers in the sampler's time, 2 test rows, 2 annealed" in lines
+    assert "| `rws` | 1 | 2.0 | 90 | −15.00 |  |  | +0.00 ± 0.00 | −19.00 | +0.00 ± 0.00 |" in lines
+    assert "| `gibbs` | 1 | 2.0 | 90 |  |  |  |  | −17.50 | +1.50 ± 0.50 |" in lines
+    assert "| `sampler` | 1 | 2.0 | 90 | −9.00 | −8.50 | −11.50 | +3.50 ± 5.50 |  |  |" in lines
 
 
 def test_what_is_on_record_makes_the_same_tables(recipe, tmp_path, monkeypatch, capsys):
@@ -67,7 +66,14 @@ def test_what_is_on_record_makes_the_same_tables(recipe, tmp_path, monkeypatch, 
         monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
         recipe.main()
         tables.append(capsys.readouterr().out)
-    assert tables[0] == tables[1] and tables[0].count("| `rws` | 1 | 2.0 | 90 | -15.00 |") == 1
+    assert tables[0] == tables[1] and tables[0].count("| `rws` | 1 | 2.0 | 90 | −15.00 |") == 1
+
+
+def test_the_tables_of_the_project_are_what_its_record_makes(recipe, request):
+    docs = request.config.rootpath / "docs"
+    text = (docs / "study.md").read_text(encoding="utf-8")
+    tables = recipe.sampler_table.tables(recipe.sampler_table.recorded(docs / "study.jsonl"))
+    assert recipe.marked_page.with_made(text, tables, "sampler_study.py") == text
 
 
 @pytest.mark.parametrize(
@@ -120,4 +126,4 @@ def test_the_recipe(recipe, tmp_path, monkeypatch, capsys):
             assert rows["last"].shape == (20,)
             assert abs((rows["annealed"] - rows["predictive" if "predictive" in rows else "last"][:4]).mean()) < 2
     assert run("--annealing-rows", "4") == ""
-    assert run("--table").count("| `sampler, 3 chains` |") == 2  # in equal time, and in equal updates
+    assert run("--table").count("| `sampler, 3 chains` |") == 1
