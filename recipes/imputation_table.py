@@ -11,8 +11,9 @@ DARN is for complete rows alone. --learnt adds what other recipes have learnt, f
 rows, with equal weights of the samples.
 
 Log-loss in nats a missing entry, of the probability that the method states for a one, kept within [0.001, 0.999];
-accuracy of the more probable value in percent. Standard errors are over the rows. In --output/results.json the same
-with the arguments and the seconds; what an earlier call left there of other shares, or seen otherwise, stays.
+accuracy of the more probable value in percent. Standard errors are over the rows. In --output/results.json, after each
+line, the same with the arguments and the seconds; what an earlier call left there of other shares, or seen otherwise,
+stays.
 """
 
 import argparse
@@ -110,7 +111,7 @@ def imputers(args, complete, gappy, folder, share):
     yield "complete", "10 nearest neighbours", lambda: neighbours(complete)
     yield "complete", "tfdsmcmc", lambda: learn(args, complete, folder / "complete")
     for place in args.learnt:
-        yield "complete", f"tfdsmcmc: {place.name}", lambda place=place: learnt_elsewhere(args, place)
+        yield "complete", f"tfdsmcmc: {place}", lambda place=place: learnt_elsewhere(args, place)
     yield "gaps", "column means", lambda: means(gappy)
     yield "gaps", "10 nearest neighbours", lambda: neighbours(gappy)
     yield "gaps", "iterative (Bayesian ridge)", lambda: iterative(gappy)
@@ -142,13 +143,26 @@ def write(path, arguments, rows):
     ds.files.write_json(path, {"rows": [*earlier, *rows]}, indent=2)
 
 
-def main():
-    args = parse()
+def check(args):
+    """What cannot be done is told before any work."""
     checks.nonnegative_integer("burn_in", args.burn_in)
-    checks.positive_integer("sweeps", args.sweeps)
+    for name in ("sweeps", "updates", "posterior_samples", "rows"):
+        checks.positive_integer(name, getattr(args, name))
+    for share in args.missing:
+        if not 0 < share < 1:
+            raise ValueError(f"--missing has shares between 0 and 1. Received: {share}")
+    if "gaps" in args.seen and args.architecture.strip().startswith(("DARN", "NADE")):
+        raise ValueError(f"DARN and NADE learn from complete rows: --seen complete. Received: {args.architecture}")
+    if args.learnt and "complete" not in args.seen:
+        raise ValueError(f"--learnt is for --seen complete. Received: --seen {' '.join(args.seen)}")
     for place in args.learnt:
         if not (place / "model.keras").exists():
             raise ValueError(f"--learnt names folders with a model.keras. Received: {place}")
+
+
+def main():
+    args = parse()
+    check(args)
     warnings.simplefilter("ignore", UserWarning)
     output = pathlib.Path(args.output or f"runs/imputation_{args.dataset}")
     data = ds.datasets.load(args.dataset, args.data_dir)
@@ -156,6 +170,7 @@ def main():
     truth = data.test[rng.permutation(len(data.test))[: args.rows]]
     complete = data.train[rng.permutation(len(data.train))[: args.train_rows]]
 
+    output.mkdir(parents=True, exist_ok=True)
     rows = []
     for share in args.missing:
         rng = np.random.default_rng([args.seed, round(1000 * share)])
@@ -168,12 +183,12 @@ def main():
             found = score(truth, np.isnan(x), make()(x))
             seconds = round(time.monotonic() - begun, 1)
             rows.append({"missing": share, "seen": seen, "method": name, **found, "seconds": seconds})
+            write(output / "results.json", {**vars(args), "learnt": [str(place) for place in args.learnt]}, rows)
             print(
                 f"{share:4.0%}  {seen:<9} {name:<27}log-loss {found['log_loss']:.4f} ± {found['log_loss_error']:.4f}   "
                 f"accuracy {found['accuracy']:.2f} ± {found['accuracy_error']:.2f} %   {seconds:.1f} s",
                 flush=True,
             )
-    write(output / "results.json", {**vars(args), "learnt": [str(place) for place in args.learnt]}, rows)
     print(f"wrote {output / 'results.json'}")
 
 

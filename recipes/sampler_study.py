@@ -247,6 +247,18 @@ def check(args):
                 raise SystemExit(f"{setting} has the time of the sampler's run of seed {seed}, and needs it in {where}")
 
 
+def check_tables(args):
+    """The same for what is made of finished runs."""
+    if args.record is not None and args.table is not None:
+        raise SystemExit(f"--record and --table are two calls. Received: --record {args.record} --table {args.table}")
+    if args.page is not None and args.table is None:
+        raise SystemExit(f"--page needs --table. Received: --page {args.page}")
+    if args.table and not pathlib.Path(args.table).exists():
+        raise SystemExit(f"--table needs a file that --record has made. Received: {args.table}")
+    if (args.record is not None or args.table == "") and not pathlib.Path(args.output).is_dir():
+        raise SystemExit(f"--output must be a folder with finished runs. Received: {args.output}")
+
+
 def study(args):
     data = ds.datasets.load(args.dataset, args.data_dir)
     for seed in args.seeds:
@@ -326,6 +338,7 @@ def main():
     parser.add_argument("--page", type=pathlib.Path, help="with --table: the page that has the tables")
     parser.add_argument("--annealing-rows", type=int, help="test rows that are annealed too (default: none)")
     args = parser.parse_args()
+    check_tables(args)
     runs = [] if args.record is None and args.table is None else sampler_table.finished(pathlib.Path(args.output))
     if args.record is not None:
         return sampler_table.record(args.record, runs)

@@ -40,7 +40,8 @@ def record(path, runs):
     """
     lines = {}
     for about, rows in [*(recorded(path) if path.exists() else []), *runs]:
-        lines[about["name"]] = {**about, "rows": {name: np.round(v, 2).tolist() for name, v in rows.items()}}
+        rounded = {name: np.round(np.asarray(values, np.float64), 2).tolist() for name, values in rows.items()}
+        lines[about["name"]] = {**about, "rows": rounded}
     with ds.files.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines.values())
     print(f"{len(lines)} runs in {path}, {len(runs)} of them new or written again")
@@ -58,6 +59,8 @@ def tables(runs):
     found, lines = {}, []
     for result, rows in runs:
         key = result["dataset"], result["architecture"], result["updates"]
+        if result["setting"] not in SETTINGS:
+            raise ValueError(f"Settings are {', '.join(SETTINGS)}. Received: {result['setting']!r} of {result['name']}")
         chains, setting = result.get("chains"), result["setting"]
         if chains and setting not in OPTIMIZERS:
             setting += f", {chains} chain{'s' * (chains > 1)}"

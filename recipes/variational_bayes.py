@@ -46,6 +46,7 @@ def parse(arguments=None):
     add("--rows", type=int, default=None, help="training rows; default all")
     add("--test-rows", type=int, default=1000, help="spread evenly over the test rows (default 1000)")
     add("--draws", type=int, default=10, help="of each row, for the bound")
+    add("--initial", choices=["recognition", "half"], default="recognition", help="where the fit of new rows begins")
     add("--output", default=None, help="default runs/vb_DATASET_MODEL_METHOD_COVARIANCE")
     add("--seed", type=int, default=0)
     return parser.parse_args(arguments)
@@ -109,7 +110,7 @@ def method_of(args):
 
 
 def figures(model, x, weights, args):
-    how = {"weights": weights, "initial": "recognition", "seed": args.seed}
+    how = {"weights": weights, "initial": args.initial, "seed": args.seed}
     mean = ds.augmentation.variational_bound(model, x, args.draws, **how).mean()
     return {"value": float(mean), "standard_error": mean.standard_error, "row_standard_error": mean.row_standard_error}
 
@@ -137,7 +138,8 @@ def main(arguments=None):
     if int(model.run.epochs) < args.epochs:
         print(f"{int(model.run.epochs)} of {args.epochs} epochs are over: the same call goes on")
         return
-    ds.augmentation.teach_recognition(model, train)  # the fit of rows begins near what similar ones have
+    if args.initial == "recognition":
+        ds.augmentation.teach_recognition(model, train)  # the fit of rows begins near what similar ones have
     model.save(output / "model.keras")
     lines = [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]
     line = {

@@ -8,7 +8,7 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 from tests.augmentation.test_mean_field_steps import ROWS, fitted
-from tests.oracles import PUBLISHED_PRIOR, binary_states, log_bernoulli, log_sum
+from tests.oracles import PUBLISHED_PRIOR, binary_states, log_bernoulli, log_sum, tiny_model
 from tfdsmcmc.augmentation.local_factors import WeightFactor
 from tfdsmcmc.augmentation.mean_field_step import observations
 from tfdsmcmc.rows import Rows
@@ -98,7 +98,7 @@ def test_the_recognition_network_learns_the_units_of_the_rows(model):
     all but the recognition network stays."""
     before = [np.array(part) for part in model.generative.get_weights()]
     units = model.run.state.units[0].numpy()
-    ds.augmentation.teach_recognition(model, LEARNT, epochs=150, batch_size=30, learning_rate=0.02)
+    ds.augmentation.teach_recognition(model, LEARNT, epochs=500, batch_size=60, learning_rate=0.01)
     kernel, bias = sorted(model.recognition.layers[0].get_weights(), key=np.ndim, reverse=True)
     difference = scipy.special.expit(LEARNT @ kernel + bias) - units
     assert np.abs(difference.mean(0)).max() < 0.04
@@ -113,10 +113,19 @@ def test_what_cannot_be_taught_is_refused(model):
     for wrong, received in (({"epochs": 0}, "epochs=0"), ({"learning_rate": -1.0}, "learning_rate=-1.0")):
         with pytest.raises(ValueError, match=f"Received: {received}"):
             ds.augmentation.teach_recognition(model, LEARNT, **wrong)
-    with pytest.raises(ValueError, match="the 60 rows whose units are there.*Received: 59 rows of a ArraySource"):
-        ds.augmentation.teach_recognition(model, LEARNT[1:])
+    for rows in (LEARNT[1:], LEARNT[::-1], 1 - LEARNT):
+        with pytest.raises(ValueError, match=f"the 60 rows of fit.*Received: {len(rows)} rows of a ArraySource"):
+            ds.augmentation.teach_recognition(model, rows)
+    model.recognition.trainable = False
+    with pytest.raises(ValueError, match="weights that learn.*Received: .*frozen"):
+        ds.augmentation.teach_recognition(model, LEARNT)
+    model.recognition.trainable = True
     with pytest.raises(ValueError, match="Received: initial='prior'"):
         ds.augmentation.variational_bound(model, X, initial="prior")
+    other = tiny_model((2,), prior=PRIOR)
+    other.compile(**ds.methods.vb())
+    with pytest.raises(ValueError, match="Call fit first.*Received: "):
+        ds.augmentation.teach_recognition(other, LEARNT)
     other = fitted(ds.methods.polya_gamma_gibbs(), 0)[0]
     with pytest.raises(ValueError, match="Units to learn are those of a model.*Received: one compiled with PolyaGamma"):
         ds.augmentation.teach_recognition(other, ROWS)
@@ -155,6 +164,10 @@ def test_a_method_with_other_labels_needs_another_program():
 def test_it_is_of_models_that_learnt_so(model):
     with pytest.raises(ValueError, match="Received: weights='draws'"):
         ds.augmentation.variational_bound(model, X, weights="draws")
+    other = tiny_model((2,), prior=PRIOR)
+    other.compile(**ds.methods.vb())
+    with pytest.raises(ValueError, match="Call fit first.*Received: "):
+        ds.augmentation.teach_recognition(other, LEARNT)
     other = fitted(ds.methods.polya_gamma_gibbs(), 0)[0]
     with pytest.raises(ValueError, match="Received: one compiled with PolyaGammaGibbsStep"):
         ds.augmentation.variational_bound(other, X)

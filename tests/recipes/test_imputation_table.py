@@ -45,6 +45,23 @@ def test_neighbours_state_no_certainties(recipe):
     np.testing.assert_allclose(found, [[1, 1, 0.5 / 11], [0.5 / 11, 0, 1]])
 
 
+@pytest.mark.parametrize(
+    ("options", "received"),
+    [
+        ("--missing 0.3 1.5", "Received: 1.5"),
+        ("--rows 0", "Received: rows=0"),
+        ("--architecture DARN/DARN\u00a050", "complete rows.*Received: DARN/DARN"),
+        ("--seen gaps --learnt runs", "Received: --seen gaps"),
+        ("--seen complete --learnt none", "a model.keras. Received: none"),
+    ],
+)
+def test_what_cannot_be_done_is_told_before_any_work(recipe, tmp_path, monkeypatch, options, received):
+    monkeypatch.setattr(sys, "argv", ["imputation_table.py", *options.split(" "), "--output", str(tmp_path / "runs")])
+    with pytest.raises(ValueError, match=received):
+        recipe.main()
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.slow
 def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
     path = request.config.rootpath / "recipes" / "imputation_table.py"
@@ -70,6 +87,4 @@ def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
     model.save(tmp_path / "model.keras")
     options += ["--seen", "complete", "--learnt", str(tmp_path), "--sweeps", "2", "--burn-in", "0"]
     more = rows_by()[-1]
-    assert more["method"] == f"tfdsmcmc: {tmp_path.name}" and 0 < more["log_loss"] < 2
-    with pytest.raises(ValueError, match=f"a model.keras. Received: {tmp_path / 'none'}"):
-        rows_by("--learnt", str(tmp_path / "none"))
+    assert more["method"] == f"tfdsmcmc: {tmp_path}" and 0 < more["log_loss"] < 2

@@ -69,6 +69,19 @@ def test_what_is_on_record_makes_the_same_tables(recipe, tmp_path, monkeypatch, 
     assert tables[0] == tables[1] and tables[0].count("| `rws` | 1 | 2.0 | 90 | −15.00 |") == 1
 
 
+def test_a_setting_that_is_not_known_any_more_is_named(recipe, tmp_path):
+    leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0])
+    leave(tmp_path / "b", "persistent", 0, True, annealed=[-17.0, -18.0])
+    with pytest.raises(ValueError, match="Received: 'persistent' of b"):
+        recipe.sampler_table.tables(recipe.sampler_table.finished(tmp_path))
+
+
+def test_the_record_has_two_decimals(recipe, tmp_path):
+    row = {"last": np.array([-17.12, -3.0], np.float32)}
+    recipe.sampler_table.record(tmp_path / "study.jsonl", [({"name": "a"}, row)])
+    assert "[-17.12, -3.0]" in (tmp_path / "study.jsonl").read_text()
+
+
 def test_the_tables_of_the_project_are_what_its_record_makes(recipe, request):
     docs = request.config.rootpath / "docs"
     text = (docs / "study.md").read_text(encoding="utf-8")
@@ -82,6 +95,10 @@ def test_the_tables_of_the_project_are_what_its_record_makes(recipe, request):
         ("--annealing-rows -5", "Received: -5"),
         ("--settings gibbs sampler", "gibbs has the time of the sampler's run of seed 0"),
         ("--settings rws --equal-time", "rws has the time of the sampler's run of seed 0"),
+        ("--table --record study.jsonl", "two calls. Received: --record study.jsonl"),
+        ("--page study.md", "Received: --page study.md"),
+        ("--table nothing.jsonl", "Received: nothing.jsonl"),
+        ("--record study.jsonl", "Received: .*runs"),
     ],
 )
 def test_what_cannot_be_run_is_said_before_anything_is(recipe, tmp_path, monkeypatch, options, received):

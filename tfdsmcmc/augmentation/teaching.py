@@ -10,6 +10,8 @@ pass over the training rows to the last, to the same end.
 
 from __future__ import annotations
 
+import functools
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -41,42 +43,53 @@ def teach_recognition(model, x, epochs=30, batch_size=100, learning_rate=2e-3, s
     Args:
       model: a `DeepGenerativeModel` that has learnt with `methods.vb` or `methods.online_vb`; of several chains it is
         the first that counts.
-      x: the rows (N, D) that it has learnt from, in the same order: an array or a source with random access.
+      x: the rows (N, D) that it has learnt from, in the same order and of the same type: an array or a source with
+        random access.
       epochs: passes over them.
       batch_size: rows of an update.
       learning_rate: of Adam.
       seed: integer, or int32 tensor of shape (2,).
 
     Raises:
-      ValueError: for a model that learns otherwise, other numbers of rows, or arguments out of range.
+      ValueError: for a model that learns otherwise or has not learnt, other rows, a recognition network whose weights
+        are frozen, or arguments out of range.
     """
     epochs = checks.positive_integer("epochs", epochs)
     batch_size = checks.positive_integer("batch_size", batch_size)
     checks.learning_rate(learning_rate)
     _, state = variational_run(model, "Units to learn are those")
-    source = model.source("x", x)
-    count = len(state.units[0]) if state.units else 0
-    if not isinstance(source, RandomAccessSource) or not count or source.num_rows != count:
+    source, count = model.source("x", x), len(state.units[0]) if state.units else 0
+    if not count:
+        raise ValueError("Call fit first: the recognition network learns units of rows. Received: units of 0 rows")
+    if not isinstance(source, RandomAccessSource) or source.checksum != int(model.run.rows):
         received = f"{source.num_rows} rows of a {type(source).__name__}"
-        raise ValueError(f"x must be the {count} rows whose units are there, an array or a file. Received: {received}")
-    recognition = model.recognition
-    variables = recognition.trainable_variables
-    optimizer = keras.optimizers.Adam(learning_rate)
-    optimizer.build(variables)
-
-    @tf.function(jit_compile=model.uses_xla, autograph=False)
-    def update(rows, means, seed):
-        seeds = random.split(seed, len(means))
-        z = [tf.cast(random.uniform(tf.shape(m), s) < m, m.dtype)[tf.newaxis] for m, s in zip(means, tf.unstack(seeds))]
-        with tf.GradientTape() as tape:
-            loss = -tf.reduce_mean(recognition.log_prob(z, rows))
-        optimizer.apply(tape.gradient(loss, variables), variables)
-
+        raise ValueError(f"x must be the {count} rows of fit, in their order and of their type. Received: {received}")
+    update = _update(model, learning_rate)
     batch_size, stream = min(batch_size, count), random.stream(seed, "teaching of the recognition network")
     for epoch in range(epochs):
-        seed = random.fold(stream, epoch)
-        order = random.host_permutation(count, seed)
+        of_order, of_updates = tf.unstack(random.split(random.fold(stream, epoch), 2))
+        order = random.host_permutation(count, of_order)
         for number, start in enumerate(range(0, count - batch_size + 1, batch_size)):  # the rest has another turn
             index = np.asarray(order[start : start + batch_size])
             rows = source.take(index).floats().plain
-            update(rows, [tf.gather(part, index) for part in state.units], random.fold(seed, number))
+            update(rows, [tf.gather(part, index) for part in state.units], random.fold(of_updates, number))
+
+
+def _update(model, learning_rate):
+    """A function of rows, their means of the units and a seed: a step of Adam."""
+    variables = model.recognition.trainable_variables
+    if not variables:
+        raise ValueError(f"The recognition network must have weights that learn. Received: {model.recognition}, frozen")
+    optimizer = keras.optimizers.Adam(learning_rate)
+    optimizer.build(variables)
+    step = functools.partial(_climb, model.recognition, optimizer)
+    return tf.function(step, jit_compile=model.uses_xla, autograph=False)
+
+
+def _climb(recognition, optimizer, rows, means, seed):
+    seeds = random.split(seed, len(means))
+    z = [tf.cast(random.uniform(tf.shape(m), s) < m, m.dtype)[tf.newaxis] for m, s in zip(means, tf.unstack(seeds))]
+    variables = recognition.trainable_variables
+    with tf.GradientTape() as tape:
+        loss = -tf.reduce_mean(recognition.log_prob(z, rows))
+    optimizer.apply(tape.gradient(loss, variables), variables)
