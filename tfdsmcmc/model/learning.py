@@ -87,8 +87,8 @@ class Learning(Learner):
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
           num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 3 where θ, as far as
-            it learns, has up to 100,000 entries, else 1: where an update takes long, more updates of one chain are worth
-            more than chains.
+            it learns, has up to 100,000 entries, else 1: where an update takes long, more updates of one chain are
+            worth more than chains.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
           step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
             `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
