@@ -6,9 +6,9 @@
 Entries of test rows are missing completely at random, 10, 30 and 50 in a hundred. All imputers have seen the same
 training rows: complete ones, or rows with the same share of gaps as the test rows. Iterative imputation learns nothing
 from complete rows, as it has nothing to iterate over. Nearest neighbours state (s + ½)/(10 + 1) for s ones among ten.
-"tfdsmcmc" is `methods.dsgnht_nais()` with its defaults, averaged over the posterior samples of all chains. A data layer
-DARN is for complete rows alone. --learnt adds what other recipes have learnt, from complete training and validation
-rows, with equal weights of the samples.
+"tfdsmcmc" is `methods.dsgnht_nais()` with its defaults, averaged over the posterior samples of all chains; from rows
+with gaps a data layer DARN or NADE learns by `methods.dsgnht_gibbs(draw_missing=True)`, its samples with equal weights.
+--learnt adds what other recipes have learnt, from complete training and validation rows, with equal weights too.
 
 Log-loss in nats a missing entry, of the probability that the method states for a one, kept within [0.001, 0.999];
 accuracy of the more probable value in percent. Standard errors are over the rows. In --output/results.json, after each
@@ -61,12 +61,23 @@ def gaps(x, share, rng):
 
 
 def learn(args, train, folder):
-    """A function from rows with gaps to probabilities, by posterior samples that have learnt from `train`."""
+    """A function from rows with gaps to probabilities, by posterior samples that have learnt from `train`.
+
+    A data layer whose units depend on each other learns from rows with gaps by drawing what is missing."""
     ones, seen = np.nansum(train, 0, dtype=np.float64), np.isfinite(train).sum(0)
     logits = np.log((ones + 1) / (seen - ones + 1)).astype(np.float32)
     arguments = args.architecture, args.updates, args.posterior_samples, args.seed
+    if autoregressive(args) and np.isnan(train).any():
+        drawing = {"method": "dsgnht_gibbs", "draw_missing": True}
+        model, posterior = posterior_run(folder, train, *arguments, data_logits=logits, **drawing)
+        return imputer(args, model, posterior, posterior_weights="equal")
     model, posterior = posterior_run(folder, train, *arguments, data_logits=logits)
     return imputer(args, model, posterior)
+
+
+def autoregressive(args):
+    """Whether units of the data layer depend on each other."""
+    return args.architecture.strip().startswith(("DARN", "NADE"))
 
 
 def learnt_elsewhere(args, folder):
@@ -151,8 +162,6 @@ def check(args):
     for share in args.missing:
         if not 0 < share < 1:
             raise ValueError(f"--missing has shares between 0 and 1. Received: {share}")
-    if "gaps" in args.seen and args.architecture.strip().startswith(("DARN", "NADE")):
-        raise ValueError(f"DARN and NADE learn from complete rows: --seen complete. Received: {args.architecture}")
     if args.learnt and "complete" not in args.seen:
         raise ValueError(f"--learnt is for --seen complete. Received: --seen {' '.join(args.seen)}")
     for place in args.learnt:

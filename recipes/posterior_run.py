@@ -1,4 +1,4 @@
-"""A resumable run of DSGNHT-NAIS that ends with posterior samples: what several recipes learn with."""
+"""A resumable run of a sampler that ends with posterior samples: what several recipes learn with."""
 
 import keras
 import run_settings
@@ -16,7 +16,8 @@ def posterior_run(
     data_logits=None,
     num_chains=None,
     prior=None,
-    **method,
+    method="dsgnht_nais",
+    **options,
 ):
     """Learns, or goes on learning, and returns the model at the end with its posterior samples.
 
@@ -30,7 +31,8 @@ def posterior_run(
       data_logits: (D,), where the biases of the data layer start; by default as `models.from_name` has them.
       prior: of the weights, as `DeepGenerativeModel` takes it; each has a folder of its own.
       num_chains: over the weights; by default those of the method.
-      **method: what else `methods.dsgnht_nais` is to have instead of its defaults.
+      method: name of a function in `methods`.
+      **options: what else it is to have instead of its defaults.
 
     Returns:
       (`DeepGenerativeModel`, `Posterior`).
@@ -38,8 +40,9 @@ def posterior_run(
     about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, prior=prior, seed=seed)
-    model.compile(**ds.methods.dsgnht_nais(num_chains=num_chains, **method), steps_per_execution=20)
-    run_settings.note(folder, {**about, **method, "num_chains": model.run.num_chains, "rows": len(train)})
+    model.compile(**getattr(ds.methods, method)(num_chains=num_chains, **options), steps_per_execution=20)
+    about |= {"method": method} if method != "dsgnht_nais" else {}  # as runs of earlier versions have it
+    run_settings.note(folder, {**about, **options, "num_chains": model.run.num_chains, "rows": len(train)})
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
     spread = ds.posterior.last_part(epochs, posterior_samples)
     collector = ds.posterior.Collector(folder / "posterior", posterior_samples, **spread)

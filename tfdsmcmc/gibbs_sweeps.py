@@ -86,6 +86,36 @@ def recognition_factors(network, power=1.0):
     return [Factor(layer, i + 1, i, power) for i, layer in enumerate(network.layers)]
 
 
+def sweep_all(network, rows, z, seed):
+    """Draws each latent unit of a generative network, from the data upwards, and then the missing entries of x.
+
+    Where the units of the data layer are independent given z, z is drawn given x_observed alone, with x_missing summed
+    out, and x_missing from its law given z: a z that had to explain what stands in the gaps, noise at first, would be
+    slow to leave it. Elsewhere each missing unit is drawn in turn given all others.
+
+    Args:
+      network: `GenerativeNetwork` of binary latent layers.
+      rows: `Rows` (n, D), with gaps and their present fillings as values.
+      z: list of (n, H_l).
+      seed: int32 of shape (2,).
+
+    Returns:
+      (x, z), the filled rows (n, D) and the new z.
+    """
+    seeds = tf.unstack(random.split(seed, len(z) + 1))
+    x, data_layer = rows.values, network.layers[-1]
+    # of rows with gaps the sweeps sum out what is missing, of a tensor nothing
+    factors, values = generative_factors(network), [rows if data_layer.factorised else x, *z]
+    for place in range(1, len(values)):
+        values[place] = sweep(factors, values, place, seeds[place])
+    z = values[1:]
+    if rows.complete:
+        return x, z
+    if data_layer.factorised:
+        return data_layer.complete(x, rows.observed, z[0] if z else tf.zeros([tf.shape(x)[0], 0]), seeds[0])[0], z
+    return sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed)), z
+
+
 def sweep(factors, values, place, seed, update=None):
     """Draws each unit of one variable once given the rest.
 

@@ -25,6 +25,20 @@ class WeightedLatents(NamedTuple):
     log_likelihood: tf.Tensor | None = None
 
 
+class WeightedCompletions(NamedTuple):
+    """Draws of the latent variables and of the missing entries of the data, with their weights.
+
+    Attributes:
+      x: (K, B, D), the data with draws in the gaps.
+      z, log_weights, log_likelihood: as of `WeightedLatents`.
+    """
+
+    x: tf.Tensor
+    z: list[tf.Tensor]
+    log_weights: tf.Tensor
+    log_likelihood: tf.Tensor | None = None
+
+
 class Kernel(Protocol):
     """How the weights θ move: a `tfp.mcmc.TransitionKernel` that can hand on what the gradient drew."""
 

@@ -50,7 +50,6 @@ def test_neighbours_state_no_certainties(recipe):
     [
         ("--missing 0.3 1.5", "Received: 1.5"),
         ("--rows 0", "Received: rows=0"),
-        ("--architecture DARN/DARN\u00a050", "complete rows.*Received: DARN/DARN"),
         ("--seen gaps --learnt runs", "Received: --seen gaps"),
         ("--seen complete --learnt none", "a model.keras. Received: none"),
     ],

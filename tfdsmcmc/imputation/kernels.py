@@ -26,7 +26,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
+from tfdsmcmc.gibbs_sweeps import sweep_all
 from tfdsmcmc.rows import Rows
 
 
@@ -67,17 +67,7 @@ def gibbs(generative, recognition, rows: Rows, z, seed):
     Returns:
       (rows, z, None).
     """
-    seeds = tf.unstack(random.split(seed, len(z) + 1))
-    x, data_layer = rows.values, generative.layers[-1]
-    # of rows with gaps the sweeps sum out what is missing, of a tensor nothing
-    factors, values = generative_factors(generative), [rows if data_layer.factorised else x, *z]
-    for place in range(1, len(values)):
-        values[place] = sweep(factors, values, place, seeds[place])
-    z = values[1:]
-    if data_layer.factorised:
-        x = data_layer.complete(x, rows.observed, parents_of_data(x, z), seeds[0])[0]
-    else:
-        x = sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed))
+    x, z = sweep_all(generative, rows, z, seed)
     return rows._replace(values=x), z, None
 
 

@@ -11,12 +11,14 @@ class Latents:
       weights_all_alike: whether draws of the recognition network itself come with equal weights, from which an
         objective that fits it to weighted draws could learn nothing.
       persistent: whether each row of the data keeps a Markov chain over z from epoch to epoch; `start` begins it.
+      draw_missing: whether missing entries of x are drawn too, so that the data layer may be of any kind.
       climbing: the `Latents` that stand in for these while an optimizer climbs before θ is sampled, or None.
     """
 
     num_samples: int
     weights_all_alike = False
     persistent = False
+    draw_missing = False
     climbing = None
 
     def check(self, generative):
@@ -38,8 +40,12 @@ class Latents:
         raise NotImplementedError(f"{type(self).__name__} must define draw(generative, recognition, x, seed, carry).")
 
     def start(self, generative, recognition, x, seed):
-        """The carry of new chains, list of tensors (B, H_l): of persistent samplers."""
+        """The carry of new chains, list of tensors (B, units): of persistent samplers."""
         raise NotImplementedError(f"{type(self).__name__} keeps no chains: it does not define start.")
+
+    def carried_units(self, generative):
+        """The widths of its parts, list of integers."""
+        return generative.latent_units
 
     def get_config(self):
         return {"num_samples": self.num_samples}

@@ -6,6 +6,9 @@ The draws have the posterior p(z given x; θ) as their stationary law and weigh 
 
     ∇ log p(x; θ) = E[∇ log p(x, z; θ) given x] ≈ (1/K) Σ_k ∇ log p(x, z_k; θ)
 
+Entries of x that are missing are summed out, or drawn in turn as the units are: ∇ log p(x_observed; θ) is then the mean
+of ∇ log p(x_observed, x_missing, z; θ). Where the units of the data layer depend on each other only that can be done.
+
 Sources: Neal, "Connectionist learning of belief networks", Artificial Intelligence 56 (1992); Du, Zhu and Zhang,
 "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions on Neural Networks and
 Learning Systems 29 (2018); chains that go on as θ moves: Younes, "Parametric inference for imperfectly observed
@@ -18,11 +21,11 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
+from tfdsmcmc.gibbs_sweeps import generative_factors, sweep, sweep_all
 from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
 from tfdsmcmc.rows import as_rows
-from tfdsmcmc.types import WeightedLatents
+from tfdsmcmc.types import WeightedCompletions, WeightedLatents
 
 _STARTS = ("recognition", "prior")
 
@@ -37,9 +40,11 @@ class Gibbs(Latents):
       initial: where a new chain starts: at a draw of the "recognition" network given x, or of the "prior" p(z; θ).
       persistent: whether each row of the data keeps its chain from one epoch to the next, so that the burn-in is once.
         Learning needs the data as an array then.
+      draw_missing: whether missing entries of x are drawn along with z, of persistent chains alone; each row keeps its
+        fillings too. Rows with gaps can be learnt from by any binary data layer then, such as a DARN.
 
     Raises:
-      ValueError: for an argument out of range.
+      ValueError: for an argument out of range, or `draw_missing` without `persistent`.
 
     Example:
 
@@ -47,26 +52,36 @@ class Gibbs(Latents):
     >>> latents = ds.latents.Gibbs(num_samples=5, burn_in=10)
     """
 
-    def __init__(self, num_samples=5, burn_in=5, initial="recognition", persistent=False):
+    def __init__(self, num_samples=5, burn_in=5, initial="recognition", persistent=False, draw_missing=False):
         self.num_samples = checks.positive_integer("num_samples", num_samples)
         self.burn_in = checks.nonnegative_integer("burn_in", burn_in)
         if initial not in _STARTS:
             raise ValueError(f"initial is one of {list(_STARTS)}. Received: initial={initial!r}")
         if not isinstance(persistent, bool):
             raise ValueError(f"persistent must be True or False. Received: persistent={persistent!r}")
+        if not isinstance(draw_missing, bool) or draw_missing and not persistent:
+            received = f"draw_missing={draw_missing!r}, persistent={persistent!r}"
+            raise ValueError(f"draw_missing is True or False, True of persistent chains alone. Received: {received}")
         self.initial = initial
         self.persistent = persistent
+        self.draw_missing = draw_missing
 
     def check(self, generative):
-        """Raises a ValueError if there is no latent layer, or one is not binary."""
+        """Raises a ValueError if there is no latent layer, one is not binary, or data are to be drawn that are not."""
         if not generative.latent_units:
             raise ValueError("Gibbs sampling needs latent layers. Received: a network of its data layer alone")
         others = [type(layer).__name__ for layer in generative.layers[:-1] if not layer.binary]
         if others:
             raise ValueError(f"Gibbs sampling needs binary latent layers. Received: {', '.join(others)}")
+        if self.draw_missing and not generative.binary_data:
+            kind = type(generative.layers[-1]).__name__
+            raise ValueError(f"draw_missing=True needs a binary data layer. Received: {kind}")
+
+    def carried_units(self, generative):
+        return [generative.units, *generative.latent_units] if self.draw_missing else generative.latent_units
 
     def start(self, generative, recognition, x, seed):
-        """A new chain for each row, after its burn-in: list of tensors (B, H_l).
+        """A new chain for each row, after its burn-in: list of tensors (B, H_l), before them x (B, D) if it is drawn.
 
         Args:
           generative: `GenerativeNetwork` of binary latent layers.
@@ -75,11 +90,13 @@ class Gibbs(Latents):
           seed: integer, or int32 tensor of shape (2,).
         """
         self.check(generative)
-        start_seed, burn_seed = tf.unstack(random.split(seed))
+        start_seed, burn_seed, fill_seed = tf.unstack(random.split(seed, 3))
         if self.initial == "recognition":
             z = [part[0] for part in recognition.sample(x, 1, start_seed)]
         else:
             z = generative.sample(tf.shape(as_rows(x).values)[0], start_seed)[1]
+        if self.draw_missing:
+            z = [self._filled(generative, as_rows(x), z, fill_seed), *z]
         return self._run(generative, x, z, burn_seed, self.burn_in, keep=False)[0]
 
     def sweep(self, generative, x, z, seed):
@@ -114,11 +131,12 @@ class Gibbs(Latents):
           recognition: `RecognitionNetwork`.
           x: (B, D), a tensor or `Rows`.
           seed: integer, or int32 tensor of shape (2,).
-          carry: where the chains stand, list of (B, H_l); None for new ones.
+          carry: where the chains stand, as `start` has them; None for new ones.
 
         Returns:
-          (`WeightedLatents`, next carry): z a list of (K, B, H_l), log_weights zeros (K, B); its estimate of log p(x)
-          is that of K importance samples from the recognition network.
+          (`WeightedLatents`, or `WeightedCompletions` if x is drawn, next carry): z a list of (K, B, H_l), log_weights
+          zeros (K, B); the estimate of log p(x) is that of K importance samples from the recognition network, of x as
+          it is filled where it is drawn.
 
         Raises:
           ValueError: if a latent layer is not binary.
@@ -128,20 +146,37 @@ class Gibbs(Latents):
             carry = self.start(generative, recognition, x, start_seed)
         carry, z = self._run(generative, x, list(carry), keep_seed, self.num_samples, keep=True)
         log_weights = tf.zeros(tf.shape(z[0])[:2])
-        estimate = NAIS(self.num_samples).draw(generative, recognition, x, estimate_seed)[0].log_likelihood
+        rows = carry[0] if self.draw_missing else x
+        estimate = NAIS(self.num_samples).draw(generative, recognition, rows, estimate_seed)[0].log_likelihood
+        if self.draw_missing:
+            return WeightedCompletions(z[0], z[1:], log_weights, estimate), carry
         return WeightedLatents(z, log_weights, estimate), carry
 
     def _run(self, generative, x, z, seed, sweeps, keep):
-        """(the state after some sweeps, the states after each of them as list of (sweeps, B, H_l))."""
+        """(the state after some sweeps, the states after each of them as list of (sweeps, B, units))."""
 
         def advance(i, z, kept):
-            z = self.sweep(generative, x, z, random.fold(seed, i))
+            z = self._moved(generative, x, z, random.fold(seed, i))
             return i + 1, z, [array.write(i, part) for array, part in zip(kept, z)] if keep else kept
 
         kept = [tf.TensorArray(part.dtype, sweeps, element_shape=part.shape) for part in z] if keep else []
         _, z, kept = tf.while_loop(lambda i, *_: i < sweeps, advance, (0, z, kept), maximum_iterations=sweeps)
         return z, [array.stack() for array in kept]
 
+    def _moved(self, generative, x, state, seed):
+        """The state after a sweep: z, and before it x if it is drawn."""
+        if not self.draw_missing:
+            return self.sweep(generative, x, state, seed)
+        filled, z = sweep_all(generative, as_rows(x)._replace(values=state[0]), state[1:], seed)
+        return [tf.ensure_shape(new, old.shape) for new, old in zip([filled, *z], state, strict=True)]
+
+    @staticmethod
+    def _filled(generative, rows, z, seed):
+        """The rows with draws in their gaps, each given z and the entries before it."""
+        if rows.complete:
+            return tf.cast(rows.values, tf.float32)
+        return generative.layers[-1].complete(rows.values, rows.observed, z[0], seed)[0]
+
     def get_config(self):
-        names = ("num_samples", "burn_in", "initial", "persistent")
+        names = ("num_samples", "burn_in", "initial", "persistent", "draw_missing")
         return {name: getattr(self, name) for name in names}

@@ -100,6 +100,7 @@ def dsghmc_gibbs(
     integrator=None,
     as_published=False,
     num_chains=None,
+    draw_missing=False,
 ):
     """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling; φ does not learn.
 
@@ -123,6 +124,8 @@ def dsghmc_gibbs(
       as_published: whether what is not given is as published, without a warm start and with ten θ-updates on each
         minibatch.
       num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
+      draw_missing: whether missing entries of the data are drawn along with z, which a DARN or NADE next to the data
+        needs to learn from rows with gaps.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -132,7 +135,7 @@ def dsghmc_gibbs(
         friction=friction,
         integrator=given(integrator, "splitting", "euler", as_published),
     )
-    return _gibbs(kernel, num_samples, burn_in, persistent, as_published, num_chains)
+    return _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, as_published, num_chains)
 
 
 def dsgnht_gibbs(
@@ -145,6 +148,7 @@ def dsgnht_gibbs(
     thermostat_mass=None,
     as_published=False,
     num_chains=None,
+    draw_missing=False,
 ):
     """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling; φ does not learn.
 
@@ -164,6 +168,8 @@ def dsgnht_gibbs(
       as_published: whether what is not given is as published, without a warm start and with ten θ-updates on each
         minibatch.
       num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
+      draw_missing: whether missing entries of the data are drawn along with z, which a DARN or NADE next to the data
+        needs to learn from rows with gaps.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -174,7 +180,7 @@ def dsgnht_gibbs(
         given(integrator, "splitting", "euler", as_published),
         given(thermostat_mass, "auto", 1.0, as_published),
     )
-    return _gibbs(kernel, num_samples, burn_in, persistent, as_published, num_chains)
+    return _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, as_published, num_chains)
 
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):
@@ -189,13 +195,14 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     return {**triple(WarmStart(kernel=kernel), latents, WakeSleep(adam(optimizer, 1e-2))), "num_chains": num_chains}
 
 
-def _gibbs(kernel, num_samples, burn_in, persistent, as_published, num_chains):
+def _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, as_published, num_chains):
     """A sampler with Gibbs sampling."""
     persistent = given(persistent, True, False, as_published)
     latents = Gibbs(
         given(num_samples, 1, 5, as_published),
         given(burn_in, 0 if persistent is True else 5, 5, as_published),
         persistent=persistent,
+        draw_missing=draw_missing,
     )
     num_chains = given(num_chains, "auto", 1, as_published)
     if as_published:

@@ -91,6 +91,7 @@ class DoublyStochasticStep(Step):
         heat = ("kinetic_temperature", "configurational_temperature") if kernel_steps else ("kinetic_temperature",)
         self.metric_names = (*estimator.metric_names, *heat, "skipped_steps")
         self.per_row = ("carried",) if estimator.carries == "row" else ()
+        self.fills_gaps = estimator.fills_gaps
         self._start = tf.function(estimator.start, jit_compile=jit_compile, autograph=False)
 
     @property

@@ -32,7 +32,7 @@ class FisherIdentity(GradientEstimator):
     def __init__(self, generative, recognition, prior, latents):
         self.generative, self.recognition = generative, recognition
         self.prior, self.latents = prior, latents
-        self.carries = "row" if latents.persistent else None
+        self.carries, self.fills_gaps = "row" if latents.persistent else None, latents.draw_missing
 
     def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
         names, variables = zip(*self.generative.named_weights)
@@ -42,7 +42,7 @@ class FisherIdentity(GradientEstimator):
                 latents, carry = self._draw(x, carry, seed)
                 shares = tf.nn.softmax(latents.log_weights, axis=0)
             tape.watch(weights)
-            log_joint = self.generative.log_joint(x, latents.z)
+            log_joint = self.generative.log_joint(getattr(latents, "x", x), latents.z)
             likelihood = tf.reduce_mean(tf.reduce_sum(shares * log_joint, 0))
             prior = self.prior.log_prob(names, weights, auxiliary)
             objective = likelihood + prior_weight * prior / num_rows
@@ -58,7 +58,7 @@ class FisherIdentity(GradientEstimator):
         return [tf.cast(part, tf.uint8) for part in z]
 
     def no_rows(self):
-        return [np.zeros((0, units), np.uint8) for units in self.generative.latent_units]
+        return [np.zeros((0, units), np.uint8) for units in self.latents.carried_units(self.generative)]
 
     def metrics(self, draws):
         shares = tf.nn.softmax(draws.log_weights, axis=0)

@@ -20,10 +20,12 @@ class GradientEstimator:
       carries: None, "row" or "run".
       metric_names: keys of the metrics of its draws.
       recognition: `RecognitionNetwork` that it draws by, or None.
+      fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any data layer.
     """
 
     carries = None
     recognition = None
+    fills_gaps = False
     metric_names = ()
 
     def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):

@@ -168,7 +168,7 @@ class Learner(Saving):
         if not isinstance(validation_freq, (list, tuple, set)):
             validation_freq = checks.positive_integer("validation_freq", validation_freq)
         steps_per_epoch = _optional_count("steps_per_epoch", steps_per_epoch)
-        source = self.source("x", x, mask, num_rows)
+        source = self.source("x", x, mask, num_rows, self.run.step.fills_gaps)
         if validation_split and validation_data is None:
             source, validation_data = rows_of_fit.split_last(source, validation_split)
         if validation_data is not None:
@@ -237,10 +237,13 @@ class Learner(Saving):
         self.train_function = train
         return train
 
-    def source(self, name, x, mask=None, num_rows=None):
-        """The rows that a user passes as a source, checked; those of a dataset are checked as they come."""
-        source = source_of(name, x, self.units, self.binary_data, mask, num_rows, self.takes_gaps)
-        if not isinstance(source, DatasetSource):
+    def source(self, name, x, mask=None, num_rows=None, gaps_are_filled=False):
+        """The rows that a user passes as a source, checked; those of a dataset are checked as they come.
+
+        With `gaps_are_filled` they may have gaps whatever the model: the step draws what is missing."""
+        takes_gaps = self.takes_gaps or gaps_are_filled
+        source = source_of(name, x, self.units, self.binary_data, mask, num_rows, takes_gaps)
+        if not isinstance(source, DatasetSource) and not gaps_are_filled:
             self.check_rows(source)
         return source
 

@@ -64,7 +64,8 @@ class RecognitionLearning:
                 if self.proposal.redraw:
                     with tape.stop_recording():
                         draws, _ = self.estimator.draw(weights, x, carry, draw_seed)
-                loss = -self.proposal.surrogate(generative, recognition, x, draws, surrogate_seed)
+                rows = getattr(draws, "x", x)
+                loss = -self.proposal.surrogate(generative, recognition, rows, draws, surrogate_seed)
         return tape.gradient(loss, values, unconnected_gradients="zero")
 
     def update(self, gradient, allowed):

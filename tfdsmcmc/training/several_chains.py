@@ -29,7 +29,7 @@ class SeveralChains(Step):
         self.one, self.num_chains = step, num_chains
         self.variables = [*step.variables, *step.beside]
         self.metric_names, self.per_row, self.needs_passes = step.metric_names, step.per_row, step.needs_passes
-        self.sampled_beside = step.sampled_beside
+        self.sampled_beside, self.fills_gaps = step.sampled_beside, step.fills_gaps
         beside = {id(variable) for variable in step.beside}
         self._others = [variable for variable in step.assigned if id(variable) not in beside]
 

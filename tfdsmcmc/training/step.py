@@ -37,6 +37,7 @@ class Step:
       needs_passes: whether each epoch must be one pass over all rows, which are the N that there are then.
       sampled_beside: names of parts of the state, lists of one tensor each, that a posterior sample has beside the
         weights, under these names.
+      fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any model that it suits.
       own_variables: dict of further variables that a saved run needs, beside those that Keras saves.
     """
 
@@ -48,6 +49,7 @@ class Step:
     assigned = ()
     needs_passes = False
     sampled_beside = ()
+    fills_gaps = False
 
     @property
     def own_variables(self):

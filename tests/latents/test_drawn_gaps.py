@@ -1,0 +1,157 @@
+"""Missing entries drawn along with z, of a data layer whose units depend on each other, against enumeration."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.chance import assert_frequencies, assert_means
+from tests.gaps import NAN, ROWS, completions, rows_with_gaps
+from tests.oracles import PUBLISHED_PRIOR, binary_states, flat, randomize
+from tfdsmcmc.training.fisher_identity import FisherIdentity
+
+LATENTS = ds.latents.Gibbs(1, burn_in=0, persistent=True, draw_missing=True)
+KINDS = [ds.layers.DARN, ds.layers.SBN, pytest.param(ds.layers.NADE, marks=pytest.mark.slow)]  # of the data layer
+
+
+def model_of(kind=ds.layers.DARN, units=3, **arguments):
+    model = ds.DeepGenerativeModel(
+        generative=ds.GenerativeNetwork([ds.layers.DARN(2), kind(units)]),
+        recognition=ds.RecognitionNetwork([ds.layers.SBN(2)]),
+        prior=arguments.pop("prior", PUBLISHED_PRIOR),
+        **arguments,
+    )
+    randomize(model, 3)
+    return model
+
+
+def posterior_of(model, row):
+    """All pairs (x, z) of a row with gaps, x (S, D) and z (S, 2), and their probabilities given what is observed."""
+    pairs = list(itertools.product(completions(row), binary_states(2)))
+    x, z = (np.array(part, np.float32) for part in zip(*pairs))
+    log_joint = model.generative.log_joint(x, [z]).numpy().astype(np.float64)
+    return x, z, np.exp(log_joint - np.logaddexp.reduce(log_joint))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("i", [0, 1, 3])
+def test_a_sweep_leaves_the_posterior_where_it_is(kind, i):
+    """2^14 exact draws of (x_missing, z), one sweep: chi-square over all states, false failures at most 1e-6."""
+    model, row, count = model_of(kind), ROWS[i], 2**14
+    x, z, p = posterior_of(model, row)
+    chosen = np.random.default_rng(1).choice(len(p), count, p=p)
+    rows = rows_with_gaps(np.repeat(row[None], count, 0))
+    carry = [tf.constant(part[chosen]) for part in (x, z)]
+    weighted, moved = LATENTS.draw(model.generative, model.recognition, rows, 2, carry)
+    assert (
+        weighted.x.shape == (1, count, 3)
+        and weighted.z[0].shape == (1, count, 2)
+        and not weighted.log_weights.numpy().any()
+    )
+    np.testing.assert_array_equal(weighted.x[0], moved[0])
+    np.testing.assert_array_equal(weighted.x[0].numpy()[:, ~np.isnan(row)], x[chosen][:, ~np.isnan(row)])
+    both = np.concatenate([weighted.x[0], weighted.z[0][0]], 1)
+    states = (both[:, None] == np.concatenate([x, z], 1)).all(-1).argmax(1)
+    assert np.mean(states != chosen) > 0.2
+    assert_frequencies(np.bincount(states, minlength=len(p)), p)
+
+
+def test_the_gradient_is_that_of_the_observed_entries():
+    """Its mean over 2^14 rows with exact draws is ∇ log p(x_observed; θ), false failures at most 1e-6."""
+    model, row, count = model_of(prior={"": None}), ROWS[1], 2**14
+    x, z, p = posterior_of(model, row)
+    weights = [tf.convert_to_tensor(variable) for variable in model.generative.trainable_variables]
+    variables, of_states = [variable.value for variable in model.generative.trainable_variables], []
+    for one_x, one_z in zip(x, z):
+        with tf.GradientTape() as tape:
+            log_joint = model.generative.log_joint(one_x, [tf.constant(one_z)])
+        of_states.append(flat(tape.gradient(log_joint, variables, unconnected_gradients="zero")))
+    of_states = np.array(of_states, np.float64)
+    chosen = np.random.default_rng(4).choice(len(p), count, p=p)
+    rows = rows_with_gaps(np.repeat(row[None], count, 0))
+    carry = [tf.constant(part[chosen], tf.uint8) for part in (x, z)]
+    estimator = FisherIdentity(model.generative, model.recognition, model.prior, LATENTS)
+    gradients, weighted, moved = estimator.gradient(weights, rows, 1.0, (), carry, tf.constant([1, 2]))
+    both = np.concatenate([weighted.x[0], weighted.z[0][0]], 1)
+    states = (both[:, None] == np.concatenate([x, z], 1)).all(-1).argmax(1)
+    np.testing.assert_allclose(flat(gradients), of_states[states].mean(0), rtol=2e-3, atol=2e-4)
+    assert_means(of_states[states], p @ of_states)
+    assert all(part.dtype == tf.uint8 for part in moved)
+
+
+@pytest.mark.parametrize("initial", ["prior", "recognition"])
+def test_a_chain_starts_with_what_is_observed(initial):
+    model = model_of()
+    latents = ds.latents.Gibbs(burn_in=1, initial=initial, persistent=True, draw_missing=True)
+    rows = rows_with_gaps().map(tf.convert_to_tensor)
+    x, z = latents.start(model.generative, model.recognition, rows, seed=1)
+    observed = ~np.isnan(ROWS)
+    assert x.shape == ROWS.shape and z.shape == (4, 2) and set(np.unique(x)) <= {0.0, 1.0}
+    np.testing.assert_array_equal(x.numpy()[observed], ROWS[observed])
+
+
+DATA = np.where(np.random.default_rng(5).random((10, 3)) < 0.3, NAN, np.random.default_rng(6).integers(0, 2, (10, 3)))
+
+
+def fitted(x, epochs=3, callbacks=None, proposal=None, **options):
+    model = model_of(seed=1)
+    kernel = ds.mcmc.SGLD(learning_rate=0.05)
+    model.compile(kernel, LATENTS, proposal, jit_compile=False, steps_per_execution=2, **options)
+    model.fit(x, batch_size=4, epochs=epochs, verbose=0, callbacks=callbacks)
+    return model
+
+
+@pytest.mark.parametrize("options", [{}, {"num_chains": 2}, {"proposal": "wake"}, {"proposal": "sleep"}])
+def test_a_darn_learns_from_rows_with_gaps(options):
+    """What is observed stays in the fillings, what is missing moves, and rows without gaps are as they are."""
+    options = {
+        **options,
+        **({"proposal": ds.proposals.Wake(keras.optimizers.SGD(0.1))} if "wake" in options.values() else {}),
+    }
+    model, rows = fitted(DATA, **options), np.concatenate([DATA, np.ones((1, 3))])
+    assert all(np.isfinite(weight).all() for weight in model.get_weights())
+    model.fit(rows, batch_size=4, epochs=4, verbose=0)
+    chains = options.get("num_chains", 1)
+    x, z = (np.reshape(part, (chains, 11, -1)) for part in model.run.state.carried) if chains == 1 else (None, None)
+    if chains == 1:
+        observed = ~np.isnan(rows)
+        np.testing.assert_array_equal(x[0][observed], rows[observed])
+        assert set(np.unique(x)) == {0, 1} == set(np.unique(z))
+    with pytest.raises(ValueError, match="independent given its parents.*Received: DARN"):
+        model.evaluate(DATA, verbose=0)
+
+
+def test_fillings_go_on_where_a_run_was_stopped(tmp_path):
+    whole = fitted(DATA, epochs=4)
+    fitted(DATA, epochs=2, callbacks=[keras.callbacks.BackupAndRestore(tmp_path, delete_checkpoint=False)])
+    again = fitted(DATA, epochs=4, callbacks=[keras.callbacks.BackupAndRestore(tmp_path, delete_checkpoint=False)])
+    for a, b in zip(whole.get_weights(), again.get_weights()):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(whole.run.state.carried, again.run.state.carried):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_methods_hand_it_on():
+    for method in (ds.methods.dsgnht_gibbs, ds.methods.dsghmc_gibbs):
+        assert method(draw_missing=True)["latents"].draw_missing and not method()["latents"].draw_missing
+    latents = ds.latents.Gibbs.from_config(LATENTS.get_config())
+    assert latents.draw_missing and latents.persistent
+
+
+def test_what_cannot_be_is_refused():
+    for options in ({"draw_missing": True}, {"draw_missing": 1, "persistent": True}):
+        with pytest.raises(ValueError, match="Received: draw_missing="):
+            ds.latents.Gibbs(**options)
+    real = ds.models.from_name("VAE 2", 3)
+    with pytest.raises(ValueError, match="Received: "):
+        real.compile(ds.mcmc.SGLD(learning_rate=0.05), LATENTS, None)
+    network = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.MLPGaussian(3)])
+    with pytest.raises(ValueError, match="binary data layer. Received: MLPGaussian"):
+        LATENTS.check(network)
+    model = model_of()
+    model.compile(ds.mcmc.SGLD(learning_rate=0.05), ds.latents.Gibbs(persistent=True), None)
+    with pytest.raises(ValueError, match="Received: DARN"):
+        model.fit(DATA, verbose=0)
