@@ -208,18 +208,47 @@ def test_the_kind_of_the_data(unlearnt):
     with pytest.raises(ValueError, match="must be binary.*Received"):
         binary.transform([[1, 0, 0.5]])
     default, chosen = ds.Imputer(), ds.Imputer("VAE 3", method_options={"num_samples": 2})
-    found = [default._choices(*of)[:2] for of in ((True, False), (True, True), (False, False), (False, True))]
-    assert found == [(name, "dsgnht_nais") for name in ("SBN/SBN 50", "DARN/DARN 50")] + 2 * [("VAE 10", "iwae")]
-    assert chosen._choices(True, True) == ("VAE 3", "iwae", {"num_samples": 2})
-    assert ds.Imputer(method="rws")._choices(True, False) == ("SBN/SBN 50", "rws", {})
+    found = [default._choices(binary, 256, gaps)[:2] for binary in (True, False) for gaps in (False, True)]
+    assert found[:2] == [("DARN/DARN 50", "dsgnht_nais"), ("DARN/DARN 50", "dsgnht_gibbs")]
+    assert found[2:] == 2 * [("VAE 10", "iwae")]
+    assert default._choices(True, 257, True)[:2] == ("SBN/SBN 50", "dsgnht_nais")
+    assert chosen._choices(True, 3, True) == ("VAE 3", "iwae", {"num_samples": 2})
+    assert ds.Imputer(method="rws")._choices(True, 3, True) == ("DARN/DARN 50", "rws", {})
 
 
-@pytest.mark.parametrize(("columns", "gap", "kind"), [(5, False, "DARN"), (5, True, "SBN"), (257, False, "SBN")])
+@pytest.mark.parametrize(("columns", "gap", "kind"), [(5, False, "DARN"), (5, True, "DARN"), (257, False, "SBN")])
 def test_columns_depend_on_each_other_where_that_can_be_learnt(unlearnt, columns, gap, kind):
     x = (np.arange(4)[:, None] >> (np.arange(columns) % 2) & 1).astype(np.float32)
     x[0, 0] = NAN if gap else 0
-    layers = tiny(None).fit(x).model_.generative.layers
-    assert [type(layer).__name__ for layer in layers] == [kind, kind]
+    model = tiny(None).fit(x).model_
+    assert [type(layer).__name__ for layer in model.generative.layers] == [kind, kind]
+
+
+def test_samples_have_equal_weights_where_no_recognition_network_learns(unlearnt, monkeypatch):
+    asked = []
+    monkeypatch.setattr(ds.imputation, "impute", lambda *_, **options: asked.append(options) or 1 / 0)
+    for options in ({"method": "dsgnht_nais"}, {"method": "dsgnht_gibbs"}, {}):
+        with pytest.raises(ZeroDivisionError):
+            tiny("DARN 2", **options, imputation_options=None).fit(BINARY).transform(BINARY)
+    assert [options["posterior_weights"] for options in asked] == ["likelihood", "equal", "equal"]
+    with pytest.raises(ZeroDivisionError):
+        tiny("DARN 2", imputation_options={"posterior_weights": "likelihood"}).fit(BINARY).transform(BINARY)
+    assert asked[-1]["posterior_weights"] == "likelihood"
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_a_darn_learns_from_gaps_and_fills_them():
+    """Two columns that are the same: what is missing of one is what the other shows."""
+    tf.config.run_functions_eagerly(False)
+    x = np.repeat([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], 20, axis=0)
+    x[::4, 0] = NAN
+    imputer = ds.Imputer("DARN/DARN 2", updates=300, posterior_samples=4, random_state=0)
+    filled = imputer.fit_transform(x)
+    assert imputer.model_.run.step.fills_gaps and imputer.model_.run.step.estimator.latents.draw_missing
+    assert (filled[::4, 0] > 0.5).tolist() == (x[::4, 1] > 0.5).tolist()
+    with pytest.raises(ValueError, match="draw_missing=True.*Received: DARN"):
+        ds.Imputer("DARN/DARN 2", method="rws", updates=4, posterior_samples=1).fit(x)
 
 
 def test_first_weights():

@@ -27,10 +27,12 @@ _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
 _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if name not in _OWN]
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
-# the architectures where none is given: of binary columns with gaps, of as many without as weights between any two are
-# worth learning for, and of real ones
-_BINARY, _COMPLETE, _REAL = "SBN/SBN 50", "DARN/DARN 50", "VAE 10"
+_DRAWING = {"num_chains": 1, "draw_missing": True}
+# the architectures where none is given: of as many binary columns as weights between any two are worth learning for, of
+# more, and of real ones
+_BINARY, _WIDE, _REAL = "DARN/DARN 50", "SBN/SBN 50", "VAE 10"
 _MOST_COLUMNS = 256
+_DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
 
 class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -49,12 +51,13 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Args:
       architecture: as in `models.from_name`, where real columns replace its data layer; by default "VAE 10" for real
-        columns, "DARN/DARN 50" for up to 256 binary ones where nothing is missing in X, else "SBN/SBN 50". X with gaps
-        needs SBN or VAE next to the data. A DARN learns more from rows without: see `docs/results.md`.
+        columns, "DARN/DARN 50" for up to 256 binary ones, else "SBN/SBN 50"; see `docs/results.md`.
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
-      method: name of a function in `methods`; by default "iwae" for a VAE and "dsgnht_nais" for all else.
-      method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes
-        "dsgnht_nais" for one chain with its defaults.
+      method: name of a function in `methods`; by default "iwae" for a VAE, "dsgnht_gibbs" with `draw_missing` where X
+        has gaps and the columns depend on each other besides on the hidden units, as in a DARN or NADE, and
+        "dsgnht_nais" for all else.
+      method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes that of a
+        sampler for one chain with its defaults.
       updates: minibatches to learn from.
       batch_size: rows in each.
       posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;
@@ -63,7 +66,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         where that is above ½, else 0, of real columns the conditional means; "draw" for one draw from the conditional
         law.
       imputation_options: arguments of `imputation.impute`, such as `burn_in` and `num_chains`, a dict. By default the
-        weights of the samples suit new rows; `{"posterior_weights": "equal"}` suits those of `fit`.
+        weights of the samples suit new rows, where the method teaches a recognition network to tell them;
+        `{"posterior_weights": "equal"}` suits those of `fit`.
       keep_empty_features: whether columns of which nothing was observed stay, filled with 0.
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row
         depend on its place among the rows with gaps.
@@ -141,9 +145,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         batch_size = checks.positive_integer("batch_size", self.batch_size)
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
         columns = columns_of(X)
-        complete = X.shape[1] <= _MOST_COLUMNS and not np.isnan(X).any()
-        architecture, method, options = self._choices(columns.binary, complete)
+        architecture, method, options = self._choices(columns.binary, X.shape[1], bool(np.isnan(X).any()))
         arguments = learning.compile_arguments(method, options)
+        self._phi_learns = arguments.get("proposal") is not None
         if not (columns.kept.all() or self.keep_empty_features):
             empty = np.flatnonzero(~columns.kept).tolist()
             warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
@@ -204,7 +208,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _imputed(self, rows):
         """The rows (n, K), in the units of the data layer, with their gaps filled."""
-        options = {} if self.imputation_options is None else self.imputation_options
+        # samples are weighed by estimates that a recognition network makes
+        options = {"posterior_weights": "likelihood" if getattr(self, "_phi_learns", True) else "equal"}
+        options |= {} if self.imputation_options is None else self.imputation_options
         # an integer may have been set since the fit, for other draws of the same model
         seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_
         with sharing.in_place_of(self.model_) as twin:
@@ -222,13 +228,23 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
 
-    def _choices(self, binary, complete):
+    def _choices(self, binary, num_columns, gaps):
         """(architecture, method, its options), with defaults where they are not given."""
         architecture = self.architecture
         if architecture is None:
-            architecture = (_COMPLETE if complete else _BINARY) if binary else _REAL
-        continuous = "VAE" in str(architecture)
-        method, options = ("iwae", {}) if continuous else ("dsgnht_nais", _SAMPLER)
+            architecture = (_BINARY if num_columns <= _MOST_COLUMNS else _WIDE) if binary else _REAL
+        if "VAE" in str(architecture):
+            method, options = "iwae", {}
+        elif gaps and binary and _dependent(str(architecture)):
+            method, options = "dsgnht_gibbs", _DRAWING
+        else:
+            method, options = "dsgnht_nais", _SAMPLER
         if self.method is not None:
             method, options = self.method, {}
         return architecture, method, options if self.method_options is None else self.method_options
+
+
+def _dependent(architecture):
+    """Whether there are hidden units, and units of the data layer depend on each other besides."""
+    kind, *widths = architecture.split() or [""]
+    return kind.startswith(_DEPENDENT) and bool(widths)
