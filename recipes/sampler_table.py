@@ -68,7 +68,7 @@ def tables(runs):
         kinds = (result.get("equal_time", False),) if result["setting"] in OPTIMIZERS else (False, True)
         for equal_time in kinds:
             found.setdefault((*key, equal_time), {}).setdefault(setting, []).append((result, dict(rows)))
-    for key, settings in found.items():
+    for key, settings in sorted(found.items()):
         if not rivals(settings) and (key[3] or rivals(found.get((*key[:3], True), {}))):
             continue  # the other of the two tables says as much
         of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
