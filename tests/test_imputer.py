@@ -213,7 +213,12 @@ def test_the_kind_of_the_data(unlearnt):
     assert found[2:] == 2 * [("VAE 10", "iwae")]
     assert default._choices(True, 257, True)[:2] == ("SBN/SBN 50", "dsgnht_nais")
     assert chosen._choices(True, 3, True) == ("VAE 3", "iwae", {"num_samples": 2})
-    assert ds.Imputer(method="rws")._choices(True, 3, True) == ("DARN/DARN 50", "rws", {})
+    assert ds.Imputer(method="rws")._choices(True, 3, True) == ("SBN/SBN 50", "rws", {})
+    assert ds.Imputer(method="rws")._choices(True, 3, False) == ("DARN/DARN 50", "rws", {})
+    own = {"num_chains": 2}
+    assert ds.Imputer(method_options=own)._choices(True, 3, True) == ("SBN/SBN 50", "dsgnht_nais", own)
+    given = ds.Imputer("DARN/DARN 3", method_options=own)._choices(True, 3, True)
+    assert given == ("DARN/DARN 3", "dsgnht_gibbs", {"num_chains": 2, "draw_missing": True})
 
 
 @pytest.mark.parametrize(("columns", "gap", "kind"), [(5, False, "DARN"), (5, True, "DARN"), (257, False, "SBN")])

@@ -230,6 +230,23 @@ def test_a_long_chain():
         np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
 
 
+@pytest.mark.parametrize("far", [20.0, 66.0, 100.0, 330.0])
+def test_single_weights_of_any_size(far):
+    """One that takes a hidden unit from −far to ½, in float32: log p is that of σ(½), and a gradient is one."""
+    c, w, v = np.array([0.5 - far]), np.array([[far], [0.1], [0.1]]), np.array([[0.3], [-1.0], [2.0]])
+    operands = [np.ones((1, 3)), np.zeros(3), c, w, v]
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), np.ones(1, np.float32))
+    np.testing.assert_allclose(value, exact(*operands)[0], rtol=3e-5)
+    for got, want in zip(gradients, exact_gradients(*operands, np.ones(1))):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-4 * max(1, np.abs(want).max()))
+
+
+def test_no_weight_makes_an_undefined_number():
+    operands = random_operands((4, 6), (6,), (5,), scale=600.0)
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), np.ones(4, np.float32))
+    assert np.isfinite(value).all() and all(np.isfinite(part).all() for part in gradients)
+
+
 def test_hidden_units_come_back_from_far_away():
     """Float32. The first half of the units takes each a_i to ±150, where its sigmoid is 0 or 1, the others back."""
     x, b, c, w, v = random_operands((3, 60), (60,), (20,), scale=0.3)
@@ -249,7 +266,7 @@ def test_hidden_units_come_back_from_far_away():
 
 
 def test_draws_are_the_same_in_blocks(monkeypatch):
-    """Of 2 · 9 rows, four at a time."""
+    """Three of each of 2 · 9 rows, four at a time."""
     _, *parameters = tensors(random_operands((9, 6), (2, 1, 6), (2, 9, 5)))
     whole = NADE(*parameters).experimental_sample_and_log_prob(3, seed=tf.constant([1, 2]))
     monkeypatch.setattr("tfdsmcmc.distributions.nade._BLOCK", 4 * 5)

@@ -93,35 +93,60 @@ def test_a_chain_starts_with_what_is_observed(initial):
     np.testing.assert_array_equal(x.numpy()[observed], ROWS[observed])
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_what_is_observed_is_that_of_the_rows_at_hand(gaps):
+    """Not that of an earlier epoch, where rows are binarized anew in each."""
+    model, row = model_of(), np.where([False, gaps, False], NAN, [1.0, 1.0, 0.0])[None]
+    stale = [tf.constant([[0.0, 0.0, 1.0]]), tf.zeros([1, 2])]
+    weighted, moved = LATENTS.draw(model.generative, model.recognition, rows_with_gaps(row), 2, stale)
+    for x in (weighted.x[0], moved[0]):
+        np.testing.assert_array_equal(x[0, ::2], [1.0, 0.0])
+
+
 DATA = np.where(np.random.default_rng(5).random((10, 3)) < 0.3, NAN, np.random.default_rng(6).integers(0, 2, (10, 3)))
 
 
-def fitted(x, epochs=3, callbacks=None, proposal=None, **options):
+def fitted(x, epochs=3, callbacks=None, proposal=None, latents=LATENTS, **options):
     model = model_of(seed=1)
     kernel = ds.mcmc.SGLD(learning_rate=0.05)
-    model.compile(kernel, LATENTS, proposal, jit_compile=False, steps_per_execution=2, **options)
+    model.compile(kernel, latents, proposal, jit_compile=False, steps_per_execution=2, **options)
     model.fit(x, batch_size=4, epochs=epochs, verbose=0, callbacks=callbacks)
     return model
 
 
-@pytest.mark.parametrize("options", [{}, {"num_chains": 2}, {"proposal": "wake"}, {"proposal": "sleep"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"num_chains": 2}, *({"proposal": name} for name in ("wake", "sleep", "wake_sleep", "nvil"))]
+)
 def test_a_darn_learns_from_rows_with_gaps(options):
-    """What is observed stays in the fillings, what is missing moves, and rows without gaps are as they are."""
-    options = {
-        **options,
-        **({"proposal": ds.proposals.Wake(keras.optimizers.SGD(0.1))} if "wake" in options.values() else {}),
-    }
-    model, rows = fitted(DATA, **options), np.concatenate([DATA, np.ones((1, 3))])
+    """What is observed stays in the fillings of each chain, whether φ learns and how; K is 2."""
+    rows, chains = np.concatenate([DATA, np.ones((1, 3))]), options.get("num_chains", 1)
+    model = fitted(rows, 2, latents=ds.latents.Gibbs(2, burn_in=1, persistent=True, draw_missing=True), **options)
     assert all(np.isfinite(weight).all() for weight in model.get_weights())
-    model.fit(rows, batch_size=4, epochs=4, verbose=0)
-    chains = options.get("num_chains", 1)
-    x, z = (np.reshape(part, (chains, 11, -1)) for part in model.run.state.carried) if chains == 1 else (None, None)
-    if chains == 1:
-        observed = ~np.isnan(rows)
-        np.testing.assert_array_equal(x[0][observed], rows[observed])
-        assert set(np.unique(x)) == {0, 1} == set(np.unique(z))
+    x, z = (np.reshape(part, (chains, 11, -1)) for part in model.run.state.carried)
+    observed = ~np.isnan(rows)
+    for filled in x:
+        np.testing.assert_array_equal(filled[observed], rows[observed])
+    assert set(np.unique(x)) == {0, 1} == set(np.unique(z))
     with pytest.raises(ValueError, match="independent given its parents.*Received: DARN"):
         model.evaluate(DATA, verbose=0)
+
+
+def test_the_recognition_network_is_fitted_to_rows_with_gaps():
+    model = fitted(DATA, 1)
+    before = [weight.copy() for weight in model.recognition.get_weights()]
+    model.refit_recognition(DATA, epochs=2, batch_size=5, verbose=0)
+    assert all((a != b).any() for a, b in zip(before, model.recognition.get_weights()))
+    with pytest.raises(ValueError, match="Received: DARN"):
+        model.refit_recognition(DATA, epochs=1, latents="nais")
+
+
+def test_there_are_as_many_dreams_as_rows(monkeypatch):
+    """Of proposals that draw for themselves; the wake update has each draw with its own data."""
+    asked = []
+    monkeypatch.setattr(ds.GenerativeNetwork, "sample", lambda self, count, seed: asked.append(count) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        fitted(DATA, 1, latents=ds.latents.Gibbs(2, 1, "recognition", True, True), proposal="sleep")
+    assert int(asked[0]) == 4
 
 
 def test_fillings_go_on_where_a_run_was_stopped(tmp_path):

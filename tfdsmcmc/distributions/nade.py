@@ -7,10 +7,10 @@ With the units taken in an order, here 1, …, D,
 Its log-probability and gradient run over the units one by one, for a block of rows at a time, and hold of each row what
 belongs to one a_i. That is r_i = exp(−a_i / 4), for no exponential is taken on the way:
 
-    r_{i+1} = r_i (1 + x_i (exp(−W_i / 4) − 1)),      σ(a_i) = 1 / (1 + r_i⁴)
+    r_{i+1} = r_i (x_i exp(−W_i / 4) + 1 − x_i)  for x_i of 0 and 1,      σ(a_i) = 1 / (1 + r_i⁴)
 
-Of 32-bit numbers r_i has a value for |a_i| up to 350, where σ(a_i) has long been 0 or 1: a hidden unit that went beyond
-would stay so. The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product,
+Of 32-bit numbers r_i has a value for |a_i| up to 340, where σ(a_i) has long been 0 or 1: a hidden unit that went beyond
+may stay so. The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product,
 takes the factors off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)),
 h_i = σ(a_i) and γ_i = ∂/∂a_i of all terms from i on,
 
@@ -36,11 +36,14 @@ from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 tfd = tfp.distributions
 
+_FARTHEST = 85.0  # of |a|/4 of 32-bit numbers
 _BLOCK = 25_000  # entries of the hidden layer of the rows that are worked off at a time on a CPU
 
 
 class NADE(SequentialBernoulli):
     """Binary units, each given those before it through one shared hidden layer.
+
+    Values are 0 and 1: what `log_prob` makes of others is no density.
 
     Args:
       logits: b, floating tensor (…, units).
@@ -138,13 +141,13 @@ def _forward(x, b, c, w, v, keep_logits=False):
 
 def _forward_rows(x, b, c, w, v, keep_logits):
     """For x and b (rows, D) and c (rows, H)."""
-    units, columns, logits, change = _units(x), tf.transpose(x), tf.transpose(b), _factors(-w) - 1.0
+    units, columns, logits, factors = _units(x), tf.transpose(x), tf.transpose(b), _factors(-w)
 
     def add_unit(i, r, total, kept):
         x_i, logit = columns[i], logits[i] + tf.linalg.matvec(_hidden(r), v[i])
         if keep_logits:
             kept = kept.write(i, logit)
-        return i + 1, r * (1.0 + x_i[:, tf.newaxis] * change[i]), total + _bernoulli(x_i, logit), kept
+        return i + 1, _followed(r, x_i, factors[i]), total + _bernoulli(x_i, logit), kept
 
     kept = tf.TensorArray(x.dtype, units if keep_logits else 0)
     start = (0, _factors(-c), tf.zeros_like(columns[0]), kept)
@@ -168,13 +171,12 @@ def _sample(n, b, c, w, v, seed):
 
 def _sample_rows(b, c, uniform, w, v):
     """The draws and their log-probabilities, for b and the uniform numbers (rows, D) and c (rows, H)."""
-    units, logits, columns, change = _units(b), tf.transpose(b), tf.transpose(uniform), _factors(-w) - 1.0
+    units, logits, columns, factors = _units(b), tf.transpose(b), tf.transpose(uniform), _factors(-w)
 
     def add_unit(i, r, total, draws):
         logit = logits[i] + tf.linalg.matvec(_hidden(r), v[i])
         x_i = tf.cast(columns[i] < tf.cast(tf.sigmoid(logit), tf.float32), b.dtype)
-        r *= 1.0 + x_i[:, tf.newaxis] * change[i]
-        return i + 1, r, total + _bernoulli(x_i, logit), draws.write(i, x_i)
+        return i + 1, _followed(r, x_i, factors[i]), total + _bernoulli(x_i, logit), draws.write(i, x_i)
 
     start = (0, _factors(-c), tf.zeros_like(logits[0]), tf.TensorArray(b.dtype, units))
     _, _, total, draws = tf.while_loop(lambda i, *_: i < units, add_unit, start, maximum_iterations=units)
@@ -197,11 +199,11 @@ def _backward(x, b, c, w, v, upstream):
 def _backward_rows(x, b, c, upstream, w, v):
     """The gradients in x, b and c, and those in W and V, for x and b (rows, D), c (rows, H) and upstream (rows, 1)."""
     units, columns, logits, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(c)
-    change = _factors(w) - 1.0
+    factors = _factors(w)
 
     def take_unit(i, r, later, in_x, in_b, in_w, in_v):
         x_i = columns[i]
-        r *= 1.0 + x_i[:, tf.newaxis] * change[i]
+        r = _followed(r, x_i, factors[i])
         hidden = _hidden(r)
         logit = logits[i] + tf.linalg.matvec(hidden, v[i])
         residual = upstream[:, 0] * (x_i - tf.sigmoid(logit))
@@ -224,8 +226,14 @@ def _in_blocks(function, parts, w, count, sums=()):
 
 
 def _factors(a):
-    """exp(a / 4)."""
-    return tf.exp(0.25 * a)
+    """exp(a / 4), for no a infinite or 0, so that no product is undefined."""
+    return tf.exp(tf.clip_by_value(0.25 * a, -_FARTHEST, _FARTHEST))
+
+
+def _followed(r, x_i, factor):
+    """r of the next a, where W_i is added for x_i = 1; there it is the product to the last bit."""
+    x_i = x_i[:, tf.newaxis]
+    return r * (x_i * factor + (1.0 - x_i))
 
 
 def _hidden(r):

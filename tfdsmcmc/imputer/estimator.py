@@ -51,13 +51,14 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Args:
       architecture: as in `models.from_name`, where real columns replace its data layer; by default "VAE 10" for real
-        columns, "DARN/DARN 50" for up to 256 binary ones, else "SBN/SBN 50"; see `docs/results.md`.
+        columns, "DARN/DARN 50" for up to 256 binary ones, else "SBN/SBN 50", which it is too where X has gaps and a
+        method or its options are given; see `docs/results.md`.
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE, "dsgnht_gibbs" with `draw_missing` where X
         has gaps and the columns depend on each other besides on the hidden units, as in a DARN or NADE, and
         "dsgnht_nais" for all else.
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes that of a
-        sampler for one chain with its defaults.
+        sampler for one chain with its defaults. Where `method` becomes "dsgnht_gibbs", `draw_missing` is among them.
       updates: minibatches to learn from.
       batch_size: rows in each.
       posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;
@@ -230,18 +231,18 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _choices(self, binary, num_columns, gaps):
         """(architecture, method, its options), with defaults where they are not given."""
-        architecture = self.architecture
+        architecture, own = self.architecture, self.method_options or {}
+        draws = gaps and binary and self.method is None  # only then is it known that what is missing is drawn
         if architecture is None:
-            architecture = (_BINARY if num_columns <= _MOST_COLUMNS else _WIDE) if binary else _REAL
-        if "VAE" in str(architecture):
-            method, options = "iwae", {}
-        elif gaps and binary and _dependent(str(architecture)):
-            method, options = "dsgnht_gibbs", _DRAWING
-        else:
-            method, options = "dsgnht_nais", _SAMPLER
+            dependent = num_columns <= _MOST_COLUMNS and (not gaps or draws and not own)
+            architecture = (_BINARY if dependent else _WIDE) if binary else _REAL
         if self.method is not None:
-            method, options = self.method, {}
-        return architecture, method, options if self.method_options is None else self.method_options
+            return architecture, self.method, own
+        if "VAE" in str(architecture):
+            return architecture, "iwae", own
+        if draws and _dependent(str(architecture)):
+            return architecture, "dsgnht_gibbs", {**_DRAWING, **own}
+        return architecture, "dsgnht_nais", own or _SAMPLER
 
 
 def _dependent(architecture):

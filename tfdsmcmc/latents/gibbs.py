@@ -167,7 +167,10 @@ class Gibbs(Latents):
         """The state after a sweep: z, and before it x if it is drawn."""
         if not self.draw_missing:
             return self.sweep(generative, x, state, seed)
-        filled, z = sweep_all(generative, as_rows(x)._replace(values=state[0]), state[1:], seed)
+        rows = as_rows(x).floats()
+        if not rows.complete:  # what is observed is as it is now: grey rows are drawn anew each epoch
+            rows = rows._replace(values=tf.where(rows.observed, rows.values, state[0]))
+        filled, z = sweep_all(generative, rows, state[1:], seed)
         return [tf.ensure_shape(new, old.shape) for new, old in zip([filled, *z], state, strict=True)]
 
     @staticmethod

@@ -200,9 +200,10 @@ class Learning(Learner):
             proposal = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
         twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
         twin._stream = f"refit {int(self.run.refits)} after step {int(self.run.steps)}"
-        source, epochs = self.source("x", x), checks.nonnegative_integer("epochs", epochs)
-        self.run.refits.assign_add(1)
+        epochs = checks.nonnegative_integer("epochs", epochs)
         twin.compile(**{**settings, "proposal": proposal})
+        source = self.source("x", x, gaps_are_filled=twin.run.step.fills_gaps)
+        self.run.refits.assign_add(1)
         twin.run.move_to(self.run.weights[:num_chains])
         history = twin.fit(source, batch_size=batch_size, epochs=epochs, verbose=verbose)
         if num_chains > 1:

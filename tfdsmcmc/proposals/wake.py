@@ -55,9 +55,10 @@ class Wake(Proposal):
           generative: not used; other objectives need it.
           recognition: `RecognitionNetwork`.
           x: (B, D).
-          latents: `WeightedLatents` of x.
+          latents: `WeightedLatents` of x, or `WeightedCompletions`, each with an x of its own.
           seed: not used; other objectives draw.
         """
+        x = getattr(latents, "x", x)
         weights = tf.stop_gradient(tf.nn.softmax(latents.log_weights, axis=0))
         return tf.reduce_mean(tf.reduce_sum(weights * recognition.log_prob(fixed(latents.z), x), 0))
 

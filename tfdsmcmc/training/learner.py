@@ -121,7 +121,8 @@ class Learner(Saving):
         """Runs the steps over the data; `keras.Model.fit` with data x alone.
 
         Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
-        ½ where data are binary, else 0. The data layer's units must be independent given its parents then.
+        ½ where data are binary, else 0. The data layer's units must be independent given its parents then, unless
+        latents draw what is missing, `latents.Gibbs(persistent=True, draw_missing=True)`.
 
         Args:
           x: array (n, D), a source of rows such as `datasets.open` gives, or a `tf.data.Dataset` of batches (B, D).

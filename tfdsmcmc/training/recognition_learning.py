@@ -64,7 +64,7 @@ class RecognitionLearning:
                 if self.proposal.redraw:
                     with tape.stop_recording():
                         draws, _ = self.estimator.draw(weights, x, carry, draw_seed)
-                rows = getattr(draws, "x", x)
+                rows = draws.x[-1] if hasattr(draws, "x") else x  # as they are filled, where gaps are
                 loss = -self.proposal.surrogate(generative, recognition, rows, draws, surrogate_seed)
         return tape.gradient(loss, values, unconnected_gradients="zero")
 
