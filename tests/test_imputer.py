@@ -252,7 +252,7 @@ def test_a_darn_learns_from_gaps_and_fills_them():
     filled = imputer.fit_transform(x)
     assert imputer.model_.run.step.fills_gaps and imputer.model_.run.step.estimator.latents.draw_missing
     assert (filled[::4, 0] > 0.5).tolist() == (x[::4, 1] > 0.5).tolist()
-    with pytest.raises(ValueError, match="draw_missing=True.*Received: DARN"):
+    with pytest.raises(ValueError, match="Received: DARN"):
         ds.Imputer("DARN/DARN 2", method="rws", updates=4, posterior_samples=1).fit(x)
 
 

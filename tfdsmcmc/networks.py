@@ -147,8 +147,7 @@ class GenerativeNetwork(_Network):
         if not (rows.complete or layer.factorised):
             raise ValueError(
                 "Learning and likelihoods from incomplete rows need a data layer whose units are independent given its "
-                "parents: SBN, MLPBernoulli or MLPGaussian. Others learn from them where missing entries are drawn, "
-                f"methods.dsgnht_gibbs(draw_missing=True). Received: {type(layer).__name__}"
+                f"parents: SBN, MLPBernoulli or MLPGaussian. Received: {type(layer).__name__}"
             )
 
     def sample(self, num_samples, seed):

@@ -112,7 +112,8 @@ class RBM(Learner):
     def named_weights(self):
         return list(zip(NAMES, (self.kernel, self.bias, self.hidden_bias)))
 
-    def source(self, name, x, mask=None, num_rows=None):
+    def source(self, name, x, mask=None, num_rows=None, gaps_are_filled=False):
+        del gaps_are_filled  # no step of a machine does that
         units = self._lift.units if self._lift else self.units
         source = source_of(name, x, units, True, mask, num_rows, self.takes_gaps)
         self.check_rows(source)
