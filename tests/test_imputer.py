@@ -217,6 +217,9 @@ def test_the_kind_of_the_data(unlearnt):
     assert ds.Imputer(method="rws")._choices(True, 3, False) == ("DARN/DARN 50", "rws", {})
     own = {"num_chains": 2}
     assert ds.Imputer(method_options=own)._choices(True, 3, True) == ("SBN/SBN 50", "dsgnht_nais", own)
+    assert ds.Imputer(method_options={})._choices(True, 3, False) == ("DARN/DARN 50", "dsgnht_nais", {})
+    one = {"num_chains": 1, "draw_missing": True}
+    assert default._choices(True, 3, True) == ("DARN/DARN 50", "dsgnht_gibbs", one)
     given = ds.Imputer("DARN/DARN 3", method_options=own)._choices(True, 3, True)
     assert given == ("DARN/DARN 3", "dsgnht_gibbs", {"num_chains": 2, "draw_missing": True})
 

@@ -12,6 +12,7 @@ from tests.chance import assert_frequencies, assert_means
 from tests.gaps import NAN, ROWS, completions, rows_with_gaps
 from tests.oracles import PUBLISHED_PRIOR, binary_states, flat, randomize
 from tfdsmcmc.training.fisher_identity import FisherIdentity
+from tfdsmcmc.types import WeightedCompletions
 
 LATENTS = ds.latents.Gibbs(1, burn_in=0, persistent=True, draw_missing=True)
 KINDS = [ds.layers.DARN, ds.layers.SBN, pytest.param(ds.layers.NADE, marks=pytest.mark.slow)]  # of the data layer
@@ -45,18 +46,30 @@ def test_a_sweep_leaves_the_posterior_where_it_is(kind, i):
     chosen = np.random.default_rng(1).choice(len(p), count, p=p)
     rows = rows_with_gaps(np.repeat(row[None], count, 0))
     carry = [tf.constant(part[chosen]) for part in (x, z)]
-    weighted, moved = LATENTS.draw(model.generative, model.recognition, rows, 2, carry)
-    assert (
-        weighted.x.shape == (1, count, 3)
-        and weighted.z[0].shape == (1, count, 2)
-        and not weighted.log_weights.numpy().any()
-    )
-    np.testing.assert_array_equal(weighted.x[0], moved[0])
-    np.testing.assert_array_equal(weighted.x[0].numpy()[:, ~np.isnan(row)], x[chosen][:, ~np.isnan(row)])
-    both = np.concatenate([weighted.x[0], weighted.z[0][0]], 1)
-    states = (both[:, None] == np.concatenate([x, z], 1)).all(-1).argmax(1)
-    assert np.mean(states != chosen) > 0.2
-    assert_frequencies(np.bincount(states, minlength=len(p)), p)
+    latents = ds.latents.Gibbs(2, burn_in=0, persistent=True, draw_missing=True)
+    weighted, moved = latents.draw(model.generative, model.recognition, rows, 2, carry)
+    assert weighted.x.shape == (2, count, 3) and weighted.z[0].shape == (2, count, 2)
+    assert not weighted.log_weights.numpy().any()
+    np.testing.assert_array_equal(weighted.x[1], moved[0])
+    np.testing.assert_array_equal(weighted.z[0][1], moved[1])
+    for some_x, some_z in zip(weighted.x.numpy(), weighted.z[0].numpy()):
+        np.testing.assert_array_equal(some_x[:, ~np.isnan(row)], x[chosen][:, ~np.isnan(row)])
+        both = np.concatenate([some_x, some_z], 1)
+        states = (both[:, None] == np.concatenate([x, z], 1)).all(-1).argmax(1)
+        assert np.mean(states != chosen) > 0.2
+        assert_frequencies(np.bincount(states, minlength=len(p)), p)
+
+
+def test_the_wake_update_has_each_draw_with_its_own_data():
+    """mean_b Σ_k w̃_k log q(z_k given x_k), of another x for each k and weights that differ."""
+    model, rng = model_of(), np.random.default_rng(8)
+    x, z = (rng.integers(0, 2, (2, 4, width)).astype(np.float32) for width in (3, 2))
+    log_weights = rng.normal(size=(2, 4)).astype(np.float32)
+    draws = WeightedCompletions(x, [tf.constant(z)], tf.constant(log_weights), None)
+    found = ds.proposals.Wake("adam").surrogate(model.generative, model.recognition, x[1], draws, 0)
+    shares = np.exp(log_weights) / np.exp(log_weights).sum(0)
+    log_q = [model.recognition.log_prob([tf.constant(z[k])], x[k]).numpy() for k in range(2)]
+    np.testing.assert_allclose(found, (shares * log_q).sum(0).mean(), rtol=1e-5)
 
 
 def test_the_gradient_is_that_of_the_observed_entries():

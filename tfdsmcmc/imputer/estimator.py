@@ -27,7 +27,6 @@ _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
 _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if name not in _OWN]
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
-_DRAWING = {"num_chains": 1, "draw_missing": True}
 # the architectures where none is given: of as many binary columns as weights between any two are worth learning for, of
 # more, and of real ones
 _BINARY, _WIDE, _REAL = "DARN/DARN 50", "SBN/SBN 50", "VAE 10"
@@ -231,18 +230,19 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _choices(self, binary, num_columns, gaps):
         """(architecture, method, its options), with defaults where they are not given."""
-        architecture, own = self.architecture, self.method_options or {}
-        draws = gaps and binary and self.method is None  # only then is it known that what is missing is drawn
+        architecture, options = self.architecture, self.method_options
         if architecture is None:
-            dependent = num_columns <= _MOST_COLUMNS and (not gaps or draws and not own)
-            architecture = (_BINARY if dependent else _WIDE) if binary else _REAL
+            # a method of the user's own, or one with options, need not draw what is missing
+            dependent = not gaps or self.method is None and options is None
+            architecture = (_BINARY if dependent and num_columns <= _MOST_COLUMNS else _WIDE) if binary else _REAL
         if self.method is not None:
-            return architecture, self.method, own
+            return architecture, self.method, {} if options is None else options
         if "VAE" in str(architecture):
-            return architecture, "iwae", own
-        if draws and _dependent(str(architecture)):
-            return architecture, "dsgnht_gibbs", {**_DRAWING, **own}
-        return architecture, "dsgnht_nais", own or _SAMPLER
+            return architecture, "iwae", {} if options is None else options
+        options = _SAMPLER if options is None else options
+        if gaps and binary and _dependent(str(architecture)):
+            return architecture, "dsgnht_gibbs", {"draw_missing": True, **options}
+        return architecture, "dsgnht_nais", options
 
 
 def _dependent(architecture):
