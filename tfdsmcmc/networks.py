@@ -146,8 +146,9 @@ class GenerativeNetwork(_Network):
         layer = self.layers[-1]
         if not (rows.complete or layer.factorised):
             raise ValueError(
-                "Learning and likelihoods from incomplete rows need a data layer whose units are independent given its "
-                f"parents: SBN, MLPBernoulli or MLPGaussian. Received: {type(layer).__name__}"
+                "Learning, validation and likelihoods with incomplete rows need a data layer whose units are "
+                "independent given its parents: SBN, MLPBernoulli or MLPGaussian; or, learning alone, latents that draw "
+                f"what is missing, as of methods.dsgnht_gibbs(draw_missing=True). Received: {type(layer).__name__}"
             )
 
     def sample(self, num_samples, seed):

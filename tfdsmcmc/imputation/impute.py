@@ -65,8 +65,9 @@ def impute(
         ones, fewer are cheaper. With one chain the effective sample size cannot see that it stays at one mode.
       posterior: an object whose `samples` have lists of arrays `theta` and `phi`; the imputations are then of the
         mixture over them. By default the model's own weights. Each sample costs as much as they.
-      posterior_weights: "likelihood" weighs θ_m by an estimate of p(x_observed given θ_m), as new rows ask for;
-        "equal" is for rows that the samples were learned from.
+      posterior_weights: "likelihood" weighs θ_m by an estimate of p(x_observed given θ_m), as new rows ask for, by
+        importance sampling from the recognition network; "equal" is for rows that the samples were learned from, and
+        for samples whose recognition network did not learn, as with `methods.dsgnht_gibbs()`.
       evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
       batch_size: rows at a time.
 
