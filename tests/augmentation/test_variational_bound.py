@@ -9,7 +9,7 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.augmentation.test_mean_field_steps import ROWS, fitted
 from tests.oracles import PUBLISHED_PRIOR, binary_states, log_bernoulli, log_sum, tiny_model
-from tfdsmcmc.augmentation.local_factors import WeightFactor
+from tfdsmcmc.augmentation.local_factors import LocalFactors, WeightFactor
 from tfdsmcmc.augmentation.mean_field_step import observations
 from tfdsmcmc.rows import Rows
 
@@ -93,6 +93,39 @@ def test_a_fit_begins_where_the_recognition_network_says(model):
     assert np.all(np.abs(found.value - exact) < 6 * found.standard_error + 1e-4)
 
 
+@pytest.mark.slow
+def test_of_several_starts_the_best_fit_of_each_row_counts(model, monkeypatch):
+    """Either unit explains a row of ones, and both together do not: which one a fit ends with depends on its start."""
+    step = model.run.step
+    data, top = (WeightFactor(mean, tf.zeros_like(part)) for mean, part in step.factors(model.run.state))
+    kernel = np.array([[6.0, 6.0, -3.0], [6.0, 6.0, -3.0], [-7.0, -8.0, 9.0]], np.float32)  # two units, then the bias
+    factors = [data._replace(mean=tf.constant(kernel)), top._replace(mean=tf.constant([[-1.0], [-1.4]]))]
+    monkeypatch.setattr(step, "factors", lambda state: factors)
+    theta = None, np.array([-1.0, -1.4]), kernel[:, :2].T, kernel[:, 2]
+    rows, found = observations(Rows(X)), []
+    for start in binary_states(2).astype(np.float32) * 0.4 + 0.3:
+        units = step.local.fit(factors, rows, [tf.tile([start], [len(X), 1])], 10)[0].units
+        worth = step.local.bound(factors, rows, LocalFactors(units, step.local.tilts(factors, rows, units)), best=True)
+        found.append((worth.numpy(), units[0].numpy()))
+    bounds, fits = map(np.array, zip(*found))
+    assert np.ptp(bounds, 0).max() > 0.1, "all starts end alike: choose other weights"
+    q = np.clip(fits[bounds.argmax(0), np.arange(len(X))], 1e-6, 1 - 1e-6)
+    log_q = (H[:, None] * np.log(q) + (1 - H[:, None]) * np.log1p(-q)).sum(-1)
+    exact = (np.exp(log_q) * (log_joints(theta, X) - log_q)).sum(0)
+    layer = model.recognition.layers[0]
+    before = layer.get_weights()
+    layer.set_weights([np.zeros_like(part) for part in before])  # the starts are means of coin flips
+
+    def misses(num_starts, seed):
+        how = {"num_samples": 1000, "weights": "means", "initial": "recognition", "seed": seed}
+        value = ds.augmentation.variational_bound(model, X, num_starts=num_starts, **how)
+        return np.abs(value.value - exact) > 6 * value.standard_error + 1e-3
+
+    assert not misses(40, 0).any()
+    assert any(misses(1, seed).any() for seed in range(3))
+    layer.set_weights(before)
+
+
 def test_the_recognition_network_learns_the_units_of_the_rows(model):
     """At the optimum of a logistic regression the means of σ and of h̄, and of their products with x, agree; and
     all but the recognition network stays."""
@@ -120,8 +153,13 @@ def test_what_cannot_be_taught_is_refused(model):
     with pytest.raises(ValueError, match="weights that learn.*Received: .*frozen"):
         ds.augmentation.teach_recognition(model, LEARNT)
     model.recognition.trainable = True
-    with pytest.raises(ValueError, match="Received: initial='prior'"):
-        ds.augmentation.variational_bound(model, X, initial="prior")
+    for wrong, received in (
+        ({"initial": "prior"}, "initial='prior'"),
+        ({"num_starts": 2}, "num_starts=2 at 'half'"),
+        ({"num_starts": 0, "initial": "recognition"}, "num_starts=0"),
+    ):
+        with pytest.raises(ValueError, match=f"Received: {received}"):
+            ds.augmentation.variational_bound(model, X, **wrong)
     other = tiny_model((2,), prior=PRIOR)
     other.compile(**ds.methods.vb())
     with pytest.raises(ValueError, match="Call fit first.*Received: "):
