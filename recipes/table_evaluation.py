@@ -143,7 +143,8 @@ def both_sides(model, method, settings):
 
 
 def _annealing(model, method, settings):
-    untaught = method == "rws_untaught"
+    """Annealing begins where φ says if it has learnt beside the weights, else at the prior."""
+    untaught = method in (*table_methods.GIBBS, "rws_untaught")
     continuous = not all(layer.binary for layer in model.generative.layers[:-1])
     return {
         "num_steps": settings["annealing_steps"],

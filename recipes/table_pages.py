@@ -42,7 +42,10 @@ _NOTE = (
     "sampling. *Paper's* is the best published estimate of the method on the architecture, *best of others* that of "
     "any other method, with the number of its source."
 )
-_NOTE_OF_GIBBS = "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean."
+_NOTE_OF_GIBBS = (
+    "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean; annealing begins at the "
+    "prior."
+)
 
 
 def page_of(dataset, rows):

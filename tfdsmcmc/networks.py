@@ -147,8 +147,8 @@ class GenerativeNetwork(_Network):
         if not (rows.complete or layer.factorised):
             raise ValueError(
                 "Learning, validation and likelihoods with incomplete rows need a data layer whose units are "
-                "independent given its parents: SBN, MLPBernoulli or MLPGaussian; or, learning alone, latents that draw "
-                f"what is missing, as of methods.dsgnht_gibbs(draw_missing=True). Received: {type(layer).__name__}"
+                "independent given its parents: SBN, MLPBernoulli or MLPGaussian; learning alone may have latents that "
+                f"draw what is missing, as methods.dsgnht_gibbs(draw_missing=True). Received: {type(layer).__name__}"
             )
 
     def sample(self, num_samples, seed):

@@ -129,6 +129,13 @@ def test_rates_on_trial_may_diverge_but_not_all(recipe, tmp_path, monkeypatch):
         recipe.table_row.run("rws", "SBN 3", {"learning_rates": [1.0, 2.0]}, None, tmp_path)
 
 
+def test_annealing_begins_at_the_prior_where_no_recognition_network_has_learnt(recipe, settings):
+    model = ds.models.from_name("SBN 3", units=4)
+    paths = {method: recipe.table_evaluation._annealing(model, method, settings(method))["path"] for method in (
+        "dsgnht_gibbs", "dsghmc_gibbs", "rws_untaught", "rws", "dsgnht_nais")}  # fmt: skip
+    assert list(paths.values()) == ["prior"] * 3 + ["recognition"] * 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["dsgnht_gibbs", "dsgnht_nais"])
 def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch, method, tiny, settings):

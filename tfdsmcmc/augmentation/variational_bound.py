@@ -87,7 +87,7 @@ def variational_bound(
         raise ValueError(f"initial must be one of {list(_STARTS)}. Received: initial={initial!r}")
     num_starts = checks.positive_integer("num_starts", num_starts)
     if num_starts > 1 and initial == "half":
-        raise ValueError(f"Several starts are drawn by initial='recognition'. Received: num_starts={num_starts} at 'half'")
+        raise ValueError(f"Several starts need initial='recognition'. Received: num_starts={num_starts} at 'half'")
     step, state = variational_run(model, "The bound is")
     source = rows_to_estimate(model, x)
     local, factors = step.local, step.factors(state)
