@@ -57,6 +57,7 @@ ANNEALING = {"num_steps": 1000, "num_runs": 2, "batch_size": 50}
 DRAWS = 6  # of a posterior that are annealed
 PRIORS = {
     "rws": {"": None},
+    "rws_learnt": ds.Prior().patterns,  # an optimizer has it only where it is given
     "rws_fast": {"": None},
     "rws_falling": {"": None},
     "scale_0.09": tfd.StudentT(df=2.2, loc=0.0, scale=0.09),

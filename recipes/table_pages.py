@@ -43,8 +43,8 @@ _NOTE = (
     "any other method, with the number of its source."
 )
 _NOTE_OF_GIBBS = (
-    "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean; annealing begins at the "
-    "prior."
+    "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean; annealing begins at "
+    "the prior."
 )
 
 

@@ -61,10 +61,10 @@ def _state_of(model):
     run, names = model.run, [name for name, _ in model.generative.named_weights]
     state = run.state
     results = state.kernel_results if run.num_chains == 1 else of_chain(state.kernel_results, 0)
-    kernel = getattr(run.step, "one", run.step).kernel
-    values = {"kernel_learning_rate": float(kernel.learning_rate_of(results))}
+    step = getattr(run.step, "one", run.step)
+    values = {"kernel_learning_rate": float(step.kernel.learning_rate_of(results))}
     for c, (theta, _) in enumerate(model.chain_weights()):
         own = state.auxiliary if run.num_chains == 1 else [part[c] for part in state.auxiliary]
         name = "log_prior" if run.num_chains == 1 else f"log_prior_chain_{c}"
-        values[name] = float(model.prior.log_prob(names, [tf.convert_to_tensor(w) for w in theta], own))
+        values[name] = float(step.prior.log_prob(names, [tf.convert_to_tensor(w) for w in theta], own))
     return values

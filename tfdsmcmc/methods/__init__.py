@@ -6,8 +6,8 @@ A method is a triple (kernel, latents, proposal). Those that sample θ from its 
     dsghmc_gibbs, dsgnht_gibbs              SGHMC, SGNHT with Gibbs sampling; the recognition network does not learn
 
 and those that climb to one θ. With importance weights they climb log p(θ) + log p(X given θ), with a bias of order 1/K,
-with uniform ones log p(θ) + the evidence lower bound; a flat prior is `{"": None}`, and under a prior whose scales are
-drawn the height that is climbed moves with them:
+with uniform ones log p(θ) + the evidence lower bound. Without a prior of the model's own log p(θ) is 0 with them; under
+a prior whose scales are drawn the height that is climbed moves with them:
 
     rws           reweighted wake-sleep         importance weights, wake and sleep updates of φ
     wake_sleep    wake-sleep                    one draw from q, sleep updates of φ

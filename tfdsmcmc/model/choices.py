@@ -7,6 +7,7 @@ import math
 from tfdsmcmc import checks, methods
 from tfdsmcmc.latents import NAIS, Gibbs, Latents
 from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD, StochasticGradientKernel
+from tfdsmcmc.priors import Prior
 from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
 from tfdsmcmc.training.step_method import StepMethod
 
@@ -51,6 +52,11 @@ def chains_of(num_chains, weights):
 def kernel_of(value):
     """The transition kernel itself, or that of a name, with its defaults; a ValueError for anything else."""
     return _choice("kernel", value, _KERNELS, StochasticGradientKernel)
+
+
+def prior_of(prior, kernel):
+    """The prior with which a kernel learns: flat where none was given and the kernel climbs to one θ."""
+    return Prior({"": None}) if prior.is_default and isinstance(kernel, MAP) else prior
 
 
 def latents_of(value):

@@ -26,7 +26,7 @@ class DeepGenerativeModel(Learning):
       generative: `GenerativeNetwork`, p(x, z; θ).
       recognition: `RecognitionNetwork` that mirrors it, q(z given x; φ).
       prior: of θ: a scalar TFP distribution or a shrinkage prior, a dict from weight-name patterns to such, or a
-        `Prior`; by default one whose scales are learnt, see `Prior`.
+        `Prior`; by default one whose scales are learnt, see `Prior`, and none with methods that climb to one θ.
       seed: non-negative integer; the chain, the latent draws and the order of the rows follow from it.
       **kwargs: of `keras.Model`.
 

@@ -76,7 +76,8 @@ class Learning(Learner):
 
         Args:
           kernel: transition kernel of θ, or "sgld", "preconditioned_sgld", "sghmc", "sgnht", "map" for one with its
-            defaults; its temperature is that of the posterior, 1 unless it is to be tempered.
+            defaults; its temperature is that of the posterior, 1 unless it is to be tempered. "map" climbs the
+            likelihood alone where the model was given no prior.
           latents: `Latents`, how z is drawn, or "nais", "gibbs".
           proposal: `Proposal`, how φ learns, or "wake", "sleep", "wake_sleep", "iwae", "nvil"; None if φ does not
             learn.
@@ -148,16 +149,17 @@ class Learning(Learner):
         latents.check(self.generative)
         if proposal is not None:
             proposal.check(self.generative, self.recognition, latents)
-        estimator = FisherIdentity(self.generative, self.recognition, self.prior, latents)
+        prior = choices.prior_of(self.prior, kernel)
+        estimator = FisherIdentity(self.generative, self.recognition, prior, latents)
         learning = None if proposal is None else RecognitionLearning(estimator, proposal, proposal_steps)
 
         def step_by(estimator, learning, climb=None):
             how = (kernel_steps, learning, interleaved, jit_compile, climb)
-            return DoublyStochasticStep(self.generative, self.prior, estimator, kernel, *how)
+            return DoublyStochasticStep(self.generative, prior, estimator, kernel, *how)
 
         climb = None
         if latents.climbing is not None and kernel.climbs_first and kernel_steps:
-            climber = FisherIdentity(self.generative, self.recognition, self.prior, latents.climbing)
+            climber = FisherIdentity(self.generative, self.recognition, prior, latents.climbing)
             climb = step_by(climber, learning and learning.by(climber))
         settings = {
             "kernel": kernel,

@@ -6,7 +6,9 @@ Default: a scale for the weights that leave each parent unit, drawn along with t
 each layer (`Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group="parent")`); connections within a DARN
 layer have a scale for each; biases have a Student-t prior with 4 degrees of freedom and scale 2.5. No fixed scale
 serves all data: where columns are many and rows few a wide prior overfits, and a narrow one leaves hidden units unused
-(docs/study.md). Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all.
+(docs/study.md). Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all. It is the default of what samples: with a
+kernel that climbs to one θ, `mcmc.MAP`, a model without a prior of its own climbs the likelihood, as published methods
+do. Small random weights would draw small scales, and stay where they are.
 
 Gaussian, Laplace and Student-t priors are `Normal`, `Laplace` and `StudentT` of `tfp.distributions`. A shrinkage prior,
 such as `tfdsmcmc.priors.Horseshoe`, has auxiliary scales λ: log p(θ given λ) stands in the place of log p(θ), and draws
@@ -52,6 +54,9 @@ class Prior:
         from regular expressions to such or None (a flat prior). A weight takes the first pattern that is found in its
         name, such as "sbn_1/kernel". By default the module's.
 
+    Attributes:
+      is_default: whether none was given.
+
     Raises:
       ValueError: if `distribution` is neither, or a distribution is no scalar one, or its support is not all of ℝ.
 
@@ -65,7 +70,8 @@ class Prior:
     """
 
     def __init__(self, distribution=None):
-        spec = default_prior() if distribution is None else distribution
+        self.is_default = distribution is None
+        spec = default_prior() if self.is_default else distribution
         self.patterns = dict(spec) if isinstance(spec, dict) else {"": spec}
         for pattern, member in self.patterns.items():
             _check(pattern, member)
@@ -142,11 +148,14 @@ class Prior:
         raise ValueError(f"No pattern of the prior is found in {name!r}. Received: patterns {list(self.patterns)}")
 
     def get_config(self):
-        return {"distribution": {k: _to_config(d) for k, d in self.patterns.items()}}
+        patterns = {k: _to_config(d) for k, d in self.patterns.items()}
+        return {"distribution": patterns, "is_default": self.is_default}
 
     @classmethod
     def from_config(cls, config):
-        return cls({k: _from_config(d) for k, d in config["distribution"].items()})
+        prior = cls({k: _from_config(d) for k, d in config["distribution"].items()})
+        prior.is_default = config.get("is_default", False)  # of earlier files it is not known
+        return prior
 
     def _with_auxiliary(self, names, values, auxiliary):
         """Triples (prior of the weight, weight, list of the weight's auxiliary tensors)."""
