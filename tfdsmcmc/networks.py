@@ -146,8 +146,8 @@ class GenerativeNetwork(_Network):
         layer = self.layers[-1]
         if not (rows.complete or layer.factorised):
             raise ValueError(
-                "With incomplete rows likelihoods, validation and learning, unless its latents draw what is missing as in "
-                "methods.dsgnht_gibbs(draw_missing=True), need a data layer whose units are independent given its "
+                "With incomplete rows likelihoods, validation and learning, unless its latents draw what is missing as "
+                "in methods.dsgnht_gibbs(draw_missing=True), need a data layer whose units are independent given its "
                 f"parents: SBN, MLPBernoulli or MLPGaussian. Received: {type(layer).__name__}"
             )
 
