@@ -87,8 +87,7 @@ def test_programs_of_xla_and_of_tensorflow_agree_and_blocks_do_not_matter():
 )
 def test_every_method_runs_several_chains_under_xla(name, method):
     model = ds.models.from_name(name, units=4, hidden_units=3)
-    arguments = {"persistent": True} if method == "dsgnht_gibbs" else {}
-    model.compile(**getattr(ds.methods, method)(**arguments), num_chains=3)
+    model.compile(**{**getattr(ds.methods, method)(), "num_chains": 3})
     history = fit(model, 2).history
     assert all(np.isfinite(values).all() for values in history.values())
     assert len({flat(theta).tobytes() for theta in model.run.weights}) == 3
@@ -123,7 +122,7 @@ METHODS = {
     "SGNHT": lambda: (None, {"kernel": ds.mcmc.SGNHT(learning_rate=RATE)}),
     "scales and chains over z": lambda: (
         {"kernel": ds.priors.Horseshoe(), "": None},
-        ds.methods.dsgnht_gibbs(RATE, num_samples=2, persistent=True),
+        {"kernel": ds.mcmc.SGNHT(learning_rate=RATE), "latents": ds.latents.Gibbs(2, persistent=True), "proposal": None},
     ),
 }
 
@@ -231,8 +230,7 @@ def test_phi_of_each_chain_is_fitted_anew_at_its_weights(monkeypatch):
 def test_each_chain_keeps_chains_over_z_of_its_own():
     """They start apart; a step moves those of a chain's own rows, from where they stand, and no others."""
     model = tiny_model((2,), units=4, seed=3, scale=0.3)
-    method = ds.methods.dsgnht_gibbs(RATE, num_samples=2, persistent=True)
-    model.compile(**method, jit_compile=False, num_chains=2)
+    model.compile(**ds.methods.dsgnht_gibbs(RATE, num_samples=2, num_chains=2), jit_compile=False)
     run, x, index = model.run, patterns(50), np.array([[[3, 41, 7, 20], [8, 3, 49, 0]]], np.int32)
     run.move_to([run.weights[0]] * 2)  # so that only their seeds tell the starts apart
     begin(model, x)

@@ -14,7 +14,7 @@ from tfdsmcmc.rows import Rows, Source
 
 def persistent():
     model = tiny_model((2,), units=4, seed=3, scale=0.3)
-    model.compile(**ds.methods.dsgnht_gibbs(0.05, num_samples=2, persistent=True), jit_compile=False)
+    model.compile("sgnht", ds.latents.Gibbs(2, persistent=True), None, jit_compile=False)
     return model
 
 

@@ -21,8 +21,14 @@ def adam():
 CHOICES = {
     "MAP and WakeSleep": lambda: (FLAT, ds.methods.rws(1e-2)),
     "NVIL": lambda: (FLAT, ds.methods.nvil(1e-2, baseline_units=3)),
-    "Gibbs": lambda: (None, ds.methods.dsghmc_gibbs(0.05, num_samples=2, burn_in=1)),
-    "persistent Gibbs": lambda: (None, ds.methods.dsgnht_gibbs(0.05, num_samples=2, persistent=True)),
+    "Gibbs": lambda: (
+        None,
+        {"kernel": ds.mcmc.SGHMC(learning_rate=0.05), "latents": ds.latents.Gibbs(2, 1), "proposal": None},
+    ),
+    "persistent Gibbs": lambda: (
+        None,
+        {"kernel": ds.mcmc.SGNHT(learning_rate=0.05), "latents": ds.latents.Gibbs(2, persistent=True), "proposal": None},
+    ),
     "horseshoe": lambda: (
         ds.priors.Horseshoe(),
         {"kernel": ds.mcmc.SGNHT(learning_rate=0.05), "latents": ds.latents.NAIS(2)},
@@ -154,7 +160,7 @@ def test_new_chains_have_their_burn_in():
     x, starts = patterns(30), []
     for burn_in in (0, 4):
         model = tiny_model((2, 2), units=4, seed=3, scale=2.0)
-        model.compile(**ds.methods.dsgnht_gibbs(persistent=True, burn_in=burn_in), jit_compile=False)
+        model.compile(latents=ds.latents.Gibbs(1, burn_in, persistent=True), proposal=None, jit_compile=False)
         begin(model, x)
         starts.append(model.run.state.carried[0].numpy())
     assert np.any(starts[0] != starts[1])
