@@ -1,5 +1,6 @@
 """Several chains over θ in one model: starts, runs, saving, fitting φ anew."""
 
+import functools
 import itertools
 
 import keras
@@ -118,11 +119,12 @@ def test_compiling_anew_goes_on_with_the_chains_that_there_are():
 # ---- saving
 
 
+GIBBS = functools.partial(ds.latents.Gibbs, 2, persistent=True)
 METHODS = {
     "SGNHT": lambda: (None, {"kernel": ds.mcmc.SGNHT(learning_rate=RATE)}),
     "scales and chains over z": lambda: (
         {"kernel": ds.priors.Horseshoe(), "": None},
-        {"kernel": ds.mcmc.SGNHT(learning_rate=RATE), "latents": ds.latents.Gibbs(2, persistent=True), "proposal": None},
+        {"kernel": ds.mcmc.SGNHT(learning_rate=RATE), "latents": GIBBS(), "proposal": None},
     ),
 }
 

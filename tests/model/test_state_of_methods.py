@@ -27,7 +27,11 @@ CHOICES = {
     ),
     "persistent Gibbs": lambda: (
         None,
-        {"kernel": ds.mcmc.SGNHT(learning_rate=0.05), "latents": ds.latents.Gibbs(2, persistent=True), "proposal": None},
+        {
+            "kernel": ds.mcmc.SGNHT(learning_rate=0.05),
+            "latents": ds.latents.Gibbs(2, persistent=True),
+            "proposal": None,
+        },
     ),
     "horseshoe": lambda: (
         ds.priors.Horseshoe(),
