@@ -18,8 +18,9 @@ goes on where it was, and one that is to be evaluated in another way is not lear
 several times side by side, each on a core of its own (`taskset -c 0 python recipes/table.py …`): they take the rows one
 by one from the same list.
 
-Samplers have the default prior; half of their budget is a warm start, or burn-in, and their posterior samples are of
-the rest; the recognition network is fitted again to the mean of the weights. Those that draw z by Gibbs sampling do not
+Samplers have the default prior; half of their budget is a warm start, which validation data may end before if φ
+learns, or burn-in, and their posterior samples are of the rest; the recognition network is fitted again to the mean of
+the weights. Those that draw z by Gibbs sampling do not
 teach it at all while they learn: there it is fitted to the last weights too. The other methods climb the likelihood,
 with a flat prior; validation data choose among their weights at thirteen looks, of rws_published in each of its two
 phases. Of several learning rates each is tried for a tenth of the minutes, beside the budget, and validation data

@@ -92,6 +92,24 @@ class Budget(keras.callbacks.Callback):
         ds.files.write_json(self.path, account)
 
 
+class Validation(keras.callbacks.Callback):
+    """Tells a warm start what its weights are worth, which ends the climb where they no longer gain.
+
+    Args:
+      value: function of the model that returns the log-likelihood of validation rows, a number or None.
+      rounds: after so many each.
+    """
+
+    def __init__(self, value, rounds):
+        super().__init__()
+        self.value, self.rounds = value, rounds
+
+    def on_epoch_end(self, epoch, logs=None):
+        if (epoch + 1) % self.rounds == 0 and not self.model.run.sampled:
+            value = self.value(self.model)
+            self.model.run.validated(-math.inf if value is None else value)
+
+
 class Looks(keras.callbacks.Callback):
     """Writes down what the weights are worth along the way, and may keep those that are worth most.
 

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import table_evaluation
 import table_methods
-from table_budget import Budget, Looks
+from table_budget import Budget, Looks, Validation
 
 import tfdsmcmc as ds
 
@@ -20,6 +20,7 @@ _ROUND = 50
 _TRIAL = 0.1  # of the minutes, for each learning rate of several
 _LOOK_ROWS, _LOOK_SAMPLES = 300, 50
 _ANNEALED_ROWS, _ANNEALED_STEPS = 50, 50  # of a look where φ does not learn
+_VALIDATED = 5  # rounds of a warm start between two looks at validation data that may end it
 
 
 def run(method, architecture, settings, data, folder):
@@ -134,17 +135,27 @@ def _phase(model, method, settings, data, folder, number, rounds, limit, seconds
         batch_size=settings["batch_size"],
         steps_per_epoch=min(_ROUND, settings["updates"]),
         epochs=rounds,
-        callbacks=[budget, looks, *([collector] if collector else []), backup],
+        callbacks=[budget, looks, *_of_sampler(method, settings, data, collector), backup],
         verbose=0,
     )
     return looks
+
+
+def _of_sampler(method, settings, data, collector):
+    """The callbacks of a method that samples; where φ learns, its estimates may end the climb before."""
+    if collector is None:
+        return []
+    if method in table_methods.GIBBS:
+        return [collector]
+    look = _look(method, settings, data, ("valid",))
+    return [Validation(lambda model: look(model)["valid"], _VALIDATED), collector]
 
 
 def _backed_up(folder):
     return (folder / "backup" / "training_metadata.json").exists()
 
 
-def _look(method, settings, data):
+def _look(method, settings, data, parts=("valid", "test")):
     """The function that estimates the log-likelihood of some validation and of some test rows.
 
     Importance samples tell nothing where the recognition network does not learn: there annealing from the prior does.
@@ -152,7 +163,7 @@ def _look(method, settings, data):
     rng = np.random.default_rng(settings["seed"])
     annealed = method in (*table_methods.GIBBS, "rws_untaught")
     count = _ANNEALED_ROWS if annealed else _LOOK_ROWS
-    chosen = {name: part[rng.permutation(len(part))[:count]] for name, part in data._asdict().items() if name in _PARTS}
+    chosen = {name: part[rng.permutation(len(part))[:count]] for name, part in data._asdict().items() if name in parts}
 
     def look(model):
         found = {}
@@ -166,6 +177,3 @@ def _look(method, settings, data):
         return found
 
     return look
-
-
-_PARTS = ("valid", "test")

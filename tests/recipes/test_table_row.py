@@ -195,6 +195,34 @@ def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch
         np.testing.assert_array_equal(now, then)
 
 
+def test_validation_data_end_the_climb_of_a_sampler_whose_recognition_network_learns(recipe, tiny, tmp_path, settings):
+    """Told every two updates, the first time the best, it ends three updates or more later, one to go back in."""
+    data, told = ds.datasets.load("tiny", tmp_path), iter([-3.0, None, -5.0])
+    model = recipe.table_row.build("dsgnht_nais", "SBN 3", settings("dsgnht_nais"), data.train)
+    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(), patience=3)
+    model.compile(**{**ds.methods.dsgnht_nais(num_chains=1), "kernel": kernel}, jit_compile=False)
+    begins = []
+    note = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: begins.append(int(model.run.state.kernel_results.begins))
+    )
+    validation = recipe.table_budget.Validation(lambda model: next(told), 2)
+    model.fit(data.train, steps_per_epoch=1, epochs=40, callbacks=[validation, note], verbose=0)
+    assert begins == [20] * 5 + [7] * 35  # half of the updates as planned, until the sixth
+
+
+def test_validation_is_heard_where_it_tells_something(recipe, tiny, tmp_path, settings):
+    data, collector = ds.datasets.load("tiny", tmp_path), object()
+
+    def callbacks(method, collector):
+        return recipe.table_row._of_sampler(method, settings(method), data, collector)
+
+    assert callbacks("rws", None) == [] and callbacks("dsgnht_gibbs", collector) == [collector]
+    validation, last = callbacks("dsgnht_nais", collector)
+    model = recipe.table_row.build("dsgnht_nais", "SBN 3", settings("dsgnht_nais"), data.train)
+    expected = float(model.log_likelihood(data.valid, 50).mean())
+    assert last is collector and validation.value(model) == pytest.approx(expected, abs=0.2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["dsgnht_nais", "rws", "nvil", "rws_published"])
 def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path, monkeypatch, recorded, method):
@@ -242,6 +270,7 @@ def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path
 def test_a_row_whose_minutes_end_early_samples_in_half_of_them(recipe, tiny, tmp_path, monkeypatch, recorded):
     """Of a million updates there is time for some rounds: half of the seconds are sampling, within a round's."""
     monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
+    monkeypatch.setattr(recipe.table_row, "_VALIDATED", 10**9)
     late = ["--updates", "1000000", "--minutes", "0.05"]
     kept = []
     evaluate = recipe.table_evaluation.evaluate
