@@ -45,9 +45,9 @@ class GridScales:
         self.mask, self.group = np.asarray(mask, np.float64), group
         scale, floor = prior.global_scale, prior.minimum_scale**2
         log_taus = math.log(scale) + (_TAUS if prior.learn_global_scale else np.zeros(1))
-        # from far below the floor, where ζ counts for nothing, to weights a hundred times those that τ allows
+        # from far below the floor, where ζ counts for nothing, to weights a hundred times those that any τ allows
         low = math.log(floor) - 7
-        high = max(2 * math.log(scale) + 9, low + 1)
+        high = max(2 * log_taus[-1] + 9, low + 1)
         log_zeta = np.arange(low, high + _STEP, _STEP)
         ratio = log_zeta[np.newaxis] - 2 * log_taus[:, np.newaxis]
         density = prior.a * ratio - (prior.a + prior.b) * np.logaddexp(0, ratio)

@@ -1,8 +1,9 @@
 """Top biases that depend on a label of each row, all other weights being shared by the labels.
 
-    z_nk ~ Bernoulli(σ(b_{k, y_n})),      b_{k, y} with the prior of the top layer's bias, each
+    z_nk ~ Bernoulli(σ(b_{k, y_n})),      b_y with the prior of the top layer's bias, each
 
-It is an SBN whose parents are the label, as zeros and a one.
+It is an SBN whose parents are the label, as zeros and a one. A shrinkage prior whose groups are not entries has one ζ
+for the biases of a label, as it has one for a bias; a τ that is learnt is one of them all.
 
 Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015
 (multi-task learning).
@@ -16,6 +17,7 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.layers import SBN
+from tfdsmcmc.priors import ThreeParameterBetaNormal
 from tfdsmcmc.rows import ArraySource
 
 
@@ -42,6 +44,13 @@ def check_labels(labels, num_labels=None):
             f"labels must be in 0, …, {num_labels - 1}. Received: labels from {found.min()} to {found.max()}"
         )
     return found.astype(np.int32), num_labels
+
+
+def prior_of_biases(member):
+    """What the prior of the top layer's bias is for biases (labels, units): groups are those of one label."""
+    if isinstance(member, ThreeParameterBetaNormal) and member.group != "entry":
+        return type(member)(**{**member.get_config(), "group": "parent"})
+    return member
 
 
 def config_of(labels):

@@ -8,8 +8,8 @@ The factors of a minibatch's rows are fitted, several rounds, and from their sta
 at a fixed rate, or one of Robbins and Monro, ρ_t = (t + τ)^(−κ) with κ in (½, 1]:
 `mcmc.schedules.PolynomialDecay(tau**-kappa, offset=tau, power=kappa)`. A last minibatch of a pass, with n < B rows, has
 n/B of the rate, so that each row has the same say. λ begins as the prior's. The scales of the
-priors, which no row enters, move to their best given q(w). With all rows in the minibatch and ρ = 1 this is mean-field
-variational Bayes.
+priors, which no row enters, have one round of updates given q(w). With all rows in the minibatch and ρ = 1 this is
+mean-field variational Bayes.
 
 Sources: Hoffman, Blei, Wang and Paisley, "Stochastic variational inference", Journal of Machine Learning Research 14
 (2013); Gan, Henao, Carlson and Carin, AISTATS 2015, sections 3.2 and 5.1 (B = 5,000, ρ = 0.1).

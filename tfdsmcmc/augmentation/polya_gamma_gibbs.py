@@ -30,7 +30,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.augmentation.augmented_step import AugmentedStep
-from tfdsmcmc.augmentation.labels import check_labels, config_of
+from tfdsmcmc.augmentation.labels import check_labels, config_of, prior_of_biases
 from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
 from tfdsmcmc.augmentation.regressions import Regression, gammas
 from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
@@ -136,6 +136,7 @@ class PolyaGammaGibbsStep(AugmentedStep):
         self._places = [generative.layers[::-1].index(layer) for layer in layers]  # among [x, z_1, …, z_L]
         self._factors = generative_factors(generative)
         if self.top is not None:  # the first of the layers, whose parents are the labels
+            self.mixtures.members[1] = prior_of_biases(self.mixtures.members[1])
             self.regressions[0] = Regression(self.top.layer, constant=False)
             self._factors[-1] = self._factors[-1]._replace(layer=self.top.layer, parent=len(generative.layers))
         self._chain = start or Gibbs(burn_in=0, initial="prior")
