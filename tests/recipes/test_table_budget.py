@@ -1,6 +1,7 @@
 """What ends a row of the table recipe, and what is kept along the way: the callbacks, played by hand."""
 
 import json
+import math
 import types
 
 import numpy as np
@@ -133,6 +134,18 @@ def test_a_kill_before_the_first_timed_sample_is_on_account_leaves_samples_sprea
     recipe.table_budget.time.monotonic = lambda: next(times)
     play(second, 8, first=6)
     assert second.seconds == 14 and collector.every == 1 + (20 - 14) // 2  # the eighth, and those left
+
+
+def test_a_climb_is_told_what_its_weights_are_worth_until_it_has_ended(recipe):
+    values, told = iter([-3.0, None, -2.0]), []
+    run = types.SimpleNamespace(sampled=False, validated=told.append)
+    validation = recipe.table_budget.Validation(lambda model: next(values), 5)
+    validation.set_model(types.SimpleNamespace(run=run))
+    for epoch in range(30):
+        run.sampled = epoch >= 16
+        validation.on_epoch_end(epoch)
+        assert len(told) == min(3, (epoch + 1) // 5)
+    assert told == [-3.0, -math.inf, -2.0]
 
 
 def test_looks_are_written_down_and_the_best_weights_kept(recipe, tmp_path):

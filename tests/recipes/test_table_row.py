@@ -195,6 +195,7 @@ def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch
         np.testing.assert_array_equal(now, then)
 
 
+@pytest.mark.slow
 def test_validation_data_end_the_climb_of_a_sampler_whose_recognition_network_learns(recipe, tiny, tmp_path, settings):
     """Told every two updates, the first time the best, it ends three updates or more later, one to go back in."""
     data, told = ds.datasets.load("tiny", tmp_path), iter([-3.0, None, -5.0])
