@@ -18,9 +18,9 @@ goes on where it was, and one that is to be evaluated in another way is not lear
 several times side by side, each on a core of its own (`taskset -c 0 python recipes/table.py …`): they take the rows one
 by one from the same list.
 
-Samplers have the default prior; half of their budget is a warm start, which validation data may end before if φ
-learns, or burn-in, and their posterior samples are of the rest; the recognition network is fitted again to the mean of
-the weights. Those that draw z by Gibbs sampling do not
+Samplers have the default prior; half of their budget, or --burn-in, is a warm start, which validation data end before
+if φ learns and --patience updates gain nothing, or burn-in, and their posterior samples are of the rest; the
+recognition network is fitted again to the mean of the weights. Those that draw z by Gibbs sampling do not
 teach it at all while they learn: there it is fitted to the last weights too. The other methods climb the likelihood,
 with a flat prior; validation data choose among their weights at thirteen looks, of rws_published in each of its two
 phases. Of several learning rates each is tried for a tenth of the minutes, beside the budget, and validation data
@@ -52,7 +52,7 @@ _COMMON = (
     "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
     "test_samples test_rows annealing_rows annealing_steps annealing_runs jit_compile"
 )
-_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples"
+_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in patience"
 _METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
 _PAPERS_HELP = (
     "the rows of the papers' tables, whatever --methods and --architectures are; what recipes/papers.py sets for some "
@@ -72,6 +72,14 @@ def number(kind, least=None):
         return value
 
     return parsed
+
+
+def part(text):
+    """A type of argument: numbers between 0 and 1, without either."""
+    value = number(float)(text)
+    if value >= 1:
+        raise argparse.ArgumentTypeError(f"must be below 1. Received: {text}")
+    return value
 
 
 def parse(arguments=None):
@@ -94,6 +102,8 @@ def parse(arguments=None):
     add("--as-published", action="store_true", help="samplers with the papers' settings and prior")
     add("--samples", type=count, default=None, help="K in learning; default that of the method")
     add("--posterior-samples", type=count, default=20)
+    add("--burn-in", type=part, default=0.5, help="part of a sampler's budget (default 0.5)")
+    add("--patience", type=count, default=1000, help="updates without gain that end its warm start (default 1000)")
     add("--refit-updates", type=count, default=2000, help="of φ alone, before an evaluation (default 2000)")
     add("--refit-learning-rate", type=amount, default=1e-3, help="of Adam meanwhile (default 0.001)")
     add("--test-samples", type=count, default=1000, help="importance samples a row in the test (default 1000)")

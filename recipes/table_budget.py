@@ -17,9 +17,9 @@ _LOOKS = (0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))  # parts of
 
 
 class Budget(keras.callbacks.Callback):
-    """Ends learning after some rounds or seconds, whichever come first, and the burn-in at half of either.
+    """Ends learning after some rounds or seconds, whichever come first, and the burn-in at a part of either.
 
-    With the burn-in ends the climb of a warm start: half of the budget is sampling, whatever a round takes, and at
+    With the burn-in ends the climb of a warm start: the rest of the budget is sampling, whatever a round takes, and at
     least one round is. Posterior samples are spread over as many rounds as are left by the time that a round of
     sampling took, the first that did not compile. Seconds are those of the rounds alone, of all calls together:
     backups, validation and compiling do not count, so that the first round of a call counts as much as the second, once
@@ -30,14 +30,15 @@ class Budget(keras.callbacks.Callback):
       rounds: at most so many.
       limit: seconds.
       collector: `tfdsmcmc.posterior.Collector` whose burn-in and interval are to be set, or None.
+      share: part of the budget that is burn-in, between 0 and 1.
     """
 
-    def __init__(self, path, rounds, limit, collector=None):
+    def __init__(self, path, rounds, limit, collector=None, share=0.5):
         super().__init__()
-        self.path, self.rounds, self.limit, self.collector = path, rounds, limit, collector
+        self.path, self.rounds, self.limit, self.collector, self.share = path, rounds, limit, collector, share
         account = json.loads(path.read_text()) if path.exists() else {}
         self.seconds = account.get("seconds", 0.0)
-        self.burn_in = account.get("burn_in", rounds // 2)
+        self.burn_in = account.get("burn_in", int(share * rounds))
         self.every = account.get("every")  # None until a round of sampling has been timed
         self.over = account.get("over", False)
         self._compiling = True  # the first round of this call has not been counted
@@ -54,7 +55,7 @@ class Budget(keras.callbacks.Callback):
         self._count(took)
         spent = self._spent(epoch + 1)
         self.validate = any(before < part <= spent for part in _LOOKS)
-        if epoch + 1 < self.burn_in and 2 * self.seconds >= self.limit:
+        if epoch + 1 < self.burn_in and self.seconds >= self.share * self.limit:
             self.burn_in = epoch + 1
             self.model.run.end_climb()
         if epoch >= self.burn_in and self.collector is not None and self.every is None and self._first is None:

@@ -57,7 +57,7 @@ def phases(method, rate, settings):
       method: of `METHODS`.
       rate: learning rate; of optimizers None for that of the method.
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
-        `proposal_learning_rate`, of φ or None for that of the method.
+        `proposal_learning_rate`, of φ or None for that of the method, and maybe `patience` of the warm start.
 
     Returns:
       List of dicts of arguments for `compile`.
@@ -83,6 +83,8 @@ def _sampler(method, rate, samples, settings):
     found = getattr(ds.methods, "dsgnht_nais" if method == "dsgnht_iwae" else method)(num_chains=1, **arguments)
     if method == "dsgnht_iwae":
         found["proposal"] = ds.proposals.IWAE(keras.optimizers.Adam(settings["proposal_learning_rate"] or 1e-3))
+    if "patience" in settings and isinstance(found["kernel"], ds.mcmc.WarmStart):
+        found["kernel"] = found["kernel"].copy(patience=settings["patience"])
     return found
 
 

@@ -123,7 +123,7 @@ def _phase(model, method, settings, data, folder, number, rounds, limit, seconds
     collector = None
     if method in table_methods.SAMPLERS:
         collector = ds.posterior.Collector(folder / "posterior", settings["posterior_samples"], burn_in=0, stop=False)
-    budget = Budget(own / "progress.json", rounds, limit, collector)
+    budget = Budget(own / "progress.json", rounds, limit, collector, settings.get("burn_in", 0.5))
     best = None if collector else folder / "best.npz"
     looks = Looks(folder / "curve.json", budget, _look(method, settings, data), settings["batch_size"], seconds, best)
     if budget.over:
