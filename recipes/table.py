@@ -20,11 +20,11 @@ by one from the same list.
 
 Samplers have the default prior; half of their budget, or --burn-in, is a warm start, which validation data end before
 if φ learns and --patience updates gain nothing, or burn-in, and their posterior samples are of the rest; the
-recognition network is fitted again to the mean of the weights. Those that draw z by Gibbs sampling do not
-teach it at all while they learn: there it is fitted to the last weights too. The other methods climb the likelihood,
-with a flat prior; validation data choose among their weights at thirteen looks, of rws_published in each of its two
-phases. Of several learning rates each is tried for a tenth of the minutes, beside the budget, and validation data
-choose among those that do not diverge.
+recognition network is fitted again to the mean of the weights. Those that draw z by Gibbs sampling teach it, from their
+chains, where --proposal-learning-rate is given, and else not at all while they learn: there it is fitted to the last
+weights too. The other methods climb the likelihood, with a flat prior; validation data choose among their weights at
+thirteen looks, of rws_published in each of its two phases. Of several learning rates each is tried for a tenth of the
+minutes, beside the budget, and validation data choose among those that do not diverge.
 """
 
 import argparse
@@ -52,11 +52,16 @@ _COMMON = (
     "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
     "test_samples test_rows annealing_rows annealing_steps annealing_runs jit_compile"
 )
-_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in patience"
+_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in patience climbing_rate"
 _METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
 _PAPERS_HELP = (
     "the rows of the papers' tables, whatever --methods and --architectures are; what recipes/papers.py sets for some "
     "stands, whatever is given here: the rates with Gibbs sampling, the evaluation of NADEs, that and units of VAEs"
+)
+_PROPOSAL_HELP = "of the samplers' φ; default that of the method, which of Gibbs methods teaches it nothing"
+_CLIMBING_HELP = (
+    "R of the warm start's Adam, at step t R min(1, (t + 1)/2000)/(1 + t/2000) (default 0.03, of Gibbs methods 0.003 "
+    "throughout)"
 )
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
@@ -98,12 +103,13 @@ def parse(arguments=None):
     add("--learning-rate", **rates, help="of samplers; validation chooses (default 0.3, of SGLD 0.5)")
     add("--adam", **rates, help="of the optimizers of methods that climb, likewise (default: that of the method)")
     add("--momentum-rate", **rates, default=[3e-4, 1e-3, 3e-3], help="of rws_published (default 0.0003 0.001 0.003)")
-    add("--proposal-learning-rate", type=amount, default=None, help="of the samplers' φ; default that of the method")
+    add("--proposal-learning-rate", type=amount, default=None, help=_PROPOSAL_HELP)
     add("--as-published", action="store_true", help="samplers with the papers' settings and prior")
     add("--samples", type=count, default=None, help="K in learning; default that of the method")
     add("--posterior-samples", type=count, default=20)
     add("--burn-in", type=part, default=0.5, help="part of a sampler's budget (default 0.5)")
     add("--patience", type=count, default=1000, help="updates without gain that end its warm start (default 1000)")
+    add("--climbing-rate", type=amount, default=None, help=_CLIMBING_HELP)
     add("--refit-updates", type=count, default=2000, help="of φ alone, before an evaluation (default 2000)")
     add("--refit-learning-rate", type=amount, default=1e-3, help="of Adam meanwhile (default 0.001)")
     add("--test-samples", type=count, default=1000, help="importance samples a row in the test (default 1000)")

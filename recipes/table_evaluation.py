@@ -39,7 +39,7 @@ def evaluate(model, method, settings, data, folder):
     def estimate(name, make=lambda: model.log_likelihood(x, samples)):
         found[name] = kept.estimate(own / f"{name}.npz", make)
 
-    if method in table_methods.GIBBS:
+    if _phi_apart(method, settings):
         kept.weights(model, own / "last_weights.npz", lambda: refit(model, settings, data.train))
     estimate("last")
     if (folder / "best.npz").exists():
@@ -71,18 +71,23 @@ def _named(settings, names):
     return table_file.digest_of(str([settings[name] for name in names]))
 
 
+def _phi_apart(method, settings):
+    """Whether a Gibbs sampler's φ did not learn: the samples hold nothing of use of it."""
+    return method in table_methods.GIBBS and table_methods.untaught(method, settings)
+
+
 def take_mean(posterior, model, method, settings, train):
     """Gives the model the mean of the posterior samples, with φ fitted to it."""
     phi = model.recognition.get_weights()
     posterior.apply_mean(model)
-    if method in table_methods.GIBBS:
+    if _phi_apart(method, settings):
         model.recognition.set_weights(phi)
     refit(model, settings, train)
 
 
 def predictive(posterior, model, method, settings, x):
     """The predictive average; a φ that did not learn is that of the model for all samples."""
-    if method in table_methods.GIBBS:
+    if _phi_apart(method, settings):
         phi = [variable.numpy() for variable in model.recognition.trainable_variables]
         posterior.samples = [sample._replace(phi=phi) for sample in posterior.samples]
     return posterior.log_likelihood(model, x, max(1, settings["test_samples"] // 10))
@@ -144,7 +149,7 @@ def both_sides(model, method, settings):
 
 def _annealing(model, method, settings):
     """Annealing begins where φ says if it has learnt beside the weights, else at the prior."""
-    untaught = method in (*table_methods.GIBBS, "rws_untaught")
+    untaught = table_methods.untaught(method, settings)
     continuous = not all(layer.binary for layer in model.generative.layers[:-1])
     return {
         "num_steps": settings["annealing_steps"],

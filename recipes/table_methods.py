@@ -25,7 +25,7 @@ REWEIGHTED = ("rws", "rws_published", "rws_sleep", "rws_wake", "rws_untaught")  
 CLIMBERS = (*REWEIGHTED, "wake_sleep", "nvil", "vae", "iwae")
 METHODS = (*SAMPLERS, *CLIMBERS)
 CONTINUOUS = ("dsgnht_iwae", "vae", "iwae")  # need continuous latent variables
-GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs")  # φ does not learn beside θ
+GIBBS = ("dsghmc_gibbs", "dsgnht_gibbs")  # φ learns beside θ if it is given a rate
 BINARY = (*GIBBS, *REWEIGHTED, "wake_sleep", "nvil")  # for binary ones
 WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # not by default
 
@@ -35,6 +35,12 @@ def rates_of(method, args):
     if method in SAMPLERS:
         return args.learning_rate or [0.5 if method == "dsgld_nais" else 0.3]
     return args.momentum_rate if method == "rws_published" else args.adam or [None]  # that of the method
+
+
+def untaught(method, settings):
+    """Whether φ does not learn beside θ."""
+    by_chains = method in GIBBS and settings.get("proposal_learning_rate") is None
+    return by_chains or method == "rws_untaught"
 
 
 def suits(method, architecture):
@@ -57,7 +63,8 @@ def phases(method, rate, settings):
       method: of `METHODS`.
       rate: learning rate; of optimizers None for that of the method.
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
-        `proposal_learning_rate`, of φ or None for that of the method, and maybe `patience` of the warm start.
+        `proposal_learning_rate`, of φ or None for that of the method, and maybe `patience` of the warm start and
+        `climbing_rate`, of its Adam, or None for the optimizer of the method.
 
     Returns:
       List of dicts of arguments for `compile`.
@@ -76,15 +83,23 @@ def phases(method, rate, settings):
 
 def _sampler(method, rate, samples, settings):
     arguments = {"learning_rate": rate, "as_published": settings["as_published"], **samples}
-    if method in GIBBS:
-        return getattr(ds.methods, method)(num_chains=1, **arguments)
     if settings["proposal_learning_rate"] is not None:
         arguments["optimizer"] = keras.optimizers.Adam(settings["proposal_learning_rate"])
     found = getattr(ds.methods, "dsgnht_nais" if method == "dsgnht_iwae" else method)(num_chains=1, **arguments)
     if method == "dsgnht_iwae":
         found["proposal"] = ds.proposals.IWAE(keras.optimizers.Adam(settings["proposal_learning_rate"] or 1e-3))
-    if "patience" in settings and isinstance(found["kernel"], ds.mcmc.WarmStart):
-        found["kernel"] = found["kernel"].copy(patience=settings["patience"])
+    if isinstance(found["kernel"], ds.mcmc.WarmStart):
+        found["kernel"] = found["kernel"].copy(**_climb(settings))
+    return found
+
+
+def _climb(settings):
+    """What settings say of a warm start."""
+    found = {"patience": settings["patience"]} if "patience" in settings else {}
+    rate = settings.get("climbing_rate")
+    if rate is not None:  # as that of `WarmStart` by default
+        schedule = ds.mcmc.PolynomialDecay(rate, offset=2000, power=1.0, warmup_steps=2000)
+        found["optimizer"] = keras.optimizers.Adam(schedule)
     return found
 
 

@@ -2,7 +2,7 @@
 
 import table_curve
 from published import CONFLICTS, PUBLISHED, of_model, sources_of
-from table_methods import GIBBS
+from table_methods import GIBBS, untaught
 
 _PAPERS_NAMES = {  # of our methods, in the order of preference
     "dsgnht_nais": ("DSGNHT-NAIS", "DSGHMC-AIS"),
@@ -58,7 +58,7 @@ def page_of(dataset, rows):
     lines = []
     if rows:
         lines += [_NOTE, "", *_table(_HEADER, [_cells(row) for row in rows])]
-        if any(row["method"] in GIBBS for row in rows):
+        if any(_marked(row) for row in rows):
             lines += ["", _NOTE_OF_GIBBS]
         climbing = list(filter(None, map(_climbing, rows)))
         if climbing:
@@ -90,8 +90,12 @@ def _cells(row):
     ]
 
 
+def _marked(row):
+    return row["method"] in GIBBS and untaught(row["method"], row["settings"])
+
+
 def _name(row):
-    mark = " \\*" if row["method"] in GIBBS else ""
+    mark = " \\*" if _marked(row) else ""
     return [f"`{row['method']}`{mark}", row["architecture"], str(row["settings"]["seed"])]
 
 

@@ -161,7 +161,7 @@ def _look(method, settings, data, parts=("valid", "test")):
     Importance samples tell nothing where the recognition network does not learn: there annealing from the prior does.
     """
     rng = np.random.default_rng(settings["seed"])
-    annealed = method in (*table_methods.GIBBS, "rws_untaught")
+    annealed = table_methods.untaught(method, settings) or method in table_methods.GIBBS
     count = _ANNEALED_ROWS if annealed else _LOOK_ROWS
     chosen = {name: part[rng.permutation(len(part))[:count]] for name, part in data._asdict().items() if name in parts}
 

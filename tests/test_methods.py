@@ -215,14 +215,13 @@ def test_arguments_reach_their_parts(names, arguments, changes):
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_an_optimizer_is_that_of_phi_alone(name):
-    if DEFAULTS[name][2] is None:
-        with pytest.raises(TypeError, match="optimizer"):
-            getattr(ds.methods, name)(optimizer="adam")
-        return
+    """With Gibbs sampling it makes φ learn at all, from the states of the chains."""
     optimizer = keras.optimizers.SGD(0.5)
     method = getattr(ds.methods, name)(optimizer=optimizer)
     assert method["proposal"].optimizer is optimizer
     assert getattr(method["kernel"], "optimizer", None) is not optimizer
+    if DEFAULTS[name][2] is None:
+        assert type(method["proposal"]) is ds.proposals.Wake and not method["proposal"].redraw
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
@@ -257,10 +256,12 @@ def test_unknown_and_bad_arguments_are_refused(name):
 
 
 @pytest.mark.parametrize("name", ["dsghmc_gibbs", "dsgnht_gibbs"])
-def test_with_gibbs_sampling_there_is_nothing_to_teach_phi(name):
+def test_with_gibbs_sampling_phi_learns_where_it_has_an_optimizer(name):
     model = tiny_model((2,))
     model.compile(**getattr(ds.methods, name)(num_chains=1), jit_compile=False)
     assert model.run.step.learning is None and model.optimizer is None
+    model.compile(**getattr(ds.methods, name)(num_chains=1, optimizer="sgd"), jit_compile=False)
+    assert model.run.step.learning is not None and isinstance(model.optimizer, keras.optimizers.SGD)
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)

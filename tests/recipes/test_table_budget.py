@@ -79,6 +79,10 @@ def test_half_of_the_minutes_is_sampling_though_its_rounds_take_longer(recipe, t
     even = recipe.table_budget.Budget(tmp_path / "even.json", 100, 20.0, collector)
     play(even, 100)
     assert (even.burn_in, even.model.run.ended) == (10, 1) and (collector.burn_in, collector.every) == (10, 5)
+    longer = recipe.table_budget.Budget(tmp_path / "longer.json", 100, 20.0, collector, share=0.8)
+    play(longer, 100)
+    assert (longer.burn_in, longer.model.run.ended) == (16, 1) and (collector.burn_in, collector.every) == (16, 2)
+    assert recipe.table_budget.Budget(tmp_path / "rounds.json", 100, 20.0, collector, share=0.8).burn_in == 80
 
 
 def test_compiling_does_not_count_and_a_sampler_samples(recipe, tmp_path, clock):

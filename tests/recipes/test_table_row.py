@@ -75,6 +75,13 @@ def test_methods_are_what_their_names_say(recipe, settings):
     assert phase["kernel"].learning_rate == 0.2 and phase["num_chains"] == 1
     (phase,) = recipe.table_methods.phases("dsgnht_gibbs", 0.2, settings("dsgnht_gibbs"))
     assert phase["kernel"].learning_rate == 0.2 and phase["latents"].persistent and phase["num_chains"] == 1
+    assert phase["proposal"] is None and float(phase["kernel"].optimizer.learning_rate) == np.float32(3e-3)
+    told = "--proposal-learning-rate 0.5 --patience 7 --climbing-rate 0.2".split()
+    for method in ("dsgnht_gibbs", "dsgnht_nais"):
+        (phase,) = recipe.table_methods.phases(method, 0.1, settings(method, *told))
+        kernel, schedule = phase["kernel"], phase["kernel"].optimizer.get_config()["learning_rate"]["config"]
+        assert kernel.patience == 7 and schedule["initial_learning_rate"] == 0.2
+        assert kernel.learning_rate == 0.1 and float(phase["proposal"].optimizer.learning_rate) == 0.5
     for method in recipe.table_methods.METHODS:
         for phase in recipe.table_methods.phases(method, 0.1, settings(method)):
             assert {"kernel", "latents", "proposal"} <= set(phase)
@@ -134,6 +141,8 @@ def test_annealing_begins_at_the_prior_where_no_recognition_network_has_learnt(r
     paths = {method: recipe.table_evaluation._annealing(model, method, settings(method))["path"] for method in (
         "dsgnht_gibbs", "dsghmc_gibbs", "rws_untaught", "rws", "dsgnht_nais")}  # fmt: skip
     assert list(paths.values()) == ["prior"] * 3 + ["recognition"] * 2
+    taught = settings("dsgnht_gibbs", "--proposal-learning-rate", "0.1")
+    assert recipe.table_evaluation._annealing(model, "dsgnht_gibbs", taught)["path"] == "recognition"
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 A method is a triple (kernel, latents, proposal). Those that sample θ from its posterior:
 
     dsgld_nais, dsghmc_nais, dsgnht_nais    SGLD, SGHMC, SGNHT with importance samples from the recognition network
-    dsghmc_gibbs, dsgnht_gibbs              SGHMC, SGNHT with Gibbs sampling; the recognition network does not learn
+    dsghmc_gibbs, dsgnht_gibbs              SGHMC, SGNHT with Gibbs sampling; the recognition network learns if told
 
 and those that climb to one θ. With importance weights they climb log p(θ) + log p(X given θ), with a bias of order 1/K,
 with uniform ones log p(θ) + the evidence lower bound. Without a prior of the model's own log p(θ) is 0 with them; under

@@ -101,16 +101,18 @@ def dsghmc_gibbs(
     as_published=False,
     num_chains=None,
     draw_missing=False,
+    optimizer=None,
 ):
-    """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling; φ does not learn.
+    """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling.
 
     Each row of the data keeps a Gibbs chain over its latent variables by default, which a sweep moves on whenever the
     row's turn comes, while θ moves under it (stochastic approximation, Younes, 1989). Adam climbs for the first half of
     the first `fit`, or until `run.end_climb()`; then θ is sampled.
 
-    Estimates of the log-likelihood by importance sampling, those of the validation too, are too low until
-    `refit_recognition`, and where rows are wide after it: `likelihood.annealed_importance_sampling` does without φ. Let
-    `posterior.Collector` go by `burn_in`, not by `patience`.
+    φ does not learn by default: estimates of the log-likelihood by importance sampling, those of the validation too,
+    are too low until `refit_recognition`. Where rows are wide they are so after it, and with an `optimizer` of φ:
+    `likelihood.annealed_importance_sampling` does without φ, though as many steps get further from one that has
+    learnt. Let `posterior.Collector` go by `burn_in`, not by `patience`.
 
     Args:
       learning_rate: ℓ of the kernel, a number or a schedule; by default 0.3, as published 0.01.
@@ -126,6 +128,8 @@ def dsghmc_gibbs(
       num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
       draw_missing: whether missing entries of the data are drawn along with z, which a DARN or NADE next to the data
         needs to learn from rows with gaps.
+      optimizer: Keras optimizer of φ, by which it learns from the states of the chains, by wake updates; by default φ
+        does not learn.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -135,7 +139,7 @@ def dsghmc_gibbs(
         friction=friction,
         integrator=given(integrator, "splitting", "euler", as_published),
     )
-    return _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, as_published, num_chains)
+    return _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, optimizer, as_published, num_chains)
 
 
 def dsgnht_gibbs(
@@ -149,8 +153,9 @@ def dsgnht_gibbs(
     as_published=False,
     num_chains=None,
     draw_missing=False,
+    optimizer=None,
 ):
-    """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling; φ does not learn.
+    """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling.
 
     Each row of the data keeps a Gibbs chain over its latent variables by default, and a warm start comes first: see
     `dsghmc_gibbs`, also for what estimates of the log-likelihood are worth.
@@ -170,6 +175,8 @@ def dsgnht_gibbs(
       num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
       draw_missing: whether missing entries of the data are drawn along with z, which a DARN or NADE next to the data
         needs to learn from rows with gaps.
+      optimizer: Keras optimizer of φ, by which it learns from the states of the chains, by wake updates; by default φ
+        does not learn.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -180,7 +187,7 @@ def dsgnht_gibbs(
         given(integrator, "splitting", "euler", as_published),
         given(thermostat_mass, "auto", 1.0, as_published),
     )
-    return _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, as_published, num_chains)
+    return _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, optimizer, as_published, num_chains)
 
 
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):
@@ -195,7 +202,7 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     return {**triple(WarmStart(kernel=kernel), latents, WakeSleep(adam(optimizer, 1e-2))), "num_chains": num_chains}
 
 
-def _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, as_published, num_chains):
+def _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, optimizer, as_published, num_chains):
     """A sampler with Gibbs sampling."""
     persistent = given(persistent, True, False, as_published)
     latents = Gibbs(
@@ -205,13 +212,12 @@ def _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, as_published,
         draw_missing=draw_missing,
     )
     num_chains = given(num_chains, "auto", 1, as_published)
+    proposal = None if optimizer is None else Wake(optimizer)
     if as_published:
-        return {**triple(kernel, latents, None), "kernel_steps": 10, "num_chains": num_chains}
+        return {**triple(kernel, latents, proposal), "kernel_steps": 10, "num_chains": num_chains}
     climber = adam(None, 3e-3)  # without a φ that learns no validation ends the climb: a rate for half of any run
-    return {**triple(WarmStart(kernel=kernel, optimizer=climber), latents, None), "num_chains": num_chains}
+    return {**triple(WarmStart(kernel=kernel, optimizer=climber), latents, proposal), "num_chains": num_chains}
 
 
 def _sgnht(learning_rate, friction, integrator, thermostat_mass):
-    return SGNHT(
-        learning_rate=learning_rate, friction=friction, integrator=integrator, thermostat_mass=thermostat_mass
-    )
+    return SGNHT(learning_rate=learning_rate, friction=friction, integrator=integrator, thermostat_mass=thermostat_mass)
