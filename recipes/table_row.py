@@ -20,7 +20,7 @@ _ROUND = 50
 _TRIAL = 0.1  # of the minutes, for each learning rate of several
 _LOOK_ROWS, _LOOK_SAMPLES = 300, 50
 _ANNEALED_ROWS, _ANNEALED_STEPS = 50, 50  # of a look where φ does not learn
-_VALIDATED = 5  # rounds of a warm start between two looks at validation data that may end it
+_VALIDATED = 4  # looks at validation data within the patience of a warm start
 
 
 def run(method, architecture, settings, data, folder):
@@ -148,7 +148,8 @@ def _of_sampler(method, settings, data, collector):
     if method in table_methods.GIBBS:
         return [collector]
     look = _look(method, settings, data, ("valid",))
-    return [Validation(lambda model: look(model)["valid"], _VALIDATED), collector]
+    rounds = max(1, settings["patience"] // (_VALIDATED * _ROUND))
+    return [Validation(lambda model: look(model)["valid"], rounds), collector]
 
 
 def _backed_up(folder):

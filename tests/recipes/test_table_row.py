@@ -230,6 +230,9 @@ def test_validation_is_heard_where_it_tells_something(recipe, tiny, tmp_path, se
     validation, last = callbacks("dsgnht_nais", collector)
     model = recipe.table_row.build("dsgnht_nais", "SBN 3", settings("dsgnht_nais"), data.train)
     expected = float(model.log_likelihood(data.valid, 50).mean())
+    patient = settings("dsgnht_nais", "--patience", "20000")
+    assert recipe.table_row._of_sampler("dsgnht_nais", patient, data, collector)[0].rounds == 100
+    assert validation.rounds == 5  # four looks within the patience
     assert last is collector and validation.value(model) == pytest.approx(expected, abs=0.2)
 
 
@@ -280,8 +283,7 @@ def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path
 def test_a_row_whose_minutes_end_early_samples_in_half_of_them(recipe, tiny, tmp_path, monkeypatch, recorded):
     """Of a million updates there is time for some rounds: half of the seconds are sampling, within a round's."""
     monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
-    monkeypatch.setattr(recipe.table_row, "_VALIDATED", 10**9)
-    late = ["--updates", "1000000", "--minutes", "0.05"]
+    late = ["--updates", "1000000", "--minutes", "0.05", "--patience", "1000000000"]
     kept = []
     evaluate = recipe.table_evaluation.evaluate
 
