@@ -239,11 +239,15 @@ def sources_of(dataset):
     return list(dict.fromkeys(figure.source for figure in PUBLISHED.get(dataset, [])))
 
 
-def of_model(dataset, architecture):
-    """The figures of an architecture on a data set, the best first; bounds and the like are left out."""
+def of_model(dataset, architecture, hidden_units=None):
+    """The figures of an architecture on a data set, the best first; bounds and the like are left out.
+
+    A plain NADE, whose architecture has no size, may be published by its hidden units.
+    """
     generative, *recognition = architecture.split("/")
     kind, _, sizes = generative.partition(" ")
     full = architecture if recognition or not sizes else f"{kind}/{kind} {sizes}"
-    found = [f for f in PUBLISHED.get(dataset, []) if f.model == full]
+    names = (full, f"NADE {hidden_units}") if architecture == "NADE" else (full,)
+    found = [f for f in PUBLISHED.get(dataset, []) if f.model in names]
     found = [f for f in found if not f.note.startswith(("a lower", "harmonic"))]
     return sorted(found, key=lambda figure: float(figure.log_likelihood), reverse=True)

@@ -96,7 +96,13 @@ def _marked(row):
 
 def _name(row):
     mark = " \\*" if _marked(row) else ""
-    return [f"`{row['method']}`{mark}", row["architecture"], str(row["settings"]["seed"])]
+    return [f"`{row['method']}`{mark}", _architecture(row), str(row["settings"]["seed"])]
+
+
+def _architecture(row):
+    """That of a NADE with the hidden units of its layers, which its name does not have."""
+    name, hidden = row["architecture"], row["settings"].get("hidden_units")
+    return f"{name}, {hidden[0]} hidden units" if "NADE" in name and hidden else name
 
 
 def _figure(figure, samples):
@@ -124,7 +130,7 @@ def _apart(sides):
 
 def _papers(row):
     """The figure of the same method, and the best of any other, on the same architecture."""
-    known = of_model(row["dataset"], row["architecture"])
+    known = of_model(row["dataset"], row["architecture"], row["settings"].get("hidden_units", [None])[0])
     names = _PAPERS_NAMES.get(row["method"], ())
     own = next((f for name in names for f in known if f.method == name), None)
     other = next((f for f in known if f.method not in names), None)
@@ -140,7 +146,7 @@ def _climbing(row):
     curve = ", ".join(f"{number(value)} after {minutes:.1f}" for value, minutes in points)
     end = "–" if last is None else number(last + found[0])
     return (
-        f"- `{row['method']}`, {row['architecture']}, seed {row['settings']['seed']}: twice the minutes would add "
+        f"- `{row['method']}`, {_architecture(row)}, seed {row['settings']['seed']}: twice the minutes would add "
         f"{number(found[0])} ± {number(found[1])}, the last weights be at {end}. On validation rows, minutes: {curve}."
     )
 

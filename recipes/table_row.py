@@ -159,9 +159,11 @@ def _backed_up(folder):
 def _look(method, settings, data, parts=("valid", "test")):
     """The function that estimates the log-likelihood of some validation and of some test rows.
 
-    Importance samples tell nothing where the recognition network does not learn: there annealing from the prior does.
+    With Gibbs sampling importance samples tell little even if the recognition network learns, and nothing where it does
+    not: there annealing does, from the network or else from the prior.
     """
     rng = np.random.default_rng(settings["seed"])
+    path = "prior" if table_methods.untaught(method, settings) else "recognition"
     annealed = table_methods.untaught(method, settings) or method in table_methods.GIBBS
     count = _ANNEALED_ROWS if annealed else _LOOK_ROWS
     chosen = {name: part[rng.permutation(len(part))[:count]] for name, part in data._asdict().items() if name in parts}
@@ -170,7 +172,8 @@ def _look(method, settings, data, parts=("valid", "test")):
         found = {}
         for name, rows in chosen.items():
             if annealed:
-                estimate = ds.likelihood.annealed_importance_sampling(model, rows, _ANNEALED_STEPS, num_runs=2)
+                arguments = {"num_steps": _ANNEALED_STEPS, "num_runs": 2, "path": path}
+                estimate = ds.likelihood.annealed_importance_sampling(model, rows, **arguments)
             else:
                 estimate = model.log_likelihood(rows, _LOOK_SAMPLES)
             figures = table_evaluation.figures(estimate)

@@ -209,3 +209,7 @@ def test_published_figures(recipe):
     for figure in published.of_model("binarized_mnist", "SBN/SBN 200"):  # no harmonic mean, no bound
         assert float(figure.log_likelihood) <= -102.9
     assert published.of_model("tiny", "SBN 3") == []
+    assert published.of_model("binarized_mnist", "NADE") == []  # known by its hidden units alone
+    assert [f.log_likelihood for f in published.of_model("binarized_mnist", "NADE", 500)] == ["-88.35"]
+    assert published.of_model("binarized_mnist", "NADE 500", 500) == []
+    assert [f.log_likelihood for f in published.of_model("ocr_letters", "NADE", 500)] == ["-27.22"]
