@@ -109,6 +109,8 @@ def _figure(figure, samples):
     if figure is None:
         return "–"
     value, error, monte_carlo = (number(figure[k]) for k in ("value", "row_standard_error", "standard_error"))
+    if figure["effective_sample_size"] is None and figure["standard_error"] == 0.0:  # infinitely many
+        return f"{value} ± {error} (exact)"
     return f"{value} ± {error} ({monte_carlo}; {number(figure['effective_sample_size'], 0)} of {samples})"
 
 

@@ -14,6 +14,7 @@ from tests.chance import assert_bounded_means, assert_means
 from tests.oracles import Oracle, binary_states, multisets, tiny_model
 from tfdsmcmc.likelihood import LowEffectiveSampleSize, importance, importance_sampling
 from tfdsmcmc.likelihood.expectations import expectations
+from tfdsmcmc.posterior.averages import PredictiveAverage
 
 X = binary_states(3)
 
@@ -287,3 +288,22 @@ def test_bad_counts(name, count):
 def test_bad_seeds():
     with pytest.raises(ValueError, match="Received: seed="):
         importance_sampling(tiny_model(), X, 10, seed=-1)
+
+
+def test_without_latent_layers_it_is_exact():
+    """Of one sample and of many, to a precision, and averaged over samples of the weights."""
+    model = ds.models.from_name("NADE", units=3, hidden_units=2, seed=1)
+    exact = ds.likelihood.exact(model, X)
+    for arguments in ({"num_samples": 1}, {"num_samples": 10}, {"num_samples": 10, "standard_error": 0.1}):
+        estimate = importance_sampling(model, X, **arguments)
+        np.testing.assert_allclose(estimate.value, exact.value, atol=1e-5)
+        np.testing.assert_array_equal(estimate.standard_error, 0.0)
+        np.testing.assert_array_equal(estimate.effective_sample_size, np.inf)
+    average = PredictiveAverage()
+    for _ in range(2):
+        average.add(estimate)
+    found = average.log_likelihood()
+    np.testing.assert_array_equal(found.standard_error, 0.0)
+    np.testing.assert_array_equal(found.effective_sample_size, np.inf)
+    with pytest.raises(ValueError, match="Received: num_samples=0"):
+        importance_sampling(model, X, 0)
