@@ -18,13 +18,14 @@ goes on where it was, and one that is to be evaluated in another way is not lear
 several times side by side, each on a core of its own (`taskset -c 0 python recipes/table.py …`): they take the rows one
 by one from the same list.
 
-Samplers have the default prior; half of their budget, or --burn-in, is a warm start, which validation data end before
-if φ learns and --patience updates gain nothing, or burn-in, and their posterior samples are of the rest; the
-recognition network is fitted again to the mean of the weights. Those that draw z by Gibbs sampling teach it, from their
-chains, where --proposal-learning-rate is given, and else not at all while they learn: there it is fitted to the last
-weights too. The other methods climb the likelihood, with a flat prior; validation data choose among their weights at
-thirteen looks, of rws_published in each of its two phases. Of several learning rates each is tried for a tenth of the
-minutes, beside the budget, and validation data choose among those that do not diverge.
+Samplers have the default prior; half of their budget, or --burn-in, is a warm start, or burn-in, and their posterior
+samples are of the rest; the recognition network is fitted again to the mean of the weights. With importance samples
+validation data end the warm start before, if --patience updates gain nothing. Methods that draw z by Gibbs sampling
+climb to the end of the burn-in, and teach the network, from their chains, where --proposal-learning-rate is given, and
+else not at all while they learn: there it is fitted to the last weights too. The other methods climb the likelihood,
+with a flat prior; validation data choose among their weights at thirteen looks, of rws_published in each of its two
+phases. Of several learning rates each is tried for a tenth of the minutes, beside the budget, and validation data
+choose among those that do not diverge.
 """
 
 import argparse
@@ -56,12 +57,17 @@ _OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in pa
 _METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
 _PAPERS_HELP = (
     "the rows of the papers' tables, whatever --methods and --architectures are; what recipes/papers.py sets for some "
-    "stands, whatever is given here: the rates with Gibbs sampling, the evaluation of NADEs, that and units of VAEs"
+    "stands, whatever is given here: the evaluation of NADEs, that and units of VAEs"
 )
+_RATES_HELP = "of samplers; validation chooses (default 0.3, of SGLD 0.5, as published 0.01)"
 _PROPOSAL_HELP = "of the samplers' φ; default that of the method, which of Gibbs methods teaches it nothing"
 _CLIMBING_HELP = (
     "R of the warm start's Adam, at step t R min(1, (t + 1)/2000)/(1 + t/2000) (default 0.03, of Gibbs methods 0.003 "
-    "throughout)"
+    "throughout; nothing with --as-published)"
+)
+_PATIENCE_HELP = (
+    "updates without gain on validation data that end the warm start of samplers with importance samples (default "
+    "1000; nothing with --as-published)"
 )
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
@@ -100,7 +106,7 @@ def parse(arguments=None):
     add("--updates", type=count, default=10**9, help="at most, in rounds of 50 (default: by time alone)")
     add("--minutes", type=amount, default=4.0, help="at most, of learning, a row (default 4)")
     add("--batch-size", type=count, default=None, help="default 100, of rws_published 25")
-    add("--learning-rate", **rates, help="of samplers; validation chooses (default 0.3, of SGLD 0.5)")
+    add("--learning-rate", **rates, help=_RATES_HELP)
     add("--adam", **rates, help="of the optimizers of methods that climb, likewise (default: that of the method)")
     add("--momentum-rate", **rates, default=[3e-4, 1e-3, 3e-3], help="of rws_published (default 0.0003 0.001 0.003)")
     add("--proposal-learning-rate", type=amount, default=None, help=_PROPOSAL_HELP)
@@ -108,7 +114,7 @@ def parse(arguments=None):
     add("--samples", type=count, default=None, help="K in learning; default that of the method")
     add("--posterior-samples", type=count, default=20)
     add("--burn-in", type=part, default=0.5, help="part of a sampler's budget (default 0.5)")
-    add("--patience", type=count, default=1000, help="updates without gain that end its warm start (default 1000)")
+    add("--patience", type=count, default=1000, help=_PATIENCE_HELP)
     add("--climbing-rate", type=amount, default=None, help=_CLIMBING_HELP)
     add("--refit-updates", type=count, default=2000, help="of φ alone, before an evaluation (default 2000)")
     add("--refit-learning-rate", type=amount, default=1e-3, help="of Adam meanwhile (default 0.001)")

@@ -33,7 +33,8 @@ WHERE_ASKED = ("rws_published", "rws_sleep", "rws_wake", "rws_untaught")  # not 
 def rates_of(method, args):
     """The learning rates among which validation data choose: of the kernel of samplers, else of the optimizers."""
     if method in SAMPLERS:
-        return args.learning_rate or [0.5 if method == "dsgld_nais" else 0.3]
+        ours = 0.5 if method == "dsgld_nais" else 0.3
+        return args.learning_rate or [0.01 if args.as_published else ours]
     return args.momentum_rate if method == "rws_published" else args.adam or [None]  # that of the method
 
 
@@ -44,9 +45,11 @@ def untaught(method, settings):
 
 
 def suits(method, architecture):
-    """Whether the method is one for the latent variables of the architecture, continuous or binary."""
-    continuous = architecture.strip().startswith("VAE")
-    return method not in BINARY if continuous else method not in CONTINUOUS
+    """Whether the method is one for the latent variables of the architecture: continuous, binary, or none at all."""
+    if architecture.strip().startswith("VAE"):
+        return method not in BINARY
+    latent = any(character.isdigit() for character in architecture)  # a plain "NADE" has no layer sizes
+    return method not in CONTINUOUS and (latent or method not in GIBBS)
 
 
 def prior_of(method, as_published):
@@ -63,8 +66,9 @@ def phases(method, rate, settings):
       method: of `METHODS`.
       rate: learning rate; of optimizers None for that of the method.
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
-        `proposal_learning_rate`, of φ or None for that of the method, and maybe `patience` of the warm start and
-        `climbing_rate`, of its Adam, or None for the optimizer of the method.
+        `proposal_learning_rate`, of φ or None for that of the method, and maybe of the warm start `burn_in`, the part
+        of the updates that it may last, `patience`, and `climbing_rate`, of its Adam, or None for the optimizer of
+        the method.
 
     Returns:
       List of dicts of arguments for `compile`.
@@ -95,7 +99,8 @@ def _sampler(method, rate, samples, settings):
 
 def _climb(settings):
     """What settings say of a warm start."""
-    found = {"patience": settings["patience"]} if "patience" in settings else {}
+    of_kernel = {"patience": "patience", "burn_in": "fraction"}
+    found = {argument: settings[name] for name, argument in of_kernel.items() if name in settings}
     rate = settings.get("climbing_rate")
     if rate is not None:  # as that of `WarmStart` by default
         schedule = ds.mcmc.PolynomialDecay(rate, offset=2000, power=1.0, warmup_steps=2000)

@@ -142,7 +142,7 @@ def _phase(model, method, settings, data, folder, number, rounds, limit, seconds
 
 
 def _of_sampler(method, settings, data, collector):
-    """The callbacks of a method that samples; where φ learns, its estimates may end the climb before."""
+    """The callbacks of a method that samples; with importance samples their estimates may end the climb before."""
     if collector is None:
         return []
     if method in table_methods.GIBBS:

@@ -49,6 +49,13 @@ def positive_number(name: str, value):
     return value
 
 
+def fraction(name: str, value) -> float:
+    """Returns a plain number between 0 and 1, without either."""
+    if not 0 < float(positive_number(name, value)) < 1:
+        raise ValueError(f"{name} must be between 0 and 1. Received: {name}={value!r}")
+    return float(value)
+
+
 def learning_rate(value):
     """Returns a positive number as it is, and a Keras schedule or its configuration as a schedule."""
     import keras

@@ -62,6 +62,9 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     results = kernel.planned(results, 1001)
     assert int(results.begins) == 500
     assert int(kernel.planned(results, 10).begins) == 500  # a later fit changes nothing
+    for fraction, begins in ((0.8, 800), (0.001, 1), (0.0001, 0)):
+        other = make(fraction=fraction)
+        assert int(other.planned(other.bootstrap_results(STATE), 1001).begins) == begins
     looks = [(10, -5.0, 500), (60, -4.0, 500), (150, -4.5, 500), (160, -4.1, 161), (300, -3.0, 161)]
     for step, value, begins in looks:  # the step after the last look goes back to the best state
         state = [part + step for part in STATE]
@@ -135,10 +138,11 @@ def test_in_the_long_run_the_law_is_the_kernels():
 
 
 def test_the_temperature_is_that_of_the_kernel():
-    kernel = make().copy(temperature=0.25)
+    kernel = make(fraction=0.3).copy(temperature=0.25)
     assert kernel.temperature == kernel.kernel.temperature == 0.25
     twin = mcmc.WarmStart.from_config(json.loads(json.dumps(kernel.get_config())))
-    assert twin.kernel.get_config() == kernel.kernel.get_config() and twin.patience == kernel.patience
+    assert twin.kernel.get_config() == kernel.kernel.get_config()
+    assert (twin.patience, twin.fraction) == (kernel.patience, 0.3)
     assert twin.optimizer.get_config() == kernel.optimizer.get_config()
 
 
@@ -152,6 +156,9 @@ def test_the_temperature_is_that_of_the_kernel():
         ({"updates": 1.5}, "updates"),
         ({"patience": 0}, "patience"),
         ({"optimizer": 3}, "optimizer"),
+        ({"fraction": 0.0}, "fraction"),
+        ({"fraction": 1}, "fraction"),
+        ({"fraction": "half"}, "fraction"),
     ],
 )
 def test_bad_arguments(arguments, name):

@@ -120,8 +120,23 @@ def test_methods_learn_the_architectures_that_suit_them(recipe, tiny):
     continuous = ["dsgld_nais", "dsghmc_nais", "dsgnht_nais", "dsgnht_iwae", "vae", "iwae"]
     assert [method for method, name in found if "VAE" in name] == continuous and len(found) == 8 + 6
     assert rows("--methods", "rws_sleep", "dsgnht_iwae", "--architectures", "SBN 5") == [("rws_sleep", "SBN 5")]
+    plain = rows("--architectures", "NADE")  # no latent variables, and no Gibbs sampling of them
+    assert {method for method, _ in plain} == {method for method, _ in rows("--architectures", "NADE 5")} - {
+        "dsghmc_gibbs", "dsgnht_gibbs"}  # fmt: skip
     with pytest.raises(ValueError, match=r"Received: methods=\['rws'\]"):
         rows("--methods", "rws", "--architectures", "VAE 5")
+
+
+def test_samplers_as_published_have_the_rate_of_the_papers(recipe, tiny):
+    def rate(method, *arguments):
+        return recipe.table_methods.rates_of(method, recipe.table.parse([*tiny, *arguments]))
+
+    for method, ours in (("dsgld_nais", 0.5), ("dsgnht_nais", 0.3), ("dsghmc_gibbs", 0.3)):
+        assert rate(method) == [ours] and rate(method, "--as-published") == [0.01]
+        (phase,) = recipe.table_methods.phases(method, None, {
+            "samples": None, "as_published": True, "proposal_learning_rate": None})  # fmt: skip
+        assert phase["kernel"].learning_rate == 0.01  # that of the package
+        assert rate(method, "--as-published", "--learning-rate", "0.2") == [0.2]
 
 
 def test_the_rows_of_the_papers(recipe, tiny):

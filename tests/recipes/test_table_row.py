@@ -220,6 +220,21 @@ def test_validation_data_end_the_climb_of_a_sampler_whose_recognition_network_le
     assert begins == [20] * 5 + [7] * 35  # half of the updates as planned, until the sixth
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "sampled"), [("0.2", [4, 6, 8, 10]), ("0.8", [10])])
+def test_of_updates_too_the_burn_in_is_the_part_that_is_asked_for(
+    recipe, tiny, tmp_path, monkeypatch, settings, share, sampled
+):
+    """The climb ends with it: the posterior samples are of weights that are sampled, one of each round."""
+    monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
+    chosen = settings("dsgnht_gibbs", "--updates", "10", "--burn-in", share, "--posterior-samples", "10")
+    data = ds.datasets.load("tiny", tmp_path)
+    model, _, _ = recipe.table_row.learn("dsgnht_gibbs", "SBN 3", 0.1, chosen, data, tmp_path / "learning", 1.0)
+    assert int(model.run.state.kernel_results.begins) == sampled[0] - 2
+    steps = [store.step_of(path) for path in store.sample_paths(tmp_path / "learning" / "posterior")]
+    assert steps == sampled[-len(steps) :] and len(steps) >= 1
+
+
 def test_validation_is_heard_where_it_tells_something(recipe, tiny, tmp_path, settings):
     data, collector = ds.datasets.load("tiny", tmp_path), object()
 
@@ -241,7 +256,8 @@ def test_validation_is_heard_where_it_tells_something(recipe, tiny, tmp_path, se
 def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path, monkeypatch, recorded, method):
     monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
     rates = ["--momentum-rate", "0.003"]
-    arguments = [*tiny, "--methods", method, "--architectures", "SBN 3", "--updates", "10", *rates]
+    looks = ["--patience", "8"]  # a look at validation data after each round
+    arguments = [*tiny, "--methods", method, "--architectures", "SBN 3", "--updates", "10", *rates, *looks]
     recipe.table.main(arguments)
     (whole,) = recorded()
     shutil.rmtree(tmp_path / "out")

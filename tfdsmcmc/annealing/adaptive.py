@@ -39,8 +39,7 @@ def annealing_schedule(
     """
     num_steps = checks.positive_integer("num_steps", num_steps)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    if not 0 < float(checks.positive_number("fraction", fraction)) < 1:
-        raise ValueError(f"fraction lies between 0 and 1. Received: fraction={fraction!r}")
+    fraction = checks.fraction("fraction", fraction)
     check_name(path)
     if not model.generative.latent_units:
         raise ValueError("Annealing needs latent layers. Received: a network of its data layer alone")

@@ -8,12 +8,12 @@ make for small scales, and these keep the weights small. Weights that explain th
 is forgotten, as any beginning of a chain is: from the step at which sampling begins the kernel's law is its own, its
 momentum drawn at that temperature, its step count and its schedules from 0.
 
-Sampling begins at a step that is known from the start (`updates`); or after half of the updates that the first `fit`
-plans at its beginning, and earlier where its validation finds no new best log-likelihood in `patience` updates; or
-where a callback asks for it by `model.run.end_climb()`, such as one that goes by the clock. Without `updates` it begins
-at the weights that were best on validation rows, where there were any (of several chains, all at theirs of the step
-that was best for the first): what came after them overfits. The last step of the climb goes back to them, and where
-validation or a callback ends the climb, that is one step more.
+Sampling begins at a step that is known from the start (`updates`); or after a part (`fraction`) of the updates that the
+first `fit` plans at its beginning, half of them by default, and earlier where its validation finds no new best log-
+likelihood in `patience` updates; or where a callback asks for it by `model.run.end_climb()`, such as one that goes by
+the clock. Without `updates` it begins at the weights that were best on validation rows, where there were any (of
+several chains, all at theirs of the step that was best for the first): what came after them overfits. The last step of
+the climb goes back to them, and where validation or a callback ends the climb, that is one step more.
 """
 
 from __future__ import annotations
@@ -70,9 +70,11 @@ class WarmStart(StochasticGradientKernel):
       optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate
         0.03 min(1, (t + 1)/2000)/(1 + t/2000) at step t: while most of the gradient is noise, which Adam scales up, it
         is low, then fast, and fine enough in the end.
-      updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most half of the
-        updates of the first `fit`.
+      updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most a
+        `fraction` of the updates of the first `fit`.
       patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb.
+      fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
+        and 1; rounded down to whole updates.
       temperature: T of the kernel; by default as it stands.
 
     Raises:
@@ -100,12 +102,14 @@ class WarmStart(StochasticGradientKernel):
         patience=1000,
         temperature=None,
         name="warm_start",
+        fraction=0.5,
     ):
         if not isinstance(kernel, StochasticGradientKernel) or isinstance(kernel, (MAP, WarmStart)):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
         if updates is not None:
             checks.nonnegative_integer("updates", updates)
         checks.positive_integer("patience", patience)
+        fraction = checks.fraction("fraction", fraction)
         optimizer = _adam() if optimizer is None else optimizer
         temperature = kernel.temperature if temperature is None else temperature
         kernel = kernel.copy(temperature=temperature)
@@ -118,6 +122,7 @@ class WarmStart(StochasticGradientKernel):
             optimizer=self._climber.optimizer,
             updates=updates,
             patience=patience,
+            fraction=fraction,
         )
 
     @property
@@ -131,6 +136,10 @@ class WarmStart(StochasticGradientKernel):
     @property
     def patience(self):
         return self._parameters["patience"]
+
+    @property
+    def fraction(self):
+        return self._parameters["fraction"]
 
     @property
     def adapts_to_gradient_noise(self):
@@ -163,7 +172,8 @@ class WarmStart(StochasticGradientKernel):
                     "Received: a run of unknown length"
                 )
             return kernel_results
-        return kernel_results._replace(begins=tf.where(begins == NEVER, kernel_results.step + steps // 2, begins))
+        ends = kernel_results.step + int(self.fraction * steps)
+        return kernel_results._replace(begins=tf.where(begins == NEVER, ends, begins))
 
     def climbed(self, kernel_results):
         # one step later where there is a best state, for that step goes back to it
