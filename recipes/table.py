@@ -28,8 +28,6 @@ phases. Of several learning rates each is tried for a tenth of the minutes, besi
 choose among those that do not diverge.
 """
 
-import argparse
-import math
 import os
 import pathlib
 import platform
@@ -40,6 +38,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import numpy as np
 import papers
+import table_arguments
 import table_file
 import table_methods
 import table_pages
@@ -48,87 +47,6 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
-
-_COMMON = (
-    "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
-    "test_samples test_rows annealing_rows annealing_steps annealing_runs jit_compile"
-)
-_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in patience climbing_rate"
-_METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
-_PAPERS_HELP = (
-    "the rows of the papers' tables, whatever --methods and --architectures are; what recipes/papers.py sets for some "
-    "stands, whatever is given here: the evaluation of NADEs, that and units of VAEs"
-)
-_RATES_HELP = "of samplers; validation chooses (default 0.3, of SGLD 0.5, as published 0.01)"
-_PROPOSAL_HELP = "of the samplers' φ; default that of the method, which of Gibbs methods teaches it nothing"
-_CLIMBING_HELP = (
-    "R of the warm start's Adam, at step t R min(1, (t + 1)/2000)/(1 + t/2000) (default 0.03, of Gibbs methods 0.003 "
-    "throughout; nothing with --as-published)"
-)
-_PATIENCE_HELP = (
-    "updates without gain on validation data that end the warm start of samplers with importance samples (default "
-    "1000; nothing with --as-published)"
-)
-_SMALL_BATCH = 25  # of reweighted wake-sleep as published
-
-
-def number(kind, least=None):
-    """A type of argument: numbers above 0, or from `least` on."""
-
-    def parsed(text):
-        value = kind(text)
-        if not (value > 0 if least is None else value >= least) or not value < math.inf:
-            wanted = "above 0" if least is None else f"{least} or more"
-            raise argparse.ArgumentTypeError(f"must be {wanted}. Received: {text}")
-        return value
-
-    return parsed
-
-
-def part(text):
-    """A type of argument: numbers between 0 and 1, without either."""
-    value = number(float)(text)
-    if value >= 1:
-        raise argparse.ArgumentTypeError(f"must be below 1. Received: {text}")
-    return value
-
-
-def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add, count, amount = parser.add_argument, number(int), number(float)
-    rates = {"nargs": "+", "type": amount, "metavar": "RATE"}
-    methods = [method for method in table_methods.METHODS if method not in table_methods.WHERE_ASKED]
-    add("--dataset", default="digits", help=f"one of {', '.join(ds.datasets.names())}, or NAME.npz of your own")
-    add("--methods", nargs="+", choices=table_methods.METHODS, default=methods, metavar="METHOD", help=_METHODS_HELP)
-    add("--architectures", nargs="+", default=["SBN/SBN 100-50", "VAE 50"], metavar="NAME")
-    add("--papers", action="store_true", help=_PAPERS_HELP)
-    add("--hidden-units", nargs="+", type=count, default=[200], help="of NADE layers; of VAEs, layer by layer")
-    add("--updates", type=count, default=10**9, help="at most, in rounds of 50 (default: by time alone)")
-    add("--minutes", type=amount, default=4.0, help="at most, of learning, a row (default 4)")
-    add("--batch-size", type=count, default=None, help="default 100, of rws_published 25")
-    add("--learning-rate", **rates, help=_RATES_HELP)
-    add("--adam", **rates, help="of the optimizers of methods that climb, likewise (default: that of the method)")
-    add("--momentum-rate", **rates, default=[3e-4, 1e-3, 3e-3], help="of rws_published (default 0.0003 0.001 0.003)")
-    add("--proposal-learning-rate", type=amount, default=None, help=_PROPOSAL_HELP)
-    add("--as-published", action="store_true", help="samplers with the papers' settings and prior")
-    add("--samples", type=count, default=None, help="K in learning; default that of the method")
-    add("--posterior-samples", type=count, default=20)
-    add("--burn-in", type=part, default=0.5, help="part of a sampler's budget (default 0.5)")
-    add("--patience", type=count, default=1000, help=_PATIENCE_HELP)
-    add("--climbing-rate", type=amount, default=None, help=_CLIMBING_HELP)
-    add("--refit-updates", type=count, default=2000, help="of φ alone, before an evaluation (default 2000)")
-    add("--refit-learning-rate", type=amount, default=1e-3, help="of Adam meanwhile (default 0.001)")
-    add("--test-samples", type=count, default=1000, help="importance samples a row in the test (default 1000)")
-    add("--test-rows", type=count, default=None, help="random rows of the test set to evaluate (default all)")
-    add("--annealing-rows", type=number(int, 0), default=0, help="test rows to anneal, and rows drawn (default 0)")
-    add("--annealing-steps", type=count, default=1000)
-    add("--annealing-runs", type=count, default=5)
-    add("--binarization", choices=["dynamic", "threshold"], default="dynamic", help="of grey data (default dynamic)")
-    add("--data-dir", default=None, help="folder of packed datasets; default $TFDSMCMC_DATA, the Keras cache")
-    add("--seed", type=int, default=0)
-    add("--no-jit", dest="jit_compile", action="store_false", help="do not compile with XLA")
-    add("--output", default=None, help="default runs/table/DATASET")
-    return parser.parse_args(arguments)
 
 
 def rows_of(args):
@@ -143,15 +61,7 @@ def rows_of(args):
             "A method must suit an architecture: those of kind VAE have continuous latent variables, the others binary "
             f"ones. Received: methods={args.methods}, architectures={args.architectures}"
         )
-    return [(method, name, settings_of(method, args) | own) for method, name, own in wanted]
-
-
-def settings_of(method, args):
-    """What the result of a row depends on, besides its method and architecture."""
-    names = _COMMON.split() + (_OF_SAMPLERS.split() if method in table_methods.SAMPLERS else [])
-    settings = {name: getattr(args, name) for name in names}
-    settings["batch_size"] = args.batch_size or (_SMALL_BATCH if method == "rws_published" else 100)
-    return settings | {"learning_rates": list(table_methods.rates_of(method, args))}
+    return [(method, name, table_arguments.settings_of(method, args) | own) for method, name, own in wanted]
 
 
 def make(method, architecture, settings, data, output, folder):
@@ -186,7 +96,7 @@ def write_table(args, wanted, output):
 
 
 def main(arguments=None):
-    args = parse(arguments)
+    args = table_arguments.parse(arguments, __doc__)
     warnings.simplefilter("ignore", ds.likelihood.UnreliableImportanceWeights)  # the table says it
     wanted = rows_of(args)
     data = ds.datasets.load(args.dataset, args.data_dir, binarization=args.binarization, seed=args.seed)

@@ -2,6 +2,7 @@
 
 import table_curve
 from published import CONFLICTS, PUBLISHED, of_model, sources_of
+from table_arguments import command_of
 from table_methods import GIBBS, untaught
 
 _PAPERS_NAMES = {  # of our methods, in the order of preference
@@ -60,6 +61,8 @@ def page_of(dataset, rows):
         lines += [_NOTE, "", *_table(_HEADER, [_cells(row) for row in rows])]
         if any(_marked(row) for row in rows):
             lines += ["", _NOTE_OF_GIBBS]
+        lines += ["", "Each by its command, in the order of the table:", ""]
+        lines += [f"    {command_of(row)}" for row in rows]
         climbing = list(filter(None, map(_climbing, rows)))
         if climbing:
             lines += ["", "Still climbing when the budget ended (extrapolated, not measured):", "", *climbing]

@@ -10,8 +10,8 @@ import pytest
 import tfdsmcmc as ds
 
 _MODULES = (
-    "table table_row table_budget table_methods table_evaluation table_file table_pages table_curve papers published "
-    "results_page table_figures"
+    "table table_arguments table_row table_budget table_methods table_evaluation table_file table_pages table_curve "
+    "papers published results_page table_figures"
 ).split()
 _SIZES = (
     "--dataset tiny --no-jit --updates 4 --minutes 9 --batch-size 20 --test-samples 30 --refit-updates 2 "
@@ -44,4 +44,5 @@ def recorded(tmp_path):
 @pytest.fixture
 def settings(recipe, tiny):
     """A function that gives the settings of a method's row."""
-    return lambda method, *more: recipe.table.settings_of(method, recipe.table.parse([*tiny, *more]))
+    arguments = recipe.table_arguments
+    return lambda method, *more: arguments.settings_of(method, arguments.parse([*tiny, *more]))

@@ -7,7 +7,7 @@ import pytest
 
 
 def row_of(recipe, tiny, seed=0, value=-40.0, climbs=False):
-    args = recipe.table.parse([*tiny, "--dataset", "ocr_letters", "--seed", str(seed)])
+    args = recipe.table_arguments.parse([*tiny, "--dataset", "ocr_letters", "--seed", str(seed)])
     names = ("value", "standard_error", "row_standard_error", "effective_sample_size")
     curve = [
         {"updates": 10 * t, "rows": 200 * t, "seconds": 6.0 * t, "valid": value - climbs * 2.0 / t**0.5, "test": value}
@@ -17,7 +17,7 @@ def row_of(recipe, tiny, seed=0, value=-40.0, climbs=False):
         "method": "rws",
         "architecture": "SBN/SBN 200",
         "dataset": "ocr_letters",
-        "settings": recipe.table.settings_of("rws", args),
+        "settings": recipe.table_arguments.settings_of("rws", args),
         "updates": 100,
         "wall_time_seconds": 60.0,
         "curve": curve,

@@ -1,5 +1,7 @@
 """The table recipe without learning: what a row is, that finished rows stand, that processes share the rows."""
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -70,7 +72,7 @@ def test_a_line_that_was_cut_off_is_made_again(recipe, tiny, calls, tmp_path):
 
 def test_no_row_is_made_by_two_processes(recipe, tiny, calls, tmp_path, capsys):
     """One has claimed the first row; another passes it over, and takes it when the first was killed."""
-    (first, _) = recipe.table.rows_of(recipe.table.parse([*tiny, *PAIR]))
+    (first, _) = recipe.table.rows_of(recipe.table_arguments.parse([*tiny, *PAIR]))
     folder = recipe.table_file.folder_of(tmp_path / "out", *first)
     with recipe.table_file.claimed(folder) as mine:
         assert mine
@@ -114,7 +116,7 @@ def test_a_row_that_diverges_is_on_record_and_the_next_is_made(recipe, tiny, cal
 
 def test_methods_learn_the_architectures_that_suit_them(recipe, tiny):
     def rows(*arguments):
-        return [row[:2] for row in recipe.table.rows_of(recipe.table.parse([*tiny, *arguments]))]
+        return [row[:2] for row in recipe.table.rows_of(recipe.table_arguments.parse([*tiny, *arguments]))]
 
     found = rows("--architectures", "SBN/NADE 5", " VAE 5")
     continuous = ["dsgld_nais", "dsghmc_nais", "dsgnht_nais", "dsgnht_iwae", "vae", "iwae"]
@@ -127,9 +129,28 @@ def test_methods_learn_the_architectures_that_suit_them(recipe, tiny):
         rows("--methods", "rws", "--architectures", "VAE 5")
 
 
+@pytest.mark.parametrize("method", ["dsgnht_gibbs", "rws", "rws_published"])
+def test_a_row_tells_its_command(recipe, method):
+    """Which makes a row of the same settings, and says what is not as it is by default alone."""
+    own = recipe.table_arguments
+    bare = ["--dataset", "letters", "--methods", method, "--architectures", "SBN/SBN 3-2"]
+    told = "--seed 7 --hidden-units 3 4 --samples 6 --batch-size 50 --refit-learning-rate 0.02 --no-jit".split()
+    rates = {"rws": "--adam 0.1 0.2", "rws_published": "--momentum-rate 0.1"}
+    told += rates.get(method, "--learning-rate 0.1 --as-published --burn-in 0.25 --climbing-rate 1e-05").split()
+    for words in (bare, bare + told):
+        settings = own.settings_of(method, own.parse(words))
+        row = {"method": method, "architecture": "SBN/SBN 3-2", "dataset": "letters", "settings": settings}
+        python, script, *found = shlex.split(own.command_of(row))
+        assert (python, script) == ("python", "recipes/table.py") and found[: len(bare)] == bare
+        assert own.settings_of(method, own.parse(found)) == settings
+        assert sorted(found) == sorted(words)
+    del settings["seed"]  # of a row from before there was such an argument: as by default
+    assert "--seed" not in own.command_of(row)
+
+
 def test_samplers_as_published_have_the_rate_of_the_papers(recipe, tiny):
     def rate(method, *arguments):
-        return recipe.table_methods.rates_of(method, recipe.table.parse([*tiny, *arguments]))
+        return recipe.table_methods.rates_of(method, recipe.table_arguments.parse([*tiny, *arguments]))
 
     for method, ours in (("dsgld_nais", 0.5), ("dsgnht_nais", 0.3), ("dsghmc_gibbs", 0.3)):
         assert rate(method) == [ours] and rate(method, "--as-published") == [0.01]
@@ -142,16 +163,16 @@ def test_samplers_as_published_have_the_rate_of_the_papers(recipe, tiny):
 def test_the_rows_of_the_papers(recipe, tiny):
     """Every architecture has a name, every method is one, and no row stands twice."""
     for dataset, count in (("binarized_mnist", 32), ("caltech101_silhouettes_28", 29), ("ocr_letters", 29)):
-        args = recipe.table.parse([*tiny, "--dataset", dataset, "--papers"])
+        args = recipe.table_arguments.parse([*tiny, "--dataset", dataset, "--papers"])
         rows = recipe.table.rows_of(args)
         assert len({recipe.table_file.key_of(*row) for row in rows}) == len(rows) == count
         for method, architecture, settings in rows:
             assert recipe.table_methods.suits(method, architecture)
-            assert set(settings) == set(recipe.table.settings_of(method, args))
+            assert set(settings) == set(recipe.table_arguments.settings_of(method, args))
     first = recipe.table_row.build("rws", rows[0][1], rows[0][2], np.zeros((2, 6)))
     assert [layer.units for layer in first.generative.layers] == [200, 6]
     with pytest.raises(ValueError, match="Received: dataset='tiny'"):
-        recipe.table.rows_of(recipe.table.parse([*tiny, "--papers"]))
+        recipe.table.rows_of(recipe.table_arguments.parse([*tiny, "--papers"]))
 
 
 def test_a_wrong_architecture_is_told_before_any_row_is_learnt(recipe, tiny, calls):
@@ -171,9 +192,9 @@ def test_numbers_are_checked_before_any_work(recipe, tiny, capsys):
 
 
 def test_figures_stand_with_their_errors_beside_the_papers(recipe, tiny):
-    args = recipe.table.parse([*tiny, "--dataset", "ocr_letters", "--annealing-runs", "5", "--seed", "7"])
+    args = recipe.table_arguments.parse([*tiny, "--dataset", "ocr_letters", "--annealing-runs", "5", "--seed", "7"])
     row = {"method": "rws", "architecture": "SBN 200", "dataset": "ocr_letters", "updates": 5000}
-    row |= {"wall_time_seconds": 90.0, "settings": recipe.table.settings_of("rws", args), "curve": []}
+    row |= {"wall_time_seconds": 90.0, "settings": recipe.table_arguments.settings_of("rws", args), "curve": []}
     row["log_likelihood"] = {"last": figure(-49.125, None), "best": figure(-48.5)}
     row["annealed"] = {**figure(-46.5), "difference_error": 0.03, "rows": 10.0}
     row["both_sides"] = {"gap": figure(0.08, 0.02), "importance_gap": figure(1.5, 0.1)}
