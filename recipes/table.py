@@ -9,7 +9,7 @@ rows of the papers' tables instead, some with settings of their own (`recipes/pa
 of updates and of minutes of learning, and ends when either is spent. It leaves in --output
 
     results.jsonl    one line a finished row: settings, seed, seconds, curve, estimates and their errors
-    table.md         the table, with published figures of the dataset below, where there are any
+    table.md         the table, the command of each row, and published figures of the dataset, where there are any
     models/          the model of each row, with the weights that were evaluated last
     learnt/          backups and posterior samples, from which a row goes on; may be deleted when no more is to come
 
@@ -22,10 +22,10 @@ Samplers have the default prior; half of their budget, or --burn-in, is a warm s
 samples are of the rest; the recognition network is fitted again to the mean of the weights. With importance samples
 validation data end the warm start before, if --patience updates gain nothing. Methods that draw z by Gibbs sampling
 climb to the end of the burn-in, and teach the network, from their chains, where --proposal-learning-rate is given, and
-else not at all while they learn: there it is fitted to the last weights too. The other methods climb the likelihood,
-with a flat prior; validation data choose among their weights at thirteen looks, of rws_published in each of its two
-phases. Of several learning rates each is tried for a tenth of the minutes, beside the budget, and validation data
-choose among those that do not diverge.
+else not at all while they learn: there it is fitted to the last weights too. With --as-published there is no warm
+start. The other methods climb the likelihood, with a flat prior; validation data choose among their weights at thirteen
+looks, of rws_published in each of its two phases. Of several learning rates each is tried for a tenth of the minutes,
+beside the budget, and validation data choose among those that do not diverge.
 """
 
 import os
@@ -59,7 +59,8 @@ def rows_of(args):
     if not wanted:
         raise ValueError(
             "A method must suit an architecture: those of kind VAE have continuous latent variables, the others binary "
-            f"ones. Received: methods={args.methods}, architectures={args.architectures}"
+            "ones, but for one of a name without sizes, which has none and nothing for Gibbs sampling. "
+            f"Received: methods={args.methods}, architectures={args.architectures}"
         )
     return [(method, name, table_arguments.settings_of(method, args) | own) for method, name, own in wanted]
 

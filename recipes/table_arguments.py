@@ -103,7 +103,9 @@ def settings_of(method, args):
 
 
 def command_of(row):
-    """The command that makes a row that is on record, of what differs from the defaults.
+    """The command of a row that is on record, of what differs from the defaults.
+
+    Where the data lie is not told, and what a row's version of the recipe had no argument for is as by default now.
 
     Args:
       row: dict, see `recipes/table.py`.
@@ -113,8 +115,8 @@ def command_of(row):
     """
     method, settings = row["method"], row["settings"]
     words = ["--dataset", row["dataset"], "--methods", method, "--architectures", row["architecture"]]
-    plain = parse(words)
-    usual = settings_of(method, plain)
+    words += ["--as-published"] * settings.get("as_published", False)  # which other defaults follow
+    usual = settings_of(method, parse(words))
     for name in [name for name in usual if name in settings and settings[name] != usual[name]]:
         words += _option(method, name, settings[name])
     return shlex.join(["python", "recipes/table.py", *words])
@@ -122,10 +124,10 @@ def command_of(row):
 
 def _option(method, name, value):
     """The words of an argument with a value of the settings."""
-    if isinstance(value, bool):  # that of compiling is the only one that is true by default
-        return ["--no-jit" if name == "jit_compile" else "--as-published"]
+    if name == "jit_compile":
+        return ["--no-jit"]
     if name == "learning_rates":
         climbing = "momentum_rate" if method == "rws_published" else "adam"
         name = "learning_rate" if method in table_methods.SAMPLERS else climbing
     values = value if isinstance(value, list) else [value]
-    return [f"--{name.replace('_', '-')}", *[format(v, "g") if isinstance(v, float) else str(v) for v in values]]
+    return [f"--{name.replace('_', '-')}", *[str(value).removesuffix(".0") for value in values]]

@@ -57,6 +57,7 @@ class Budget(keras.callbacks.Callback):
         self.validate = any(before < part <= spent for part in _LOOKS)
         if epoch + 1 < self.burn_in and self.seconds >= self.share * self.limit:
             self.burn_in = epoch + 1
+        if epoch + 1 == self.burn_in:  # in whole rounds
             self.model.run.end_climb()
         if epoch >= self.burn_in and self.collector is not None and self.every is None and self._first is None:
             by_time = int((self.limit - self.seconds) / max(took, 1e-9))

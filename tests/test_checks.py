@@ -26,6 +26,14 @@ def test_numbers(check):
             check("rate", value)
 
 
+def test_fractions():
+    for value in (1e-30, 0.5, np.float32(0.25), tf.constant(0.75)):
+        assert checks.fraction("part", value) == float(value)
+    for value in (0, 1.0, -0.1, 2, np.nan, np.inf, True, "0.5", None, [0.1], tf.constant([0.1, 0.2])):
+        with pytest.raises(ValueError, match=r"^part must be a number between 0 and 1, .* Received: part="):
+            checks.fraction("part", value)
+
+
 def test_zero_is_not_positive():
     assert checks.nonnegative_number("rate", 0.0) == 0.0
     with pytest.raises(ValueError, match=r"above 0\. Received: rate=0"):

@@ -25,11 +25,8 @@ def nonnegative_number(name: str, value):
     """Returns `value`; a plain number must be finite and at least 0, a tensor is taken as it is."""
     if _is_tensor(value):
         return value
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(value, (bool, np.bool_, str, bytes)) or not math.isfinite(number) or number < 0:
+    number = _number(value)
+    if not math.isfinite(number) or number < 0:
         raise ValueError(f"{name} must be a finite number, at least 0. Received: {name}={value!r}")
     return value
 
@@ -51,9 +48,9 @@ def positive_number(name: str, value):
 
 def fraction(name: str, value) -> float:
     """Returns a plain number between 0 and 1, without either."""
-    if not 0 < float(positive_number(name, value)) < 1:
-        raise ValueError(f"{name} must be between 0 and 1. Received: {name}={value!r}")
-    return float(value)
+    if not 0 < _number(value) < 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, without either. Received: {name}={value!r}")
+    return _number(value)
 
 
 def learning_rate(value):
@@ -175,6 +172,16 @@ def no_targets(name: str, y):
     """Refuses targets: a generative model learns from data alone."""
     if y is not None:
         raise ValueError(f"{name} takes data x alone: there are no targets. Received: y={type(y).__name__}")
+
+
+def _number(value):
+    """A float; NaN of what is no number."""
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _is_tensor(value):

@@ -136,8 +136,9 @@ def test_a_row_tells_its_command(recipe, method):
     bare = ["--dataset", "letters", "--methods", method, "--architectures", "SBN/SBN 3-2"]
     told = "--seed 7 --hidden-units 3 4 --samples 6 --batch-size 50 --refit-learning-rate 0.02 --no-jit".split()
     rates = {"rws": "--adam 0.1 0.2", "rws_published": "--momentum-rate 0.1"}
-    told += rates.get(method, "--learning-rate 0.1 --as-published --burn-in 0.25 --climbing-rate 1e-05").split()
-    for words in (bare, bare + told):
+    told += rates.get(method, "--learning-rate 0.3 --as-published --burn-in 0.33333333 --climbing-rate 1e-05").split()
+    more = [["--as-published"], ["--learning-rate", "0.5", "0.0123456789"]] if method == "dsgnht_gibbs" else []
+    for words in (bare, bare + told, *(bare + some for some in more)):
         settings = own.settings_of(method, own.parse(words))
         row = {"method": method, "architecture": "SBN/SBN 3-2", "dataset": "letters", "settings": settings}
         python, script, *found = shlex.split(own.command_of(row))

@@ -221,11 +221,11 @@ def test_validation_data_end_the_climb_of_a_sampler_whose_recognition_network_le
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("share", "sampled"), [("0.2", [4, 6, 8, 10]), ("0.8", [10])])
+@pytest.mark.parametrize(("share", "sampled"), [("0.2", [4, 6, 8, 10]), ("0.5", [6, 8, 10]), ("0.8", [10])])
 def test_of_updates_too_the_burn_in_is_the_part_that_is_asked_for(
     recipe, tiny, tmp_path, monkeypatch, settings, share, sampled
 ):
-    """The climb ends with it: the posterior samples are of weights that are sampled, one of each round."""
+    """In whole rounds, with which the climb ends: posterior samples are of sampled weights, one of each round."""
     monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
     chosen = settings("dsgnht_gibbs", "--updates", "10", "--burn-in", share, "--posterior-samples", "10")
     data = ds.datasets.load("tiny", tmp_path)
