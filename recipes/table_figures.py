@@ -2,8 +2,9 @@
 
     python recipes/table_figures.py runs/table/*/results.jsonl --dataset binarized_mnist --architecture "SBN/SBN 200"
 
-The test rows are the few hundred that `recipes/table.py` looks at along the way; weights are the last ones. Where the
-recognition network does not learn the estimate is one of short annealing runs, on fewer rows, and so not the same.
+The test rows are the few hundred that `recipes/table.py` looks at along the way, the same for all methods; weights are
+the last ones. Methods that draw z by Gibbs sampling are looked at by short annealing runs in place of importance
+samples, and rows of theirs that were learnt before, as those of MNIST on record, on 50 of the rows.
 """
 
 import argparse
