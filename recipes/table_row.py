@@ -165,7 +165,8 @@ def _look(method, settings, data, parts=("valid", "test")):
     rng = np.random.default_rng(settings["seed"])
     path = "prior" if table_methods.untaught(method, settings) else "recognition"
     annealed = table_methods.untaught(method, settings) or method in table_methods.GIBBS
-    chosen = {name: part[rng.permutation(len(part))[:_LOOK_ROWS]] for name, part in data._asdict().items() if name in parts}
+    of_data = {name: part for name, part in data._asdict().items() if name in parts}
+    chosen = {name: part[rng.permutation(len(part))[:_LOOK_ROWS]] for name, part in of_data.items()}
 
     def look(model):
         found = {}
