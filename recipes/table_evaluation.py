@@ -11,6 +11,8 @@ import keras
 import numpy as np
 import table_file
 import table_methods
+from plain_figures import figures, plain
+from table_look import look_of
 
 import tfdsmcmc as ds
 
@@ -21,16 +23,18 @@ def evaluate(model, method, settings, data, folder):
     """Test log-likelihoods by importance sampling, and annealed ones that bound them from both sides.
 
     last          the last weights
-    best          the weights that `table_budget.Looks` kept, for methods that climb
+    best          the weights that `table_budget.Looks` kept
     mean          the mean of the posterior samples, with φ fitted to it again
     predictive    log-mean-exp over the posterior samples, a tenth of the importance samples each
 
-    A recognition network that did not learn is fitted to the last weights, then to their mean, and serves so for all
-    posterior samples. The model has the weights of `best` or `mean` in the end, which are the ones that are annealed.
+    A recognition network that did not learn is fitted to the last weights, to the best ones, then to the mean, and
+    serves so for all posterior samples. The model has the weights of `best` or `mean` in the end, whichever are worth
+    more by a look at validation data; these are the ones that are annealed.
 
     Returns:
-      dict of `log_likelihood`, a dict from these names to figures, `estimator`, `posterior_samples` of a sampler, and
-      with annealing `annealed` and `both_sides`.
+      dict of `log_likelihood`, a dict from these names to figures, `valid`, what a look at validation data says of
+      `best` and of `mean`, `estimator`, `posterior_samples` of a sampler, and with annealing `annealed` and
+      `both_sides`.
     """
     x = data.test[np.random.default_rng(settings["seed"]).permutation(len(data.test))[: settings["test_rows"]]]
     own, samples = folder / _named(settings, table_file.OF_IMPORTANCE), settings["test_samples"]
@@ -39,26 +43,37 @@ def evaluate(model, method, settings, data, folder):
     def estimate(name, make=lambda: model.log_likelihood(x, samples)):
         found[name] = kept.estimate(own / f"{name}.npz", make)
 
+    def take(name):
+        """Gives the model weights by name, which are kept as they are once fitted."""
+        kept.weights(model, own / f"{name}_weights.npz", makes[name])
+
+    makes, valid = {}, {}
     if _phi_apart(method, settings):
         kept.weights(model, own / "last_weights.npz", lambda: refit(model, settings, data.train))
     estimate("last")
     if (folder / "best.npz").exists():
-        kept.read_weights(model, folder / "best.npz")
-        estimate("best")
+        makes["best"] = lambda: take_best(folder, model, method, settings, data.train)
     if sampled:
         posterior = ds.posterior.load(folder / "posterior")
-        mean = own / "mean_weights.npz"
-        kept.weights(model, mean, lambda: take_mean(posterior, model, method, settings, data.train))
-        estimate("mean")
+        makes["mean"] = lambda: take_mean(posterior, model, method, settings, data.train)
+    look = look_of(method, settings, data, ("valid",))
+    for name in makes:
+        take(name)
+        estimate(name)
+        valid[name] = kept.content(own / f"{name}_look.json", lambda: look(model))["valid"]
+    if sampled:
         estimate("predictive", lambda: predictive(posterior, model, method, settings, x))
+    of = max(valid, key=lambda name: -math.inf if valid[name] is None else valid[name], default="last")
+    if of != "last":
+        take(of)
     results = {
         "log_likelihood": {name: figures(value) for name, value in found.items()},
+        "valid": valid,
         "estimator": {"name": "importance sampling", "num_samples": samples, "rows": len(x)},
     }
     if sampled:
         results["posterior_samples"] = sampled
     if settings["annealing_rows"] and model.recognition.layers:
-        of = next(name for name in ("mean", "best", "last") if name in found)
         own = own / _named(settings, table_file.OF_ANNEALING)
         below = kept.content(own / "annealed.json", lambda: annealed(model, method, settings, x, found[of]))
         results["annealed"] = {"of": of, **below}
@@ -74,6 +89,13 @@ def _named(settings, names):
 def _phi_apart(method, settings):
     """Whether a Gibbs sampler's φ did not learn: the samples hold nothing of use of it."""
     return method in table_methods.GIBBS and table_methods.untaught(method, settings)
+
+
+def take_best(folder, model, method, settings, train):
+    """Gives the model the weights that were best on validation data; a φ that did not learn is fitted to them."""
+    kept.read_weights(model, folder / "best.npz")
+    if _phi_apart(method, settings):
+        refit(model, settings, train)
 
 
 def take_mean(posterior, model, method, settings, train):
@@ -158,15 +180,3 @@ def _annealing(model, method, settings):
         "transition": ds.likelihood.HMC() if continuous else None,
         "seed": settings["seed"],
     }
-
-
-def figures(estimate):
-    """The mean over the rows and its errors as plain numbers."""
-    mean = estimate.mean()
-    names = ("value", "standard_error", "row_standard_error", "effective_sample_size")
-    return plain(**{name: getattr(mean, name) for name in names})
-
-
-def plain(**values):
-    """Numbers for a file; null for what is not finite."""
-    return {name: float(value) if math.isfinite(value) else None for name, value in values.items()}

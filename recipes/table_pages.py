@@ -25,7 +25,8 @@ _HEADER = (
     "updates",
     "minutes",
     "last weights",
-    "best on validation, mean of samples",
+    "best on validation",
+    "mean of samples",
     "predictive average",
     "annealed",
     "bounds apart",
@@ -34,17 +35,18 @@ _HEADER = (
 )
 _NOTE = (
     "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
-    "samples, which understate a figure, the more the fewer are effective. Methods that climb have the best of "
-    "thirteen looks at validation data (`rws_published`, in two phases, of 26), samplers the mean of their samples, "
-    "with φ fitted to it again. *Annealed* is the same weights' estimate from below by annealed importance sampling on "
-    "some rows, carried over to all by the difference to importance sampling there; ± the error of that difference, in "
-    "brackets the Monte Carlo error and the effective of the runs. *Bounds apart*: on rows that the model draws, how "
+    "samples, which understate a figure, the more the fewer are effective. *Best on validation* are the weights of the "
+    "best of thirteen looks at validation data (`rws_published`, in two phases, of 26), *mean of samples* that of the "
+    "posterior samples of the weights, with φ fitted to it again. *Annealed* is the estimate from below by annealed "
+    "importance sampling, of whichever of these two validation data prefer, on some rows, carried over to all by the "
+    "difference to importance sampling there; ± the error of that difference, in brackets the Monte Carlo error and "
+    "the effective of the runs. *Bounds apart*: on rows that the model draws, how "
     "far the bound from above (reverse annealing) lies above the bound from below, and in brackets above importance "
     "sampling. *Paper's* is the best published estimate of the method on the architecture, *best of others* that of "
     "any other method, with the number of its source."
 )
 _NOTE_OF_GIBBS = (
-    "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the mean; annealing begins at "
+    "\\* φ did not learn beside the weights, but was fitted to the last ones, then to the others; annealing begins at "
     "the prior."
 )
 
@@ -74,16 +76,16 @@ def page_of(dataset, rows):
 def _cells(row):
     found = row["log_likelihood"]
     if "failed" in row:
-        return [*_name(row), "–", "–", row["failed"], *["–"] * 6]
+        return [*_name(row), "–", "–", row["failed"], *["–"] * 7]
     settings = row["settings"]
     samples = f"{settings['test_samples']:,}"
-    chosen = found.get("best") or found.get("mean")
     return [
         *_name(row),
         f"{row['updates']:,}",
         f"{row['wall_time_seconds'] / 60:.1f}",
         _figure(found.get("last"), samples),
-        _figure(chosen, samples),
+        _figure(found.get("best"), samples),
+        _figure(found.get("mean"), samples),
         _figure(
             found.get("predictive"), f"{row.get('posterior_samples')} × {max(1, settings['test_samples'] // 10):,}"
         ),
@@ -123,7 +125,8 @@ def _annealed(figure, settings):
     value, error, monte_carlo = (number(figure[k]) for k in ("value", "difference_error", "standard_error"))
     effective = f"{number(figure['effective_sample_size'], 1)} of {settings['annealing_runs']}"
     rows, steps = int(figure["rows"]), settings["annealing_steps"]
-    return f"{value} ± {error} ({monte_carlo}; {effective}), {rows:,} rows, {steps:,} steps"
+    of = {"best": "best on validation", "mean": "mean of samples", "last": "last weights"}[figure["of"]]
+    return f"{value} ± {error} ({monte_carlo}; {effective}), {of}, {rows:,} rows, {steps:,} steps"
 
 
 def _apart(sides):

@@ -13,13 +13,12 @@ import numpy as np
 import table_evaluation
 import table_methods
 from table_budget import Budget, Looks, Validation
+from table_look import look_of
 
 import tfdsmcmc as ds
 
 _ROUND = 50
 _TRIAL = 0.1  # of the minutes, for each learning rate of several
-_LOOK_ROWS, _LOOK_SAMPLES = 300, 50
-_ANNEALED_STEPS = 50  # of a look where importance samples tell little
 _VALIDATED = 4  # looks at validation data within the patience of a warm start
 
 
@@ -124,8 +123,8 @@ def _phase(model, method, settings, data, folder, number, rounds, limit, seconds
     if method in table_methods.SAMPLERS:
         collector = ds.posterior.Collector(folder / "posterior", settings["posterior_samples"], burn_in=0, stop=False)
     budget = Budget(own / "progress.json", rounds, limit, collector, settings.get("burn_in", 0.5))
-    best = None if collector else folder / "best.npz"
-    looks = Looks(folder / "curve.json", budget, _look(method, settings, data), settings["batch_size"], seconds, best)
+    look, best = look_of(method, settings, data), folder / "best.npz"
+    looks = Looks(folder / "curve.json", budget, look, settings["batch_size"], seconds, best)
     if budget.over:
         model.load_weights(own / "backup" / "latest.weights.h5")
         return looks
@@ -147,37 +146,10 @@ def _of_sampler(method, settings, data, collector):
         return []
     if method in table_methods.GIBBS:
         return [collector]
-    look = _look(method, settings, data, ("valid",))
+    look = look_of(method, settings, data, ("valid",))
     rounds = max(1, settings["patience"] // (_VALIDATED * _ROUND))
     return [Validation(lambda model: look(model)["valid"], rounds), collector]
 
 
 def _backed_up(folder):
     return (folder / "backup" / "training_metadata.json").exists()
-
-
-def _look(method, settings, data, parts=("valid", "test")):
-    """The function that estimates the log-likelihood of some validation and of some test rows.
-
-    With Gibbs sampling importance samples tell little even if the recognition network learns, and nothing where it does
-    not: there annealing does, from the network or else from the prior. The rows are the same for all methods.
-    """
-    rng = np.random.default_rng(settings["seed"])
-    path = "prior" if table_methods.untaught(method, settings) else "recognition"
-    annealed = table_methods.untaught(method, settings) or method in table_methods.GIBBS
-    of_data = {name: part for name, part in data._asdict().items() if name in parts}
-    chosen = {name: part[rng.permutation(len(part))[:_LOOK_ROWS]] for name, part in of_data.items()}
-
-    def look(model):
-        found = {}
-        for name, rows in chosen.items():
-            if annealed:
-                arguments = {"num_steps": _ANNEALED_STEPS, "num_runs": 2, "path": path}
-                estimate = ds.likelihood.annealed_importance_sampling(model, rows, **arguments)
-            else:
-                estimate = model.log_likelihood(rows, _LOOK_SAMPLES)
-            figures = table_evaluation.figures(estimate)
-            found |= {name: figures["value"], f"{name}_error": figures["standard_error"]}
-        return found
-
-    return look
