@@ -33,6 +33,7 @@ from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.settling import settled
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
+_HOT, _SETTLED = 2.0, 500  # kinetic temperature, and the updates of sampling before a thermostat is judged by it
 _UPDATES_BETWEEN = 100, 1000  # samples, at least and at most, where nothing else is said
 
 
@@ -64,6 +65,11 @@ class Collector(keras.callbacks.Callback):
         without validation data where they decide; at the end of an epoch, for a folder that holds samples of a run
         that began as this one and went on otherwise.
 
+    Warns:
+      RuntimeWarning: once a `fit`, for a sample of a chain whose kinetic temperature is above 2 after 500 updates of
+        sampling: noise of the gradient heats it faster than the kernel's friction cools it, and its weights scatter
+        further than the posterior's do.
+
     Example:
 
     >>> import tfdsmcmc as ds
@@ -82,9 +88,10 @@ class Collector(keras.callbacks.Callback):
         self._records = self._seen = self._last_epoch = self._began = self._beginning = None
         self._ahead = []  # the records of this run, begun earlier, that it has not come to again
         self._looked = 0  # the records that have been looked at for a beginning
+        self._warned = False
 
     def on_train_begin(self, logs=None):
-        self._records = None
+        self._records, self._warned = None, False
         if os.path.lexists(self.path) and not self.path.is_dir():
             found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
             raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
@@ -117,8 +124,24 @@ class Collector(keras.callbacks.Callback):
         with files.locked(self.path):
             if not self._repeats():
                 self._write(draw)
+        if self._ends_with_sample():
+            self._warn_of_heat((logs or {}).get("kinetic_temperature"))
         if self.stop and self._draws() >= self.num_samples:
             self.model.stop_training = True
+
+    def _warn_of_heat(self, temperature):
+        began = next(record[0] for record in self._records if _sampled(record))
+        settled = self._records[-1][0] - began >= _SETTLED
+        if self._warned or not settled or temperature is None or not float(temperature) > _HOT:
+            return
+        self._warned = True
+        warnings.warn(
+            f"The chain is hotter than the posterior asks, v²/η is {float(temperature):.1f} and not 1: gradient noise "
+            "heats it faster than its friction cools it, and posterior samples are too wide. Lower the kernel's "
+            "learning rate, or take larger minibatches.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
     def _repeats(self):
         """Whether the last record, and its sample, are in the folder already; what is there of another run goes."""
