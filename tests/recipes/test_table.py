@@ -196,10 +196,12 @@ def test_figures_stand_with_their_errors_beside_the_papers(recipe, tiny):
     args = recipe.table_arguments.parse([*tiny, "--dataset", "ocr_letters", "--annealing-runs", "5", "--seed", "7"])
     row = {"method": "rws", "architecture": "SBN 200", "dataset": "ocr_letters", "updates": 5000}
     row |= {"wall_time_seconds": 90.0, "settings": recipe.table_arguments.settings_of("rws", args), "curve": []}
-    row["log_likelihood"] = {"last": figure(-49.125, None), "best": figure(-48.5)}
-    row["annealed"] = {**figure(-46.5), "difference_error": 0.03, "rows": 10.0}
+    row["log_likelihood"] = {"last": figure(-49.125, None), "best": figure(-48.5), "mean": figure(-47.5)}
+    row["annealed"] = {"of": "best", **figure(-46.5), "difference_error": 0.03, "rows": 10.0}
     row["both_sides"] = {"gap": figure(0.08, 0.02), "importance_gap": figure(1.5, 0.1)}
-    lines = recipe.table_pages.page_of("ocr_letters", [row])
+    failed = {**row, "method": "nvil", "failed": "diverged", "log_likelihood": {}}
+    lines = recipe.table_pages.page_of("ocr_letters", [row, failed])
+    assert len({line.count("|") for line in lines if line.startswith(("| method", "| `"))}) == 1
     (line,) = (line for line in lines if line.startswith("| `rws`"))
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells == [
@@ -210,8 +212,9 @@ def test_figures_stand_with_their_errors_beside_the_papers(recipe, tiny):
         "1.5",
         "−49.12 ± not finite (0.10; 12 of 30)",
         "−48.50 ± 0.20 (0.10; 12 of 30)",
+        "−47.50 ± 0.20 (0.10; 12 of 30)",
         "–",
-        "−46.50 ± 0.03 (0.10; 12.3 of 5), 10 rows, 1,000 steps",
+        "−46.50 ± 0.03 (0.10; 12.3 of 5), best on validation, 10 rows, 1,000 steps",
         "0.08 ± 0.02 (1.50)",
         "–",  # the paper has other sizes
         "−37.5 DSGHMC-AIS [1]",

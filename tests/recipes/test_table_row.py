@@ -7,6 +7,7 @@ import types
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
 from tfdsmcmc.posterior import store
@@ -23,7 +24,9 @@ def test_rows_are_recorded_and_not_made_again(recipe, tiny, tmp_path, monkeypatc
     assert (gibbs["method"], rws["method"]) == ("dsgnht_gibbs", "rws")
     assert gibbs["updates"] == 4 and gibbs["wall_time_seconds"] > 0 and gibbs["posterior_samples"] == 1
     assert rws["estimator"] == {"name": "importance sampling", "num_samples": 30, "rows": 10}
-    assert set(rws["log_likelihood"]) == {"last", "best"} and gibbs["annealed"]["of"] == "mean"
+    assert set(rws["log_likelihood"]) == {"last", "best"} and set(rws["valid"]) == {rws["annealed"]["of"]} == {"best"}
+    assert set(gibbs["log_likelihood"]) == {"last", "best", "mean", "predictive"}
+    assert gibbs["annealed"]["of"] == max(gibbs["valid"], key=gibbs["valid"].get)
     for row in (gibbs, rws):
         for figures in row["log_likelihood"].values():
             assert set(figures) == FIGURES and -10 < figures["value"] < -1 and 0 < figures["row_standard_error"] < 1
@@ -202,6 +205,46 @@ def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch
     assert json.dumps(recipe.table_evaluation.evaluate(model, method, chosen, data, tmp_path)) == kept
     for now, then in zip(model.get_weights(), weights, strict=True):
         np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preferred", ["best", "mean"])
+@pytest.mark.parametrize("method", ["dsgnht_gibbs", "dsgnht_nais"])
+def test_what_validation_data_prefer_is_annealed(recipe, tiny, tmp_path, monkeypatch, settings, method, preferred):
+    """Of a sampler's best weights along the way and the mean of its samples; the model has them in the end."""
+    annealing = "--annealing-rows 10 --annealing-steps 20 --annealing-runs 20".split()
+    chosen, biases = settings(method, "--test-samples", "2000", *annealing), {"last": 3.0, "best": 0.5, "mean": -0.5}
+    data = ds.datasets.load("tiny", tmp_path)
+    model = recipe.table_row.build(method, "SBN/SBN 3-2", chosen, data.train)
+    model.compile(**recipe.table_methods.phases(method, 0.1, chosen)[0], jit_compile=False)
+    x = data.test[np.random.default_rng(0).permutation(30)[:10]]
+    (tmp_path / "posterior").mkdir()
+    phi, exact = [variable.numpy() for variable in model.recognition.trainable_variables], {}
+    for name, bias in biases.items():
+        for variable in model.generative.trainable_variables:
+            variable.assign(tf.fill(variable.shape, bias))
+        exact[name] = float(ds.likelihood.exact(model, x).value.mean())
+        if name == "best":
+            recipe.kept.write_weights(model, tmp_path / "best.npz", value=0.0)
+        if name == "mean":
+            theta = [variable.numpy() for variable in model.generative.trainable_variables]
+            store.write_sample(tmp_path / "posterior", store.Sample(theta, phi, 1))
+
+    def look_of(*arguments):
+        """-1 for what is preferred, told by its weights, and -2 for the other."""
+        return lambda model: {"valid": -1.0 - float(model.generative.layers[-1].bias[0] != biases[preferred])}
+
+    monkeypatch.setattr(recipe.table_evaluation, "look_of", look_of)
+    for variable in model.generative.trainable_variables:
+        variable.assign(tf.fill(variable.shape, 3.0))
+    for _ in range(2):  # the second finds all in its files
+        found = recipe.table_evaluation.evaluate(model, method, chosen, data, tmp_path)
+        assert found["valid"] == {name: -1.0 - (name != preferred) for name in ("best", "mean")}
+        for name, value in exact.items():
+            assert abs(found["log_likelihood"][name]["value"] - value) < 0.2, (name, found["log_likelihood"], exact)
+        assert found["annealed"]["of"] == preferred and abs(found["annealed"]["value"] - exact[preferred]) < 0.2
+        np.testing.assert_array_equal(model.generative.layers[-1].bias, np.full(6, biases[preferred]))
+        model.set_weights([0.0 * weight for weight in model.get_weights()])
 
 
 @pytest.mark.slow
