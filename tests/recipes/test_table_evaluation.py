@@ -7,7 +7,7 @@ import pytest
 
 import tfdsmcmc as ds
 
-STAGES = ["refit", "last", "refit", "mean", "predictive", "annealed", "both_sides"]
+STAGES = ["refit", "last", "refit", "mean", "look", "predictive", "annealed", "both_sides"]
 SETTINGS = {"seed": 0, "test_rows": 3, "test_samples": 30, "refit_updates": 2, "refit_learning_rate": 0.1}
 ANNEALING = {"annealing_rows": 2, "annealing_steps": 5, "annealing_runs": 1}
 
@@ -58,6 +58,11 @@ def evaluate(recipe, tmp_path, monkeypatch):
         stage("both_sides")
         return {"lower": float(model.weights[0])}
 
+    def look(model):
+        stage("look")
+        return {"valid": float(model.weights[0])}
+
+    monkeypatch.setattr(recipe.table_evaluation, "look_of", lambda *_: look)
     posterior = types.SimpleNamespace(apply_mean=lambda model: model.set_weights([np.array(-5.0)]))
     monkeypatch.setattr(recipe.table_evaluation.ds.posterior, "load", lambda folder: posterior)
     monkeypatch.setattr(_Model, "log_likelihood", estimate, raising=False)
@@ -86,6 +91,7 @@ def test_an_interrupted_evaluation_goes_on(evaluate):
     found = results["log_likelihood"]
     assert [found[name]["value"] for name in ("last", "mean", "predictive")] == [-9.0, -5.0, -1.0]
     assert found["predictive"]["standard_error"] is None and results["posterior_samples"] == 1
+    assert results["valid"] == {"mean": -4.0}
     assert results["annealed"] == {"of": "mean", "value": -4.0 + (-4.0 - 5.0), "rows": 2.0}  # of the mean, φ fitted
     assert results["both_sides"] == {"lower": -4.0}
 
