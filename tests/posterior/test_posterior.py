@@ -95,8 +95,9 @@ class Heat(keras.callbacks.Callback):
 
 @pytest.mark.parametrize(
     ("heat", "settled", "told"),
-    [([9.0, 1.9, 1.9, 9.0], 2, []), ([1.0, 1.0, 2.5, 4.0], 2, ["2.5"]), ([9.0, 3.5, 3.0, 9.0], 2, ["3.5"]),
-     ([9.0, 3.5, 3.0, 9.0], 4, ["3.0"]), ([9.0] * 4, 5, [])],
+    [([9.0, 1.9, 1.9, 9.0], 2, []), pytest.param([1.0, 1.0, 2.5, 4.0], 2, ["2.5"], marks=pytest.mark.slow),
+     pytest.param([9.0, 3.5, 3.0, 9.0], 2, ["3.5"], marks=pytest.mark.slow), ([9.0, 3.5, 3.0, 9.0], 4, ["3.0"]),
+     pytest.param([9.0] * 4, 5, [], marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_samples_of_a_chain_that_is_too_hot_are_told_of_once(tmp_path, monkeypatch, recwarn, heat, settled, told):
     """Those of the second and third epoch, two and four updates on: what is hot without a sample is no matter."""
