@@ -23,9 +23,9 @@ samples are of the rest; the recognition network is fitted again to the mean of 
 validation data end the warm start before, if --patience updates gain nothing. Methods that draw z by Gibbs sampling
 climb to the end of the burn-in, and teach the network, from their chains, where --proposal-learning-rate is given, and
 else not at all while they learn: there it is fitted to the last weights too. With --as-published there is no warm
-start. The other methods climb the likelihood, with a flat prior; validation data choose among their weights at thirteen
-looks, of rws_published in each of its two phases. Of several learning rates each is tried for a tenth of the minutes,
-beside the budget, and validation data choose among those that do not diverge.
+start. The other methods climb the likelihood, with a flat prior. Of all, validation data choose among the weights at
+thirteen looks, of rws_published in each of its two phases. Of several learning rates each is tried for a tenth of the
+minutes, beside the budget, and validation data choose among those that do not diverge.
 """
 
 import os
