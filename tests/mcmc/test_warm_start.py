@@ -22,7 +22,7 @@ def gradient(*parts, seed):
 def make(gradient_fn=gradient, **arguments):
     rate = keras.optimizers.schedules.ExponentialDecay(0.1, 1, 0.7)  # another at each step of the kernel's own
     kernel = mcmc.SGHMC(learning_rate=rate, gradient_noise="estimate")
-    return mcmc.WarmStart(gradient_fn, kernel, keras.optimizers.Adam(0.1), **arguments)
+    return mcmc.WarmStart(gradient_fn, kernel, keras.optimizers.Adam(0.1), **{"noise_tolerance": None, **arguments})
 
 
 @pytest.mark.parametrize("updates", [0, pytest.param(1000, marks=pytest.mark.slow)])
@@ -138,11 +138,11 @@ def test_in_the_long_run_the_law_is_the_kernels():
 
 
 def test_the_temperature_is_that_of_the_kernel():
-    kernel = make(fraction=0.3).copy(temperature=0.25)
+    kernel = make(fraction=0.3, noise_tolerance=0.2).copy(temperature=0.25)
     assert kernel.temperature == kernel.kernel.temperature == 0.25
     twin = mcmc.WarmStart.from_config(json.loads(json.dumps(kernel.get_config())))
     assert twin.kernel.get_config() == kernel.kernel.get_config()
-    assert (twin.patience, twin.fraction) == (kernel.patience, 0.3)
+    assert (twin.patience, twin.fraction, twin.noise_tolerance) == (kernel.patience, 0.3, 0.2)
     assert twin.optimizer.get_config() == kernel.optimizer.get_config()
 
 
@@ -159,6 +159,8 @@ def test_the_temperature_is_that_of_the_kernel():
         ({"fraction": 0.0}, "fraction"),
         ({"fraction": 1}, "fraction"),
         ({"fraction": "half"}, "fraction"),
+        ({"noise_tolerance": 0.0}, "noise_tolerance"),
+        ({"noise_tolerance": "none"}, "noise_tolerance"),
     ],
 )
 def test_bad_arguments(arguments, name):

@@ -71,6 +71,12 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether the kernel finds out the gradient's noise from successive steps, each with noise of its own."""
         return False
 
+    @property
+    def noise_tolerance(self):
+        """h: gradient noise of variance s² up to (ℓs)² = 2hη changes the variance of θ by some tenth at most, where ℓλ
+        is small; None for a kernel of which no such number is known."""
+        return None
+
     def kinetic_temperature(self, kernel_results):
         """v²/η of the momentum, a scalar, 1 where the chain is as hot as the target asks; 1 without momentum."""
         del kernel_results
@@ -215,6 +221,21 @@ def rescaled(momentum, eta, previous_eta):
     known = previous_eta > 0
     factor = tf.sqrt(tf.where(known, eta / tf.where(known, previous_eta, 1.0), 1.0))
     return [tf.cast(factor, v.dtype) * v for v in momentum]
+
+
+def noise_estimate(variances, gradients, previous, weight):
+    """The running estimate ŝ² + w(½(g − g₋)² − ŝ²) of the variance of the noise in g, for each part.
+
+    Args:
+      variances: list of tensors, ŝ² so far.
+      gradients: list of tensors, g of this step.
+      previous: list of tensors, g₋ of the step before.
+      weight: w, a scalar tensor.
+    """
+    return [
+        variance + tf.cast(weight, g.dtype) * (0.5 * tf.square(g - g0) - variance)
+        for variance, g, g0 in zip(variances, gradients, previous, strict=True)
+    ]
 
 
 def check_friction(friction, integrator):

@@ -52,6 +52,11 @@ class SGLD(StochasticGradientKernel):
         integrator = check_integrator(integrator, ("euler",))
         super().__init__(gradient_fn, temperature, name, learning_rate=learning_rate, integrator=integrator)
 
+    @property
+    def noise_tolerance(self):
+        """0.1, as noise adds h to the variance of θ."""
+        return 0.1
+
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):
         return SGLDResults(**counts)
 

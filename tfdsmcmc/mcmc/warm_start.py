@@ -14,6 +14,20 @@ likelihood in `patience` updates; or where a callback asks for it by `model.run.
 the clock. Without `updates` it begins at the weights that were best on validation rows, where there were any (of
 several chains, all at theirs of the step that was best for the first): what came after them overfits. The last step of
 the climb goes back to them, and where validation or a callback ends the climb, that is one step more.
+
+How long a step the kernel can make depends on the noise of the gradient, whose variance s² differs between the entries
+of θ by orders of magnitude, and grows with N in the units of η: at one ℓ for all, some entries are far too hot or most
+hardly move. The climb estimates s² of each entry, and from then on the kernel samples φ = θ/D,
+
+    D = min(1, √(2hT/(ℓs²)))                  ℓ of its first step, h the kernel's `noise_tolerance`
+    gradient of the log target of φ = D g     θ ← Dφ
+
+which is the kernel with a learning rate ℓD² of each entry's own: at most ℓ, and as much of it as the noise permits. D
+is constant while the kernel samples, so the law of θ is the same, as with any mass matrix. Gradient noise of a model
+that fits has the variance of the score, s² = λ/B for B rows and the curvature λ: then ℓD²λ = 2hB/N, and an entry that
+the data determine needs some N/(2hB) steps, 1/2h epochs, to forget where it was, whatever its scale.
+
+    ŝ² ← ŝ² + max(1/1000, 2/(m + 1)) (½(g_t − g_{t−1})² − ŝ²)         at the m-th difference: the latest weigh most
 """
 
 from __future__ import annotations
@@ -25,11 +39,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks
-from tfdsmcmc.mcmc.base import StochasticGradientKernel
+from tfdsmcmc.mcmc.base import StochasticGradientKernel, noise_estimate
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.schedules import PolynomialDecay
 
 NEVER = 2**31 - 1
+_REMEMBERED = 1000.0  # steps of the climb from which the noise is known
 
 
 def _adam():
@@ -46,6 +61,8 @@ class WarmStartResults(NamedTuple):
       best: float32 scalar, the best validation log-likelihood so far.
       best_step: int32 scalar, the step at which it was found; 0 before one was.
       best_state: list of parts, the state at that step.
+      noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
+      previous_gradient: list of parts, g of the last step of the climb that was not skipped.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
@@ -58,6 +75,8 @@ class WarmStartResults(NamedTuple):
     best_state: list
     step: tf.Tensor
     skipped_steps: tf.Tensor
+    noise_variance: Any = ()
+    previous_gradient: Any = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -76,6 +95,8 @@ class WarmStart(StochasticGradientKernel):
       fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
         and 1; rounded down to whole updates.
       temperature: T of the kernel; by default as it stands.
+      noise_tolerance: h, the larger the faster and the further from the posterior; "auto" for that of the kernel; None
+        for the kernel's ℓ for all entries, whatever the noise.
 
     Raises:
       ValueError: for what is no kernel or no optimizer, or numbers out of range.
@@ -103,6 +124,7 @@ class WarmStart(StochasticGradientKernel):
         temperature=None,
         name="warm_start",
         fraction=0.5,
+        noise_tolerance="auto",
     ):
         if not isinstance(kernel, StochasticGradientKernel) or isinstance(kernel, (MAP, WarmStart)):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
@@ -110,6 +132,8 @@ class WarmStart(StochasticGradientKernel):
             checks.nonnegative_integer("updates", updates)
         checks.positive_integer("patience", patience)
         fraction = checks.fraction("fraction", fraction)
+        if noise_tolerance is not None and not (isinstance(noise_tolerance, str) and noise_tolerance == "auto"):
+            checks.positive_number("noise_tolerance", noise_tolerance)
         optimizer = _adam() if optimizer is None else optimizer
         temperature = kernel.temperature if temperature is None else temperature
         kernel = kernel.copy(temperature=temperature)
@@ -123,6 +147,7 @@ class WarmStart(StochasticGradientKernel):
             updates=updates,
             patience=patience,
             fraction=fraction,
+            noise_tolerance=noise_tolerance,
         )
 
     @property
@@ -142,12 +167,22 @@ class WarmStart(StochasticGradientKernel):
         return self._parameters["fraction"]
 
     @property
+    def noise_tolerance(self):
+        """As it was given."""
+        return self._parameters["noise_tolerance"]
+
+    @property
+    def _tolerance(self):
+        """h; None where one ℓ serves all entries."""
+        return self.kernel.noise_tolerance if isinstance(self.noise_tolerance, str) else self.noise_tolerance
+
+    @property
     def adapts_to_gradient_noise(self):
         return self.kernel.adapts_to_gradient_noise
 
     @property
     def learning_rate(self):
-        """That of the kernel that samples."""
+        """That of the kernel that samples, the largest of any entry."""
         return self.kernel.learning_rate
 
     def learning_rate_of(self, kernel_results):
@@ -228,16 +263,53 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.zeros([], tf.int32),
             best_state=[tf.identity(part) for part in parts],
             **counts,
+            **{name: [tf.zeros_like(part) for part in parts] for name in self._of_noise},
         )
 
-    def _update(self, parts, gradients, results, step_size, seed):
-        def by(kernel, name):
-            own = getattr(results, name)
-            new_parts, new = kernel._update(parts, gradients, own, kernel._step_size(own.step), seed)
-            return new_parts, results._replace(**{name: new._replace(step=own.step + 1)})
+    @property
+    def _of_noise(self):
+        return () if self._tolerance is None else ("noise_variance", "previous_gradient")
 
-        by_sampler, by_climber = (lambda: by(self.kernel, "sampler")), (lambda: by(self._climber, "climb"))
-        return tf.cond(self.samples(results), by_sampler, by_climber)
+    def _update(self, parts, gradients, results, step_size, seed):
+        def sample():
+            own, scales = results.sampler, self._scales(results)
+            scaled = [part / scale for part, scale in zip(parts, scales)], _product(gradients, scales)
+            moved, new = self.kernel._update(*scaled, own, self.kernel._step_size(own.step), seed)
+            return _product(moved, scales), results._replace(sampler=new._replace(step=own.step + 1))
+
+        def climb():
+            own = results.climb
+            moved, new = self._climber._update(parts, gradients, own, None, seed)
+            return moved, self._listened(gradients, results)._replace(climb=new._replace(step=own.step + 1))
+
+        return tf.cond(self.samples(results), sample, climb)
+
+    def _listened(self, gradients, results):
+        """The results after the noise of one more gradient of the climb."""
+        if self._tolerance is None:
+            return results
+        differences = tf.cast(results.step - results.skipped_steps, tf.float32)  # this one counted
+        weight = tf.where(differences > 0, tf.maximum(1.0 / _REMEMBERED, 2.0 / (differences + 1.0)), 0.0)
+        variances = noise_estimate(results.noise_variance, gradients, results.previous_gradient, weight)
+        return results._replace(noise_variance=variances, previous_gradient=list(gradients))
+
+    def _scales(self, results):
+        """D of each part."""
+        if self._tolerance is None:
+            return [tf.ones([], part.dtype) for part in results.best_state]
+        rate, eta = self.kernel._step_size(tf.zeros_like(results.step))
+        bearable = tf.math.divide_no_nan(2.0 * self._tolerance * eta, tf.square(rate))
+        return [_scale(tf.cast(bearable, variance.dtype), variance) for variance in results.noise_variance]
+
+
+def _scale(bearable, variance):
+    """The root of the smaller of 1 and b/s²; 1 where b is 0, as there is no temperature to keep."""
+    scale = tf.sqrt(tf.math.divide_no_nan(bearable, tf.maximum(variance, bearable)))
+    return tf.where(bearable > 0, scale, tf.ones_like(scale))
+
+
+def _product(parts, others):
+    return [part * other for part, other in zip(parts, others, strict=True)]
 
 
 def _where(condition, parts, others):

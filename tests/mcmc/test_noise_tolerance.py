@@ -1,0 +1,149 @@
+"""How much noise of the gradient a kernel bears, and the learning rates that a warm start finds for it.
+
+False failures: see tests.chance, 10⁻⁶ an assertion.
+"""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.mcmc import laws
+from tests.mcmc.chains import gaussian, run
+from tfdsmcmc import mcmc
+
+KERNELS = {
+    "sgld": mcmc.SGLD,
+    "sghmc": mcmc.SGHMC,
+    "sghmc estimate": lambda **arguments: mcmc.SGHMC(gradient_noise="estimate", **arguments),
+    "sghmc euler": lambda **arguments: mcmc.SGHMC(integrator="euler", **arguments),
+    "sgnht": mcmc.SGNHT,
+    "sgnht euler": lambda **arguments: mcmc.SGNHT(integrator="euler", **arguments),
+}
+
+
+def _variance(name, rate, friction, noise):
+    """That of θ in the long run for log target −θ²/2."""
+    integrator = "euler" if name.endswith("euler") else "splitting"
+    law = (integrator, rate, 1.0, 1.0, friction, noise)
+    if name.startswith("sgld"):
+        return (2 * rate + (rate * noise) ** 2) / (1 - (1 - rate) ** 2)
+    if name == "sghmc estimate":
+        return laws.estimated_noise(20_000, 0.99, *law)[1][0, 0]
+    if name.startswith("sgnht"):
+        return laws.stationary_covariance(*law, laws.balanced_thermostat(*law))[0, 0]
+    return laws.stationary_covariance(*law)[0, 0]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("friction", [0.05, 0.1, 0.3])
+def test_noise_of_that_size_changes_the_variance_by_some_tenth_at_most(name, friction):
+    """By the exact laws, at a small ℓλ."""
+    rate = 1e-3
+    kernel = KERNELS[name](learning_rate=rate, **({} if name == "sgld" else {"friction": friction}))
+    noise = np.sqrt(2 * kernel.noise_tolerance / rate)
+    change = _variance(name, rate, friction, noise) / _variance(name, rate, friction, 0.0) - 1
+    assert abs(change) < (0.101 if friction < 0.3 else 0.115)
+    if name in ("sgld", "sghmc", "sghmc euler"):
+        assert change > 0.08
+    if name == "sgnht" and friction == 0.1:
+        assert round(100 * change) == -8  # as the documentation says
+
+
+def test_the_variance_of_a_thermostat_with_noise():
+    """The balance and the variance of the documentation of SGNHT, against the Lyapunov equation at ℓλ = 10⁻⁵."""
+    for tolerance, friction in [(0.1, 0.1), (0.5, 0.1), (0.5, 0.3), (0.7, 0.05)]:
+        law = ("splitting", 1e-5, 1.0, 1.0, friction, np.sqrt(2 * tolerance / 1e-5))
+        xi = laws.balanced_thermostat(*law)
+        np.testing.assert_allclose(tolerance / np.tanh(xi), 1 - friction / xi, rtol=1e-3)
+        variance = laws.stationary_covariance(*law, xi)[0, 0]
+        np.testing.assert_allclose(variance, 1 - 0.5 * tolerance * np.tanh(xi / 2), rtol=1e-3)
+
+
+def test_a_kernel_of_which_nothing_is_known():
+    assert mcmc.PreconditionedSGLD().noise_tolerance is None
+    state = [tf.zeros([2])]
+    warm = mcmc.WarmStart(kernel=mcmc.PreconditionedSGLD(), updates=3)
+    assert warm.bootstrap_results(state).noise_variance == ()
+    plain = mcmc.WarmStart(kernel=mcmc.SGNHT(), updates=3, noise_tolerance=None)
+    assert plain.bootstrap_results(state).previous_gradient == ()
+    for step in range(5):  # the results keep their structure through both phases
+        _, results = plain.copy(gradient_fn=lambda x, seed: [-x]).one_step(state, plain.bootstrap_results(state), step)
+        tf.nest.assert_same_structure(results, plain.bootstrap_results(state))
+
+
+def test_the_noise_of_the_climb_by_hand():
+    """In NumPy, the third gradient not finite: it counts neither as one nor as the last. Sampling changes nothing."""
+    draws = np.random.default_rng(2)
+    gradients = draws.normal(size=(7, 3)).astype(np.float32)
+    gradients[2, 1] = np.nan
+    kernel = mcmc.WarmStart(kernel=mcmc.SGNHT(), optimizer=keras.optimizers.SGD(0.1), updates=5)
+    state = [tf.zeros([3])]
+    results, estimate, last, differences = kernel.bootstrap_results(state), np.zeros(3), None, 0
+    for step, g in enumerate(gradients):
+        state, results, _ = kernel.integrate(lambda part, seed, g=g: ([g], ()), state, results, 0)
+        if np.isfinite(g).all() and step < 5:
+            if last is not None:
+                differences += 1
+                estimate += 2 / (differences + 1) * (0.5 * (g - last) ** 2 - estimate)
+            last = g
+        np.testing.assert_allclose(results.noise_variance[0], estimate, rtol=1e-5)
+    assert differences == 3 and int(results.sampler.step) == 2
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("jitted", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_it_is_the_kernel_with_a_rate_of_each_entrys_own(name, jitted):
+    """θ = Dφ of the kernel on φ with the gradient Dg: where noise is low D = 1, elsewhere ℓD²s² = 2hT."""
+    rate, temperature, variance = 0.2, 0.01, np.array([0.0, 1e-9, 0.5, 40.0], np.float32)
+    own = KERNELS[name](learning_rate=keras.optimizers.schedules.ExponentialDecay(rate, 1, 0.9))
+    warm = mcmc.WarmStart(None, own, keras.optimizers.SGD(0.1), updates=0, temperature=temperature)
+    theta, curvature = tf.constant([1.0, -2.0, 0.5, 3.0]), tf.constant([1.0, 2.0, 0.3, 0.1])
+    results = warm.bootstrap_results([theta], seed=4)._replace(noise_variance=[tf.constant(variance)])
+    scale = np.sqrt(np.minimum(1, 2 * own.noise_tolerance * temperature / (rate * np.maximum(variance, 1e-30))))
+    assert (scale == 1).tolist() == [True, True, False, False]
+    sampler = own.copy(temperature=temperature)
+    phi, wanted = theta / scale, sampler.bootstrap_results([theta], seed=4)
+
+    @tf.function(jit_compile=jitted, autograph=False)
+    def step(state, results, phi, wanted, seed):
+        state, results, _ = warm.integrate(lambda x, seed: ([-curvature * x], ()), state, results, seed)
+        phi, wanted, _ = sampler.integrate(lambda x, seed: ([-scale * curvature * scale * x], ()), phi, wanted, seed)
+        return state, results, phi, wanted
+
+    state, phi = [theta], [phi]
+    for number in range(6):
+        state, results, phi, wanted = step(state, results, phi, wanted, tf.constant([3, number]))
+        np.testing.assert_allclose(state[0], scale * phi[0], rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(warm.kinetic_temperature(results), sampler.kinetic_temperature(wanted), rtol=1e-4)
+
+
+def test_without_a_temperature_nothing_is_scaled():
+    """At T = 0 there is no heat to be kept low: SGLD is gradient ascent with ℓ."""
+    warm = mcmc.WarmStart(lambda x, seed: [-x], mcmc.SGLD(learning_rate=0.25), updates=0, temperature=0.0)
+    state = [tf.constant([4.0])]
+    results = warm.bootstrap_results(state)._replace(noise_variance=[tf.constant([9.0])])
+    state, _ = warm.one_step(state, results, seed=1)
+    np.testing.assert_array_equal(state[0], [3.0])
+
+
+@pytest.mark.parametrize("name", ["sgnht", pytest.param("sgld", marks=pytest.mark.slow)])
+def test_four_scales_of_noise(name):
+    """Chains on Gaussians whose noise has the variance of the score, s² = 40λ: with a rate for all, that of the largest
+    λ is far too hot; with rates of their own each has the variance of its law."""
+    curvature, rate = np.array([0.01, 0.1, 1.0, 10.0]), 0.1
+    target = gaussian(curvature, np.sqrt(40 * curvature))
+    start = tf.zeros([4096, 4])
+
+    def sampled(tolerance):
+        optimizer = keras.optimizers.SGD(1e-3)
+        warm = mcmc.WarmStart(target, KERNELS[name](learning_rate=rate), optimizer, 300, noise_tolerance=tolerance)
+        return run(warm, start, 2000 if name == "sgnht" else 1800, seed=6)
+
+    theta, results = sampled("auto")
+    estimates = np.mean(results.noise_variance[0], 0)
+    np.testing.assert_allclose(estimates, 40 * curvature, rtol=0.01)
+    late = np.var(np.asarray(theta)[:, 1:], 0) * curvature[1:]  # the first has hardly left 0
+    assert np.all(late > 0.81) and np.all(late < (1.02 if name == "sgnht" else 1.2))  # standard errors of 0.02
+    hot = np.var(np.asarray(sampled(None)[0])[:, 3]) * curvature[3]
+    assert hot > 3
