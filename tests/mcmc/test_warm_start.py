@@ -144,6 +144,8 @@ def test_the_temperature_is_that_of_the_kernel():
     assert twin.kernel.get_config() == kernel.kernel.get_config()
     assert (twin.patience, twin.fraction, twin.noise_tolerance) == (kernel.patience, 0.3, 0.2)
     assert twin.optimizer.get_config() == kernel.optimizer.get_config()
+    earlier = {name: value for name, value in kernel.get_config().items() if name != "noise_tolerance"}
+    assert mcmc.WarmStart.from_config(json.loads(json.dumps(earlier))).noise_tolerance is None
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,8 @@ class WarmStart(StochasticGradientKernel):
     @classmethod
     def from_config(cls, config):
         parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in ("kernel", "optimizer")}
-        return cls(**{**config, **parts})
+        before = {"noise_tolerance": None}  # what was saved before kernels had one
+        return cls(**{**before, **config, **parts})
 
     def _step_size(self, step):
         """None: each of the two knows its own."""

@@ -24,16 +24,17 @@ Methods that are a step of their own, with no kernel, latents and proposal:
     model.compile(**tfdsmcmc.methods.rws(), steps_per_execution=20)
 
 The samplers with importance samples are what `docs/study.md` found best, without a look at the data: a warm start by
-Adam with K = 10, of a rate that rises for 2,000 updates and falls after them, then the splitting scheme with K = 25,
-reweighted wake-sleep updates of φ by Adam(1e-2), and three chains (of more than 100,000 weights one), each with a warm
-start and a recognition network of its own. `as_published=True` gives what the paper has but for the prior, which is the
-model's (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1,
-K = 5, wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of
-them, one chain. Arguments that are given go before either. Those with Gibbs sampling have a warm start too, of
-Adam(3e-3) for half of a run, and one sweep an update of a Gibbs chain that each row keeps; as published there are the
-Euler scheme from the start, ten θ-updates on each minibatch, five sweeps of burn-in from the recognition network and
-five states that are kept. `as_published=True` makes the covariances of `vb` and `online_vb` diagonal; to
-`polya_gamma_gibbs`, which is as published but for the order of its draws, it does nothing.
+Adam with K = 10, of a rate that rises for 2,000 updates and falls after them, then the splitting scheme with K = 25 and
+a learning rate of each weight's own, as fast as the noise of its gradient permits (`mcmc.WarmStart`), reweighted
+wake-sleep updates of φ by Adam(1e-2), and three chains (of more than 100,000 weights one), each with a warm start and a
+recognition network of its own. `as_published=True` gives what the paper has but for the prior, which is the model's
+(there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1, K = 5,
+wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of them, one
+chain. Arguments that are given go before either. Those with Gibbs sampling have a warm start too, of Adam(3e-3) for
+half of a run, and one sweep an update of a Gibbs chain that each row keeps; as published there are the Euler scheme
+from the start, ten θ-updates on each minibatch, five sweeps of burn-in from the recognition network and five states
+that are kept. `as_published=True` makes the covariances of `vb` and `online_vb` diagonal; to `polya_gamma_gibbs`, which
+is as published but for the order of its draws, it does nothing.
 
 The methods that climb have Adam(3e-3) for θ and φ. As published are, of minibatches of 25 rows, steps with momentum
 0.95 (`rws`); of 20, plain steps, with a fifth of the rate for φ (`wake_sleep`, `nvil`: rates from the program with
