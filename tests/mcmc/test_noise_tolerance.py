@@ -127,7 +127,8 @@ def test_without_a_temperature_nothing_is_scaled():
     np.testing.assert_array_equal(state[0], [3.0])
 
 
-@pytest.mark.parametrize("name", ["sgnht", pytest.param("sgld", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["sgnht", "sgld"])
 def test_four_scales_of_noise(name):
     """Chains on Gaussians whose noise has the variance of the score, s² = 40λ: with a rate for all, that of the largest
     λ is far too hot; with rates of their own each has the variance of its law."""

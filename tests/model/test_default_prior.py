@@ -7,6 +7,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
+from tests.diagnostics.test_tensorboard import scalars_and_histograms
 from tests.oracles import randomize
 
 X = np.eye(4, dtype=np.float32)[[0, 0, 1, 1, 2, 3]]
@@ -73,6 +74,14 @@ def test_a_saved_model_still_has_none_of_its_own(tmp_path):
 
 
 def test_the_log_prior_on_tensorboard_is_that_of_the_method(tmp_path):
-    model = model_of()
-    model.compile(**ds.methods.rws())
-    model.fit(X, batch_size=3, epochs=1, verbose=0, callbacks=[ds.diagnostics.TensorBoard(tmp_path, write_graph=False)])
+    """0 of a method that climbs, and that of the learnt scales where a prior was given."""
+    for options in ({}, {"prior": ds.Prior().patterns}):
+        folder = tmp_path / str(len(options))
+        model = model_of(**options)
+        model.compile(**ds.methods.rws(), jit_compile=False)
+        model.fit(X, batch_size=3, epochs=1, verbose=0, callbacks=[ds.diagnostics.TensorBoard(folder)])
+        names, values = zip(*((name, variable.value) for name, variable in model.generative.named_weights))
+        expected = float(model.prior.log_prob(names, values, model.run.state.auxiliary)) if options else 0.0
+        written = scalars_and_histograms(folder / "train")[0]["epoch_log_prior"]
+        np.testing.assert_allclose(list(written.values()), [expected], rtol=1e-6)
+        assert (expected != 0.0) == bool(options)

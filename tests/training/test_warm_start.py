@@ -111,7 +111,8 @@ def test_a_callback_ends_the_climb(num_chains):
         np.testing.assert_array_equal(part, want)
 
 
-@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("num_chains", [1, 2])
 def test_draws_grow_when_sampling_begins(num_chains, tmp_path):
     few, many, growing = (
         model_of(num_chains=num_chains, latents=latents, updates=6)
