@@ -15,7 +15,7 @@ _COMMON = (
     "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
     "test_samples test_rows annealing_rows annealing_steps annealing_runs jit_compile"
 )
-_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in patience climbing_rate"
+_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in patience climbing_rate annealing_draws"
 _METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
 _PAPERS_HELP = (
     "the rows of the papers' tables, whatever --methods and --architectures are; what recipes/papers.py sets for some "
@@ -30,6 +30,10 @@ _CLIMBING_HELP = (
 _PATIENCE_HELP = (
     "updates without gain on validation data that end the warm start of samplers with importance samples (default "
     "1000; nothing with --as-published)"
+)
+_DRAWS_HELP = (
+    "posterior samples, evenly spaced, of which the predictive average of the rows that are annealed is annealed too "
+    "(default 0); each takes as long as the annealing of one set of weights from below"
 )
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
@@ -86,6 +90,7 @@ def parse(arguments=None, description=None):
     add("--annealing-rows", type=number(int, 0), default=0, help="test rows to anneal, and rows drawn (default 0)")
     add("--annealing-steps", type=count, default=1000)
     add("--annealing-runs", type=count, default=5)
+    add("--annealing-draws", type=number(int, 0), default=0, help=_DRAWS_HELP)
     add("--binarization", choices=["dynamic", "threshold"], default="dynamic", help="of grey data (default dynamic)")
     add("--data-dir", default=None, help="folder of packed datasets; default $TFDSMCMC_DATA, the Keras cache")
     add("--seed", type=int, default=0)

@@ -29,12 +29,13 @@ def evaluate(model, method, settings, data, folder):
 
     A recognition network that did not learn is fitted to the last weights, to the best ones, then to the mean, and
     serves so for all posterior samples. The model has the weights of `best` or `mean` in the end, whichever are worth
-    more by a look at validation data; these are the ones that are annealed.
+    more by a look at validation data; these are the ones that are annealed. With `annealing_draws` the predictive
+    average over so many of the samples, evenly spaced, is annealed too.
 
     Returns:
       dict of `log_likelihood`, a dict from these names to figures, `valid`, what a look at validation data says of
-      `best` and of `mean`, `estimator`, `posterior_samples` of a sampler, and with annealing `annealed` and
-      `both_sides`.
+      `best` and of `mean`, `estimator`, `posterior_samples` of a sampler, with annealing `annealed` and `both_sides`,
+      and with draws `annealed_predictive`.
     """
     x = data.test[np.random.default_rng(settings["seed"]).permutation(len(data.test))[: settings["test_rows"]]]
     own, samples = folder / _named(settings, table_file.OF_IMPORTANCE), settings["test_samples"]
@@ -78,6 +79,11 @@ def evaluate(model, method, settings, data, folder):
         below = kept.content(own / "annealed.json", lambda: annealed(model, method, settings, x, found[of]))
         results["annealed"] = {"of": of, **below}
         results["both_sides"] = kept.content(own / "both_sides.json", lambda: both_sides(model, method, settings))
+        draws = min(sampled, settings.get("annealing_draws", 0))
+        if draws:
+            arguments = posterior, draws, model, method, settings, x, found["predictive"]
+            path = own / f"predictive_{draws}.json"
+            results["annealed_predictive"] = kept.content(path, lambda: annealed_predictive(*arguments))
     return results
 
 
@@ -140,16 +146,29 @@ def annealed(model, method, settings, x, importance):
     """
     rows = x[: settings["annealing_rows"]]
     estimate = ds.likelihood.annealed_importance_sampling(model, rows, **_annealing(model, method, settings))
-    differences = estimate.value - importance.value[: len(rows)]
-    deviation = np.std(differences, ddof=1) if len(rows) > 1 else np.nan
-    mean, of_all = estimate.mean(), importance.mean()
+    return _carried_over(estimate, importance)
+
+
+def annealed_predictive(posterior, draws, model, method, settings, x, importance):
+    """The same of the predictive average over some of the posterior samples, evenly spaced, and their number."""
+    rows, size = x[: settings["annealing_rows"]], len(posterior.samples)
+    posterior.samples = [posterior.samples[round((i + 0.5) * size / draws - 0.5)] for i in range(draws)]
+    estimate = posterior.annealed_log_likelihood(model, rows, **_annealing(model, method, settings))
+    return {**_carried_over(estimate, importance), "draws": draws}
+
+
+def _carried_over(estimate, importance):
+    """What annealing of the first rows says of all of them, beside importance sampling of all."""
+    rows, of_all = len(estimate.value), importance.mean()
+    differences, mean = estimate.value - importance.value[:rows], estimate.mean()
+    deviation = np.std(differences, ddof=1) if rows > 1 else np.nan
     return plain(
         value=of_all + differences.mean(),
         standard_error=mean.standard_error,
         row_standard_error=of_all.row_standard_error,
-        difference_error=deviation * np.sqrt((1 - len(rows) / len(x)) / len(rows)),
+        difference_error=deviation * np.sqrt((1 - rows / len(importance.value)) / rows),
         effective_sample_size=mean.effective_sample_size,
-        rows=len(rows),
+        rows=rows,
     )
 
 

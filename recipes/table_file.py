@@ -8,9 +8,11 @@ import re
 
 import tfdsmcmc as ds
 
-# settings on which learning does not depend, but the figures of importance sampling do, or only those of annealing
+# settings on which learning does not depend, but the figures of importance sampling do, or only those of annealing, or
+# of annealing draws of the weights
 OF_IMPORTANCE = ("refit_updates", "refit_learning_rate", "test_samples", "test_rows")
 OF_ANNEALING = ("annealing_rows", "annealing_steps", "annealing_runs")
+OF_DRAWS = ("annealing_draws",)
 
 
 def key_of(method, architecture, settings):
@@ -45,7 +47,7 @@ def append(path, row):
 
 def folder_of(output, method, architecture, settings):
     """The folder of what a row has learnt, which rows that only evaluate it in other ways share."""
-    learning = [name for name in settings if name not in (*OF_IMPORTANCE, *OF_ANNEALING)]
+    learning = [name for name in settings if name not in (*OF_IMPORTANCE, *OF_ANNEALING, *OF_DRAWS)]
     return output / "learnt" / name_of(method, architecture, {name: settings[name] for name in learning})
 
 

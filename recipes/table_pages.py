@@ -29,6 +29,7 @@ _HEADER = (
     "mean of samples",
     "predictive average",
     "annealed",
+    "annealed predictive",
     "bounds apart",
     "paper's",
     "best of others",
@@ -40,7 +41,8 @@ _NOTE = (
     "posterior samples of the weights, with φ fitted to it again. *Annealed* is the estimate from below by annealed "
     "importance sampling, of whichever of these two validation data prefer, on some rows, carried over to all by the "
     "difference to importance sampling there; ± the error of that difference, in brackets the Monte Carlo error and "
-    "the effective of the runs. *Bounds apart*: on rows that the model draws, how "
+    "the effective of the runs; *annealed predictive* is that of the predictive average over some of the posterior "
+    "samples. *Bounds apart*: on rows that the model draws, how "
     "far the bound from above (reverse annealing) lies above the bound from below, and in brackets above importance "
     "sampling. *Paper's* is the best published estimate of the method on the architecture, *best of others* that of "
     "any other method, with the number of its source."
@@ -76,7 +78,7 @@ def page_of(dataset, rows):
 def _cells(row):
     found = row["log_likelihood"]
     if "failed" in row:
-        return [*_name(row), "–", "–", row["failed"], *["–"] * 7]
+        return [*_name(row), "–", "–", row["failed"], *["–"] * 8]
     settings = row["settings"]
     samples = f"{settings['test_samples']:,}"
     return [
@@ -90,6 +92,7 @@ def _cells(row):
             found.get("predictive"), f"{row.get('posterior_samples')} × {max(1, settings['test_samples'] // 10):,}"
         ),
         _annealed(row.get("annealed"), settings),
+        _annealed(row.get("annealed_predictive"), settings),
         _apart(row.get("both_sides")),
         *_papers(row),
     ]
@@ -125,7 +128,8 @@ def _annealed(figure, settings):
     value, error, monte_carlo = (number(figure[k]) for k in ("value", "difference_error", "standard_error"))
     effective = f"{number(figure['effective_sample_size'], 1)} of {settings['annealing_runs']}"
     rows, steps = int(figure["rows"]), settings["annealing_steps"]
-    of = {"best": "best on validation", "mean": "mean of samples", "last": "last weights"}[figure["of"]]
+    names = {"best": "best on validation", "mean": "mean of samples", "last": "last weights"}
+    of = f"{figure['draws']} draws" if "draws" in figure else names[figure["of"]]
     return f"{value} ± {error} ({monte_carlo}; {effective}), {of}, {rows:,} rows, {steps:,} steps"
 
 

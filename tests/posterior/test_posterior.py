@@ -278,7 +278,8 @@ def test_history_is_json_that_people_can_read(tmp_path):
 # ---- averaging and predicting
 
 
-def test_predictive_log_likelihood_meets_enumeration(tmp_path):
+@pytest.mark.parametrize("estimator", ["importance sampling", "annealing"])
+def test_predictive_log_likelihood_meets_enumeration(tmp_path, estimator):
     """log (1/M) Σ p(x given θ_m), each term by enumeration; 6 standard errors of 16 rows: 3e-8 in all.
 
     The mean of the logarithms, the usual error, is lower by up to half a nat, more than 10 standard errors."""
@@ -291,7 +292,12 @@ def test_predictive_log_likelihood_meets_enumeration(tmp_path):
             variable.assign(value)
         exact.append(Oracle(other).log_likelihood(states))
     before = model.get_weights()
-    estimate = posterior.log_likelihood(model, states, num_samples=3000)
+    if estimator == "annealing":
+        estimate = posterior.annealed_log_likelihood(model, states, num_steps=20, num_runs=400)
+        again = posterior.annealed_log_likelihood(model, states, 1, num_steps=20, num_runs=400)
+        assert np.all(again.value != estimate.value)
+    else:
+        estimate = posterior.log_likelihood(model, states, num_samples=3000)
     expected = np.logaddexp.reduce(exact, 0) - np.log(3)
     assert np.all(np.abs(estimate.value - expected) < 6 * estimate.standard_error)
     assert np.max(expected - np.mean(exact, 0)) > 10 * np.max(estimate.standard_error)
@@ -341,6 +347,8 @@ def test_another_architecture_is_refused(tmp_path):
     for reason, call in (
         (shapes, lambda: posterior.apply_mean(other)),
         (shapes, lambda: posterior.log_likelihood(other, X)),
+        (shapes, lambda: posterior.annealed_log_likelihood(other, X)),
+        ("num_runs.*Received: ", lambda: posterior.annealed_log_likelihood(tiny_model((2,), units=4), X, num_runs=0)),
         ("training data. Received: x=None", lambda: posterior.apply_mean(tiny_model((2,), units=4), refit_epochs=1)),
         ("^refit_epochs.*Received: ", lambda: posterior.apply_mean(tiny_model((2,), units=4), X, refit_epochs=-1)),
     ):

@@ -198,6 +198,7 @@ def test_figures_stand_with_their_errors_beside_the_papers(recipe, tiny):
     row |= {"wall_time_seconds": 90.0, "settings": recipe.table_arguments.settings_of("rws", args), "curve": []}
     row["log_likelihood"] = {"last": figure(-49.125, None), "best": figure(-48.5), "mean": figure(-47.5)}
     row["annealed"] = {"of": "best", **figure(-46.5), "difference_error": 0.03, "rows": 10.0}
+    row["annealed_predictive"] = {"draws": 8, **figure(-45.5), "difference_error": 0.04, "rows": 10.0}
     row["both_sides"] = {"gap": figure(0.08, 0.02), "importance_gap": figure(1.5, 0.1)}
     failed = {**row, "method": "nvil", "failed": "diverged", "log_likelihood": {}}
     lines = recipe.table_pages.page_of("ocr_letters", [row, failed])
@@ -215,6 +216,7 @@ def test_figures_stand_with_their_errors_beside_the_papers(recipe, tiny):
         "−47.50 ± 0.20 (0.10; 12 of 30)",
         "–",
         "−46.50 ± 0.03 (0.10; 12.3 of 5), best on validation, 10 rows, 1,000 steps",
+        "−45.50 ± 0.04 (0.10; 12.3 of 5), 8 draws, 10 rows, 1,000 steps",
         "0.08 ± 0.02 (1.50)",
         "–",  # the paper has other sizes
         "−37.5 DSGHMC-AIS [1]",

@@ -7,9 +7,9 @@ import pytest
 
 import tfdsmcmc as ds
 
-STAGES = ["refit", "last", "refit", "mean", "look", "predictive", "annealed", "both_sides"]
+STAGES = ["refit", "last", "refit", "mean", "look", "predictive", "annealed", "both_sides", "draws"]
 SETTINGS = {"seed": 0, "test_rows": 3, "test_samples": 30, "refit_updates": 2, "refit_learning_rate": 0.1}
-ANNEALING = {"annealing_rows": 2, "annealing_steps": 5, "annealing_runs": 1}
+ANNEALING = {"annealing_rows": 2, "annealing_steps": 5, "annealing_runs": 1, "annealing_draws": 4}
 
 
 class _Model:
@@ -58,6 +58,10 @@ def evaluate(recipe, tmp_path, monkeypatch):
         stage("both_sides")
         return {"lower": float(model.weights[0])}
 
+    def annealed_predictive(_, draws, model, method, settings, x, importance):
+        stage("draws")
+        return {"value": float(importance.value.mean()), "draws": draws}
+
     def look(model):
         stage("look")
         return {"valid": float(model.weights[0])}
@@ -66,9 +70,8 @@ def evaluate(recipe, tmp_path, monkeypatch):
     posterior = types.SimpleNamespace(apply_mean=lambda model: model.set_weights([np.array(-5.0)]))
     monkeypatch.setattr(recipe.table_evaluation.ds.posterior, "load", lambda folder: posterior)
     monkeypatch.setattr(_Model, "log_likelihood", estimate, raising=False)
-    for name, replaced in {"refit": refit, "predictive": predictive, "annealed": annealed}.items():
-        monkeypatch.setattr(recipe.table_evaluation, name, replaced)
-    monkeypatch.setattr(recipe.table_evaluation, "both_sides", both_sides)
+    for replaced in (refit, predictive, annealed, annealed_predictive, both_sides):
+        monkeypatch.setattr(recipe.table_evaluation, replaced.__name__, replaced)
     data = types.SimpleNamespace(train=None, test=np.zeros((3, 2)))
 
     def run(stages=None, **others):
@@ -94,6 +97,7 @@ def test_an_interrupted_evaluation_goes_on(evaluate):
     assert results["valid"] == {"mean": -4.0}
     assert results["annealed"] == {"of": "mean", "value": -4.0 + (-4.0 - 5.0), "rows": 2.0}  # of the mean, φ fitted
     assert results["both_sides"] == {"lower": -4.0}
+    assert results["annealed_predictive"] == {"value": -1.0, "draws": 1}  # there is no other
 
 
 def test_another_evaluation_makes_what_differs(evaluate):
@@ -101,7 +105,9 @@ def test_another_evaluation_makes_what_differs(evaluate):
     run()
     made.clear()
     run(annealing_steps=6)
-    assert made == ["annealed", "both_sides"]
+    assert made == ["annealed", "both_sides", "draws"]
+    made.clear()
+    assert "annealed_predictive" not in run(annealing_steps=6, annealing_draws=0) and made == []
     made.clear()
     run(test_samples=31)
     assert made == STAGES

@@ -151,7 +151,7 @@ def test_annealing_begins_at_the_prior_where_no_recognition_network_has_learnt(r
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["dsgnht_gibbs", "dsgnht_nais"])
 def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch, method, tiny, settings):
-    annealing = "--annealing-rows 10 --annealing-steps 20 --annealing-runs 50".split()
+    annealing = "--annealing-rows 10 --annealing-steps 20 --annealing-runs 50 --annealing-draws 5".split()
     chosen = settings(method, "--test-samples", "20000", *annealing)
     data = ds.datasets.load("tiny", tmp_path)
     model = recipe.table_row.build(method, "SBN/SBN 3-2", chosen, data.train)
@@ -198,7 +198,10 @@ def test_estimates_of_samplers_against_enumeration(recipe, tmp_path, monkeypatch
         assert found[name]["effective_sample_size"] > 200
     annealed, sides = results["annealed"], results["both_sides"]
     assert abs(annealed["value"] - expected["mean"]) < 5 * annealed["standard_error"] < 0.3
-    assert annealed["difference_error"] == 0.0  # all rows are annealed
+    of_draws = results["annealed_predictive"]
+    assert abs(of_draws["value"] - expected["predictive"]) < 5 * of_draws["standard_error"] < 0.3
+    assert annealed["difference_error"] == of_draws["difference_error"] == 0.0  # all rows are annealed
+    assert of_draws["draws"] == 2  # there are no more
     assert -0.1 < sides["gap"]["value"] < 0.5
     kept, weights = json.dumps(results), model.get_weights()
     model.set_weights([0.0 * weight for weight in weights])

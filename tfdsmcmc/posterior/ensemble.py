@@ -21,6 +21,7 @@ import warnings
 import numpy as np
 
 from tfdsmcmc import checks, labels_left_out, random
+from tfdsmcmc.annealing import annealed_importance_sampling
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.likelihood.importance import rows_to_estimate
@@ -198,6 +199,30 @@ class Posterior:
             average.add(
                 importance_sampling(model, x, num_samples, random.fold(seed, m), batch_size, weights, warn=m == 0)
             )
+        return average.log_likelihood()
+
+    def annealed_log_likelihood(self, model, x, seed=0, **annealing) -> LogLikelihood:
+        """`log_likelihood` with estimates by annealing, for samples whose φ has not learnt, as of Gibbs sampling.
+
+        Each p(x given θ_m) is that of `likelihood.annealed_importance_sampling`, whose estimates are unbiased, so the
+        logarithm of their mean is a lower bound in expectation. The standard error is that of the runs; the spread over
+        θ is not in it.
+
+        Args:
+          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
+          seed: integer, or int32 tensor of shape (2,).
+          **annealing: other arguments of `likelihood.annealed_importance_sampling`, for all samples; num_steps=1000 and
+            num_runs=16 where they are not given. The path "recognition" is that of the m-th φ.
+
+        Raises:
+          ValueError: for a model of another architecture, or what annealing refuses.
+        """
+        self.check(model)
+        x, average = kept(rows_to_estimate(model, x)), PredictiveAverage()
+        for m, sample in enumerate(self.samples):
+            own = {"seed": random.fold(seed, m), "weights": (sample.theta, sample.phi)}
+            average.add(annealed_importance_sampling(model, x, **annealing, **own))
         return average.log_likelihood()
 
     def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100) -> Curve:
