@@ -40,7 +40,7 @@ def compiled(name, **arguments):
         model = tiny_model((2,), seed=1, prior={"": None})
     published = {"as_published": True} if name.startswith("dsg") else {}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "SGNHT makes up for gradient noise")
+        warnings.filterwarnings("ignore", "SGNHT goes by gradient noise")
         model.compile(**getattr(ds.methods, name)(**arguments, **published), jit_compile=False)
     return model
 

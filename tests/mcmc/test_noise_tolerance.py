@@ -19,6 +19,8 @@ KERNELS = {
     "sghmc euler": lambda **arguments: mcmc.SGHMC(integrator="euler", **arguments),
     "sgnht": mcmc.SGNHT,
     "sgnht euler": lambda **arguments: mcmc.SGNHT(integrator="euler", **arguments),
+    "sgnht scalar": lambda **arguments: mcmc.SGNHT(thermostat="scalar", **arguments),
+    "sgnht heavy": lambda **arguments: mcmc.SGNHT(thermostat_mass=1.0, **arguments),
 }
 
 
@@ -62,6 +64,12 @@ def test_the_variance_of_a_thermostat_with_noise():
 
 def test_a_kernel_of_which_nothing_is_known():
     assert mcmc.PreconditionedSGLD().noise_tolerance is None
+    known = mcmc.SGHMC(gradient_noise=0.1)  # which is made up for at one ℓ
+    assert known.noise_tolerance is None
+    with pytest.raises(ValueError, match="sghmc has no noise_tolerance. Received: noise_tolerance=0.1"):
+        mcmc.WarmStart(kernel=known, noise_tolerance=0.1)
+    assert mcmc.WarmStart(kernel=known).adapts_to_gradient_noise is False
+    assert mcmc.WarmStart(kernel=mcmc.SGLD()).adapts_to_gradient_noise is True
     state = [tf.zeros([2])]
     warm = mcmc.WarmStart(kernel=mcmc.PreconditionedSGLD(), updates=3)
     assert warm.bootstrap_results(state).noise_variance == ()
@@ -94,28 +102,52 @@ def test_the_noise_of_the_climb_by_hand():
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("jitted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_it_is_the_kernel_with_a_rate_of_each_entrys_own(name, jitted):
-    """θ = Dφ of the kernel on φ with the gradient Dg: where noise is low D = 1, elsewhere ℓD²s² = 2hT."""
+    """θ = Dφ of the kernel on φ with the gradient Dg: where noise is low D = 1, elsewhere ℓD²s² = 2hT at each step."""
     rate, temperature, variance = 0.2, 0.01, np.array([0.0, 1e-9, 0.5, 40.0], np.float32)
     own = KERNELS[name](learning_rate=keras.optimizers.schedules.ExponentialDecay(rate, 1, 0.9))
     warm = mcmc.WarmStart(None, own, keras.optimizers.SGD(0.1), updates=0, temperature=temperature)
     theta, curvature = tf.constant([1.0, -2.0, 0.5, 3.0]), tf.constant([1.0, 2.0, 0.3, 0.1])
     results = warm.bootstrap_results([theta], seed=4)._replace(noise_variance=[tf.constant(variance)])
-    scale = np.sqrt(np.minimum(1, 2 * own.noise_tolerance * temperature / (rate * np.maximum(variance, 1e-30))))
-    assert (scale == 1).tolist() == [True, True, False, False]
+    bearable = 2 * own.noise_tolerance * temperature / np.maximum(variance, 1e-30)
     sampler = own.copy(temperature=temperature)
-    phi, wanted = theta / scale, sampler.bootstrap_results([theta], seed=4)
+    wanted = sampler.bootstrap_results([theta], seed=4)
 
     @tf.function(jit_compile=jitted, autograph=False)
-    def step(state, results, phi, wanted, seed):
+    def step(state, results, mine, wanted, scale, seed):
         state, results, _ = warm.integrate(lambda x, seed: ([-curvature * x], ()), state, results, seed)
+        phi = [mine[0] / scale]
         phi, wanted, _ = sampler.integrate(lambda x, seed: ([-scale * curvature * scale * x], ()), phi, wanted, seed)
-        return state, results, phi, wanted
+        return state, results, [scale * phi[0]], wanted
 
-    state, phi = [theta], [phi]
+    state, mine = [theta], [theta]
     for number in range(6):
-        state, results, phi, wanted = step(state, results, phi, wanted, tf.constant([3, number]))
-        np.testing.assert_allclose(state[0], scale * phi[0], rtol=2e-5, atol=1e-6)
+        scale = np.sqrt(np.minimum(1, bearable / (rate * 0.9**number))).astype(np.float32)
+        assert (scale == 1).tolist() == [True, True, False, False]
+        state, results, mine, wanted = step(state, results, mine, wanted, scale, tf.constant([3, number]))
+        np.testing.assert_allclose(state[0], mine[0], rtol=2e-5, atol=1e-6)
     np.testing.assert_allclose(warm.kinetic_temperature(results), sampler.kinetic_temperature(wanted), rtol=1e-4)
+
+
+def test_a_schedule_that_rises_is_bounded_where_it_is_high():
+    """ℓD² = min(ℓ, 2hT/s²) of SGLD, told from how far one step goes along the gradient, less the step without it."""
+    rate = mcmc.PolynomialDecay(0.25, offset=1000.0, warmup_steps=4)
+    warm = mcmc.WarmStart(None, mcmc.SGLD(learning_rate=rate), updates=0, temperature=0.5)
+    state = [tf.zeros([1])]
+    results = warm.bootstrap_results(state)._replace(noise_variance=[tf.constant([2.0])])  # 2hT/s² = 0.05
+    for step in range(6):
+        ends = [warm.integrate(lambda x, seed, g=g: ([x + g], ()), state, results, 7)[0][0] for g in (0.0, 1.0)]
+        expected = min(float(rate(step)), 0.05)
+        np.testing.assert_allclose(ends[1] - ends[0], [expected], rtol=1e-4)
+        results = results._replace(sampler=results.sampler._replace(step=tf.constant(step + 1)))
+    assert float(rate(0)) < 0.07 < float(rate(5))
+
+
+def test_parameters_of_another_type():
+    """A friction that is a tensor of doubles, beside a state of floats."""
+    kernel = mcmc.SGHMC(learning_rate=0.1, friction=tf.constant(0.1, tf.float64))
+    warm = mcmc.WarmStart(lambda x, seed: [-x], kernel, updates=0)
+    state, _ = warm.one_step([tf.ones([2])], warm.bootstrap_results([tf.ones([2])]), seed=0)
+    assert state[0].dtype == tf.float32
 
 
 def test_without_a_temperature_nothing_is_scaled():

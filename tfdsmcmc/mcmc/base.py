@@ -74,7 +74,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
     @property
     def noise_tolerance(self):
         """h: gradient noise of variance s² up to (ℓs)² = 2hη changes the variance of θ by some tenth at most, where ℓλ
-        is small; None for a kernel of which no such number is known."""
+        is small and the friction below 2; None for a kernel of which no such number is known."""
         return None
 
     def kinetic_temperature(self, kernel_results):

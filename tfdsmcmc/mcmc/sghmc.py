@@ -144,7 +144,9 @@ class SGHMC(StochasticGradientKernel):
     @property
     def noise_tolerance(self):
         """a/10, as noise adds about h/a to the variance of θ; 0.4a where it is estimated and made up for, which can be
-        done up to a, of the splitting 2 tanh(a/2)."""
+        done up to a, of the splitting 2 tanh(a/2). None where ŝ² is given, which belongs to one ℓ."""
+        if self.parameters["gradient_noise"] is not None and not self._estimates_noise:
+            return None
         return (0.4 if self._estimates_noise else 0.1) * self.parameters["friction"]
 
     def kinetic_temperature(self, kernel_results):

@@ -126,8 +126,11 @@ class SGNHT(StochasticGradientKernel):
 
     @property
     def noise_tolerance(self):
-        """½ of the splitting, half of what it can balance; 0.1 of Euler, whose friction grows by as much."""
-        return 0.1 if self.parameters["integrator"] == "euler" else 0.5
+        """½, half of what the splitting can balance, with a ξ of each entry's own and an automatic mass; else a/10, for
+        one ξ does not know which entries are noisy, and a heavier one learns it too late."""
+        wanted = {"integrator": "splitting", "thermostat": "elementwise", "thermostat_mass": "auto"}
+        adapts = all(isinstance(self.parameters[key], str) and self.parameters[key] == wanted[key] for key in wanted)
+        return 0.5 if adapts else 0.1 * self.parameters["friction"]
 
     def kinetic_temperature(self, kernel_results):
         return kernel_results.kinetic_temperature

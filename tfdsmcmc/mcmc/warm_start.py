@@ -19,15 +19,19 @@ How long a step the kernel can make depends on the noise of the gradient, whose 
 of θ by orders of magnitude, and grows with N in the units of η: at one ℓ for all, some entries are far too hot or most
 hardly move. The climb estimates s² of each entry, and from then on the kernel samples φ = θ/D,
 
-    D = min(1, √(2hT/(ℓs²)))                  ℓ of its first step, h the kernel's `noise_tolerance`
+    D = min(1, √(2hT/(ℓs²)))                  ℓ of the step, h the kernel's `noise_tolerance`
     gradient of the log target of φ = D g     θ ← Dφ
 
-which is the kernel with a learning rate ℓD² of each entry's own: at most ℓ, and as much of it as the noise permits. D
-is constant while the kernel samples, so the law of θ is the same, as with any mass matrix. Gradient noise of a model
-that fits has the variance of the score, s² = λ/B for B rows and the curvature λ: then ℓD²λ = 2hB/N, and an entry that
-the data determine needs some N/(2hB) steps, 1/2h epochs, to forget where it was, whatever its scale.
+which is the kernel with a learning rate ℓD² = min(ℓ, 2hT/s²) of each entry's own. At a constant ℓ D is constant while
+the kernel samples, so the law of θ is the same, as with any mass matrix. Noise of a model that fits, but for that of
+the latent variables, has the variance of the score, s² = λ/B for B rows and the curvature λ: where D < 1, ℓD²λ = 2hB/N,
+and an entry that the data alone determine needs some 1/2h epochs, with a constant friction a/2h, to forget where it
+was.
 
     ŝ² ← ŝ² + max(1/1000, 2/(m + 1)) (½(g_t − g_{t−1})² − ŝ²)         at the m-th difference: the latest weigh most
+
+That takes tens of steps: a climb of one has no difference, and D = 1. It sees noise that is drawn anew at each step,
+not that of a minibatch which several share (`kernel_steps` above 1).
 """
 
 from __future__ import annotations
@@ -95,11 +99,11 @@ class WarmStart(StochasticGradientKernel):
       fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
         and 1; rounded down to whole updates.
       temperature: T of the kernel; by default as it stands.
-      noise_tolerance: h, the larger the faster and the further from the posterior; "auto" for that of the kernel; None
-        for the kernel's ℓ for all entries, whatever the noise.
+      noise_tolerance: h, the larger the faster and the further from the posterior; "auto" for that of the kernel, if it
+        has one; None for the kernel's ℓ for all entries, whatever the noise.
 
     Raises:
-      ValueError: for what is no kernel or no optimizer, or numbers out of range.
+      ValueError: for what is no kernel or no optimizer, numbers out of range, or an h of a kernel that has none.
 
     Example:
 
@@ -134,6 +138,8 @@ class WarmStart(StochasticGradientKernel):
         fraction = checks.fraction("fraction", fraction)
         if noise_tolerance is not None and not (isinstance(noise_tolerance, str) and noise_tolerance == "auto"):
             checks.positive_number("noise_tolerance", noise_tolerance)
+            if kernel.noise_tolerance is None:
+                raise ValueError(f"{kernel.name} has no noise_tolerance. Received: noise_tolerance={noise_tolerance!r}")
         optimizer = _adam() if optimizer is None else optimizer
         temperature = kernel.temperature if temperature is None else temperature
         kernel = kernel.copy(temperature=temperature)
@@ -178,11 +184,11 @@ class WarmStart(StochasticGradientKernel):
 
     @property
     def adapts_to_gradient_noise(self):
-        return self.kernel.adapts_to_gradient_noise
+        return self._tolerance is not None or self.kernel.adapts_to_gradient_noise
 
     @property
     def learning_rate(self):
-        """That of the kernel that samples, the largest of any entry."""
+        """That of the kernel that samples, which no entry exceeds."""
         return self.kernel.learning_rate
 
     def learning_rate_of(self, kernel_results):
@@ -298,8 +304,8 @@ class WarmStart(StochasticGradientKernel):
         """D of each part."""
         if self._tolerance is None:
             return [tf.ones([], part.dtype) for part in results.best_state]
-        rate, eta = self.kernel._step_size(tf.zeros_like(results.step))
-        bearable = tf.math.divide_no_nan(2.0 * self._tolerance * eta, tf.square(rate))
+        rate, eta = self.kernel._step_size(results.sampler.step)
+        bearable = tf.math.divide_no_nan(2.0 * tf.cast(self._tolerance, eta.dtype) * eta, tf.square(rate))
         return [_scale(tf.cast(bearable, variance.dtype), variance) for variance in results.noise_variance]
 
 

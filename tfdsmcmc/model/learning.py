@@ -140,7 +140,7 @@ class Learning(Learner):
             raise ValueError(f"interleaved must be True or False. Received: interleaved={interleaved!r}")
         if kernel_steps > 1 and kernel.adapts_to_gradient_noise:
             warnings.warn(
-                f"{type(kernel).__name__} makes up for gradient noise that is drawn anew at each step. With "
+                f"{type(kernel).__name__} goes by gradient noise that is drawn anew at each step. With "
                 f"kernel_steps={kernel_steps} these share a minibatch, whose noise it cannot see: the chain is too "
                 "wide, and a thermostat's kinetic temperature is 1 all the same. "
                 "diagnostics.configurational_temperature shows it.",
