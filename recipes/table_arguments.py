@@ -15,7 +15,9 @@ _COMMON = (
     "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
     "test_samples test_rows annealing_rows annealing_steps annealing_runs jit_compile"
 )
-_OF_SAMPLERS = "as_published proposal_learning_rate posterior_samples burn_in patience climbing_rate annealing_draws"
+_OF_SAMPLERS = (
+    "as_published proposal_learning_rate posterior_samples burn_in patience climbing_rate one_rate annealing_draws"
+)
 _METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
 _PAPERS_HELP = (
     "the rows of the papers' tables, whatever --methods and --architectures are; what recipes/papers.py sets for some "
@@ -83,6 +85,7 @@ def parse(arguments=None, description=None):
     add("--burn-in", type=part, default=0.5, help="part of a sampler's budget (default 0.5)")
     add("--patience", type=count, default=1000, help=_PATIENCE_HELP)
     add("--climbing-rate", type=amount, default=None, help=_CLIMBING_HELP)
+    add("--one-rate", action="store_true", help="of all weights of a sampler with a warm start, whatever their noise")
     add("--refit-updates", type=count, default=2000, help="of φ alone, before an evaluation (default 2000)")
     add("--refit-learning-rate", type=amount, default=1e-3, help="of Adam meanwhile (default 0.001)")
     add("--test-samples", type=count, default=1000, help="importance samples a row in the test (default 1000)")
@@ -134,5 +137,5 @@ def _option(method, name, value):
     if name == "learning_rates":
         climbing = "momentum_rate" if method == "rws_published" else "adam"
         name = "learning_rate" if method in table_methods.SAMPLERS else climbing
-    values = value if isinstance(value, list) else [value]
+    values = value if isinstance(value, list) else [] if value is True else [value]
     return [f"--{name.replace('_', '-')}", *[str(value).removesuffix(".0") for value in values]]

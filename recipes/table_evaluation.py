@@ -76,9 +76,9 @@ def evaluate(model, method, settings, data, folder):
         results["posterior_samples"] = sampled
     if settings["annealing_rows"] and model.recognition.layers:
         own = own / _named(settings, table_file.OF_ANNEALING)
-        below = kept.content(own / "annealed.json", lambda: annealed(model, method, settings, x, found[of]))
+        below = kept.content(own / f"annealed_{of}.json", lambda: annealed(model, method, settings, x, found[of]))
         results["annealed"] = {"of": of, **below}
-        results["both_sides"] = kept.content(own / "both_sides.json", lambda: both_sides(model, method, settings))
+        results["both_sides"] = kept.content(own / f"both_sides_{of}.json", lambda: both_sides(model, method, settings))
         draws = min(sampled, settings.get("annealing_draws", 0))
         if draws:
             arguments = posterior, draws, model, method, settings, x, found["predictive"]

@@ -67,8 +67,8 @@ def phases(method, rate, settings):
       rate: learning rate; of optimizers None for that of the method.
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
         `proposal_learning_rate`, of φ or None for that of the method, and maybe of the warm start `burn_in`, the part
-        of the updates that it may last, `patience`, and `climbing_rate`, of its Adam, or None for the optimizer of
-        the method.
+        of the updates that it may last, `patience`, `climbing_rate`, of its Adam, or None for the optimizer of the
+        method, and `one_rate`, whether all weights are sampled with the same.
 
     Returns:
       List of dicts of arguments for `compile`.
@@ -101,6 +101,8 @@ def _climb(settings):
     """What settings say of a warm start."""
     of_kernel = {"patience": "patience", "burn_in": "fraction"}
     found = {argument: settings[name] for name, argument in of_kernel.items() if name in settings}
+    if settings.get("one_rate"):
+        found["noise_tolerance"] = None
     rate = settings.get("climbing_rate")
     if rate is not None:  # as that of `WarmStart` by default
         schedule = ds.mcmc.PolynomialDecay(rate, offset=2000, power=1.0, warmup_steps=2000)

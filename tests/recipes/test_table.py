@@ -136,7 +136,8 @@ def test_a_row_tells_its_command(recipe, method):
     bare = ["--dataset", "letters", "--methods", method, "--architectures", "SBN/SBN 3-2"]
     told = "--seed 7 --hidden-units 3 4 --samples 6 --batch-size 50 --refit-learning-rate 0.02 --no-jit".split()
     rates = {"rws": "--adam 0.1 0.2", "rws_published": "--momentum-rate 0.1"}
-    told += rates.get(method, "--learning-rate 0.3 --as-published --burn-in 0.33333333 --climbing-rate 1e-05").split()
+    of_sampler = "--learning-rate 0.3 --as-published --burn-in 0.33333333 --climbing-rate 1e-05 --one-rate"
+    told += rates.get(method, of_sampler).split()
     more = [["--as-published"], ["--learning-rate", "0.5", "0.0123456789"]] if method == "dsgnht_gibbs" else []
     for words in (bare, bare + told, *(bare + some for some in more)):
         settings = own.settings_of(method, own.parse(words))
@@ -147,6 +148,13 @@ def test_a_row_tells_its_command(recipe, method):
         assert sorted(found) == sorted(words)
     del settings["seed"]  # of a row from before there was such an argument: as by default
     assert "--seed" not in own.command_of(row)
+
+
+def test_one_rate_for_all_weights(recipe, tiny):
+    for words, tolerance in (([], "auto"), (["--one-rate"], None)):
+        settings = recipe.table_arguments.settings_of("dsgnht_gibbs", recipe.table_arguments.parse([*tiny, *words]))
+        (arguments,) = recipe.table_methods.phases("dsgnht_gibbs", 0.3, settings)
+        assert arguments["kernel"].noise_tolerance == tolerance
 
 
 def test_samplers_as_published_have_the_rate_of_the_papers(recipe, tiny):
