@@ -37,7 +37,8 @@ _HEADER = (
 _NOTE = (
     "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
     "samples, which understate a figure, the more the fewer are effective. *Best on validation* are the weights of the "
-    "best of thirteen looks at validation data (`rws_published`, in two phases, of 26), *mean of samples* that of the "
+    "best of thirteen looks at validation data (`rws_published`, in two phases, of 26; of a sampler they may be of its "
+    "climb), *mean of samples* that of the "
     "posterior samples of the weights, with φ fitted to it again. *Annealed* is the estimate from below by annealed "
     "importance sampling, of whichever of these two validation data prefer, on some rows, carried over to all by the "
     "difference to importance sampling there; ± the error of that difference, in brackets the Monte Carlo error and "
