@@ -17,21 +17,23 @@ the climb goes back to them, and where validation or a callback ends the climb, 
 
 How long a step the kernel can make depends on the noise of the gradient, whose variance s² differs between the entries
 of θ by orders of magnitude, and grows with N in the units of η: at one ℓ for all, some entries are far too hot or most
-hardly move. The climb estimates s² of each entry, and from then on the kernel samples φ = θ/D,
+hardly move. So s² of each entry is estimated from the first step on, and the kernel samples φ = θ/D,
 
     D = min(1, √(2hT/(ℓs²)))                  ℓ of the step, h the kernel's `noise_tolerance`
     gradient of the log target of φ = D g     θ ← Dφ
 
-which is the kernel with a learning rate ℓD² = min(ℓ, 2hT/s²) of each entry's own. At a constant ℓ D is constant while
-the kernel samples, so the law of θ is the same, as with any mass matrix. Noise of a model that fits, but for that of
-the latent variables, has the variance of the score, s² = λ/B for B rows and the curvature λ: where D < 1, ℓD²λ = 2hB/N,
-and an entry that the data alone determine needs some 1/2h epochs, with a constant friction a/2h, to forget where it
-was.
+which is the kernel with a learning rate ℓD² = min(ℓ, 2hT/s²) of each entry's own. The law of θ is the same, as with any
+mass matrix. Noise of a model that fits, but for that of the latent variables, has the variance of the score, s² = λ/B
+for B rows and the curvature λ: where D < 1, ℓD²λ = 2hB/N, and an entry that the data alone determine needs some 1/2h
+epochs, with a constant friction a/2h, to forget where it was.
 
-    ŝ² ← ŝ² + max(1/1000, 2/(m + 1)) (½(g_t − g_{t−1})² − ŝ²)         at the m-th difference: the latest weigh most
+    ŝ² ← ŝ² + max(1/(1000 + k), 2/(m + 1)) (½(g_t − g_{t−1})² − ŝ²)         at the m-th difference, k steps of sampling
 
-That takes tens of steps: a climb of one has no difference, and D = 1. It sees noise that is drawn anew at each step,
-not that of a minibatch which several share (`kernel_steps` above 1).
+In the climb the latest differences weigh most. Features that only grow while the kernel samples are noisier than they
+were: it goes on, ever more slowly, so that the chain keeps its law in the long run (diminishing adaptation, Roberts and
+Rosenthal, "Coupling and ergodicity of adaptive Markov chain Monte Carlo algorithms", Journal of Applied Probability 44,
+2007). It sees noise that is drawn anew at each step, not that of a minibatch which several share (`kernel_steps` above
+1); a kernel that samples from its first step on has D = 1 there.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.schedules import PolynomialDecay
 
 NEVER = 2**31 - 1
-_REMEMBERED = 1000.0  # steps of the climb from which the noise is known
+_REMEMBERED = 1000.0  # steps of the climb from which the noise is known when sampling begins
 
 
 def _adam():
@@ -66,7 +68,7 @@ class WarmStartResults(NamedTuple):
       best_step: int32 scalar, the step at which it was found; 0 before one was.
       best_state: list of parts, the state at that step.
       noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
-      previous_gradient: list of parts, g of the last step of the climb that was not skipped.
+      previous_gradient: list of parts, g of the last step that was not skipped.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
@@ -287,18 +289,21 @@ class WarmStart(StochasticGradientKernel):
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
-            return moved, self._listened(gradients, results)._replace(climb=new._replace(step=own.step + 1))
+            return moved, results._replace(climb=new._replace(step=own.step + 1))
 
-        return tf.cond(self.samples(results), sample, climb)
+        moved, new = tf.cond(self.samples(results), sample, climb)
+        return moved, new._replace(**self._noise(gradients, results))
 
-    def _listened(self, gradients, results):
-        """The results after the noise of one more gradient of the climb."""
+    def _noise(self, gradients, results):
+        """What of the results tells the noise, after one more gradient; a dict, empty where nobody asks."""
         if self._tolerance is None:
-            return results
+            return {}
         differences = tf.cast(results.step - results.skipped_steps, tf.float32)  # this one counted
-        weight = tf.where(differences > 0, tf.maximum(1.0 / _REMEMBERED, 2.0 / (differences + 1.0)), 0.0)
+        sampled = tf.cast(results.sampler.step, tf.float32)
+        weight = tf.maximum(1.0 / (_REMEMBERED + sampled), 2.0 / (differences + 1.0))
+        weight = tf.where(differences > 0, weight, 0.0)
         variances = noise_estimate(results.noise_variance, gradients, results.previous_gradient, weight)
-        return results._replace(noise_variance=variances, previous_gradient=list(gradients))
+        return {"noise_variance": variances, "previous_gradient": list(gradients)}
 
     def _scales(self, results):
         """D of each part."""
