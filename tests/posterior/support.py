@@ -1,11 +1,16 @@
-"""Posterior samples written by hand: weights that state who they are, no training."""
+"""Posterior samples written by hand, weights that state who they are, and a tiny model to collect from."""
 
+import keras
 import numpy as np
 
-from tests.oracles import tiny_model
+import tfdsmcmc as ds
+from tests.oracles import binary_states, tiny_model
+from tests.pool import pooled
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples
+
+X = binary_states(4)[[0, 3, 3, 5, 9, 9, 14, 15]].astype(np.float32)
 
 
 def unfitted(prior=None, seed=0, **arguments):
@@ -49,3 +54,41 @@ def at(model, weights):
 def means(samples):
     """(θ̄, φ̄) of a list of samples."""
     return [[np.mean(parts, 0) for parts in zip(*(s[i] for s in samples), strict=True)] for i in (0, 1)]
+
+
+@pooled
+def model_to_fit(seed=2):
+    model = tiny_model((2,), units=4, seed=seed, scale=0.5)
+    model.compile(kernel=ds.mcmc.SGNHT(learning_rate=0.1), jit_compile=False)
+    return model
+
+
+def fit(model, collector, epochs, callbacks=(), **arguments):
+    arguments = {"validation_data": X, **arguments}
+    return model.fit(X, batch_size=4, epochs=epochs, verbose=0, callbacks=[collector, *callbacks], **arguments)
+
+
+def folder_of(tmp_path, count=3):
+    """Samples of random weights of a tiny model, and the model."""
+    model = tiny_model((2,), units=4, seed=0)
+    for i in range(count):
+        other = tiny_model((2,), units=4, seed=i + 1)
+        sample = store.Sample(
+            [v.numpy() for v in other.generative.trainable_variables],
+            [v.numpy() for v in other.recognition.trainable_variables],
+            10 * (i + 1),
+        )
+        store.write_sample(tmp_path, sample)
+        store.update_mean(tmp_path, sample, i + 1)
+    return model
+
+
+class Script(keras.callbacks.Callback):
+    """Replaces the validation value by a script, before the collector sees it."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.values = values
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs["val_log_likelihood"] = self.values[epoch]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tests.posterior.test_posterior import fit, model_to_fit
+from tests.posterior.support import fit, model_to_fit
 from tfdsmcmc.posterior.last_part import last_epochs
 
 

@@ -9,7 +9,7 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.model.support import assert_same_state, patterns
 from tests.oracles import flat, tiny_model
-from tests.posterior.test_posterior import Script
+from tests.posterior.support import Script
 
 tfd = tfp.distributions
 LEARNT = {"bias": None, "": ds.priors.Horseshoe(1.0, 0.03, True, "parent")}

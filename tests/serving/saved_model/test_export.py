@@ -14,7 +14,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
-from tests.posterior.test_posterior import folder_of
+from tests.posterior.support import folder_of
 from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, manifest, warm_up
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import binary_states, tiny_model
-from tests.posterior.test_posterior import folder_of
+from tests.posterior.support import folder_of
 from tfdsmcmc.serving.saved_model.signatures import names
 
 X = binary_states(4).astype(np.float32)
