@@ -3,10 +3,10 @@
     python recipes/heat_of_noise.py --dataset binarized_mnist --architecture "SBN/SBN 200-200" --batch-size 25
 
 A sigmoid belief network climbs, and is then sampled by `methods.dsgnht_gibbs`, with the same draws for each line of the
-table that is printed, which --output keeps too:
+table that is printed, which --output keeps too, line by line:
 
     v²/η         kinetic temperature of the last epoch, 1 where the chain is as hot as the posterior asks
-    −N θ·g/d     configurational temperature, likewise; it nears 1 slowly from above after a climb
+    −N θ·g/d     configurational temperature, likewise; negative as long as θ still grows
     climbed      log p of test rows by annealing, before sampling
     sampled      after it, of the last draw
 """
@@ -15,6 +15,7 @@ import argparse
 import pathlib
 
 from quiet import quiet_start
+from table_arguments import number
 
 with quiet_start():
     import keras
@@ -27,18 +28,18 @@ _EPOCH = 250  # updates
 
 def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
+    add, count = parser.add_argument, number(int)
     add("--dataset", default="digits", help="of binary rows (default digits)")
     add("--architecture", default="SBN/SBN 100-50", help="as in models.from_name (default SBN/SBN 100-50)")
-    add("--batch-size", type=int, default=25)
-    add("--learning-rates", type=float, nargs="+", default=[0.3, 0.003], help="the first one by noise too")
-    add("--climb", type=int, default=5000, help="updates of the optimizer (default 5000)")
-    add("--updates", type=int, default=5000, help="updates of the sampler (default 5000)")
-    add("--test-rows", type=int, default=100)
-    add("--annealing-steps", type=int, default=500)
+    add("--batch-size", type=count, default=25)
+    add("--learning-rates", type=number(float), nargs="+", default=[0.3, 0.003], help="the first one by noise too")
+    add("--climb", type=count, default=5000, help="updates of the optimizer (default 5000)")
+    add("--updates", type=count, default=5000, help="updates of the sampler (default 5000)")
+    add("--test-rows", type=count, default=100)
+    add("--annealing-steps", type=count, default=500)
     add("--data-dir", default=None)
     add("--output", default="runs/heat_of_noise", help="folder of results.json")
-    add("--seed", type=int, default=0)
+    add("--seed", type=number(int, 0), default=0)
     return parser.parse_args(arguments)
 
 
@@ -91,10 +92,11 @@ def main(arguments=None):
             raise SystemExit(f"--{name} must be a multiple of {_EPOCH}. Received: {getattr(args, name)}")
     data = ds.datasets.load(args.dataset, args.data_dir)
     settings = [(args.learning_rates[0], "auto"), *((rate, None) for rate in args.learning_rates)]
-    lines = [measured(args, data, *setting) for setting in settings]
-    folder = pathlib.Path(args.output)
+    folder, lines = pathlib.Path(args.output), []
     folder.mkdir(parents=True, exist_ok=True)
-    ds.files.write_json(folder / "results.json", {"settings": vars(args), "lines": lines})
+    for setting in settings:
+        lines.append(measured(args, data, *setting))
+        ds.files.write_json(folder / "results.json", {"settings": vars(args), "lines": lines})
     print(table(lines))
 
 

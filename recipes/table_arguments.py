@@ -99,7 +99,10 @@ def parse(arguments=None, description=None):
     add("--seed", type=int, default=0)
     add("--no-jit", dest="jit_compile", action="store_false", help="do not compile with XLA")
     add("--output", default=None, help="default runs/table/DATASET")
-    return parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
+    if args.annealing_draws and not (args.annealing_rows or args.papers):
+        parser.error(f"--annealing-draws needs --annealing-rows. Received: {args.annealing_draws} and no rows")
+    return args
 
 
 def settings_of(method, args):

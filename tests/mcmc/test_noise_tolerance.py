@@ -64,6 +64,7 @@ def test_the_variance_of_a_thermostat_with_noise():
 
 def test_a_kernel_of_which_nothing_is_known():
     assert mcmc.PreconditionedSGLD().noise_tolerance is None
+    assert mcmc.SGHMC(gradient_noise=0.0).noise_tolerance == mcmc.SGHMC().noise_tolerance
     known = mcmc.SGHMC(gradient_noise=0.1)  # which is made up for at one ℓ
     assert known.noise_tolerance is None
     with pytest.raises(ValueError, match="sghmc has no noise_tolerance. Received: noise_tolerance=0.1"):
@@ -75,9 +76,11 @@ def test_a_kernel_of_which_nothing_is_known():
     assert warm.bootstrap_results(state).noise_variance == ()
     plain = mcmc.WarmStart(kernel=mcmc.SGNHT(), updates=3, noise_tolerance=None)
     assert plain.bootstrap_results(state).previous_gradient == ()
+    results = first = plain.bootstrap_results(state)
     for step in range(5):  # the results keep their structure through both phases
-        _, results = plain.copy(gradient_fn=lambda x, seed: [-x]).one_step(state, plain.bootstrap_results(state), step)
-        tf.nest.assert_same_structure(results, plain.bootstrap_results(state))
+        state, results = plain.copy(gradient_fn=lambda x, seed: [-x]).one_step(state, results, step)
+        tf.nest.assert_same_structure(results, first)
+    assert int(results.step) == 5 and int(results.sampler.step) == 2
 
 
 def test_the_noise_by_hand():

@@ -162,6 +162,7 @@ def test_the_temperature_is_that_of_the_kernel():
         ({"fraction": 1}, "fraction"),
         ({"fraction": "half"}, "fraction"),
         ({"noise_tolerance": 0.0}, "noise_tolerance"),
+        ({"noise_tolerance": tf.constant(0.1)}, "noise_tolerance"),
         ({"noise_tolerance": "none"}, "noise_tolerance"),
     ],
 )

@@ -31,8 +31,17 @@ def test_a_line_for_each_setting_of_the_same_climb(recipe, tmp_path, capsys):
     assert len(printed) == 5 and printed[2].startswith("| 25 | 0.3 at most, by noise | ")
 
 
-@pytest.mark.parametrize("updates", ["0", "7"])
+@pytest.mark.parametrize("updates", ["4", "7"])
 def test_updates_that_are_no_epochs(recipe, tmp_path, updates):
     with pytest.raises(SystemExit, match=f"multiple of 5. Received: {updates}"):
         recipe.main(["--updates", updates, "--output", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", ["--annealing-steps 0", "--test-rows -5", "--learning-rates 0.3 0", "--batch-size 0", "--climb 0"]
+)
+def test_mistakes_are_refused_before_any_work(recipe, tmp_path, capsys, wrong):
+    with pytest.raises(SystemExit):
+        recipe.main([*wrong.split(), "--output", str(tmp_path / "out")])
+    assert "Received: " in capsys.readouterr().err and not (tmp_path / "out").exists()

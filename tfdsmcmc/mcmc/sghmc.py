@@ -145,7 +145,8 @@ class SGHMC(StochasticGradientKernel):
     def noise_tolerance(self):
         """a/10, as noise adds about h/a to the variance of θ; 0.4a where it is estimated and made up for, which can be
         done up to a, of the splitting 2 tanh(a/2). None where ŝ² is given, which belongs to one ℓ."""
-        if self.parameters["gradient_noise"] is not None and not self._estimates_noise:
+        given = None if self._estimates_noise else self.parameters["gradient_noise"]
+        if given is not None and (tf.is_tensor(given) or given > 0):
             return None
         return (0.4 if self._estimates_noise else 0.1) * self.parameters["friction"]
 

@@ -33,7 +33,10 @@ In the climb the latest differences weigh most. Features that only grow while th
 were: it goes on, ever more slowly, so that the chain keeps its law in the long run (diminishing adaptation, Roberts and
 Rosenthal, "Coupling and ergodicity of adaptive Markov chain Monte Carlo algorithms", Journal of Applied Probability 44,
 2007). It sees noise that is drawn anew at each step, not that of a minibatch which several share (`kernel_steps` above
-1); a kernel that samples from its first step on has D = 1 there.
+1); and it follows slowly, within some thousands of steps, where the minibatches of a chain that has sampled for long
+become smaller. A kernel that samples from its first step on has D = 1 there, and after a climb of fewer than ten
+updates D is a guess: thousands of steps are too hot. θ's own motion counts as noise, which matters where ℓλ is near
+2√h or above.
 """
 
 from __future__ import annotations
@@ -139,7 +142,9 @@ class WarmStart(StochasticGradientKernel):
         checks.positive_integer("patience", patience)
         fraction = checks.fraction("fraction", fraction)
         if noise_tolerance is not None and not (isinstance(noise_tolerance, str) and noise_tolerance == "auto"):
-            checks.positive_number("noise_tolerance", noise_tolerance)
+            if tf.is_tensor(noise_tolerance) or isinstance(noise_tolerance, keras.Variable):
+                raise ValueError(f"noise_tolerance must be a number. Received: noise_tolerance={noise_tolerance!r}")
+            noise_tolerance = float(checks.positive_number("noise_tolerance", noise_tolerance))
             if kernel.noise_tolerance is None:
                 raise ValueError(f"{kernel.name} has no noise_tolerance. Received: noise_tolerance={noise_tolerance!r}")
         optimizer = _adam() if optimizer is None else optimizer

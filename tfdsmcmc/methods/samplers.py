@@ -13,7 +13,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
     """Doubly stochastic gradient Langevin dynamics with neural adaptive importance sampling.
 
     Args:
-      learning_rate: ℓ of the kernel, at most, a number or a schedule; by default 0.5, as published 0.01.
+      learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.5, as published 0.01.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
@@ -38,7 +38,7 @@ def dsghmc_nais(
     """Doubly stochastic gradient Hamiltonian Monte Carlo with neural adaptive importance sampling.
 
     Args:
-      learning_rate: ℓ of the kernel, at most, a number or a schedule; by default 0.3, as published 0.01.
+      learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
@@ -70,7 +70,7 @@ def dsgnht_nais(
     """The doubly stochastic gradient Nosé-Hoover thermostat with neural adaptive importance sampling.
 
     Args:
-      learning_rate: ℓ of the kernel, at most, a number or a schedule; by default 0.3, as published 0.01.
+      learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
@@ -115,7 +115,7 @@ def dsghmc_gibbs(
     learnt. Let `posterior.Collector` go by `burn_in`, not by `patience`.
 
     Args:
-      learning_rate: ℓ of the kernel, at most, a number or a schedule; by default 0.3, as published 0.01.
+      learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K, states of the Gibbs chain that are kept; by default 1, as published 5.
       burn_in: sweeps before them, of persistent chains once; by default 0, or 5 where chains are not persistent, as
@@ -161,7 +161,7 @@ def dsgnht_gibbs(
     `dsghmc_gibbs`, also for what estimates of the log-likelihood are worth.
 
     Args:
-      learning_rate: ℓ of the kernel, at most, a number or a schedule; by default 0.3, as published 0.01.
+      learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K, states of the Gibbs chain that are kept; by default 1, as published 5.
       burn_in: sweeps before them, of persistent chains once; by default 0, or 5 where chains are not persistent, as

@@ -138,7 +138,7 @@ class Collector(keras.callbacks.Callback):
         warnings.warn(
             f"The chain is hotter than the posterior asks, v²/η is {float(temperature):.1f} and not 1: gradient noise "
             "heats it faster than its friction cools it, and posterior samples are too wide. Lower the kernel's "
-            "learning rate, or the noise_tolerance of its warm start, or take larger minibatches.",
+            "learning rate, or the noise_tolerance of a warm start, or take larger minibatches.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -213,11 +213,14 @@ class Posterior:
           x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
           seed: integer, or int32 tensor of shape (2,).
           **annealing: other arguments of `likelihood.annealed_importance_sampling`, for all samples; num_steps=1000 and
-            num_runs=16 where they are not given. The path "recognition" is that of the m-th φ.
+            num_runs=16 where they are not given, but not `weights`, which are the samples'. The path "recognition" is
+            that of the m-th φ.
 
         Raises:
           ValueError: for a model of another architecture, or what annealing refuses.
         """
+        if "weights" in annealing:
+            raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
         self.check(model)
         x, average = kept(rows_to_estimate(model, x)), PredictiveAverage()
         for m, sample in enumerate(self.samples):
