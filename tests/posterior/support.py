@@ -84,11 +84,11 @@ def folder_of(tmp_path, count=3):
 
 
 class Script(keras.callbacks.Callback):
-    """Replaces the validation value by a script, before the collector sees it."""
+    """Replaces the validation value, or another of the logs, by a script, before the collector sees it."""
 
-    def __init__(self, values):
+    def __init__(self, values, name="val_log_likelihood"):
         super().__init__()
-        self.values = values
+        self.values, self.name = values, name
 
     def on_epoch_end(self, epoch, logs=None):
-        logs["val_log_likelihood"] = self.values[epoch]
+        logs[self.name] = self.values[epoch]

@@ -33,17 +33,6 @@ def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values,
     assert len(history.epoch) == steps[-1] // 2
 
 
-class Heat(keras.callbacks.Callback):
-    """Replaces the kinetic temperature by a script, before the collector sees it."""
-
-    def __init__(self, values):
-        super().__init__()
-        self.values = values
-
-    def on_epoch_end(self, epoch, logs=None):
-        logs["kinetic_temperature"] = self.values[epoch]
-
-
 @pytest.mark.parametrize(
     ("heat", "settled", "told"),
     [([9.0, 1.9, 1.9, 9.0], 2, []), pytest.param([1.0, 1.0, 2.5, 4.0], 2, ["2.5"], marks=pytest.mark.slow),
@@ -54,7 +43,7 @@ def test_samples_of_a_chain_that_is_too_hot_are_told_of_once(tmp_path, monkeypat
     """Those of the second and third epoch, two and four updates on: what is hot without a sample is no matter."""
     monkeypatch.setattr(ds.posterior.collector, "_SETTLED", settled)
     collector = ds.posterior.Collector(tmp_path / "run", burn_in=1, num_samples=2, every=1, stop=False)
-    model_to_fit().fit(X, batch_size=4, epochs=4, verbose=0, callbacks=[Heat(heat), collector])
+    model_to_fit().fit(X, batch_size=4, epochs=4, verbose=0, callbacks=[Script(heat, "kinetic_temperature"), collector])
     found = [str(warning.message) for warning in recwarn if "hotter" in str(warning.message)]
     assert len(found) == len(told) and all(value in text for value, text in zip(told, found))
     assert len(store.sample_paths(tmp_path / "run")) == 2

@@ -198,6 +198,9 @@ def test_numbers_are_checked_before_any_work(recipe, tiny, capsys):
     with pytest.raises(SystemExit):
         recipe.table.main([*tiny, "--annealing-rows", "-1"])
     assert "must be 0 or more. Received: -1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        recipe.table.main([*tiny, "--annealing-draws", "2", "--annealing-rows", "0"])
+    assert "needs --annealing-rows. Received: 2 and no rows" in capsys.readouterr().err
 
 
 def test_figures_stand_with_their_errors_beside_the_papers(recipe, tiny):
