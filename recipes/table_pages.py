@@ -1,23 +1,12 @@
 """Tables of finished rows and of published figures in Markdown."""
 
 import table_curve
-from published import CONFLICTS, PUBLISHED, of_model, sources_of
+from published import CONFLICTS, PUBLISHED, sources_of
 from table_arguments import command_of
+from table_grid import grid_of
 from table_methods import GIBBS, untaught
+from table_text import architecture_of, as_published, number, papers_of, table
 
-_PAPERS_NAMES = {  # of our methods, in the order of preference
-    "dsgnht_nais": ("DSGNHT-NAIS", "DSGHMC-AIS"),
-    "dsghmc_nais": ("DSGHMC-AIS",),
-    "dsgnht_gibbs": ("DSGNHT-Gibbs", "DSGHMC-Gibbs"),
-    "dsghmc_gibbs": ("DSGHMC-Gibbs",),
-    "rws": ("RWS",),
-    "rws_sleep": ("RWS, sleep updates alone",),
-    "rws_wake": ("RWS, wake updates alone",),
-    "rws_untaught": ("RWS, φ not learnt",),
-    "rws_published": ("RWS",),
-    "nvil": ("NVIL",),
-    "wake_sleep": ("wake-sleep",),
-}
 _HEADER = (
     "method",
     "architecture",
@@ -34,6 +23,7 @@ _HEADER = (
     "paper's",
     "best of others",
 )
+_FOLDED = 8  # lines of a list that are shown without being asked for
 _NOTE = (
     "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
     "samples, which understate a figure, the more the fewer are effective. *Best on validation* are the weights of the "
@@ -63,17 +53,25 @@ def page_of(dataset, rows):
     """
     lines = []
     if rows:
-        lines += [_NOTE, "", *_table(_HEADER, [_cells(row) for row in rows])]
+        lines += [*grid_of(rows), _NOTE, "", *table(_HEADER, [_cells(row) for row in rows])]
         if any(_marked(row) for row in rows):
             lines += ["", _NOTE_OF_GIBBS]
-        lines += ["", "Each by its command, in the order of the table:", ""]
-        lines += [f"    {command_of(row)}" for row in rows]
+        commands = [f"    {command_of(row)}" for row in rows]
+        lines += ["", *_folded("Each by its command, in the order of the table:", commands)]
         climbing = list(filter(None, map(_climbing, rows)))
         if climbing:
-            lines += ["", "Still climbing when the budget ended (extrapolated, not measured):", "", *climbing]
+            head = "Still climbing when the budget ended (extrapolated, not measured):"
+            lines += ["", *_folded(head, climbing)]
     if dataset in PUBLISHED:
         lines += [""] * bool(rows) + _published(dataset)
     return lines
+
+
+def _folded(head, lines):
+    """Lines below their head, which a reader unfolds where they are many."""
+    if len(lines) <= _FOLDED:
+        return [head, "", *lines]
+    return ["<details>", f"<summary>{head}</summary>", "", *lines, "", "</details>"]
 
 
 def _cells(row):
@@ -95,7 +93,7 @@ def _cells(row):
         _annealed(row.get("annealed"), settings),
         _annealed(row.get("annealed_predictive"), settings),
         _apart(row.get("both_sides")),
-        *_papers(row),
+        *(as_published(figure, row["dataset"]) for figure in papers_of(row)),
     ]
 
 
@@ -105,13 +103,7 @@ def _marked(row):
 
 def _name(row):
     mark = " \\*" if _marked(row) else ""
-    return [f"`{row['method']}`{mark}", _architecture(row), str(row["settings"]["seed"])]
-
-
-def _architecture(row):
-    """That of a NADE with the hidden units of its layers, which its name does not have."""
-    name, hidden = row["architecture"], row["settings"].get("hidden_units")
-    return f"{name}, {hidden[0]} hidden units" if "NADE" in name and hidden else name
+    return [f"`{row['method']}`{mark}", architecture_of(row), str(row["settings"]["seed"])]
 
 
 def _figure(figure, samples):
@@ -141,15 +133,6 @@ def _apart(sides):
     return f"{number(gap['value'])} ± {number(gap['row_standard_error'])} ({number(of_importance['value'])})"
 
 
-def _papers(row):
-    """The figure of the same method, and the best of any other, on the same architecture."""
-    known = of_model(row["dataset"], row["architecture"], row["settings"].get("hidden_units", [None])[0])
-    names = _PAPERS_NAMES.get(row["method"], ())
-    own = next((f for name in names for f in known if f.method == name), None)
-    other = next((f for f in known if f.method not in names), None)
-    return ["–" if f is None else _as_published(f, sources_of(row["dataset"])) for f in (own, other)]
-
-
 def _climbing(row):
     found = table_curve.gain(row.get("curve", []))
     if found is None:
@@ -161,33 +144,18 @@ def _climbing(row):
     known = last is not None and row["method"] not in GIBBS
     end = f", the last weights be at {number(last + found[0])}" if known else ""
     return (
-        f"- `{row['method']}`, {_architecture(row)}, seed {row['settings']['seed']}: twice the minutes would add "
+        f"- `{row['method']}`, {architecture_of(row)}, seed {row['settings']['seed']}: twice the minutes would add "
         f"{number(found[0])} ± {number(found[1])}{end}. On validation rows, minutes: {curve}."
     )
 
 
 def _published(dataset):
     """The published figures, a line a model, and where they disagree."""
-    sources, by_model = sources_of(dataset), {}
+    by_model = {}
     for figure in PUBLISHED[dataset]:
-        by_model.setdefault(figure.model, []).append(_as_published(figure, sources))
+        by_model.setdefault(figure.model, []).append(as_published(figure, dataset))
     lines = [[model, "; ".join(cells)] for model, cells in by_model.items()]
-    numbered = [f"{i}. {source}" for i, source in enumerate(sources, 1)]
+    numbered = [f"{i}. {source}" for i, source in enumerate(sources_of(dataset), 1)]
     conflicts = [f"- {text}" for text in CONFLICTS.get(dataset, [])]
-    head = ["Published, sizes nearest to the data first:", "", *_table(("model", "log-likelihood"), lines)]
+    head = ["Published, sizes nearest to the data first:", "", *table(("model", "log-likelihood"), lines)]
     return [*head, "", *numbered, *([""] * bool(conflicts)), *conflicts]
-
-
-def _as_published(figure, sources):
-    """A figure with the digits of its source, its method, the number of its source, and its note."""
-    value, note = figure.log_likelihood.replace("-", "−"), f"({figure.note})" if figure.note else ""
-    return " ".join(filter(None, (value, figure.method, f"[{sources.index(figure.source) + 1}]", note)))
-
-
-def number(value, digits=2):
-    """A number as it is printed."""
-    return "not finite" if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def _table(header, rows):
-    return ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]

@@ -141,18 +141,15 @@ def _forward(x, b, c, w, v, keep_logits=False):
 
 def _forward_rows(x, b, c, w, v, keep_logits):
     """For x and b (rows, D) and c (rows, H)."""
-    units, columns, logits, factors = _units(x), tf.transpose(x), tf.transpose(b), _factors(-w)
+    columns, factors = tf.transpose(x), _factors(-w)
 
-    def add_unit(i, r, total, kept):
-        x_i, logit = columns[i], logits[i] + tf.linalg.matvec(_hidden(r), v[i])
-        if keep_logits:
-            kept = kept.write(i, logit)
-        return i + 1, _followed(r, x_i, factors[i]), total + _bernoulli(x_i, logit), kept
+    def add_unit(i, r, scores):
+        scores = scores.write(i, tf.linalg.matvec(_hidden(r), v[i]))
+        return _followed(r, columns[i], factors[i]), scores
 
-    kept = tf.TensorArray(x.dtype, units if keep_logits else 0)
-    start = (0, _factors(-c), tf.zeros_like(columns[0]), kept)
-    _, _, total, kept = tf.while_loop(lambda i, *_: i < units, add_unit, start, maximum_iterations=units)
-    return tf.transpose(kept.stack()) if keep_logits else total
+    _, scores = _unit_by_unit(add_unit, _units(x), _factors(-c), tf.TensorArray(x.dtype, _units(x)))
+    logits = tf.transpose(b) + scores.stack()
+    return tf.transpose(logits) if keep_logits else tf.reduce_sum(_bernoulli(columns, logits), 0)
 
 
 def _sample(n, b, c, w, v, seed):
@@ -171,16 +168,28 @@ def _sample(n, b, c, w, v, seed):
 
 def _sample_rows(b, c, uniform, w, v):
     """The draws and their log-probabilities, for b and the uniform numbers (rows, D) and c (rows, H)."""
-    units, logits, columns, factors = _units(b), tf.transpose(b), tf.transpose(uniform), _factors(-w)
+    columns, biases, factors = tf.transpose(uniform), tf.transpose(b), _factors(-w)
 
-    def add_unit(i, r, total, draws):
-        logit = logits[i] + tf.linalg.matvec(_hidden(r), v[i])
+    def add_unit(i, r, logits, draws):
+        logit = biases[i] + tf.linalg.matvec(_hidden(r), v[i])
         x_i = tf.cast(columns[i] < tf.cast(tf.sigmoid(logit), tf.float32), b.dtype)
-        return i + 1, _followed(r, x_i, factors[i]), total + _bernoulli(x_i, logit), draws.write(i, x_i)
+        return _followed(r, x_i, factors[i]), logits.write(i, logit), draws.write(i, x_i)
 
-    start = (0, _factors(-c), tf.zeros_like(logits[0]), tf.TensorArray(b.dtype, units))
-    _, _, total, draws = tf.while_loop(lambda i, *_: i < units, add_unit, start, maximum_iterations=units)
-    return tf.transpose(draws.stack()), total
+    kept = [tf.TensorArray(b.dtype, _units(b)) for _ in range(2)]
+    _, logits, draws = _unit_by_unit(add_unit, _units(b), _factors(-c), *kept)
+    draws = draws.stack()
+    return tf.transpose(draws), tf.reduce_sum(_bernoulli(draws, logits.stack()), 0)
+
+
+def _unit_by_unit(add_unit, units, *state):
+    """`add_unit(i, *state) → state` for all units, by two, for which a hidden layer is read and written once."""
+
+    def add_two(i, *state):
+        return i + 2, *add_unit(i + 1, *add_unit(i, *state))
+
+    pairs = units // 2
+    _, *state = tf.while_loop(lambda i, *_: i < 2 * pairs, add_two, (0, *state), maximum_iterations=pairs)
+    return add_unit(units - 1, *state) if units % 2 else tuple(state)
 
 
 def _backward(x, b, c, w, v, upstream):
@@ -198,27 +207,38 @@ def _backward(x, b, c, w, v, upstream):
 
 def _backward_rows(x, b, c, upstream, w, v):
     """The gradients in x, b and c, and those in W and V, for x and b (rows, D), c (rows, H) and upstream (rows, 1)."""
-    units, columns, logits, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(c)
+    units, columns, biases, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(c)
     factors = _factors(w)
 
-    def take_unit(i, r, later, in_x, in_b, in_w, in_v):
-        x_i = columns[i]
+    def take_unit(i, r, later, logits, in_b, through, in_w, in_v):
+        x_i, before = columns[i], tf.maximum(i - 1, 0)
         r = _followed(r, x_i, factors[i])
         hidden = _hidden(r)
-        logit = logits[i] + tf.linalg.matvec(hidden, v[i])
+        logit = biases[i] + tf.linalg.matvec(hidden, v[i])
         residual = upstream[:, 0] * (x_i - tf.sigmoid(logit))
-        in_w = in_w.write(i, tf.matmul(x_i[tf.newaxis], later)[0])
-        # a sum that XLA fuses with what makes its terms: as a matrix product it takes the whole pass twice as long
-        in_v = in_v.write(i, tf.reduce_sum(hidden * residual[:, tf.newaxis], 0))
-        in_x = in_x.write(i, upstream[:, 0] * logit + tf.linalg.matvec(later, w[i]))
+        in_v = in_v.write(i, _sum_of_rows(residual, hidden))
         later += residual[:, tf.newaxis] * (v[i] * (hidden * (1.0 - hidden)))
         later = tf.ensure_shape(later, nothing.shape)  # a loop keeps its static shapes
-        return i - 1, r, later, in_x, in_b.write(i, residual), in_w, in_v
+        # what γ_i gives the unit before it is taken here, as its own turn would need γ_i and γ_{i-1} both: a copy
+        through = through.write(i, tf.linalg.matvec(later, w[before]))
+        in_w = in_w.write(i, _sum_of_rows(columns[before], later))
+        return i - 1, r, later, logits.write(i, logit), in_b.write(i, residual), through, in_w, in_v
 
-    start = (units - 1, _factors(-(tf.matmul(x, w) + c)), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(4)))
+    start = (units - 1, _factors(-(tf.matmul(x, w) + c)), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
     _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
-    in_x, in_b, in_w, in_v = (part.stack() for part in parts)
+    logits, in_b, through, in_w, in_v = (part.stack() for part in parts)
+    in_x, in_w = upstream[:, 0] * logits + _of_unit_before(through), _of_unit_before(in_w)
     return (tf.transpose(in_x), tf.transpose(in_b), in_c), (in_w, in_v)
+
+
+def _sum_of_rows(factors, values):
+    """Σ_rows factors · values, for factors (rows,) and values (rows, H)."""
+    return tf.matmul(factors[tf.newaxis], values)[0]
+
+
+def _of_unit_before(parts):
+    """Parts (D, …) that each unit made for the one before it, in the places of those; the last unit has none."""
+    return tf.concat([parts[1:], tf.zeros_like(parts[:1])], 0)
 
 
 def _in_blocks(function, parts, w, count, sums=()):
