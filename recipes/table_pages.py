@@ -23,7 +23,10 @@ _HEADER = (
     "paper's",
     "best of others",
 )
-_FOLDED = 8  # lines of a list that are shown without being asked for
+_FOLDED = 8  # so many are shown without being asked for
+_ALL = "Every row on record, as it was learnt:"
+_COMMANDS = "Each by its command, in the order of the table:"
+_STILL_CLIMBING = "Still climbing when the budget ended (extrapolated, not measured):"
 _NOTE = (
     "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
     "samples, which understate a figure, the more the fewer are effective. *Best on validation* are the weights of the "
@@ -53,23 +56,21 @@ def page_of(dataset, rows):
     """
     lines = []
     if rows:
-        lines += [*grid_of(rows), _NOTE, "", *table(_HEADER, [_cells(row) for row in rows])]
+        lines += [*grid_of(rows), _NOTE, "", *_folded(_ALL, table(_HEADER, [_cells(row) for row in rows]), len(rows))]
         if any(_marked(row) for row in rows):
             lines += ["", _NOTE_OF_GIBBS]
-        commands = [f"    {command_of(row)}" for row in rows]
-        lines += ["", *_folded("Each by its command, in the order of the table:", commands)]
+        lines += ["", *_folded(_COMMANDS, [f"    {command_of(row)}" for row in rows])]
         climbing = list(filter(None, map(_climbing, rows)))
         if climbing:
-            head = "Still climbing when the budget ended (extrapolated, not measured):"
-            lines += ["", *_folded(head, climbing)]
+            lines += ["", *_folded(_STILL_CLIMBING, climbing)]
     if dataset in PUBLISHED:
         lines += [""] * bool(rows) + _published(dataset)
     return lines
 
 
-def _folded(head, lines):
+def _folded(head, lines, count=None):
     """Lines below their head, which a reader unfolds where they are many."""
-    if len(lines) <= _FOLDED:
+    if (len(lines) if count is None else count) <= _FOLDED:
         return [head, "", *lines]
     return ["<details>", f"<summary>{head}</summary>", "", *lines, "", "</details>"]
 

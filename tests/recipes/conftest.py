@@ -11,7 +11,7 @@ import tfdsmcmc as ds
 
 _MODULES = (
     "table table_arguments table_row table_budget table_methods table_evaluation table_file table_pages table_curve "
-    "table_look kept plain_figures papers published results_page table_figures"
+    "table_look kept plain_figures papers published results_page table_figures table_grid"
 ).split()
 _SIZES = (
     "--dataset tiny --no-jit --updates 4 --minutes 9 --batch-size 20 --test-samples 30 --refit-updates 2 "

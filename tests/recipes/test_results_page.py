@@ -93,6 +93,16 @@ def test_a_row_that_still_climbs_is_labelled(recipe, tiny):
     assert "extrapolated, not measured" in lines and "−40.63 after 1.0" in lines
 
 
+def test_long_lists_are_folded_and_short_ones_are_not(recipe, tiny):
+    rows = [row_of(recipe, tiny, seed, climbs=True) for seed in range(9)]
+    lines = recipe.table_pages.page_of("tiny", rows)
+    assert lines.count("<details>") == lines.count("</details>") == 3
+    for head in ("Every row", "Each by its command", "Still climbing"):
+        place = next(i for i, line in enumerate(lines) if head in line)
+        assert lines[place - 1 : place] == ["<details>"] and lines[place + 1] == ""  # Markdown begins after it
+    assert not any(line.startswith("<") for line in recipe.table_pages.page_of("tiny", rows[:8]))
+
+
 def test_curves_are_drawn_against_seconds_and_rows(recipe, tiny, tmp_path, capsys):
     rows = [row_of(recipe, tiny, seed) for seed in (0, 1)]
     rows[1]["curve"][0]["seconds"] = 0.0  # which a logarithmic axis has not
