@@ -194,8 +194,8 @@ def _unit_by_unit(add_unit, units, *state):
 
 def _backward(x, b, c, w, v, upstream):
     """Gradients of Σ upstream · log p(x) in x, b, c, W, V."""
-    batch = _batch_shape(x, b, c)
-    parts = [_rows(part, batch) for part in (x, b, c, upstream[..., tf.newaxis])]
+    batch, end = _batch_shape(x, b, c), tf.tensordot(x, w, 1) + c
+    parts = [_rows(part, batch) for part in (x, b, end, upstream[..., tf.newaxis])]
     sums = (tf.zeros_like(w), tf.zeros_like(v))
     of_rows, in_weights = _in_blocks(lambda *block: _backward_rows(*block, w, v), parts, w, 3, sums)
 
@@ -205,9 +205,12 @@ def _backward(x, b, c, w, v, upstream):
     return *(like(gradient, part) for gradient, part in zip(of_rows, (x, b, c), strict=True)), *in_weights
 
 
-def _backward_rows(x, b, c, upstream, w, v):
-    """The gradients in x, b and c, and those in W and V, for x and b (rows, D), c (rows, H) and upstream (rows, 1)."""
-    units, columns, biases, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(c)
+def _backward_rows(x, b, end, upstream, w, v):
+    """The gradients in x, b and c, and those in W and V.
+
+    For x and b (rows, D), end = a_{D+1} (rows, H) and upstream (rows, 1).
+    """
+    units, columns, biases, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(end)
     factors = _factors(w)
 
     def take_unit(i, r, later, logits, in_b, through, in_w, in_v):
@@ -224,7 +227,7 @@ def _backward_rows(x, b, c, upstream, w, v):
         in_w = in_w.write(i, _sum_of_rows(columns[before], later))
         return i - 1, r, later, logits.write(i, logit), in_b.write(i, residual), through, in_w, in_v
 
-    start = (units - 1, _factors(-(tf.matmul(x, w) + c)), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
+    start = (units - 1, _factors(-end), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
     _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
     logits, in_b, through, in_w, in_v = (part.stack() for part in parts)
     in_x, in_w = upstream[:, 0] * logits + _of_unit_before(through), _of_unit_before(in_w)
