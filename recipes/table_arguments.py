@@ -13,7 +13,7 @@ import tfdsmcmc as ds
 
 _COMMON = (
     "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
-    "test_samples test_rows annealing_rows annealing_steps annealing_runs jit_compile"
+    "test_samples test_rows annealing_rows annealing_steps annealing_runs drawn_rows jit_compile"
 )
 _OF_SAMPLERS = (
     "as_published proposal_learning_rate posterior_samples burn_in patience climbing_rate one_rate annealing_draws"
@@ -36,6 +36,10 @@ _PATIENCE_HELP = (
 _DRAWS_HELP = (
     "posterior samples, evenly spaced, of which the predictive average of the rows that are annealed is annealed too "
     "(default 0); each takes as long as the annealing of one set of weights from below"
+)
+_DRAWN_HELP = (
+    "rows that the model draws, which are annealed in both directions where test rows are annealed at all (default as "
+    "many as these)"
 )
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
@@ -90,7 +94,8 @@ def parse(arguments=None, description=None):
     add("--refit-learning-rate", type=amount, default=1e-3, help="of Adam meanwhile (default 0.001)")
     add("--test-samples", type=count, default=1000, help="importance samples a row in the test (default 1000)")
     add("--test-rows", type=count, default=None, help="random rows of the test set to evaluate (default all)")
-    add("--annealing-rows", type=number(int, 0), default=0, help="test rows to anneal, and rows drawn (default 0)")
+    add("--annealing-rows", type=number(int, 0), default=0, help="test rows to anneal (default 0)")
+    add("--drawn-rows", type=number(int, 0), default=None, help=_DRAWN_HELP)
     add("--annealing-steps", type=count, default=1000)
     add("--annealing-runs", type=count, default=5)
     add("--annealing-draws", type=number(int, 0), default=0, help=_DRAWS_HELP)

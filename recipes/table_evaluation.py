@@ -78,13 +78,21 @@ def evaluate(model, method, settings, data, folder):
         own = own / _named(settings, table_file.OF_ANNEALING)
         below = kept.content(own / f"annealed_{of}.json", lambda: annealed(model, method, settings, x, found[of]))
         results["annealed"] = {"of": of, **below}
-        results["both_sides"] = kept.content(own / f"both_sides_{of}.json", lambda: both_sides(model, method, settings))
+        if _drawn_rows(settings):
+            path = own / f"both_sides_{of}.json"
+            results["both_sides"] = kept.content(path, lambda: both_sides(model, method, settings))
         draws = min(sampled, settings.get("annealing_draws", 0))
         if draws:
             arguments = posterior, draws, model, method, settings, x, found["predictive"]
             path = own / f"predictive_{draws}.json"
             results["annealed_predictive"] = kept.content(path, lambda: annealed_predictive(*arguments))
     return results
+
+
+def _drawn_rows(settings):
+    """How many rows the model draws for the bound from above."""
+    drawn = settings["drawn_rows"]
+    return settings["annealing_rows"] if drawn is None else drawn
 
 
 def _named(settings, names):
@@ -175,7 +183,7 @@ def _carried_over(estimate, importance):
 def both_sides(model, method, settings):
     """Bounds from below and from above on rows that the model draws, and importance sampling on the same rows."""
     arguments = _annealing(model, method, settings)
-    found = ds.likelihood.sandwich(model, settings["annealing_rows"], **arguments)
+    found = ds.likelihood.sandwich(model, _drawn_rows(settings), **arguments)
     importance = model.log_likelihood(found.x, settings["test_samples"])
     error = importance.standard_error
     short = importance._replace(value=found.upper.value - importance.value, standard_error=error).mean()

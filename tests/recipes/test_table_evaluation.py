@@ -9,7 +9,7 @@ import tfdsmcmc as ds
 
 STAGES = ["refit", "last", "refit", "mean", "look", "predictive", "annealed", "both_sides", "draws"]
 SETTINGS = {"seed": 0, "test_rows": 3, "test_samples": 30, "refit_updates": 2, "refit_learning_rate": 0.1}
-ANNEALING = {"annealing_rows": 2, "annealing_steps": 5, "annealing_runs": 1, "annealing_draws": 4}
+ANNEALING = {"annealing_rows": 2, "annealing_steps": 5, "annealing_runs": 1, "annealing_draws": 4, "drawn_rows": None}
 
 
 class _Model:
@@ -111,3 +111,19 @@ def test_another_evaluation_makes_what_differs(evaluate):
     made.clear()
     run(test_samples=31)
     assert made == STAGES
+
+
+def test_rows_that_the_model_draws_are_as_many_as_are_asked_for(evaluate, recipe, monkeypatch):
+    run, made = evaluate
+    results = run(drawn_rows=0)
+    assert "both_sides" not in results and "annealed" in results and made == [s for s in STAGES if s != "both_sides"]
+    assert "both_sides" in run(drawn_rows=3)
+    drawn = []
+    monkeypatch.undo()
+    monkeypatch.setattr(ds.likelihood, "sandwich", lambda model, rows, **_: drawn.append(rows) or {}["stop"])
+    model = types.SimpleNamespace(generative=types.SimpleNamespace(layers=[]))
+    for number in (None, 3):
+        settings = SETTINGS | ANNEALING | {"drawn_rows": number, "proposal_learning_rate": 0.1}
+        with pytest.raises(KeyError, match="stop"):
+            recipe.table_evaluation.both_sides(model, "rws", settings)
+    assert drawn == [2, 3]
