@@ -4,16 +4,34 @@ Of several rows with a method and an architecture the one that is worth most on 
 """
 
 import math
+from typing import NamedTuple
 
 from table_methods import METHODS
 from table_text import architecture_of, as_published, number, papers_of, table
 
 _NOTE = (
-    "At a glance: nats a test row and the minutes of learning, a part of a busy core; in brackets the paper's figure "
-    "of the method. Annealed; where marked † by importance samples, of the weights that validation data prefer. Of "
-    "several rows the best by validation data; bold where it is no worse than the best published figure of the "
-    "architecture. Errors, bounds from the other side and all else are in the table below."
+    "At a glance: nats a test row ± all of its errors, over rows and of the estimate, and the minutes of learning; in "
+    "brackets what is published of the method, for DSGNHT of DSGHMC where that is all. Annealed, but without latent "
+    "layers exact, the average over posterior samples where there are any; where marked †, by importance samples, of "
+    "the weights that validation data prefer, or of the last where none were looked at. Of several rows the one that a "
+    "look at validation data, an estimate too, has ahead. Bold is what exceeds the best published figure of the "
+    "architecture by more than its errors."
 )
+_KINDS = ("SBN", "DARN", "NADE", "VAE")
+
+
+class Worth(NamedTuple):
+    """What stands for a row.
+
+    Attributes:
+      value: nats a test row; None for a row that diverged.
+      error: its standard error, over rows and of the estimate.
+      by_importance: whether it is an estimate by importance samples.
+    """
+
+    value: float | None
+    error: float = 0.0
+    by_importance: bool = False
 
 
 def grid_of(rows):
@@ -24,33 +42,38 @@ def grid_of(rows):
     """
     cells = {}
     for row in sorted(rows, key=_validated):
-        if worth(row)[0] is not None:
+        if row["method"] in METHODS and worth(row).value is not None:
             cells[architecture_of(row), row["method"]] = row  # the best comes last
     methods = [method for method in METHODS if any(of == method for _, of in cells)]
     if len(methods) < 2:
         return []
-    names = list(dict.fromkeys(name for name, _ in sorted(cells, key=_place)))
+    names = list(dict.fromkeys(name for name, _ in sorted(cells, key=lambda cell: _place(cell[0]))))
     lines = [_line(name, [cells.get((name, method)) for method in methods]) for name in names]
     header = ["architecture", *(f"`{method}`" for method in methods), "best published"]
     return [_NOTE, "", *table(header, lines), ""]
 
 
 def worth(row):
-    """(the figure that stands for a row, whether it is annealed or exact): None for a row that diverged.
+    """`Worth` of a row: annealed, else exact, else by importance samples of the weights that validation data prefer."""
+    found, annealed = row["log_likelihood"], row.get("annealed") or {}
+    if "failed" in row:
+        return Worth(None)
+    if annealed.get("value") is not None:
+        return Worth(annealed["value"], _together(annealed, "row_standard_error", "difference_error", "standard_error"))
+    average = found.get("predictive")
+    if average and average["standard_error"] == 0.0:  # exact
+        return Worth(average["value"], average["row_standard_error"])
+    known = {name: value for name, value in (row.get("valid") or {}).items() if value is not None}
+    figure = found.get(max(known, key=known.get, default="last"))
+    if figure is None:
+        return Worth(None)
+    error = _together(figure, "row_standard_error", "standard_error")
+    return Worth(figure["value"], error, figure["standard_error"] != 0.0)
 
-    The annealed one where there is one; of a network without latent layers the predictive average, which is exact; else
-    that of the weights that validation data prefer.
-    """
-    found = row["log_likelihood"]
-    if row.get("annealed"):
-        return row["annealed"]["value"], True
-    exact = found.get("predictive")
-    if exact and exact["standard_error"] == 0.0:
-        return exact["value"], True
-    known = {name: value for name, value in row.get("valid", {}).items() if value is not None}
-    name = max(known, key=known.get, default="last")
-    figure = found.get(name, {})
-    return figure.get("value"), figure.get("standard_error") == 0.0
+
+def _together(figure, *names):
+    """Independent errors as one; one that is not known is left out."""
+    return math.hypot(*(figure.get(name) or 0.0 for name in names))
 
 
 def _validated(row):
@@ -59,11 +82,10 @@ def _validated(row):
     return max(-math.inf if value is None else value for value in values.values())
 
 
-def _place(cell):
-    """The architectures in the order of the papers' tables: by kind, then by depth and size."""
-    kinds = ("SBN", "DARN", "NADE", "VAE")
-    kind = cell[0].split("/")[0].split(" ")[0]
-    return kinds.index(kind) if kind in kinds else len(kinds), len(cell[0]), cell[0]
+def _place(name):
+    """The architectures in the order of the papers' tables: by kind, then by the number and the sizes of layers."""
+    kind, _, sizes = name.split(",")[0].split("/")[-1].partition(" ")
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS), sizes.count("-"), len(sizes), name
 
 
 def _line(name, rows):
@@ -76,10 +98,11 @@ def _line(name, rows):
 def _cell(row, best):
     if row is None:
         return ""
-    value, annealed = worth(row)
-    text = number(value)
-    if best is not None and value >= float(best.log_likelihood):
+    value, error, by_importance = worth(row)
+    text = f"{number(value, 1)} ± {number(error, 1)}"
+    if best is not None and value - error > float(best.log_likelihood):
         text = f"**{text}**"
     own, _ = papers_of(row)
     paper = "" if own is None else f" [{own.log_likelihood.replace('-', '−')}]"
-    return f"{text}{'' if annealed else '†'}, {row['wall_time_seconds'] / 60:.0f} min{paper}"
+    minutes = row["wall_time_seconds"] / 60
+    return f"{text}{'†' if by_importance else ''}, {minutes:.{0 if minutes >= 1 else 1}f} min{paper}"

@@ -23,10 +23,10 @@ _HEADER = (
     "paper's",
     "best of others",
 )
-_FOLDED = 8  # so many are shown without being asked for
-_ALL = "Every row on record, as it was learnt:"
-_COMMANDS = "Each by its command, in the order of the table:"
-_STILL_CLIMBING = "Still climbing when the budget ended (extrapolated, not measured):"
+_FOLDED = 8  # at most so many are shown unfolded
+_ALL = "All rows, with their estimates and errors"
+_COMMANDS = "The command of each row, in the order of the table of all rows"
+_STILL_CLIMBING = "Still climbing when the budget ended (extrapolated, not measured)"
 _NOTE = (
     "Nats a test row ± error over the rows; in brackets the Monte Carlo error, and the effective of K importance "
     "samples, which understate a figure, the more the fewer are effective. *Best on validation* are the weights of the "
@@ -71,7 +71,7 @@ def page_of(dataset, rows):
 def _folded(head, lines, count=None):
     """Lines below their head, which a reader unfolds where they are many."""
     if (len(lines) if count is None else count) <= _FOLDED:
-        return [head, "", *lines]
+        return [f"{head}:", "", *lines]
     return ["<details>", f"<summary>{head}</summary>", "", *lines, "", "</details>"]
 
 

@@ -1,4 +1,4 @@
-"""What tables in Markdown say of a row on record, and of published figures."""
+"""Tables in Markdown: their lines and numbers, and what they say of a row on record and of published figures."""
 
 from published import of_model, sources_of
 
@@ -47,4 +47,5 @@ def number(value, digits=2):
 
 
 def table(header, rows):
+    """The lines of a table, for a header and rows of cells."""
     return ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]

@@ -114,6 +114,19 @@ def test_log_prob_and_gradients(shapes, ordering):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("units", [1, 2, 7])
+def test_any_number_of_units(units):
+    """One, even and odd: loops take units by two."""
+    operands = random_operands((4, units), (units,), (3, 1, 5))
+    upstream, order = random_upstream(operands[:3]), list(np.random.default_rng(1).permutation(units))
+    value, gradients = value_and_gradients(tensors(operands), upstream, order)
+    np.testing.assert_allclose(value, exact(*operands, order)[0], rtol=1e-12)
+    for got, want in zip(gradients, exact_gradients(*operands, upstream, order)):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+    draws, log_p = NADE(*tensors(operands[1:]), ordering=order).experimental_sample_and_log_prob(5, seed=[1, 2])
+    np.testing.assert_allclose(log_p, exact(draws.numpy(), *operands[1:], order)[0], rtol=1e-12)
+
+
 def test_float32_and_data_of_other_types():
     operands = random_operands()
     want = exact(*operands, ORDER)[0]

@@ -97,7 +97,7 @@ def test_long_lists_are_folded_and_short_ones_are_not(recipe, tiny):
     rows = [row_of(recipe, tiny, seed, climbs=True) for seed in range(9)]
     lines = recipe.table_pages.page_of("tiny", rows)
     assert lines.count("<details>") == lines.count("</details>") == 3
-    for head in ("Every row", "Each by its command", "Still climbing"):
+    for head in ("All rows", "The command of each row", "Still climbing"):
         place = next(i for i, line in enumerate(lines) if head in line)
         assert lines[place - 1 : place] == ["<details>"] and lines[place + 1] == ""  # Markdown begins after it
     assert not any(line.startswith("<") for line in recipe.table_pages.page_of("tiny", rows[:8]))

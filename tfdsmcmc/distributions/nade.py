@@ -147,7 +147,7 @@ def _forward_rows(x, b, c, w, v, keep_logits):
         scores = scores.write(i, tf.linalg.matvec(_hidden(r), v[i]))
         return _followed(r, columns[i], factors[i]), scores
 
-    _, scores = _unit_by_unit(add_unit, _units(x), _factors(-c), tf.TensorArray(x.dtype, _units(x)))
+    _, scores = _over_units(add_unit, _units(x), _factors(-c), tf.TensorArray(x.dtype, _units(x)))
     logits = tf.transpose(b) + scores.stack()
     return tf.transpose(logits) if keep_logits else tf.reduce_sum(_bernoulli(columns, logits), 0)
 
@@ -176,13 +176,13 @@ def _sample_rows(b, c, uniform, w, v):
         return _followed(r, x_i, factors[i]), logits.write(i, logit), draws.write(i, x_i)
 
     kept = [tf.TensorArray(b.dtype, _units(b)) for _ in range(2)]
-    _, logits, draws = _unit_by_unit(add_unit, _units(b), _factors(-c), *kept)
+    _, logits, draws = _over_units(add_unit, _units(b), _factors(-c), *kept)
     draws = draws.stack()
     return tf.transpose(draws), tf.reduce_sum(_bernoulli(draws, logits.stack()), 0)
 
 
-def _unit_by_unit(add_unit, units, *state):
-    """`add_unit(i, *state) → state` for all units, by two, for which a hidden layer is read and written once."""
+def _over_units(add_unit, units, *state):
+    """`add_unit(i, *state) → state` for all units, two in a turn, in which the hidden layer is kept but once."""
 
     def add_two(i, *state):
         return i + 2, *add_unit(i + 1, *add_unit(i, *state))
@@ -213,7 +213,7 @@ def _backward_rows(x, b, end, upstream, w, v):
     units, columns, biases, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(end)
     factors = _factors(w)
 
-    def take_unit(i, r, later, logits, in_b, through, in_w, in_v):
+    def take_unit(i, r, later, logits, in_x, in_b, in_w, in_v):
         x_i, before = columns[i], tf.maximum(i - 1, 0)
         r = _followed(r, x_i, factors[i])
         hidden = _hidden(r)
@@ -222,15 +222,15 @@ def _backward_rows(x, b, end, upstream, w, v):
         in_v = in_v.write(i, _sum_of_rows(residual, hidden))
         later += residual[:, tf.newaxis] * (v[i] * (hidden * (1.0 - hidden)))
         later = tf.ensure_shape(later, nothing.shape)  # a loop keeps its static shapes
-        # what γ_i gives the unit before it is taken here, as its own turn would need γ_i and γ_{i-1} both: a copy
-        through = through.write(i, tf.linalg.matvec(later, w[before]))
+        # ∂x and ∂W of the unit before need γ_i: in its own turn both γ_i and γ_{i-1} were held, which costs a copy
+        in_x = in_x.write(i, tf.linalg.matvec(later, w[before]))
         in_w = in_w.write(i, _sum_of_rows(columns[before], later))
-        return i - 1, r, later, logits.write(i, logit), in_b.write(i, residual), through, in_w, in_v
+        return i - 1, r, later, logits.write(i, logit), in_x, in_b.write(i, residual), in_w, in_v
 
     start = (units - 1, _factors(-end), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
     _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
-    logits, in_b, through, in_w, in_v = (part.stack() for part in parts)
-    in_x, in_w = upstream[:, 0] * logits + _of_unit_before(through), _of_unit_before(in_w)
+    logits, in_x, in_b, in_w, in_v = (part.stack() for part in parts)
+    in_x, in_w = upstream[:, 0] * logits + _of_unit_before(in_x), _of_unit_before(in_w)
     return (tf.transpose(in_x), tf.transpose(in_b), in_c), (in_w, in_v)
 
 
@@ -240,7 +240,7 @@ def _sum_of_rows(factors, values):
 
 
 def _of_unit_before(parts):
-    """Parts (D, …) that each unit made for the one before it, in the places of those; the last unit has none."""
+    """Parts (D, …) that each unit made for the one before it, in the places of those; none made one for the last."""
     return tf.concat([parts[1:], tf.zeros_like(parts[:1])], 0)
 
 
