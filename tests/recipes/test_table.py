@@ -40,7 +40,8 @@ def test_other_settings_are_other_rows(recipe, tiny, calls, tmp_path, recorded):
     assert calls == []
     recipe.table.main([*tiny, *PAIR, "--learning-rate", "0.2"])  # of samplers alone
     assert calls == [("dsgnht_gibbs", "SBN/SBN 3-2")]
-    assert (tmp_path / "out" / "table.md").read_text().count("| SBN/SBN 3-2 |") == 2
+    lines = (tmp_path / "out" / "table.md").read_text().splitlines()
+    assert sum(line.startswith("| `") and "| SBN/SBN 3-2 |" in line for line in lines) == 2  # at a glance is another
     calls.clear()
     recipe.table.main([*tiny, *PAIR, "--adam", "1", "2"])  # of the others
     assert calls == [("rws", "SBN/SBN 3-2")]
