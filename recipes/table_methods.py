@@ -52,11 +52,12 @@ def suits(method, architecture):
     return method not in CONTINUOUS and (latent or method not in GIBBS)
 
 
-def prior_of(method, as_published):
+def prior_of(method, settings):
     """The prior of the weights, as `DeepGenerativeModel` takes it."""
     if method in CLIMBERS:
         return {"": None}
-    return tfp.distributions.StudentT(df=2.2, loc=0.0, scale=0.09) if as_published else None
+    published = settings.get("as_published") or settings.get("published_prior")
+    return tfp.distributions.StudentT(df=2.2, loc=0.0, scale=0.09) if published else None
 
 
 def phases(method, rate, settings):
@@ -68,7 +69,8 @@ def phases(method, rate, settings):
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
         `proposal_learning_rate`, of φ or None for that of the method, and maybe of the warm start `burn_in`, the part
         of the updates that it may last, `patience`, `climbing_rate`, of its Adam, or None for the optimizer of the
-        method, and `one_rate`, whether all weights are sampled with the same.
+        method, `one_rate`, whether all weights are sampled with the same, and `cooled_rates`, the learning rates of
+        further phases, which climb no more.
 
     Returns:
       List of dicts of arguments for `compile`.
@@ -82,7 +84,13 @@ def phases(method, rate, settings):
         return [{**found, "proposal": _teacher(method, found["proposal"].optimizer)}]
     if method in CLIMBERS:
         return [getattr(ds.methods, method)(rate, **samples)]
-    return [_sampler(method, rate, samples, settings)]
+    cooled = [_sampler(method, lower, samples, settings) for lower in settings.get("cooled_rates") or []]
+    return [_sampler(method, rate, samples, settings), *(_without_climb(phase) for phase in cooled)]
+
+
+def _without_climb(phase):
+    kernel = phase["kernel"]
+    return {**phase, "kernel": kernel.copy(updates=0) if isinstance(kernel, ds.mcmc.WarmStart) else kernel}
 
 
 def _sampler(method, rate, samples, settings):

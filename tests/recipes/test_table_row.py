@@ -53,9 +53,10 @@ def test_models_start_at_the_mean_of_the_data_with_the_prior_of_their_method(rec
     assert float(flat.prior.log_prob(["kernel"], [[3.0]])) == 0.0
     sampler = recipe.table_row.build("dsgnht_nais", "SBN 2", settings("dsgnht_nais"), x)
     assert sampler.prior.get_config() == ds.Prior().get_config()
-    published = recipe.table_row.build("dsgnht_nais", "SBN 2", settings("dsgnht_nais", "--as-published"), x)
     exact = recipe.table_methods.tfp.distributions.StudentT(df=2.2, loc=0.0, scale=0.09).log_prob(3.0)
-    np.testing.assert_allclose(published.prior.log_prob(["kernel"], [[3.0]], []), exact, rtol=1e-5)
+    for option in ("--as-published", "--published-prior"):
+        published = recipe.table_row.build("dsgnht_nais", "SBN 2", settings("dsgnht_nais", option), x)
+        np.testing.assert_allclose(published.prior.log_prob(["kernel"], [[3.0]], []), exact, rtol=1e-5)
     deep = recipe.table_row.build("vae", "VAE 2", settings("vae", "--hidden-units", "4", "5"), x)
     assert deep.recognition.layers[0].hidden_units == [4, 5]
 
@@ -87,6 +88,21 @@ def test_methods_are_what_their_names_say(recipe, settings):
     for method in recipe.table_methods.METHODS:
         for phase in recipe.table_methods.phases(method, 0.1, settings(method)):
             assert {"kernel", "latents", "proposal"} <= set(phase)
+
+
+def test_cooled_phases_climb_no_more(recipe, settings):
+    """Each with its rate and the method's kernel, sampling from the first step on; as published there is no climb."""
+    cooled = ["--cooled-rates", "0.1", "0.03"]
+    for method in ("dsgnht_nais", "dsgnht_gibbs"):
+        phases = recipe.table_methods.phases(method, 0.3, settings(method, *cooled))
+        assert [phase["kernel"].learning_rate for phase in phases] == [0.3, 0.1, 0.03]
+        assert [phase["kernel"].parameters["updates"] for phase in phases] == [None, 0, 0]
+        assert type(phases[2]["kernel"].kernel) is ds.mcmc.SGNHT and phases[2]["latents"] is not phases[0]["latents"]
+    phases = recipe.table_methods.phases("dsgnht_nais", 0.01, settings("dsgnht_nais", "--as-published", *cooled))
+    assert [(type(phase["kernel"]), phase["kernel"].learning_rate) for phase in phases] == [
+        (ds.mcmc.SGNHT, rate) for rate in (0.01, 0.1, 0.03)
+    ]
+    assert len(recipe.table_methods.phases("rws", 0.01, settings("rws", *cooled))) == 1
 
 
 @pytest.mark.slow
