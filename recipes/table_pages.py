@@ -103,8 +103,10 @@ def _marked(row):
 
 
 def _name(row):
-    mark = " \\*" if _marked(row) else ""
-    return [f"`{row['method']}`{mark}", architecture_of(row), str(row["settings"]["seed"])]
+    settings, mark = row["settings"], " \\*" if _marked(row) else ""
+    kinds = {"as_published": ", as published", "published_prior": ", papers' prior"}
+    kind = "".join(text for name, text in kinds.items() if settings.get(name))
+    return [f"`{row['method']}`{kind}{mark}", architecture_of(row), str(settings["seed"])]
 
 
 def _figure(figure, samples):

@@ -39,6 +39,15 @@ def docs(tmp_path, recipe):
     return page, record, make
 
 
+def test_a_sampler_says_where_it_has_the_papers_settings(recipe, tiny):
+    """Rows that differ in this are of one method."""
+    for words, text in (([], ""), (["--as-published"], ", as published"), (["--published-prior"], ", papers' prior")):
+        args = recipe.table_arguments.parse([*tiny, *words])
+        row = {"method": "dsgnht_nais", "settings": recipe.table_arguments.settings_of("dsgnht_nais", args)}
+        lines = recipe.table_pages.page_of("tiny", [row_of(recipe, tiny) | row])
+        assert any(line.startswith(f"| `dsgnht_nais`{text} | SBN/SBN 200 | 0 |") for line in lines)
+
+
 def test_the_page_is_made_from_the_record_and_stays_when_made_again(recipe, tiny, docs, tmp_path):
     page, record, make = docs
     empty = make()
