@@ -23,10 +23,10 @@ warm start, or burn-in, and their posterior samples are of the rest; the recogni
 of the weights. With importance samples validation data end the warm start before, if --patience updates gain nothing.
 Methods that draw z by Gibbs sampling climb to the end of the burn-in, and teach the network, from their chains, where
 --proposal-learning-rate is given, and else not at all while they learn: there it is fitted to the last weights too.
-With --as-published there is no warm start. With --cooled-rates further phases sample at lower rates, and the posterior
-samples are of the last. The other methods climb the likelihood, with a flat prior. Of all, validation data choose among
-the weights at thirteen looks, in each phase of those that have several. Of several learning rates each is tried for a
-tenth of the minutes, beside the budget, and validation data choose among those that do not diverge.
+With --as-published there is no warm start. The other methods climb the likelihood, with a flat prior. Of all,
+validation data choose among the weights at thirteen looks, of rws_published in each of its two phases. Of several
+learning rates each is tried for a tenth of the minutes, beside the budget, and validation data choose among those that
+do not diverge.
 """
 
 import os

@@ -17,7 +17,7 @@ _COMMON = (
 )
 _OF_SAMPLERS = (
     "as_published published_prior proposal_learning_rate posterior_samples burn_in patience climbing_rate one_rate "
-    "cooled_rates annealing_draws"
+    "annealing_draws"
 )
 _METHODS_HELP = f"of {', '.join(table_methods.METHODS)} (default: those of the package)"
 _PAPERS_HELP = (
@@ -25,10 +25,6 @@ _PAPERS_HELP = (
     "stands, whatever is given here: the evaluation of NADEs, that and units of VAEs"
 )
 _RATES_HELP = "of samplers; validation chooses (default 0.3, of SGLD 0.5, as published 0.01)"
-_COOLED_HELP = (
-    "of samplers, learning rates of further phases, each as long as the first, which go on from the weights of the one "
-    "before and climb no more; the posterior samples are of the last (default none)"
-)
 _PROPOSAL_HELP = "of the samplers' φ; default that of the method, which of Gibbs methods teaches it nothing"
 _CLIMBING_HELP = (
     "R of the warm start's Adam, at step t R min(1, (t + 1)/2000)/(1 + t/2000) (default 0.03, of Gibbs methods 0.003 "
@@ -85,7 +81,6 @@ def parse(arguments=None, description=None):
     add("--minutes", type=amount, default=4.0, help="at most, of learning, a row (default 4)")
     add("--batch-size", type=count, default=None, help="default 100, of rws_published 25")
     add("--learning-rate", **rates, help=_RATES_HELP)
-    add("--cooled-rates", **rates, help=_COOLED_HELP)
     add("--adam", **rates, help="of the optimizers of methods that climb, likewise (default: that of the method)")
     add("--momentum-rate", **rates, default=[3e-4, 1e-3, 3e-3], help="of rws_published (default 0.0003 0.001 0.003)")
     add("--proposal-learning-rate", type=amount, default=None, help=_PROPOSAL_HELP)

@@ -69,8 +69,7 @@ def phases(method, rate, settings):
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
         `proposal_learning_rate`, of φ or None for that of the method, and maybe of the warm start `burn_in`, the part
         of the updates that it may last, `patience`, `climbing_rate`, of its Adam, or None for the optimizer of the
-        method, `one_rate`, whether all weights are sampled with the same, and `cooled_rates`, the learning rates of
-        further phases, which climb no more.
+        method, and `one_rate`, whether all weights are sampled with the same.
 
     Returns:
       List of dicts of arguments for `compile`.
@@ -84,13 +83,7 @@ def phases(method, rate, settings):
         return [{**found, "proposal": _teacher(method, found["proposal"].optimizer)}]
     if method in CLIMBERS:
         return [getattr(ds.methods, method)(rate, **samples)]
-    cooled = [_sampler(method, lower, samples, settings) for lower in settings.get("cooled_rates") or []]
-    return [_sampler(method, rate, samples, settings), *(_without_climb(phase) for phase in cooled)]
-
-
-def _without_climb(phase):
-    kernel = phase["kernel"]
-    return {**phase, "kernel": kernel.copy(updates=0) if isinstance(kernel, ds.mcmc.WarmStart) else kernel}
+    return [_sampler(method, rate, samples, settings)]
 
 
 def _sampler(method, rate, samples, settings):

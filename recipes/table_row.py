@@ -108,20 +108,19 @@ def learn(method, architecture, rate, settings, data, folder, share):
     rounds, limit = -(-updates // block), 60 * settings["minutes"] * share / len(phases)
     for number, arguments in enumerate(phases):
         model.compile(**arguments, steps_per_execution=block, jit_compile=settings["jit_compile"])
-        last = number == len(phases) - 1
-        looks = _phase(model, method, settings, data, folder, number, last, rounds, limit, seconds)
+        looks = _phase(model, method, settings, data, folder, number, rounds, limit, seconds)
         seconds += looks.budget.seconds
     return model, looks.points, seconds
 
 
-def _phase(model, method, settings, data, folder, number, last, rounds, limit, seconds):
-    """Runs a phase, or what is left of it; a sampler's posterior samples are of the last. Returns its `Looks`."""
+def _phase(model, method, settings, data, folder, number, rounds, limit, seconds):
+    """Runs a phase, or what is left of it; returns its `Looks`."""
     own = folder / f"phase_{number}"
     if not _backed_up(own):
         shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True, exist_ok=True)
     collector = None
-    if last and method in table_methods.SAMPLERS:
+    if method in table_methods.SAMPLERS:
         collector = ds.posterior.Collector(folder / "posterior", settings["posterior_samples"], burn_in=0, stop=False)
     budget = Budget(own / "progress.json", rounds, limit, collector, settings.get("burn_in", 0.5))
     look, best = look_of(method, settings, data), folder / "best.npz"
@@ -143,12 +142,13 @@ def _phase(model, method, settings, data, folder, number, last, rounds, limit, s
 
 def _of_sampler(method, settings, data, collector):
     """The callbacks of a method that samples; with importance samples their estimates may end the climb before."""
-    found = [] if collector is None else [collector]
-    if method not in table_methods.SAMPLERS or method in table_methods.GIBBS:
-        return found
+    if collector is None:
+        return []
+    if method in table_methods.GIBBS:
+        return [collector]
     look = look_of(method, settings, data, ("valid",))
     rounds = max(1, settings["patience"] // (_VALIDATED * _ROUND))
-    return [Validation(lambda model: look(model)["valid"], rounds), *found]
+    return [Validation(lambda model: look(model)["valid"], rounds), collector]
 
 
 def _backed_up(folder):

@@ -90,21 +90,6 @@ def test_methods_are_what_their_names_say(recipe, settings):
             assert {"kernel", "latents", "proposal"} <= set(phase)
 
 
-def test_cooled_phases_climb_no_more(recipe, settings):
-    """Each with its rate and the method's kernel, sampling from the first step on; as published there is no climb."""
-    cooled = ["--cooled-rates", "0.1", "0.03"]
-    for method in ("dsgnht_nais", "dsgnht_gibbs"):
-        phases = recipe.table_methods.phases(method, 0.3, settings(method, *cooled))
-        assert [phase["kernel"].learning_rate for phase in phases] == [0.3, 0.1, 0.03]
-        assert [phase["kernel"].parameters["updates"] for phase in phases] == [None, 0, 0]
-        assert type(phases[2]["kernel"].kernel) is ds.mcmc.SGNHT and phases[2]["latents"] is not phases[0]["latents"]
-    phases = recipe.table_methods.phases("dsgnht_nais", 0.01, settings("dsgnht_nais", "--as-published", *cooled))
-    assert [(type(phase["kernel"]), phase["kernel"].learning_rate) for phase in phases] == [
-        (ds.mcmc.SGNHT, rate) for rate in (0.01, 0.1, 0.03)
-    ]
-    assert len(recipe.table_methods.phases("rws", 0.01, settings("rws", *cooled))) == 1
-
-
 @pytest.mark.slow
 def test_validation_chooses_among_learning_rates(recipe, tiny, tmp_path, monkeypatch, recorded):
     """Of four rates tried, the one whose last look is best, though one diverges; no trial is made again."""
