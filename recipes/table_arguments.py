@@ -109,6 +109,8 @@ def parse(arguments=None, description=None):
     args = parser.parse_args(arguments)
     if args.annealing_draws and not (args.annealing_rows or args.papers):
         parser.error(f"--annealing-draws needs --annealing-rows. Received: {args.annealing_draws} and no rows")
+    if args.as_published and args.published_prior:
+        parser.error("--as-published has --published-prior. Received: both")
     return args
 
 

@@ -7,7 +7,7 @@ import math
 from typing import NamedTuple
 
 from table_methods import METHODS
-from table_text import architecture_of, as_published, number, papers_of, table
+from table_text import architecture_of, as_published, kind_of, number, papers_of, table
 
 _NOTE = (
     "At a glance: nats a test row ± all of its errors, over rows and of the estimate, and the minutes of learning; in "
@@ -105,4 +105,4 @@ def _cell(row, best):
     own, _ = papers_of(row)
     paper = "" if own is None else f" [{own.log_likelihood.replace('-', '−')}]"
     minutes = row["wall_time_seconds"] / 60
-    return f"{text}{'†' if by_importance else ''}, {minutes:.{0 if minutes >= 1 else 1}f} min{paper}"
+    return f"{text}{'†' if by_importance else ''}, {minutes:.{0 if minutes >= 1 else 1}f} min{kind_of(row)}{paper}"

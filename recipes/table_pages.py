@@ -5,7 +5,7 @@ from published import CONFLICTS, PUBLISHED, sources_of
 from table_arguments import command_of
 from table_grid import grid_of
 from table_methods import GIBBS, untaught
-from table_text import architecture_of, as_published, number, papers_of, table
+from table_text import architecture_of, as_published, kind_of, number, papers_of, table
 
 _HEADER = (
     "method",
@@ -103,10 +103,8 @@ def _marked(row):
 
 
 def _name(row):
-    settings, mark = row["settings"], " \\*" if _marked(row) else ""
-    kinds = {"as_published": ", as published", "published_prior": ", papers' prior"}
-    kind = "".join(text for name, text in kinds.items() if settings.get(name))
-    return [f"`{row['method']}`{kind}{mark}", architecture_of(row), str(settings["seed"])]
+    mark = " \\*" if _marked(row) else ""
+    return [f"`{row['method']}`{kind_of(row)}{mark}", architecture_of(row), str(row["settings"]["seed"])]
 
 
 def _figure(figure, samples):
@@ -147,8 +145,8 @@ def _climbing(row):
     known = last is not None and row["method"] not in GIBBS
     end = f", the last weights be at {number(last + found[0])}" if known else ""
     return (
-        f"- `{row['method']}`, {architecture_of(row)}, seed {row['settings']['seed']}: twice the minutes would add "
-        f"{number(found[0])} ± {number(found[1])}{end}. On validation rows, minutes: {curve}."
+        f"- `{row['method']}`{kind_of(row)}, {architecture_of(row)}, seed {row['settings']['seed']}: twice the minutes "
+        f"would add {number(found[0])} ± {number(found[1])}{end}. On validation rows, minutes: {curve}."
     )
 
 

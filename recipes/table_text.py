@@ -23,6 +23,12 @@ def architecture_of(row):
     return f"{name}, {hidden[0]} hidden units" if "NADE" in name and hidden else name
 
 
+def kind_of(row):
+    """What distinguishes it from others of the same method: the papers' settings, or their prior alone."""
+    kinds = {"as_published": ", as published", "published_prior": ", papers' prior"}
+    return "".join(text for name, text in kinds.items() if row["settings"].get(name))
+
+
 def papers_of(row):
     """The published figures (of the same method, the best of any other) on the same architecture, None for none."""
     known = of_model(row["dataset"], row["architecture"], row["settings"].get("hidden_units", [None])[0])

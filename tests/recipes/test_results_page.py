@@ -44,8 +44,10 @@ def test_a_sampler_says_where_it_has_the_papers_settings(recipe, tiny):
     for words, text in (([], ""), (["--as-published"], ", as published"), (["--published-prior"], ", papers' prior")):
         args = recipe.table_arguments.parse([*tiny, *words])
         row = {"method": "dsgnht_nais", "settings": recipe.table_arguments.settings_of("dsgnht_nais", args)}
-        lines = recipe.table_pages.page_of("tiny", [row_of(recipe, tiny) | row])
-        assert any(line.startswith(f"| `dsgnht_nais`{text} | SBN/SBN 200 | 0 |") for line in lines)
+        lines = recipe.table_pages.page_of("tiny", [row_of(recipe, tiny, climbs=True) | row, row_of(recipe, tiny)])
+        for start in ("| `dsgnht_nais`{} | SBN/SBN 200 | 0 |", "- `dsgnht_nais`{}, SBN/SBN 200, seed 0: twice"):
+            assert any(line.startswith(start.format(text)) for line in lines)
+        assert any(f"†, 1 min{text} [−37.5] | " in line for line in lines)  # at a glance
 
 
 def test_the_page_is_made_from_the_record_and_stays_when_made_again(recipe, tiny, docs, tmp_path):

@@ -139,7 +139,8 @@ def test_a_row_tells_its_command(recipe, method):
     rates = {"rws": "--adam 0.1 0.2", "rws_published": "--momentum-rate 0.1"}
     of_sampler = "--learning-rate 0.3 --as-published --burn-in 0.33333333 --climbing-rate 1e-05 --one-rate"
     told += rates.get(method, of_sampler).split()
-    more = [["--as-published"], ["--learning-rate", "0.5", "0.0123456789"]] if method == "dsgnht_gibbs" else []
+    more = [["--as-published"], ["--published-prior"], ["--learning-rate", "0.5", "0.0123456789"]]
+    more = more if method == "dsgnht_gibbs" else []
     for words in (bare, bare + told, *(bare + some for some in more)):
         settings = own.settings_of(method, own.parse(words))
         row = {"method": method, "architecture": "SBN/SBN 3-2", "dataset": "letters", "settings": settings}
@@ -202,6 +203,9 @@ def test_numbers_are_checked_before_any_work(recipe, tiny, capsys):
     with pytest.raises(SystemExit):
         recipe.table.main([*tiny, "--annealing-draws", "2", "--annealing-rows", "0"])
     assert "needs --annealing-rows. Received: 2 and no rows" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        recipe.table.main([*tiny, "--as-published", "--published-prior"])
+    assert "has --published-prior. Received: both" in capsys.readouterr().err
 
 
 def test_figures_stand_with_their_errors_beside_the_papers(recipe, tiny):
