@@ -43,7 +43,7 @@ def parse():
     add("--training-samples", type=int, nargs="+", default=[1, 2, 5, 10, 25], help="the Ks (default 1 2 5 10 25)")
     add("--studied", type=int, default=5, help="that of them whose model all else is about (default 5)")
     add("--updates", type=int, default=6000, help="minibatches to learn from for each K (default 6000)")
-    add("--posterior-samples", type=int, default=40)
+    add("--posterior-samples", type=int, default=40, help="at most, each an epoch apart or more (default 40)")
     add("--learning-rate", type=float, default=0.1)
     add("--rows", type=int, default=40, help="test rows in the bootstrap (default 40)")
     add("--batch", type=int, default=25, help="test rows in the bootstrap of a batch's gradient (default 25)")

@@ -25,8 +25,9 @@ def posterior_run(
       folder: of this run; a run with other arguments in it is refused.
       train: (n, D), NaN where an entry is missing.
       architecture: as in `models.from_name`.
-      updates: minibatches of 100 rows; whole epochs are run.
-      posterior_samples: of each chain, collected evenly over the second half of the run.
+      updates: minibatches of 100 rows; whole epochs are run, and more of them than there are to be samples.
+      posterior_samples: of each chain, one an epoch at most, collected evenly over the second half of the run, or over
+        more of it where it has fewer epochs; those of the warm start are left out, and there are fewer then.
       seed: of weights and chain.
       data_logits: (D,), where the biases of the data layer start; by default as `models.from_name` has them.
       prior: of the weights, as `DeepGenerativeModel` takes it; each has a folder of its own.
