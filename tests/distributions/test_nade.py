@@ -34,6 +34,12 @@ SHAPES = [  # of x, b and c, for six units and five hidden units
 ]
 
 
+def blocks_of(monkeypatch, rows, hidden_units=5):
+    """Rows are worked off so many at a time."""
+    for name in ("_BLOCK", "_FORWARD_BLOCK"):
+        monkeypatch.setattr(nade, name, rows * hidden_units)
+
+
 def sigmoid(logits):
     """That of complex numbers too."""
     return 1 / (1 + np.exp(-logits))
@@ -159,7 +165,7 @@ def test_blocks_of_rows_change_nothing(rows, monkeypatch):
     operands = random_operands((rows, 6), (2, 1, 6), (2, rows, 5))
     upstream = random_upstream(operands[:3])
     want = value_and_gradients(tensors(operands), upstream)
-    monkeypatch.setattr("tfdsmcmc.distributions.nade._BLOCK", 4 * 5)
+    blocks_of(monkeypatch, 4)
     late = [tf.TensorSpec([None] * (part.ndim - 1) + [part.shape[-1]], tf.float64) for part in operands[:3]]
     known = [tf.TensorSpec(part.shape, tf.float64) for part in operands[3:]]
     whole = tf.TensorSpec([None, None], tf.float64)
@@ -173,7 +179,7 @@ def test_blocks_of_rows_change_nothing(rows, monkeypatch):
 def test_a_gpu_has_no_use_for_blocks(monkeypatch):
     operands, sizes = tensors(random_operands()), []
     backward = nade._backward_rows
-    monkeypatch.setattr(nade, "_BLOCK", 1)
+    blocks_of(monkeypatch, 1)
     monkeypatch.setattr(nade, "_backward_rows", lambda x, *parts: sizes.append(len(x)) or backward(x, *parts))
     upstream = random_upstream(operands[:3])
     for visible in ([], ["GPU:0"]):
@@ -187,7 +193,7 @@ def test_compiled_blocks_change_nothing(monkeypatch):
     operands = tensors(random_operands((9, 6), (2, 1, 6), (2, 9, 5)), tf.float32)
     upstream = random_upstream(operands[:3]).astype(np.float32)
     want = value_and_gradients(operands, upstream)
-    monkeypatch.setattr("tfdsmcmc.distributions.nade._BLOCK", 4 * 5)
+    blocks_of(monkeypatch, 4)
     compiled = tf.function(lambda *parts: value_and_gradients(list(parts), upstream), jit_compile=True)
     for a, b in zip(tf.nest.flatten(compiled(*operands)), tf.nest.flatten(want)):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
@@ -220,6 +226,23 @@ def test_conditional_logits(shapes, ordering):
     want = exact(*operands, ordering)[1]
     assert got.shape == want.shape
     np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ordering", [None, ORDER])
+def test_gradients_of_conditional_logits(ordering):
+    """Each logit with a factor of its own, beside complex steps of the definition."""
+    operands = random_operands((2, 1, 6), (3, 6), (3, 5))
+    factors = np.random.default_rng(1).normal(size=(2, 3, 6))
+    inputs = tensors(operands)
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        total = tf.reduce_sum(factors * NADE(*inputs[1:], ordering=ordering).conditional_logits(inputs[0]))
+    for which, gradient in enumerate(tape.gradient(total, inputs)):
+        for place in np.ndindex(operands[which].shape):
+            moved = [part.astype(complex) if i == which else part for i, part in enumerate(operands)]
+            moved[which][place] += 1e-20j
+            slope = (factors * exact(*moved, ordering)[1].imag).sum() / 1e-20
+            np.testing.assert_allclose(gradient[place], slope, rtol=1e-10, atol=1e-12)
 
 
 def test_conditional_logits_ignore_the_units_that_come_later():
@@ -282,7 +305,7 @@ def test_draws_are_the_same_in_blocks(monkeypatch):
     """Three of each of 2 · 9 rows, four at a time."""
     _, *parameters = tensors(random_operands((9, 6), (2, 1, 6), (2, 9, 5)))
     whole = NADE(*parameters).experimental_sample_and_log_prob(3, seed=tf.constant([1, 2]))
-    monkeypatch.setattr("tfdsmcmc.distributions.nade._BLOCK", 4 * 5)
+    blocks_of(monkeypatch, 4)
     blocks = NADE(*parameters).experimental_sample_and_log_prob(3, seed=tf.constant([1, 2]))
     np.testing.assert_array_equal(blocks[0], whole[0])
     np.testing.assert_allclose(blocks[1], whole[1], rtol=1e-12)
