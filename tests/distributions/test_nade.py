@@ -34,10 +34,10 @@ SHAPES = [  # of x, b and c, for six units and five hidden units
 ]
 
 
-def blocks_of(monkeypatch, rows, hidden_units=5):
+def blocks_of(monkeypatch, rows, forward_rows=3, hidden_units=5):
     """Rows are worked off so many at a time."""
-    for name in ("_BLOCK", "_FORWARD_BLOCK"):
-        monkeypatch.setattr(nade, name, rows * hidden_units)
+    monkeypatch.setattr(nade, "_BLOCK", rows * hidden_units)
+    monkeypatch.setattr(nade, "_FORWARD_BLOCK", forward_rows * hidden_units)
 
 
 def sigmoid(logits):
@@ -122,7 +122,7 @@ def test_log_prob_and_gradients(shapes, ordering):
 
 @pytest.mark.parametrize("units", [1, 2, 7])
 def test_any_number_of_units(units):
-    """One, even and odd: loops take units by two."""
+    """One, and some more: the backward loop hands parts on to the unit before."""
     operands = random_operands((4, units), (units,), (3, 1, 5))
     upstream, order = random_upstream(operands[:3]), list(np.random.default_rng(1).permutation(units))
     value, gradients = value_and_gradients(tensors(operands), upstream, order)
@@ -176,16 +176,27 @@ def test_blocks_of_rows_change_nothing(rows, monkeypatch):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
-def test_a_gpu_has_no_use_for_blocks(monkeypatch):
-    operands, sizes = tensors(random_operands()), []
-    backward = nade._backward_rows
-    blocks_of(monkeypatch, 1)
-    monkeypatch.setattr(nade, "_backward_rows", lambda x, *parts: sizes.append(len(x)) or backward(x, *parts))
+def test_each_pass_has_its_blocks_and_none_on_a_gpu(monkeypatch):
+    operands, sizes = tensors(random_operands()), {}  # four rows
+
+    def counted(name):
+        function = getattr(nade, name)
+
+        def counting(x, *parts):
+            sizes.setdefault(name, []).append(len(x))
+            return function(x, *parts)
+
+        monkeypatch.setattr(nade, name, counting)
+
+    counted("_forward_rows")
+    counted("_backward_rows")
+    blocks_of(monkeypatch, 2, forward_rows=1)
     upstream = random_upstream(operands[:3])
-    for visible in ([], ["GPU:0"]):
+    for visible, forward, backward in (([], [1] * 4, [2] * 2), (["GPU:0"], [4], [4])):
+        sizes.clear()
         monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind, visible=visible: visible)
         value_and_gradients(operands, upstream)
-    assert sizes[:-1] == [1] * sizes[-1] and sizes[-1] > 1
+        assert sizes == {"_forward_rows": forward, "_backward_rows": backward}
 
 
 @pytest.mark.compiled
@@ -226,23 +237,6 @@ def test_conditional_logits(shapes, ordering):
     want = exact(*operands, ordering)[1]
     assert got.shape == want.shape
     np.testing.assert_allclose(got, want, rtol=1e-12)
-
-
-@pytest.mark.parametrize("ordering", [None, ORDER])
-def test_gradients_of_conditional_logits(ordering):
-    """Each logit with a factor of its own, beside complex steps of the definition."""
-    operands = random_operands((2, 1, 6), (3, 6), (3, 5))
-    factors = np.random.default_rng(1).normal(size=(2, 3, 6))
-    inputs = tensors(operands)
-    with tf.GradientTape() as tape:
-        tape.watch(inputs)
-        total = tf.reduce_sum(factors * NADE(*inputs[1:], ordering=ordering).conditional_logits(inputs[0]))
-    for which, gradient in enumerate(tape.gradient(total, inputs)):
-        for place in np.ndindex(operands[which].shape):
-            moved = [part.astype(complex) if i == which else part for i, part in enumerate(operands)]
-            moved[which][place] += 1e-20j
-            slope = (factors * exact(*moved, ordering)[1].imag).sum() / 1e-20
-            np.testing.assert_allclose(gradient[place], slope, rtol=1e-10, atol=1e-12)
 
 
 def test_conditional_logits_ignore_the_units_that_come_later():

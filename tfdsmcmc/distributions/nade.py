@@ -11,11 +11,11 @@ belongs to one a_i. That is r_i = exp(−a_i / 4), for no exponential is taken o
 
 Of 32-bit numbers r_i has a value for |a_i| up to 340, where σ(a_i) has long been 0 or 1: a hidden unit that went beyond
 may stay so. The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product,
-and takes the factors off again. With d_i = ∂/∂l_i, which is x_i − σ(l_i) of log p(x), h_i = σ(a_i) and γ_i = ∂/∂a_i of
-all terms from i on,
+takes the factors off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)),
+h_i = σ(a_i) and γ_i = ∂/∂a_i of all terms from i on,
 
     ∂V_i = d_i h_i,    ∂b_i = d_i,    γ_i = γ_{i+1} + d_i V_i h_i (1 − h_i),    ∂W_i = x_i γ_{i+1},
-    ∂c = γ_1,          ∂x_i = W_i · γ_{i+1}, and l_i of log p(x)
+    ∂c = γ_1,          ∂x_i = u l_i + W_i · γ_{i+1}
 
 Source: Larochelle and Murray, "The neural autoregressive distribution estimator", AISTATS 2011.
 """
@@ -29,7 +29,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
-from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob, sum_like
+from tfdsmcmc.distributions.independent_bernoulli import sum_like
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
 from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.distributions.sequential import SequentialBernoulli
@@ -37,10 +37,11 @@ from tfdsmcmc.distributions.sequential import SequentialBernoulli
 tfd = tfp.distributions
 
 _FARTHEST = 85.0  # of |a|/4 of 32-bit numbers
-# Entries of the hidden layer of the rows that are worked off at a time on a CPU. Of more, XLA gives a part to another
-# thread, and waits for it at each unit: it weighs what is done for an entry, which is more in the forward pass.
-_FORWARD_BLOCK = 4_000
+# Entries of the hidden layer of the rows that are worked off at a time on a CPU. So many stay in the cache.
 _BLOCK = 25_000
+# In the forward pass XLA makes the hidden layer within its product with V_i. Such a product of some 4,400 entries or more
+# it splits between threads, which then wait for one another at each unit.
+_FORWARD_BLOCK = 2_500
 
 
 class NADE(SequentialBernoulli):
@@ -106,11 +107,10 @@ class NADE(SequentialBernoulli):
     def conditional_logits(self, x):
         """Log-odds of each unit given those before it in x, (…, units)."""
         operands = self._in_order(tf.cast(x, self.dtype))
-        return in_place(_logits(*operands), self._ordering)
+        return in_place(_forward(*operands, keep_logits=True), self._ordering)
 
     def _log_prob(self, x):
-        operands = self._in_order(tf.cast(x, self.dtype))
-        return bernoulli_log_prob(operands[0], _logits(*operands))
+        return _log_prob(*self._in_order(tf.cast(x, self.dtype)))
 
     def _draw(self, n, seed):
         _, b, c, w, v = self._in_order(self._logits)
@@ -125,22 +125,26 @@ class NADE(SequentialBernoulli):
 
 
 @tf.custom_gradient
-def _logits(x, b, c, w, v):
-    """The logits (…, D)."""
-    batch = _batch_shape(x, b, c)
-
-    def of_block(x, c):
-        return (_scores(x, c, w, v),), ()
-
+def _log_prob(x, b, c, w, v):
     def gradient(upstream):
         return _backward(x, b, c, w, v, upstream)
 
-    (scores,), _ = _in_blocks(of_block, [_rows(part, batch) for part in (x, c)], w, 1, limit=_FORWARD_BLOCK)
-    return b + tf.reshape(scores, tf.concat([batch, [_units(x)]], 0)), gradient
+    return _forward(x, b, c, w, v), gradient
 
 
-def _scores(x, c, w, v):
-    """V_i · σ(a_i), (rows, D), for x (rows, D) and c (rows, H)."""
+def _forward(x, b, c, w, v, keep_logits=False):
+    """log p(x), (…), or the logits, (…, D)."""
+    batch = _batch_shape(x, b, c)
+
+    def of_block(x, b, c):
+        return (_forward_rows(x, b, c, w, v, keep_logits),), ()
+
+    ((found,), _) = _in_blocks(of_block, [_rows(part, batch) for part in (x, b, c)], w, 1, _FORWARD_BLOCK)
+    return tf.reshape(found, tf.concat([batch, tf.shape(found)[1:]], 0))
+
+
+def _forward_rows(x, b, c, w, v, keep_logits):
+    """For x and b (rows, D) and c (rows, H)."""
     columns, factors = tf.transpose(x), _factors(-w)
 
     def add_unit(i, r, scores):
@@ -148,7 +152,8 @@ def _scores(x, c, w, v):
         return _followed(r, columns[i], factors[i]), scores
 
     _, scores = _over_units(add_unit, _units(x), _factors(-c), tf.TensorArray(x.dtype, _units(x)))
-    return tf.transpose(scores.stack())
+    logits = tf.transpose(b) + scores.stack()
+    return tf.transpose(logits) if keep_logits else tf.reduce_sum(_bernoulli(columns, logits), 0)
 
 
 def _sample(n, b, c, w, v, seed):
@@ -161,12 +166,12 @@ def _sample(n, b, c, w, v, seed):
         return _sample_rows(b, c, uniform, w, v), ()
 
     parts = [_rows(b, batch), _rows(c, batch), uniform]
-    (x, logits), _ = _in_blocks(of_block, parts, w, 2)
-    return tf.reshape(x, tf.concat([batch, [_units(b)]], 0)), tf.reshape(bernoulli_log_prob(x, logits), batch)
+    (x, log_prob), _ = _in_blocks(of_block, parts, w, 2, _BLOCK)
+    return tf.reshape(x, tf.concat([batch, [_units(b)]], 0)), tf.reshape(log_prob, batch)
 
 
 def _sample_rows(b, c, uniform, w, v):
-    """The draws and their logits, for b and the uniform numbers (rows, D) and c (rows, H)."""
+    """The draws and their log-probabilities, for b and the uniform numbers (rows, D) and c (rows, H)."""
     columns, biases, factors = tf.transpose(uniform), tf.transpose(b), _factors(-w)
 
     def add_unit(i, r, logits, draws):
@@ -176,7 +181,8 @@ def _sample_rows(b, c, uniform, w, v):
 
     kept = [tf.TensorArray(b.dtype, _units(b)) for _ in range(2)]
     _, logits, draws = _over_units(add_unit, _units(b), _factors(-c), *kept)
-    return tf.transpose(draws.stack()), tf.transpose(logits.stack())
+    draws = draws.stack()
+    return tf.transpose(draws), tf.reduce_sum(_bernoulli(draws, logits.stack()), 0)
 
 
 def _over_units(add_unit, units, *state):
@@ -189,39 +195,45 @@ def _over_units(add_unit, units, *state):
 
 
 def _backward(x, b, c, w, v, upstream):
-    """Gradients of Σ upstream · logits in x, b, c, W, V."""
+    """Gradients of Σ upstream · log p(x) in x, b, c, W, V."""
     batch, end = _batch_shape(x, b, c), tf.tensordot(x, w, 1) + c
-    parts = [_rows(part, batch) for part in (x, end, upstream)]
+    parts = [_rows(part, batch) for part in (x, b, end, upstream[..., tf.newaxis])]
     sums = (tf.zeros_like(w), tf.zeros_like(v))
-    (in_x, in_c), in_weights = _in_blocks(lambda *block: _backward_rows(*block, w, v), parts, w, 2, sums)
+    of_rows, in_weights = _in_blocks(lambda *block: _backward_rows(*block, w, v), parts, w, 3, _BLOCK, sums)
 
     def like(gradient, part):
         return sum_like(tf.reshape(gradient, tf.concat([batch, tf.shape(part)[-1:]], 0)), part)
 
-    of_rows = zip((in_x, upstream, in_c), (x, b, c), strict=True)
-    return *(like(gradient, part) for gradient, part in of_rows), *in_weights
+    return *(like(gradient, part) for gradient, part in zip(of_rows, (x, b, c), strict=True)), *in_weights
 
 
-def _backward_rows(x, end, upstream, w, v):
-    """The gradients in x and c, and those in W and V, for x and d (rows, D), and end = a_{D+1} (rows, H)."""
-    units, columns, upstream, nothing = _units(x), tf.transpose(x), tf.transpose(upstream), tf.zeros_like(end)
+def _backward_rows(x, b, end, upstream, w, v):
+    """The gradients in x, b and c, and those in W and V.
+
+    For x and b (rows, D), end = a_{D+1} (rows, H) and upstream (rows, 1).
+    """
+    units, columns, biases, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(end)
     factors = _factors(w)
 
-    def take_unit(i, r, later, in_x, in_w, in_v):
-        before = tf.maximum(i - 1, 0)
-        r = _followed(r, columns[i], factors[i])
+    def take_unit(i, r, later, logits, in_x, in_b, in_w, in_v):
+        x_i, before = columns[i], tf.maximum(i - 1, 0)
+        r = _followed(r, x_i, factors[i])
         hidden = _hidden(r)
-        in_v = in_v.write(i, _sum_of_rows(upstream[i], hidden))
-        later += upstream[i][:, tf.newaxis] * (v[i] * (hidden * (1.0 - hidden)))
+        logit = biases[i] + tf.linalg.matvec(hidden, v[i])
+        residual = upstream[:, 0] * (x_i - tf.sigmoid(logit))
+        in_v = in_v.write(i, _sum_of_rows(residual, hidden))
+        later += residual[:, tf.newaxis] * (v[i] * (hidden * (1.0 - hidden)))
         later = tf.ensure_shape(later, nothing.shape)  # a loop keeps its static shapes
         # ∂x and ∂W of the unit before need γ_i: in its own turn both γ_i and γ_{i-1} were held, which costs a copy
         in_x = in_x.write(i, tf.linalg.matvec(later, w[before]))
-        return i - 1, r, later, in_x, in_w.write(i, _sum_of_rows(columns[before], later)), in_v
+        in_w = in_w.write(i, _sum_of_rows(columns[before], later))
+        return i - 1, r, later, logits.write(i, logit), in_x, in_b.write(i, residual), in_w, in_v
 
-    start = (units - 1, _factors(-end), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(3)))
+    start = (units - 1, _factors(-end), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
     _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
-    in_x, in_w, in_v = (part.stack() for part in parts)
-    return (tf.transpose(_of_unit_before(in_x)), in_c), (_of_unit_before(in_w), in_v)
+    logits, in_x, in_b, in_w, in_v = (part.stack() for part in parts)
+    in_x, in_w = upstream[:, 0] * logits + _of_unit_before(in_x), _of_unit_before(in_w)
+    return (tf.transpose(in_x), tf.transpose(in_b), in_c), (in_w, in_v)
 
 
 def _sum_of_rows(factors, values):
@@ -234,8 +246,8 @@ def _of_unit_before(parts):
     return tf.concat([parts[1:], tf.zeros_like(parts[:1])], 0)
 
 
-def _in_blocks(function, parts, w, count, sums=(), limit=None):
-    return in_blocks(function, parts, max(1, (limit or _BLOCK) // w.shape[1]), count, sums)
+def _in_blocks(function, parts, w, count, entries, sums=()):
+    return in_blocks(function, parts, max(1, entries // w.shape[1]), count, sums)
 
 
 def _factors(a):
@@ -253,6 +265,11 @@ def _hidden(r):
     """σ(a) of r = exp(−a / 4)."""
     square = r * r
     return 1.0 / (1.0 + square * square)
+
+
+def _bernoulli(x, logit):
+    """log Bernoulli(x; σ(logit))."""
+    return x * logit - tf.nn.relu(logit) - tf.math.log1p(tf.exp(-tf.abs(logit)))
 
 
 def _units(x):
