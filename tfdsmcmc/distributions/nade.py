@@ -39,8 +39,8 @@ tfd = tfp.distributions
 _FARTHEST = 85.0  # of |a|/4 of 32-bit numbers
 # Entries of the hidden layer of the rows that are worked off at a time on a CPU. So many stay in the cache.
 _BLOCK = 25_000
-# In the forward pass XLA makes the hidden layer within its product with V_i. Such a product of some 4,400 entries or
-# more it splits between threads, which then wait for one another at each unit.
+# In the forward pass, and in no other loop here, XLA makes the hidden layer within its product with V_i. Such a product
+# of some 4,400 entries or more it splits between threads, which then wait for one another at each unit.
 _FORWARD_BLOCK = 2_500
 
 
