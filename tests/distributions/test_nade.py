@@ -176,14 +176,16 @@ def test_blocks_of_rows_change_nothing(rows, monkeypatch):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.compiled
 def test_each_pass_has_its_blocks_and_none_on_a_gpu(monkeypatch):
+    """Small ones in the forward pass that XLA compiles alone."""
     operands, sizes = tensors(random_operands()), {}  # four rows
 
     def counted(name):
         function = getattr(nade, name)
 
         def counting(x, *parts):
-            sizes.setdefault(name, []).append(len(x))
+            sizes.setdefault(name, set()).add(x.shape[0])
             return function(x, *parts)
 
         monkeypatch.setattr(nade, name, counting)
@@ -192,11 +194,16 @@ def test_each_pass_has_its_blocks_and_none_on_a_gpu(monkeypatch):
     counted("_backward_rows")
     blocks_of(monkeypatch, 2, forward_rows=1)
     upstream = random_upstream(operands[:3])
-    for visible, forward, backward in (([], [1] * 4, [2] * 2), (["GPU:0"], [4], [4])):
+    for visible, jit_compile, forward, backward in (([], True, 1, 2), ([], False, 2, 2), (["GPU:0"], True, 4, 4)):
         sizes.clear()
         monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind, visible=visible: visible)
-        value_and_gradients(operands, upstream)
-        assert sizes == {"_forward_rows": forward, "_backward_rows": backward}
+        for program in (value_and_gradients, tf.function(value_and_gradients)):  # one within another too
+            tf.function(lambda u, *x, f=program: f(list(x), u), jit_compile=jit_compile)(upstream, *operands)
+        assert sizes == {"_forward_rows": {forward}, "_backward_rows": {backward}}
+    sizes.clear()
+    monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: [])
+    value_and_gradients(operands, upstream)
+    assert sizes == {"_forward_rows": {2}, "_backward_rows": {2}}
 
 
 @pytest.mark.compiled
