@@ -1,4 +1,7 @@
-"""Who may import whom: rooms import from lower levels only, and private modules of other packages from nowhere."""
+"""Who may import whom: rooms import from lower levels only, and private modules of other packages from nowhere.
+
+Nor does any module but `compiling` have XLA compile a function: what is traced is to know it.
+"""
 
 import ast
 import itertools
@@ -12,7 +15,8 @@ import tfdsmcmc
 PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 
 LEVELS = [
-    {"threefry", "types", "checks", "finite", "archives", "forks", "files", "streams", "estimates", "labels_left_out"},
+    {"threefry", "types", "checks", "finite", "archives", "compiling", "forks", "files", "streams", "estimates",
+     "labels_left_out"},
     {"random"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
@@ -83,6 +87,9 @@ def violations(source, room, package=("tfdsmcmc",)):
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and ast.unparse(node) in FORBIDDEN:
             found.append(f"uses {ast.unparse(node)}")
+        called = map(ast.unparse, [node.func, *node.args]) if isinstance(node, ast.Call) else ()
+        if room != "compiling" and "tf.function" in called:
+            found.extend("compiles a function" for keyword in node.keywords if keyword.arg == "jit_compile")
     return found
 
 
@@ -158,6 +165,9 @@ def test_a_module_imports_from_below(path):
         ("import tensorflow as tf\ntf.keras.layers", "model"),
         ("import matplotlib.pyplot as plt", "plots"),
         ("if True:\n    from matplotlib import pyplot", "plots"),
+        ("import tensorflow as tf\ntf.function(f, autograph=False, jit_compile=jit)", "model"),
+        ("import tensorflow as tf\n@tf.function(jit_compile=True)\ndef f(x):\n    return x", "model"),
+        ("import functools, tensorflow as tf\nfunctools.partial(tf.function, jit_compile=True)", "model"),
     ],
 )
 def test_the_rules_can_be_broken(source, room):
@@ -175,6 +185,8 @@ def test_the_rules_can_be_broken(source, room):
         ("from tfdsmcmc.cli import main", "__main__"),
         ("def f():\n    import matplotlib.pyplot as plt", "plots"),
         ("import keras\nimport tensorflow as tf\nimport tensorflow_probability as tfp\ntfp.distributions", "layers"),
+        ("import tensorflow as tf\ntf.function(f, autograph=False)\nmodel.compile(jit_compile=True)", "model"),
+        ("import tensorflow as tf\ntf.function(f, jit_compile=True)", "compiling"),
     ],
 )
 def test_the_rules_can_be_kept(source, room):

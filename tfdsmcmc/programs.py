@@ -12,7 +12,7 @@ import weakref
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import compiling, random
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.networks import evaluated_at
 
@@ -62,7 +62,7 @@ def compiled(model, key, evaluate):
     if key not in programs:
         # TensorFlow warns of frequent tracing where one function's code is traced often; a partial is its own function
         program = functools.partial(_run, evaluate, model.generative, model.recognition)
-        programs[key] = tf.function(program, jit_compile=key[-1], autograph=False)
+        programs[key] = compiling.program(program, key[-1])
     return programs[key]
 
 

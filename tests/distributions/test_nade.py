@@ -16,6 +16,7 @@ from tests.chance import assert_frequencies
 from tests.distributions import support
 from tests.distributions.support import random_upstream, summed_to, tensors
 from tests.oracles import binary_states, state_numbers
+from tfdsmcmc import compiling
 from tfdsmcmc.distributions import nade
 
 NADE = ds.distributions.NADE
@@ -176,16 +177,19 @@ def test_blocks_of_rows_change_nothing(rows, monkeypatch):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.compiled
-def test_each_pass_has_its_blocks_and_none_on_a_gpu(monkeypatch):
-    """Small ones in the forward pass that XLA compiles alone."""
+@pytest.mark.parametrize(
+    ("devices", "jit_compile", "forward", "backward"),
+    [([], True, 1, 2), ([], False, 2, 2), ([], None, 2, 2), (["GPU:0"], True, 4, 4), (["GPU:0"], None, 4, 4)],
+)
+def test_each_pass_has_its_blocks_and_none_on_a_gpu(devices, jit_compile, forward, backward, monkeypatch):
+    """Small ones only where XLA compiles the forward pass; by operations one after the other, each of them runs."""
     operands, sizes = tensors(random_operands()), {}  # four rows
 
     def counted(name):
         function = getattr(nade, name)
 
         def counting(x, *parts):
-            sizes.setdefault(name, set()).add(x.shape[0])
+            sizes.setdefault(name, []).append(x.shape[0])
             return function(x, *parts)
 
         monkeypatch.setattr(nade, name, counting)
@@ -193,17 +197,14 @@ def test_each_pass_has_its_blocks_and_none_on_a_gpu(monkeypatch):
     counted("_forward_rows")
     counted("_backward_rows")
     blocks_of(monkeypatch, 2, forward_rows=1)
+    monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: devices)
     upstream = random_upstream(operands[:3])
-    for visible, jit_compile, forward, backward in (([], True, 1, 2), ([], False, 2, 2), (["GPU:0"], True, 4, 4)):
-        sizes.clear()
-        monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind, visible=visible: visible)
-        for program in (value_and_gradients, tf.function(value_and_gradients)):  # one within another too
-            tf.function(lambda u, *x, f=program: f(list(x), u), jit_compile=jit_compile)(upstream, *operands)
-        assert sizes == {"_forward_rows": {forward}, "_backward_rows": {backward}}
-    sizes.clear()
-    monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: [])
-    value_and_gradients(operands, upstream)
-    assert sizes == {"_forward_rows": {2}, "_backward_rows": {2}}
+    if jit_compile is None:
+        value_and_gradients(operands, upstream)
+        assert sizes == {"_forward_rows": [forward] * (4 // forward), "_backward_rows": [backward] * (4 // backward)}
+    else:
+        compiling.program(lambda *parts: value_and_gradients(list(parts), upstream), jit_compile)(*operands)
+        assert [set(found) for found in sizes.values()] == [{forward}, {backward}]
 
 
 @pytest.mark.compiled

@@ -16,7 +16,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, compiling, random
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.rows.source import RandomAccessSource
 
@@ -83,7 +83,7 @@ def _update(model, learning_rate):
     optimizer = keras.optimizers.Adam(learning_rate)
     optimizer.build(variables)
     step = functools.partial(_climb, model.recognition, optimizer)
-    return tf.function(step, jit_compile=model.uses_xla, autograph=False)
+    return compiling.program(step, model.uses_xla)
 
 
 def _climb(recognition, optimizer, rows, means, seed):

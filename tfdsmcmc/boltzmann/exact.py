@@ -11,12 +11,13 @@ for a group of factors; its size is such that no product overflows. Everything i
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import compiling, random
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.finite import check_finite
 
@@ -128,7 +129,7 @@ def _group_size(fields, others):
     return max((size for size in range(1, 17) if units % size == 0 and size * largest < _LARGEST_EXPONENT), default=0)
 
 
-@tf.function(jit_compile=True, autograph=False)
+@functools.partial(compiling.program, jit_compile=True)
 def _sums_of_rows(linear, fields, inner_linear, inner_fields, group):
     sums = tf.TensorArray(tf.float64, linear.shape[0], element_shape=[])
 
@@ -147,7 +148,7 @@ def _sum_softplus(field, others, group):
     return tf.reduce_sum(tf.math.log(tf.reduce_prod(tf.reshape(factors, [others.shape[0], group, -1]), 1)), -1)
 
 
-@tf.function(jit_compile=True, autograph=False)
+@functools.partial(compiling.program, jit_compile=True)
 def _row_of(field, inner_linear, inner_fields, group):
     return inner_linear + _sum_softplus(field, inner_fields, group)
 

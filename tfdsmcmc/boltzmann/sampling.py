@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, compiling, random
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 
@@ -15,7 +15,7 @@ from tfdsmcmc.boltzmann.machine import Machine
 @functools.cache
 def program(function, jit_compile):
     """The compiled form of a function of tensors, one for all machines; shapes decide what is traced anew."""
-    return tf.function(function, jit_compile=jit_compile, autograph=False)
+    return compiling.program(function, jit_compile)
 
 
 def unnormalized_log_prob(machine, source, batch_size, jit_compile):

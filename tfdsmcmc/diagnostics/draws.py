@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import compiling, random
 
 _SWEEPS = 20
 
@@ -36,7 +36,7 @@ class LogPrior:
     def __init__(self, model):
         self._prior = model.prior
         self._names = [name for name, _ in model.generative.named_weights]
-        self._sweep = tf.function(self._update, autograph=False, jit_compile=model.uses_xla)
+        self._sweep = compiling.program(self._update, model.uses_xla)
 
     def __call__(self, theta, seed):
         """A float.

@@ -13,12 +13,13 @@ Source: Wenzel et al., "How good is the Bayes posterior in deep neural networks 
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, compiling, random
 from tfdsmcmc.diagnostics.draws import LogPrior
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.likelihood.importance import rows_to_estimate
@@ -62,7 +63,7 @@ def configurational_temperature(posterior, model, x, num_samples=100, seed=0, ba
     phi_variables = model.recognition.trainable_variables
     scales = LogPrior(model)
 
-    @tf.function(jit_compile=model.uses_xla, autograph=False)
+    @functools.partial(compiling.program, jit_compile=model.uses_xla)
     def likelihood(theta, phi, rows, seed):
         with (
             tf.GradientTape(watch_accessed_variables=False) as tape,
@@ -75,7 +76,7 @@ def configurational_temperature(posterior, model, x, num_samples=100, seed=0, ba
             total = tf.reduce_sum(shares * model.generative.log_joint(rows, draws.z))
         return tape.gradient(total, theta, unconnected_gradients="zero")
 
-    @tf.function(jit_compile=model.uses_xla, autograph=False)
+    @functools.partial(compiling.program, jit_compile=model.uses_xla)
     def prior(theta, auxiliary):
         with tf.GradientTape() as tape:
             tape.watch(theta)

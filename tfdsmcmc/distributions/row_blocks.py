@@ -7,7 +7,6 @@ threads wait for one another at each turn. A GPU works off all rows at once.
 from __future__ import annotations
 
 import tensorflow as tf
-from tensorflow.python.ops import control_flow_util  # nothing public tells what `compiled_by_xla` does
 
 
 def in_blocks(function, parts, limit, count, sums=()):
@@ -44,8 +43,3 @@ def in_blocks(function, parts, limit, count, sums=()):
     of_rows = [array.stack() for array in kept]
     of_rows = [tf.reshape(part, tf.concat([[-1], tf.shape(part)[2:]], 0))[:rows] for part in of_rows]
     return tuple(of_rows), sums
-
-
-def compiled_by_xla():
-    """Whether XLA compiles the function that is traced just now."""
-    return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())

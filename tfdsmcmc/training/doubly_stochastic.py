@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import compiling, random
 from tfdsmcmc.finite import all_finite
 from tfdsmcmc.training import row_parts
 from tfdsmcmc.training.repeated import repeated
@@ -92,7 +92,7 @@ class DoublyStochasticStep(Step):
         self.metric_names = (*estimator.metric_names, *heat, "skipped_steps")
         self.per_row = ("carried",) if estimator.carries == "row" else ()
         self.fills_gaps = estimator.fills_gaps
-        self._start = tf.function(estimator.start, jit_compile=jit_compile, autograph=False)
+        self._start = compiling.program(estimator.start, jit_compile)
 
     @property
     def own_variables(self):

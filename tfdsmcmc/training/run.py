@@ -13,7 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import compiling, random
 from tfdsmcmc.training.batch import Block
 from tfdsmcmc.training.chains import of_chain
 from tfdsmcmc.training.divergence import Watch
@@ -65,7 +65,7 @@ class Run(tf.Module):
             for name in state._fields[1:]
         }
         self._own_variables = list(step.own_variables.values())  # tf.train.Checkpoint finds them here
-        self._advance = tf.function(self._many_steps, jit_compile=jit_compile, autograph=False)
+        self._advance = compiling.program(self._many_steps, jit_compile)
 
     @property
     def seed(self):

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import compiling, random
 from tfdsmcmc.imputation.impute import method_for
 from tfdsmcmc.imputation.kernels import KERNELS, start
 from tfdsmcmc.imputation.resampling import weighted_draws
@@ -51,7 +51,7 @@ class Functions:
         self._generative, self._recognition = model.generative, model.recognition
         self._weights, self._sweeps = weights, sweeps
         self._kernel = KERNELS[method_for(model.generative, "auto")]
-        self._compile = (lambda f: tf.function(f, jit_compile=True, autograph=False)) if jit else (lambda f: f)
+        self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
 
     def costs(self, name):
         """(for each row, for each unit of its count) the draws of the latents that a function takes."""

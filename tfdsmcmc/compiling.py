@@ -1,0 +1,38 @@
+"""Functions of tensors as one program each, and what tells a computation, while it is traced, whether XLA compiles it.
+
+What XLA makes fast may be slow where TensorFlow runs operation after operation, and the other way round. Nothing public
+of TensorFlow tells which of the two will be.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+
+import tensorflow as tf
+
+_xla = contextvars.ContextVar("xla", default=False)
+
+
+def program(function, jit_compile):
+    """The program of a function.
+
+    Args:
+      function: takes tensors, and structures of them.
+      jit_compile: whether XLA compiles the program, which `by_xla` tells while it is traced.
+    """
+
+    @functools.wraps(function)  # TensorFlow knows it by the function's signature, and counts how often that is traced
+    def traced(*arguments, **named):
+        before = _xla.set(jit_compile or _xla.get())
+        try:
+            return function(*arguments, **named)
+        finally:
+            _xla.reset(before)
+
+    return tf.function(traced, jit_compile=jit_compile, autograph=False)
+
+
+def by_xla():
+    """Whether what is traced now belongs to a `program` that XLA compiles. Of others, such as users make, False."""
+    return _xla.get()
