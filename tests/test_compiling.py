@@ -52,6 +52,7 @@ def computation(told):
     [
         (lambda f: f, False),
         (tf.function, False),
+        (functools.partial(tf.function, jit_compile=True), False),  # of what users compile nothing is known
         (lambda f: compiling.program(f, False), False),
         (lambda f: compiling.program(f, True), True),
         (lambda f: compiling.program(compiling.program(f, True), False), True),
@@ -90,3 +91,11 @@ def test_a_program_takes_what_its_function_takes():
             np.testing.assert_array_equal(program(x, shift=tf.constant(1.0)), [1.0, 3.0, 5.0])
     with pytest.raises(TypeError):
         program(x)
+
+
+def test_one_call_written_in_two_ways_is_one_trace():
+    """TensorFlow sees the signature of the function, not that of what stands around it."""
+    program = compiling.program(lambda x, n=2: n * x, False)
+    for _ in range(2):
+        assert float(program(tf.constant(2.0), 3)) == float(program(tf.constant(2.0), n=3)) == 6.0
+    assert program.experimental_get_tracing_count() == 1

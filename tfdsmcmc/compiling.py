@@ -34,5 +34,9 @@ def program(function, jit_compile):
 
 
 def by_xla():
-    """Whether what is traced now belongs to a `program` that XLA compiles. Of others, such as users make, False."""
+    """Whether what is traced now is within a `program` that XLA compiles.
+
+    False within what users compile themselves, and where a gradient is traced after the program, by a tape outside. A
+    trace within another program is kept with the answer that it had. So the answer may decide on speed alone.
+    """
     return _xla.get()

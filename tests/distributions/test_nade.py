@@ -154,7 +154,7 @@ def test_jit_changes_nothing():
         return *value_and_gradients(list(operands), upstream, ORDER), draws
 
     for a, b in zip(
-        tf.nest.flatten(tf.function(compute, jit_compile=True)(*operands)), tf.nest.flatten(compute(*operands))
+        tf.nest.flatten(compiling.program(compute, True)(*operands)), tf.nest.flatten(compute(*operands))
     ):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
@@ -204,7 +204,8 @@ def test_each_pass_has_its_blocks_and_none_on_a_gpu(devices, jit_compile, forwar
         assert sizes == {"_forward_rows": [forward] * (4 // forward), "_backward_rows": [backward] * (4 // backward)}
     else:
         compiling.program(lambda *parts: value_and_gradients(list(parts), upstream), jit_compile)(*operands)
-        assert [set(found) for found in sizes.values()] == [{forward}, {backward}]
+        found = {name: set(of_pass) for name, of_pass in sizes.items()}
+        assert found == {"_forward_rows": {forward}, "_backward_rows": {backward}}
 
 
 @pytest.mark.compiled
@@ -213,7 +214,7 @@ def test_compiled_blocks_change_nothing(monkeypatch):
     upstream = random_upstream(operands[:3]).astype(np.float32)
     want = value_and_gradients(operands, upstream)
     blocks_of(monkeypatch, 4)
-    compiled = tf.function(lambda *parts: value_and_gradients(list(parts), upstream), jit_compile=True)
+    compiled = compiling.program(lambda *parts: value_and_gradients(list(parts), upstream), True)
     for a, b in zip(tf.nest.flatten(compiled(*operands)), tf.nest.flatten(want)):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
@@ -350,15 +351,16 @@ def test_the_order_is_checked(ordering):
 PROGRAM = """
 import tensorflow as tf
 import tfdsmcmc as ds
+from tfdsmcmc import compiling
 
-@tf.function(jit_compile=True)
 def gradients(*operands):
     with tf.GradientTape() as tape:
         tape.watch(operands)
         total = tf.reduce_sum(ds.distributions.NADE(*operands[1:]).log_prob(operands[0]))
     return tape.gradient(total, operands)
 
-gradients(tf.zeros([500, 784]), tf.zeros([784]), tf.zeros([200]), tf.zeros([784, 200]), tf.zeros([784, 200]))
+shapes = [500, 784], [784], [200], [784, 200], [784, 200]
+compiling.program(gradients, True)(*map(tf.zeros, shapes))
 """
 
 

@@ -40,8 +40,8 @@ _FARTHEST = 85.0  # of |a|/4 of 32-bit numbers
 # Entries of the hidden layer of the rows that are worked off at a time on a CPU. So many stay in the cache.
 _BLOCK = 25_000
 # In the forward pass, and in no other loop here, XLA makes the hidden layer within its product with V_i. Such a product
-# of some 4,400 entries or more it splits between threads, which then wait for one another at each unit. Without XLA
-# a tenth of the rows take half the time of all or more, so that small blocks would take four times as long.
+# of some 4,400 entries or more it splits between threads, which then wait for one another at each unit. Run
+# operation after operation, 500 rows of 784 units and 200 hidden ones took four times as long in such blocks.
 _FORWARD_BLOCK = 2_500
 
 
