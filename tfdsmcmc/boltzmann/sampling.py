@@ -11,11 +11,7 @@ from tfdsmcmc import checks, compiling, random
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 
-
-@functools.cache
-def program(function, jit_compile):
-    """The compiled form of a function of tensors, one for all machines; shapes decide what is traced anew."""
-    return compiling.program(function, jit_compile)
+program = functools.cache(compiling.program)  # one for all machines; shapes decide what is traced anew
 
 
 def unnormalized_log_prob(machine, source, batch_size, jit_compile):
