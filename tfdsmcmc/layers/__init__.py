@@ -5,5 +5,6 @@ from tfdsmcmc.layers.darn import DARN
 from tfdsmcmc.layers.mlp import MLPBernoulli, MLPGaussian
 from tfdsmcmc.layers.nade import NADE
 from tfdsmcmc.layers.sbn import SBN
+from tfdsmcmc.layers.unit_average import UnitAverage
 
-__all__ = ["DARN", "NADE", "SBN", "MLPBernoulli", "MLPGaussian", "StochasticLayer"]
+__all__ = ["DARN", "NADE", "SBN", "MLPBernoulli", "MLPGaussian", "StochasticLayer", "UnitAverage"]

@@ -44,6 +44,11 @@ class StochasticLayer(keras.layers.Layer):
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     @property
+    def kind(self):
+        """The class whose equations the layer has: its own, or of an average over weights that of what is averaged."""
+        return type(self)
+
+    @property
     def widest(self):
         """The entries of the widest array that a row needs while its log-probability is computed."""
         return int(max([self.units, *np.ravel(getattr(self, "hidden_units", 0))]))
@@ -136,6 +141,29 @@ class StochasticLayer(keras.layers.Layer):
         if hasattr(distribution, "conditional_logits"):
             return tf.sigmoid(distribution.conditional_logits(value))
         return distribution.mean()
+
+    def unit_logits(self, value, parents):
+        """The log-odds of each binary unit given the parents and, where units depend on each other, those before it.
+
+        Args:
+          value: (…, units); of units that are independent given the parents it may be None.
+          parents: (…, parent width).
+
+        Returns:
+          (…, units), of the broadcast batch shape.
+
+        Raises:
+          ValueError: for a layer whose distribution does not tell them.
+        """
+        distribution = self.distribution(parents)
+        if not self.factorised and hasattr(distribution, "conditional_logits"):
+            return distribution.conditional_logits(value)
+        if not (self.binary and self.factorised and hasattr(distribution, "logits")):
+            raise ValueError(
+                "The log-odds of each unit are known of layers SBN, DARN, NADE and MLPBernoulli. "
+                f"Received: {type(self).__name__}"
+            )
+        return distribution.logits
 
     def call(self, parents, seed=None):
         return self.sample(parents, self.seed_generator if seed is None else seed)

@@ -11,37 +11,55 @@ draws follow p(y_missing given y_observed, parents).
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.distributions.ordering import in_order, in_place
 
 
-def complete_in_order(value, observed, ordering, seed, state, logit, follow):
+class InOrder(NamedTuple):
+    """What the log-odds of binary units are made of, which are drawn one by one; n rows.
+
+    A leading axis of the state and the constants, of M sets of weights, makes one of the log-odds.
+
+    Attributes:
+      state: what the units so far leave to the next ones, a tensor (…, n, width).
+      constants: list of tensors that stay as they are.
+      logit: function of the place j in the order, the state and the constants: the log-odds of that unit, (…, n).
+      follow: function of j, the unit's values (n,), the state and the constants: the next state.
+    """
+
+    state: Any
+    constants: list
+    logit: Any
+    follow: Any
+
+
+def complete_in_order(value, observed, ordering, seed, units: InOrder):
     """Draws binary units that are not observed, in order.
 
     Args:
-      value: (n, units); what is not observed counts for nothing, and may be NaN.
-      observed: (n, units), booleans.
+      value: (n, D); what is not observed counts for nothing, and may be NaN.
+      observed: (n, D), booleans.
       ordering: of the units; None for 0, 1, ….
       seed: int32 of shape (2,).
-      state: what the units so far leave to the next ones, a tensor (n, …).
-      logit: function of the place j in the order and the state, the log-odds of that unit, (n,).
-      follow: function of j, the unit's values (n,) and the state, the next state.
+      units: what they are drawn by.
 
     Returns:
-      (y, log w), (n, units) and (n,).
+      (y, log w), (n, D) and (n,).
     """
-    units = int(value.shape[-1])
+    count = int(value.shape[-1])
     values, known = (tf.transpose(in_order(part, ordering)) for part in (value, observed))
     uniform = random.open_uniform(tf.shape(values), seed)
 
     def take_unit(j, state, total, taken):
-        log_odds = logit(j, state)
+        log_odds = units.logit(j, state, units.constants)
         y = tf.where(known[j], values[j], tf.cast(uniform[j] < tf.sigmoid(log_odds), values.dtype))
         total += tf.where(known[j], y * log_odds - tf.nn.softplus(log_odds), 0.0)
-        return j + 1, follow(j, y, state), total, taken.write(j, y)
+        return j + 1, units.follow(j, y, state, units.constants), total, taken.write(j, y)
 
-    start = (0, state, tf.zeros_like(values[0]), tf.TensorArray(values.dtype, units))
-    _, _, total, taken = tf.while_loop(lambda j, *_: j < units, take_unit, start, maximum_iterations=units)
+    start = (0, units.state, tf.zeros_like(values[0]), tf.TensorArray(values.dtype, count))
+    _, _, total, taken = tf.while_loop(lambda j, *_: j < count, take_unit, start, maximum_iterations=count)
     return in_place(tf.transpose(taken.stack()), ordering), total

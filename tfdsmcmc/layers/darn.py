@@ -15,7 +15,7 @@ import tensorflow as tf
 from tfdsmcmc.distributions import AutoregressiveBernoulli
 from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
 from tfdsmcmc.distributions.ordering import check_ordering, in_order
-from tfdsmcmc.layers.completing import complete_in_order
+from tfdsmcmc.layers.completing import InOrder, complete_in_order
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.layers.sbn import SBN
 
@@ -74,14 +74,14 @@ class DARN(SBN):
     def distribution(self, parents):
         return AutoregressiveBernoulli(self.logits(parents), self.lateral.value, self.ordering)
 
-    def _complete(self, value, observed, parents, seed):
+    def units_in_order(self, parents):
+        """What the units are drawn by, see `layers.completing`; parents (n, parent width)."""
         logits = in_order(self.logits(parents), self.ordering)
         lateral = in_order(in_order(self.lateral_kernel(), self.ordering, axis=0), self.ordering)
+        return InOrder(logits, [lateral], _logit, _followed)
 
-        def follow(j, y, logits):
-            return logits + y[:, tf.newaxis] * lateral[j]
-
-        return complete_in_order(value, observed, self.ordering, seed, logits, lambda j, logits: logits[:, j], follow)
+    def _complete(self, value, observed, parents, seed):
+        return complete_in_order(value, observed, self.ordering, seed, self.units_in_order(parents))
 
     def get_config(self):
         return {
@@ -89,3 +89,12 @@ class DARN(SBN):
             "lateral_initializer": keras.initializers.serialize(self.lateral_initializer),
             "ordering": self.ordering,
         }
+
+
+def _logit(j, logits, constants):
+    return logits[..., j]
+
+
+def _followed(j, y, logits, constants):
+    (lateral,) = constants
+    return logits + y[:, tf.newaxis] * lateral[..., j, tf.newaxis, :]

@@ -16,7 +16,7 @@ from tfdsmcmc.distributions import NADE as NADEDistribution
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.distributions.ordering import check_ordering, in_order
 from tfdsmcmc.layers.base import StochasticLayer
-from tfdsmcmc.layers.completing import complete_in_order
+from tfdsmcmc.layers.completing import InOrder, complete_in_order
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 
 
@@ -90,19 +90,16 @@ class NADE(StochasticLayer):
             hidden_bias = affine(parents, self.hidden_kernel.value, hidden_bias)
         return logits, hidden_bias
 
-    def _complete(self, value, observed, parents, seed):
+    def units_in_order(self, parents):
+        """What the units are drawn by, see `layers.completing`; parents (n, parent width)."""
         logits, hidden_bias = self._biases(parents)
-        logits = tf.transpose(in_order(logits, self.ordering))
+        logits = in_order(logits, self.ordering)
         w, v = (in_order(part.value, self.ordering, axis=0) for part in (self.encoder, self.decoder))
+        hidden = hidden_bias + tf.zeros_like(logits[..., :1])
+        return InOrder(hidden, [logits, w, v], _logit, _followed)
 
-        def logit(j, a):
-            return logits[j] + tf.linalg.matvec(tf.sigmoid(a), v[j])
-
-        def follow(j, y, a):
-            return a + y[:, tf.newaxis] * w[j]
-
-        start = hidden_bias + tf.zeros_like(logits[0])[:, tf.newaxis]
-        return complete_in_order(value, observed, self.ordering, seed, start, logit, follow)
+    def _complete(self, value, observed, parents, seed):
+        return complete_in_order(value, observed, self.ordering, seed, self.units_in_order(parents))
 
     def get_config(self):
         return {
@@ -112,3 +109,13 @@ class NADE(StochasticLayer):
             "bias_initializer": keras.initializers.serialize(self.bias_initializer),
             "ordering": self.ordering,
         }
+
+
+def _logit(j, hidden, constants):
+    logits, _, v = constants
+    return logits[..., j] + tf.linalg.matvec(tf.sigmoid(hidden), v[..., j, :])
+
+
+def _followed(j, y, hidden, constants):
+    _, w, _ = constants
+    return hidden + y[:, tf.newaxis] * w[..., j, tf.newaxis, :]
