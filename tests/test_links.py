@@ -61,7 +61,7 @@ def test_a_link_is_replaced_and_what_it_leads_to_stays(link, tmp_path):
 def test_a_collector_follows_a_link_to_a_folder_and_writes_through_no_other(link, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "victim").write_text("precious")
-    for name in ("mean.h5", "history.json"):
+    for name in ("mean.h5", "history.json", "history.jsonl"):
         link(f"real/{name}", "victim" if name == "mean.h5" else "nowhere")
     assert collect(link("link", "real")) == 2
     assert (tmp_path / "victim").read_text() == "precious" and not (tmp_path / "nowhere").exists()

@@ -66,6 +66,8 @@ def test_unreadable_folders_and_files_are_refused(tmp_path):
         fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0), 1)
 
 
-def test_history_is_json_that_people_can_read(tmp_path):
+def test_history_is_lines_of_json_that_people_can_read(tmp_path):
     fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=2, every=1), 3)
-    assert [record[:2] for record in json.loads((tmp_path / "history.json").read_text())["records"]] == [[2, 1], [4, 2]]
+    head, *records = map(json.loads, (tmp_path / "history.jsonl").read_text().splitlines())
+    assert set(head) == {"chain", "beginning", "writer", "visit"}
+    assert [record[:2] for record in records] == [[2, 1], [4, 2]]

@@ -10,6 +10,7 @@ import tfdsmcmc as ds
 from tests.oracles import tiny_model
 from tests.pool import pooled
 from tfdsmcmc import files
+from tfdsmcmc.posterior.history import History
 
 X = np.eye(4, dtype=np.float32)[[0, 1, 2, 3, 0, 1]]
 EPOCHS = 5
@@ -122,11 +123,11 @@ def collected(folder, callbacks=(), x=X, burn_in=1, backup=True, **arguments):
 
 
 def contents(folder):
-    return {path.name: path.read_bytes() for path in (folder / "posterior").iterdir() if path.name != "history.json"}
+    return {path.name: path.read_bytes() for path in (folder / "posterior").iterdir() if path.name != "history.jsonl"}
 
 
 def records(folder):
-    return json.loads((folder / "posterior" / "history.json").read_text())["records"]
+    return History(folder / "posterior").read()[1]
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ and decides as an uninterrupted one would. A run of several chains over θ draws
 has one identity; the validation values are those of chain 0.
 
 The record is also what tells two runs in one folder: each finds it, whenever it writes, as it left it, or another run
-has written there.
+has written there (`history`). What is there is read when a `fit` begins; from then on the end of an epoch costs the
+same however many there were.
 
 A run that is killed before its first backup begins anew. Where it begins as the run in the folder did, from the same
 weights, seed and step, it makes the same epochs once more: at the end of each its record, with a checksum of the
@@ -19,6 +20,8 @@ a run whose layers have no seeds begins elsewhere whenever it begins, and goes o
 
 from __future__ import annotations
 
+import bisect
+import collections
 import contextlib
 import json
 import os
@@ -26,11 +29,11 @@ import pathlib
 import warnings
 
 import keras
-import numpy as np
 
 from tfdsmcmc import checks, files
 from tfdsmcmc.posterior import store
-from tfdsmcmc.posterior.settling import settled
+from tfdsmcmc.posterior.history import Head, History
+from tfdsmcmc.posterior.settling import Trend
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
 _HOT, _SETTLED = 2.0, 500  # kinetic temperature, and the updates of sampling before a thermostat is judged by it
@@ -85,9 +88,11 @@ class Collector(keras.callbacks.Callback):
         self.every = None if every is None else checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
-        self._records = self._seen = self._last_epoch = self._began = self._beginning = None
-        self._ahead = []  # the records of this run, begun earlier, that it has not come to again
-        self._looked = 0  # the records that have been looked at for a beginning
+        self._history = History(self.path)
+        self._records = self._last_epoch = self._beginning = self._owner = self._writer = None
+        self._ahead = collections.deque()  # the records of this run, begun earlier, that it has not come to again
+        self._written, self._files = [], 0  # the steps of the folder's draws, in order, and how many files they are
+        self._look_anew()
         self._warned = False
 
     def on_train_begin(self, logs=None):
@@ -107,7 +112,7 @@ class Collector(keras.callbacks.Callback):
             self._last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
                 self._reconcile(int(run.steps), int(run.identity))
-            self._began, self._looked = None, 0
+            self._look_anew()
             if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
 
@@ -130,8 +135,7 @@ class Collector(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def _warn_of_heat(self, temperature):
-        began = next(record[0] for record in self._records if _sampled(record))
-        settled = self._records[-1][0] - began >= _SETTLED
+        settled = self._records[-1][0] - self._first[0] >= _SETTLED
         if self._warned or not settled or temperature is None or not float(temperature) > _HOT:
             return
         self._warned = True
@@ -147,12 +151,12 @@ class Collector(keras.callbacks.Callback):
         """Whether the last record, and its sample, are in the folder already; what is there of another run goes."""
         if not self._ahead:
             return False
-        known, last = self._ahead.pop(0), self._records[-1]
-        written = {store.step_of(path) for path in store.sample_paths(self.path)}
-        if json.dumps(known) == json.dumps(last) and self._ends_with_sample() == (last[0] in written):
+        known, last = self._ahead.popleft(), self._records[-1]
+        has_sample = self._draws() > self._draws(before=last[0])
+        if json.dumps(known) == json.dumps(last) and self._ends_with_sample() == has_sample:
             self.model.run.identity.assign(self._owner)
             return True
-        if any(step >= last[0] for step in written):
+        if self._written and self._written[-1] >= last[0]:
             raise ValueError(
                 "The folder holds samples of a run that began as this one and went on otherwise (with other rows, "
                 "arguments, or on another machine); choose another one, or overwrite=True. "
@@ -161,7 +165,7 @@ class Collector(keras.callbacks.Callback):
         if not files.is_gone(self._writer):
             raise ValueError(_ANOTHER_RUN + f"Received: path={str(self.path)!r}")
         _warn_of_records(self.path, [known, *self._ahead])
-        self._ahead = []
+        self._ahead.clear()
         return False
 
     def _ends_with_sample(self):
@@ -171,19 +175,20 @@ class Collector(keras.callbacks.Callback):
 
     def _write(self, draw):
         """Adds to the folder what the end of an epoch adds."""
-        if _text(self.path / "history.json") != self._seen:
+        if not self._history.is_as_left():
             raise ValueError(_ANOTHER_RUN + f"Received: path={str(self.path)!r}")
         if self._ends_with_sample():
             store.write_draw(self.path, draw)
-            store.update_mean(self.path, draw, len(store.sample_paths(self.path)))
-        history = {"chain": int(self.model.run.identity), "beginning": self._beginning, "writer": files.writer()}
-        files.write_json(self.path / "history.json", {**history, "records": self._records})
-        self._seen = _text(self.path / "history.json")
+            self._written.append(draw[0].step)
+            self._files += len(draw)
+            store.update_mean(self.path, draw, self._files)
+        head = Head(int(self.model.run.identity), self._beginning, files.writer())
+        self._history.add(head, self._records)
 
     def _draws(self, before=None):
         """The draws in the folder up to the present step, or before one, each of one sample of every chain."""
         end = int(self.model.run.steps) + 1 if before is None else before
-        return len({step for path in store.sample_paths(self.path) if (step := store.step_of(path)) < end})
+        return bisect.bisect_left(self._written, end)
 
     def _is_due(self, start):
         """Whether the last record is one at which to collect; the one at `start` is."""
@@ -203,46 +208,45 @@ class Collector(keras.callbacks.Callback):
         left = max(0, self._last_epoch - epoch) * step / epoch
         return min(max(left / self.num_samples, fewest), most)
 
+    def _look_anew(self):
+        """Forgets what the records so far said of the beginning."""
+        self._began = self._first = None  # where collecting began, and the first record of the chain
+        self._looked, self._trend = 0, Trend(self.patience)
+
     def _start(self):
         """The place in the records at which collecting began, or None."""
         while self._began is None and self._looked < len(self._records):
-            self._looked += 1
-            if self._begins_with([record for record in self._records[: self._looked] if _sampled(record)]):
+            record, self._looked = self._records[self._looked], self._looked + 1
+            if _sampled(record) and self._begins_with(record):
                 self._began = self._looked - 1
         return self._began
 
-    def _begins_with(self, records):
-        """Whether collecting begins with the last of these records, those of the chain so far."""
-        if not records:
-            return False
-        epoch = records[-1][1]
+    def _begins_with(self, record):
+        """Whether collecting begins with this record of the chain, those before having been looked at."""
+        self._first = record if self._first is None else self._first
+        step, epoch, value = record[:3]
         if self.burn_in is not None:
             return epoch > self.burn_in
-        steps = np.array([record[0] for record in records])
-        values = np.array([record[2] for record in records], np.float64)  # None becomes NaN
-        late = self._last_epoch and 2 * epoch >= records[0][1] + self._last_epoch
-        return late or settled(steps, values, self.patience)
+        self._trend.add(step, value)
+        late = self._last_epoch and 2 * epoch >= self._first[1] + self._last_epoch
+        return late or self._trend.settled()
 
     def _reconcile(self, step, chain):
         """Sets the records of this chain up to `step`, and those that it will come to again, having begun anew.
 
         Deletes what an interrupted run of this chain left after them.
         """
-        history = self.path / "history.json"
-        try:
-            self._seen = _text(history)
-            stored = {} if self._seen is None else json.loads(self._seen)
-            self._owner, records = stored.get("chain"), stored.get("records", [])
-            self._beginning, self._writer = stored.get("beginning"), stored.get("writer")
-        except (json.JSONDecodeError, UnicodeDecodeError, AttributeError) as error:
-            raise ValueError(f"The collector's history cannot be read ({error}). Received: {history}") from None
+        head, records = self._history.read()
+        self._owner, self._beginning, self._writer = head
         files.remove_leftovers(self.path)
         paths, whole = store.written_paths(self.path), set(store.sample_paths(self.path))
-        self._ahead, beginning = [], self._beginning
+        self._ahead.clear()
+        beginning = self._beginning
         if self._owner != chain:
             self._beginning = store.checksum(store.draw_of(self.model), step, *self.model.run.seed.numpy())
             if beginning == self._beginning and not self.overwrite:
-                step, self._ahead, records = max((record[0] for record in records), default=-1), records, []
+                self._ahead.extend(records)
+                step, records = max((record[0] for record in records), default=-1), []
             elif records and not paths and files.is_gone(self._writer) and not self.overwrite:
                 _warn_of_records(self.path, records)
                 records, step = [], -1
@@ -256,6 +260,8 @@ class Collector(keras.callbacks.Callback):
                 records, step = [], -1
                 (self.path / "mean.h5").unlink(missing_ok=True)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
+        kept = [store.step_of(path) for path in paths if store.step_of(path) <= step and path in whole]
+        self._written, self._files = list(dict.fromkeys(kept)), len(kept)
         self._records = [record for record in records if record[0] <= step]
 
 
@@ -270,7 +276,3 @@ def _warn_of_records(path, records):
 def _sampled(record):
     """Whether the weights were sampled at a record; records of older runs are of samplers throughout."""
     return record[3] if len(record) > 3 else True
-
-
-def _text(path):
-    return path.read_text(encoding="utf-8") if path.exists() else None

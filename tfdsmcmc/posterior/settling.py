@@ -8,6 +8,9 @@ as rising: collecting then starts a little later, which costs time alone.
 
 from __future__ import annotations
 
+import collections
+import math
+
 import numpy as np
 
 _FEWEST = 5  # values that make a trend
@@ -24,13 +27,39 @@ def settled(steps, values, window):
     Returns:
       bool; False where the steps do not span the window, or values are fewer than five.
     """
-    kept = np.isfinite(values)
-    steps, values = np.asarray(steps, np.float64)[kept], np.asarray(values, np.float64)[kept]
-    if len(steps) < _FEWEST or steps[-1] - steps[0] < window:
-        return False
-    first = min(int(np.searchsorted(steps, steps[-1] - window)), len(steps) - _FEWEST)
-    x, y = steps[first:] - steps[first:].mean(), values[first:] - values[first:].mean()
-    slope = (x @ y) / (x @ x)
-    residual = y - slope * x
-    error = np.sqrt((residual @ residual) / (len(x) - 2) / (x @ x))
-    return bool(slope <= 2 * error)
+    trend = Trend(window)
+    for step, value in zip(steps, values):
+        trend.add(step, value)
+    return trend.settled()
+
+
+class Trend:
+    """The same of values that come one by one; those before the window are forgotten.
+
+    Args:
+      window: steps looked back upon.
+    """
+
+    def __init__(self, window):
+        self._window, self._first = window, None
+        self._kept = collections.deque()
+
+    def add(self, step, value):
+        """Adds the value at a step after all others; None, or one that is not finite, is left out."""
+        if value is None or not math.isfinite(value):
+            return
+        self._first = step if self._first is None else self._first
+        self._kept.append((step, value))
+        while len(self._kept) > _FEWEST and self._kept[0][0] < step - self._window:
+            self._kept.popleft()
+
+    def settled(self) -> bool:
+        """Whether the values do not rise over the window; False where they do not span it, or are fewer than five."""
+        if len(self._kept) < _FEWEST or self._kept[-1][0] - self._first < self._window:
+            return False
+        steps, values = np.array(self._kept, np.float64).T
+        x, y = steps - steps.mean(), values - values.mean()
+        slope = (x @ y) / (x @ x)
+        residual = y - slope * x
+        error = np.sqrt((residual @ residual) / (len(x) - 2) / (x @ x))
+        return bool(slope <= 2 * error)

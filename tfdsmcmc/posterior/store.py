@@ -4,7 +4,7 @@
                                         dataset label_biases where the top layer's biases depend on labels
     PATH/sample_000012500_chain_2.h5    those of chain 2, where the run has several chains over θ
     PATH/mean.h5                        their mean in float64, over all chains, and how many it is of
-    PATH/history.json                   what the collector has seen, epoch by epoch
+    PATH/history.jsonl                  what the collector has seen, epoch by epoch
 
 A file is there whole or not at all (see `files`). The samples of several chains after one step are one draw, whose
 chain 0 is written last: without it the others do not count.
