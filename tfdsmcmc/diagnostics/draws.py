@@ -26,8 +26,9 @@ class LogPrior:
     """log p(θ) of a model's prior at given weights.
 
     Where weights have shrinkage priors it is log p(θ given λ): posterior samples are kept without their auxiliary
-    scales λ, so λ is drawn anew given θ, by 20 Gibbs sweeps. It is then a function of the state (θ, λ) of the chain
-    as good as any to look at, but it is random, and no density of θ alone.
+    scales λ, so λ is drawn anew given θ, by quadrature (`priors.scales_given_weights`) and 20 Gibbs sweeps from there,
+    which leave its law invariant. It is then a function of the state (θ, λ) of the chain as good as any to look at,
+    but it is random, and no density of θ alone.
 
     Args:
       model: `DeepGenerativeModel`.
@@ -36,7 +37,7 @@ class LogPrior:
     def __init__(self, model):
         self._prior = model.prior
         self._names = [name for name, _ in model.generative.named_weights]
-        self._sweep = compiling.program(self._update, model.uses_xla)
+        self._sweeps = compiling.program(self._swept, model.uses_xla)
 
     def __call__(self, theta, seed):
         """A float.
@@ -55,11 +56,15 @@ class LogPrior:
           theta: list of tensors.
           seed: int32 tensor of shape (2,).
         """
-        start, *seeds = tf.unstack(random.split(random.stream(seed, "auxiliary"), 1 + _SWEEPS))
-        auxiliary = self._prior.initial_auxiliary(self._names, theta, start)
-        for sweep_seed in seeds if auxiliary else ():
-            auxiliary = self._sweep(theta, auxiliary, sweep_seed)
-        return auxiliary
+        start, seed = tf.unstack(random.split(random.stream(seed, "auxiliary")))
+        auxiliary = self._prior.draw_auxiliary(self._names, theta, start)
+        return self._sweeps(theta, auxiliary, seed) if auxiliary else auxiliary
 
-    def _update(self, theta, auxiliary, seed):
-        return self._prior.update_auxiliary(self._names, theta, auxiliary, seed)
+    def _swept(self, theta, auxiliary, seed):
+        """After all sweeps, in one loop."""
+
+        def sweep(i, auxiliary):
+            own = random.fold(seed, i)
+            return i + 1, self._prior.update_auxiliary(self._names, theta, auxiliary, own)
+
+        return tf.while_loop(lambda i, _: i < _SWEEPS, sweep, (0, auxiliary))[1]

@@ -42,6 +42,17 @@ class WeightPrior:
         """Draws of the auxiliary tensors given the weight, a list of tensors of the same shapes and types."""
         return list(auxiliary)
 
+    def draw_auxiliary(self, value, seed):
+        """Auxiliary tensors all but drawn from p(λ given w), to sweep on from where λ is needed at a given w.
+
+        By default those of `initial_auxiliary`, which may be far from that law; outside of programs only.
+
+        Args:
+          value: the weight.
+          seed: int32 of shape (2,).
+        """
+        return self.initial_auxiliary(value, seed)
+
     def check_gradient(self, name):
         """Raises a ValueError where no kernel can follow the gradient of log p(w given λ), as it has no bound.
 

@@ -23,12 +23,14 @@ from __future__ import annotations
 import math
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.checks import nonnegative_number, positive_number
 from tfdsmcmc.distributions.generalised_inverse_gaussian import generalised_inverse_gaussian
 from tfdsmcmc.priors.base import WeightPrior
+from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest
 
 # where scales end in float32
 _LEAST, _GREATEST = 1e-30, 1e30
@@ -77,6 +79,34 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
         value = tf.where(tf.abs(value) < 0.01, 0.01, value)
         start = [tf.ones_like(value), tf.ones_like(value), tf.ones_like(self._sum(value)), tf.ones([])]
         return self.update_auxiliary(value, start, seed)
+
+    def draw_auxiliary(self, value, seed):
+        """The auxiliary tensors all but drawn from their law given the weight: see `scales_given_weights`.
+
+        With u = ln φ and v = ln ω, after ζ and ξ are integrated out, p(u, v given w) goes as
+        exp(v/2 − e^v) Π_k p(w_k given φ_k) exp(u_k/2 + v/2 − e^(u_k + v)).
+        """
+        value = tf.cast(value, tf.float32)
+        common_seed, scale_seed, variance_seed, rate_seed = tf.unstack(random.split(seed, 4))
+        shape = self._sum(value).shape
+        count = shape.num_elements()
+        squares = np.reshape(tf.square(value), [count, value.shape.num_elements() // max(count, 1)])
+        scales = ScalesGivenWeights(squares, 1, self.a, self.b, self.minimum_scale**2, REACH)
+        u, logs = finest(lambda u: u / 2 + scales.log_density(u), -REACH, REACH, count)
+        share = np.exp(logs - np.max(logs, -1, keepdims=True))
+
+        def of_common(grid):
+            columns = [np.sum(share * np.exp(-np.exp(u + v)), -1) for v in grid[0]]
+            return (1 + count) / 2 * grid - np.exp(grid) + np.log(np.maximum(columns, 1e-300)).sum(1)
+
+        (v,) = draw_on(*finest(of_common, -REACH, 6.0, 1), common_seed)
+        u = draw_on(u, logs - np.exp(u + v), scale_seed)
+        variance = np.reshape(scales.draw(u, variance_seed), value.shape)
+        variance, scale, common = (
+            _bounded(tf.constant(np.exp(part), tf.float32)) for part in (variance, np.reshape(u, shape), v)
+        )
+        rate = _bounded(random.gamma(value.shape, self.a + self.b, rate_seed) / (variance + scale))
+        return [variance, rate, scale, common]
 
     def update_auxiliary(self, value, auxiliary, seed):
         value = tf.cast(value, tf.float32)

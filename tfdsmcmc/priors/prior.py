@@ -107,10 +107,11 @@ class Prior:
         Raises:
           ValueError: if no pattern is found in a name.
         """
-        members = [self._members[self._pattern(name)] for name in names]
-        pairs = [(m, value) for m, value in zip(members, values) if m.auxiliary_count]
-        seeds = random.split(seed, len(pairs)) if pairs else []
-        return [part for i, (m, value) in enumerate(pairs) for part in m.initial_auxiliary(value, seeds[i])]
+        return self._started("initial_auxiliary", names, values, seed)
+
+    def draw_auxiliary(self, names, values, seed):
+        """Auxiliary tensors all but drawn given the weights, to sweep on from; else as `initial_auxiliary`."""
+        return self._started("draw_auxiliary", names, values, seed)
 
     def update_auxiliary(self, names, values, auxiliary, seed):
         """Draws auxiliary tensors by a Gibbs sweep that leaves their law given the weights invariant.
@@ -139,6 +140,13 @@ class Prior:
     def for_weight(self, name):
         """The distribution or shrinkage prior of the weight, or None where the prior is flat."""
         return self.patterns[self._pattern(name)]
+
+    def _started(self, how, names, values, seed):
+        """A flat list of auxiliary tensors, by the method of each weight's prior that is called `how`."""
+        members = [self._members[self._pattern(name)] for name in names]
+        pairs = [(m, value) for m, value in zip(members, values) if m.auxiliary_count]
+        seeds = random.split(seed, len(pairs)) if pairs else []
+        return [part for i, (m, value) in enumerate(pairs) for part in getattr(m, how)(value, seeds[i])]
 
     def _pattern(self, name):
         """The first pattern that is found in a name."""

@@ -51,11 +51,13 @@ from __future__ import annotations
 import math
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.checks import positive_number
 from tfdsmcmc.priors.base import WeightPrior
+from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest, half_cauchy
 
 GROUPS = ("entry", "parent", "unit", "tensor")  # the entries of a weight that share a variance
 
@@ -115,6 +117,22 @@ class ThreeParameterBetaNormal(WeightPrior):
         start = tf.constant(self.global_scale**2, value.dtype)
         variance = tf.fill(tf.shape(self._sum(value)), start)
         return self.update_auxiliary(value, [variance, start][: self.auxiliary_count], seed)
+
+    def draw_auxiliary(self, value, seed):
+        """Auxiliary tensors all but drawn from p(ζ, τ given w), whatever τ is: see `scales_given_weights`."""
+        value = _floating(value)
+        sums, centre = self._sum(tf.square(value)), np.full(1, 2 * math.log(self.global_scale))
+        squares, scale_seed, seed = np.reshape(sums, [1, -1]), *tf.unstack(random.split(seed))
+        highest = centre[0] + (REACH if self.learn_global_scale else 0)
+        scales = ScalesGivenWeights(squares, self._size(value), self.a, self.b, self.minimum_scale**2, highest)
+        if self.learn_global_scale:
+
+            def log_density(log_scale):
+                return half_cauchy(log_scale - centre) + scales.log_density(log_scale)
+
+            centre = draw_on(*finest(log_density, centre[0] - REACH, highest, 1), scale_seed)
+        drawn = [np.reshape(scales.draw(centre, seed), sums.shape), centre[0]]
+        return [_bounded(tf.constant(np.exp(part), value.dtype)) for part in drawn[: self.auxiliary_count]]
 
     def update_auxiliary(self, value, auxiliary, seed):
         """One Gibbs sweep, which leaves p(auxiliary given the weight) invariant.
