@@ -148,7 +148,8 @@ def test_the_contract_of_steps(persistent):
 def test_a_fit_has_all_of_keras(tmp_path):
     """Validation with the free-energy gap, a collector, a file that goes on bit for bit."""
     rbm = ds.boltzmann.RBM(4, 3, prior={"^kernel": tfd.Normal(0.0, 0.5), "": tfd.Normal(0.0, 2.0)}, seed=3)
-    rbm.compile(ds.mcmc.SGHMC(learning_rate=0.05), ContrastiveDivergence(GrowingSteps(1, 2)), jit_compile=False)
+    with pytest.warns(UserWarning, match="samples are too wide"):
+        rbm.compile(ds.mcmc.SGHMC(learning_rate=0.05), ContrastiveDivergence(GrowingSteps(1, 2)), jit_compile=False)
     collector = ds.posterior.Collector(tmp_path / "samples", num_samples=2, burn_in=0, every=1, stop=False)
     history = rbm.fit(ROWS, batch_size=4, epochs=2, validation_data=ROWS[:5], verbose=0, callbacks=[collector]).history
     assert {"reconstruction_error", "val_unnormalized_log_prob", "val_free_energy_gap"} <= set(history)

@@ -1,5 +1,6 @@
 """Samples of the weights of a Boltzmann machine: the law of SGHMC and SGNHT under contrastive divergence against the
-exact posterior, by quadrature over all five weights of a machine of two visible units and one hidden one."""
+exact posterior, by quadrature over all five weights of a machine of two visible units and one hidden one. Under this
+prior the weights are so weak that three steps from the rows forget them; `test_fresh_chains` has strong ones."""
 
 import functools
 

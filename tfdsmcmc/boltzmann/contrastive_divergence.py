@@ -8,8 +8,18 @@ of Gibbs chains of T full steps, h given v and v given h, all bits; its h is sum
     g = mean over rows s(v, E[h given v]) − mean over chains s(v_T, E[h given v_T]) + ∇ log p(θ)/N
 
 Chains that start at the rows of the minibatch give CD-T, the gradient of no function, whose bias goes with growing T.
-Persistent ones are carried by the run from step to step (`persistent=True`); their law follows the machine's where it
-moves slowly.
+An optimizer may follow it; a kernel that samples the posterior by it samples something else. With s(v) for s(v, E[h
+given v]) and rows of the law of a machine of weights θ, to first order in δ and but for the prior,
+
+    E g at θ + δ = −(C_0 − C_T) δ,       C_t = Cov(s(v_0), s(v_t)) of the machine's own chain;   exact: −C_0 δ.
+
+C_T is symmetric and positive semidefinite, as v to h to v is reversible. So CD-T pulls back too weakly, and samples
+are too wide, by C_0/(C_0 − C_T) in variance. At strong weights the chain hardly moves, and C_T is almost C_0: of a
+machine of 3 × 2 units, CD-1 leaves a twentieth of the pull in one direction, CD-3 a seventh
+(`tests/boltzmann/test_fresh_chains.py`). Where no machine has the law of the rows, the drift need not be stable at all.
+
+Persistent chains are carried by the run from step to step (`persistent=True`); their law follows the machine's where
+it moves slowly, and g is then the gradient. That is what a kernel that samples is to be given.
 
 Sources: Hinton, "Training products of experts by minimizing contrastive divergence", Neural Computation 14 (2002);
 Tieleman, "Training restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008

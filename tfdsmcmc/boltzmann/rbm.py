@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import keras
 
 from tfdsmcmc import checks, random
@@ -129,9 +131,12 @@ class RBM(Learner):
         """Chooses how the weights are learnt, and begins a new run at the present weights.
 
         Args:
-          kernel: transition kernel of the weights: `mcmc.MAP` with momentum climbs, `mcmc.SGHMC` and `mcmc.SGNHT`
-            sample the posterior; by default `MAP(optimizer=SGD(0.05, momentum=0.5))`.
-          estimator: `ContrastiveDivergence`; by default with one step.
+          kernel: transition kernel of the weights: `mcmc.MAP` with momentum climbs, by any estimator. `mcmc.SGHMC` and
+            `mcmc.SGNHT` sample the posterior where persistent chains keep up with the weights; with chains that start
+            at the rows they sample something wider (`contrastive_divergence`). By default
+            `MAP(optimizer=SGD(0.05, momentum=0.5))`.
+          estimator: `ContrastiveDivergence`; by default with one step, and with persistent chains where the kernel
+            samples.
           kernel_steps: updates on each minibatch.
           steps_per_execution: minibatches in one compiled call.
           jit_compile: whether to compile with XLA.
@@ -139,11 +144,15 @@ class RBM(Learner):
 
         Raises:
           ValueError: for an argument of another kind or out of range.
+
+        Warns:
+          UserWarning: for a kernel that samples and an estimator whose chains start at the rows.
         """
         kernel = MAP(optimizer=keras.optimizers.SGD(0.05, momentum=0.5)) if kernel is None else kernel
-        estimator = ContrastiveDivergence() if estimator is None else estimator
         if not isinstance(kernel, StochasticGradientKernel):
             raise ValueError(f"kernel must be a StochasticGradientKernel. Received: kernel={kernel!r}")
+        samples = not isinstance(kernel, MAP)
+        estimator = ContrastiveDivergence(persistent=samples) if estimator is None else estimator
         if not isinstance(estimator, ContrastiveDivergence):
             raise ValueError(f"estimator must be a ContrastiveDivergence. Received: estimator={estimator!r}")
         settings = {
@@ -158,6 +167,13 @@ class RBM(Learner):
             raise ValueError(
                 "Steps that depend on the epoch are counted by updates: they need one update for each minibatch. "
                 f"Received: kernel_steps={kernel_steps}"
+            )
+        if samples and not estimator.persistent:
+            warnings.warn(
+                f"{type(kernel).__name__} samples the posterior by its gradient, and contrastive divergence with "
+                "chains that start at the rows is none: samples are too wide. Take "
+                "ContrastiveDivergence(persistent=True).",
+                stacklevel=2,
             )
         bound = estimator.of(self.prior, self._lift)
         step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
