@@ -20,7 +20,7 @@ LEVELS = [
     {"random"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
-    {"networks"},
+    {"networks", "averaged_sweeps"},
     {"programs", "gibbs_sweeps"},
     {"annealing"},
     {"latents", "proposals", "likelihood", "imputation"},

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import averaged_sweeps, random
 from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.rows import as_rows
@@ -130,6 +130,8 @@ def sweep(factors, values, place, seed, update=None):
       (n, units), the new values.
     """
     around = [factor for factor in factors if place in (factor.child, factor.parent)]
+    if averaged_sweeps.takes(around):
+        return averaged_sweeps.sweep_averaged(around, values, place, seed, update)
     logistic = all(type(factor.layer) in (SBN, DARN) for factor in around)  # a subclass may have logits of its own
     return (sweep_logistic if logistic else sweep_any)(around, values, place, seed, update)
 

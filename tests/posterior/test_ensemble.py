@@ -129,7 +129,7 @@ def test_the_curve_meets_enumeration(tmp_path, model):
     samples = list(posterior.samples)
     each = np.array([exact(sample[:2]) for sample in samples])
     before = model.get_weights()
-    curve = posterior.curve(model, X, num_samples=4000, seed=3)
+    curve = posterior.curve(model, X, num_samples=4000, seed=3, average="draws")
     assert curve.counts == curve.mean_counts == (1, 2, 4, 5)
     for m, average, mean in zip(curve.counts, curve.predictive, curve.mean_of_weights, strict=True):
         expected = np.logaddexp.reduce(each[:m], 0) - np.log(m)
@@ -144,12 +144,13 @@ def test_the_curve_meets_enumeration(tmp_path, model):
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_curve_ends_with_the_predictive_log_likelihood(tmp_path, model):
+@pytest.mark.parametrize("average", ["draws", "weights", "units"])
+def test_the_curve_ends_with_the_predictive_log_likelihood(tmp_path, model, average):
     """Bit for bit with one seed, and with draws for the mean that are not those of the samples."""
     posterior = written(tmp_path)
-    curve = posterior.curve(model, X, num_samples=50, counts=[3, 1], seed=7, batch_size=8)
+    curve = posterior.curve(model, X, num_samples=50, counts=[3, 1], seed=7, batch_size=8, average=average)
     assert curve.counts == (1, 3)
-    whole = posterior.log_likelihood(model, X, num_samples=50, seed=7, batch_size=8)
+    whole = posterior.log_likelihood(model, X, num_samples=50, seed=7, batch_size=8, average=average)
     for one, other in zip(curve.predictive[-1], whole, strict=True):
         np.testing.assert_array_equal(one, other)
     first = curve.predictive[0].value, curve.mean_of_weights[0].value  # one θ, two estimates
@@ -171,7 +172,7 @@ def test_the_curve_over_chains_takes_the_mean_of_one(tmp_path, model):
     samples = list(posterior.samples)
     with warnings.catch_warnings():
         warnings.simplefilter("error", MeanOverChains)
-        curve = posterior.curve(model, X, num_samples=2000)
+        curve = posterior.curve(model, X, num_samples=2000, average="draws")
     assert (curve.counts, curve.mean_counts) == ((1, 2, 4, 7), (1, 1, 2, 4))
     expected = exact(means([samples[i] for i in (0, 3, 4, 6)]))
     assert_near(curve.mean_of_weights[-1].value, expected, curve.mean_of_weights[-1].standard_error)
@@ -192,7 +193,7 @@ def test_the_curve_reads_each_sample_once_and_holds_one(tmp_path, model, monkeyp
         return sample
 
     monkeypatch.setattr(store, "read_sample", watched)
-    posterior.curve(model, X[:3], num_samples=4, counts=[1, 3, 8])
+    posterior.curve(model, X[:3], num_samples=4, counts=[1, 3, 8], average="draws")
     assert read == [10, 10, 20, 30, 40, 50, 60, 70, 80]  # one look at the architecture, and no farther than asked for
     read.clear()
     posterior.thin(3).mean()

@@ -42,7 +42,7 @@ def test_the_exact_law(tmp_path):
     """
     posterior, models = posterior_of(tmp_path)
     want = exact(models)
-    found = posterior.log_likelihood(models[0], ROWS, num_samples=20000, labels=LABELS)
+    found = posterior.log_likelihood(models[0], ROWS, num_samples=20000, labels=LABELS, average="draws")
     own = want[np.arange(5), LABELS]
     assert (np.abs(found.value - own) < 6 * found.standard_error).all()
     others = np.array([np.delete(row, label) for row, label in zip(want, LABELS)])

@@ -25,11 +25,11 @@ def test_predictive_log_likelihood_meets_enumeration(tmp_path, estimator):
         exact.append(Oracle(other).log_likelihood(states))
     before = model.get_weights()
     if estimator == "annealing":
-        estimate = posterior.annealed_log_likelihood(model, states, num_steps=20, num_runs=400)
-        again = posterior.annealed_log_likelihood(model, states, 1, num_steps=20, num_runs=400)
+        estimate = posterior.annealed_log_likelihood(model, states, average="draws", num_steps=20, num_runs=400)
+        again = posterior.annealed_log_likelihood(model, states, 1, "draws", num_steps=20, num_runs=400)
         assert np.all(again.value != estimate.value)
     else:
-        estimate = posterior.log_likelihood(model, states, num_samples=3000)
+        estimate = posterior.log_likelihood(model, states, num_samples=3000, average="draws")
     expected = np.logaddexp.reduce(exact, 0) - np.log(3)
     assert np.all(np.abs(estimate.value - expected) < 6 * estimate.standard_error)
     assert np.max(expected - np.mean(exact, 0)) > 10 * np.max(estimate.standard_error)
@@ -47,10 +47,10 @@ def test_predictive_standard_error_covers():
     with tempfile.TemporaryDirectory() as folder:
         model = folder_of(folder)
         posterior, states = ds.posterior.load(folder), binary_states(4)
-        precise = posterior.log_likelihood(model, states, num_samples=200_000, seed=999).value
+        precise = posterior.log_likelihood(model, states, num_samples=200_000, seed=999, average="draws").value
         ratios = []
         for seed in range(40):
-            estimate = posterior.log_likelihood(model, states, num_samples=300, seed=seed)
+            estimate = posterior.log_likelihood(model, states, num_samples=300, seed=seed, average="draws")
             ratios.append((estimate.value - precise) / estimate.standard_error)
     lower, upper = scipy.stats.chi2.ppf([5e-7, 1 - 5e-7], 40) / 40
     assert lower < np.mean(np.square(ratios)) < upper

@@ -113,6 +113,7 @@ def _add_evaluate(commands):
     command.add_argument("--split", default="test", choices=["train", "valid", "test"], help="rows to evaluate")
     command.add_argument("--num-samples", type=int, default=1000, help="importance samples a row")
     command.add_argument("--posterior", help="folder of posterior samples: prints their predictive average too")
+    _add_average(command)
     command.add_argument("--seed", type=int, default=0, help="of the draws")
 
 
@@ -157,6 +158,7 @@ def _add_impute(commands):
         "--majority", action="store_true", help="write the more probable value of each entry to the .csv, not draws"
     )
     command.add_argument("--posterior", help="folder of posterior samples: averages over them")
+    _add_average(command)
     command.add_argument("--overwrite", action="store_true", help="replace the output file")
     command.add_argument("--seed", type=int, default=0, help="of the draws")
 
@@ -172,14 +174,23 @@ def _add_export(commands):
     command.add_argument("model", help="file that fit wrote")
     command.add_argument("path", help="folder of the served model; its versions lie in it")
     command.add_argument("--version", type=int, default=1, help="version to write")
-    command.add_argument("--posterior", help="folder of posterior samples whose mean to export")
-    command.add_argument("--ensemble", action="store_true", help="export all posterior samples instead of their mean")
+    command.add_argument("--posterior", help="folder of posterior samples whose average to export")
+    command.add_argument("--ensemble", action="store_true", help="the same as --average draws")
+    _add_average(command)
     command.add_argument("--shape", help="height x width of a picture, such as 8x8, for those who draw it")
     command.add_argument("--only", nargs="+", metavar="NAME", help="the signatures to export (default: all)")
     command.add_argument(
         "--serving-config", action="store_true", help="write warm-up records, models.config and batching.config too"
     )
     command.add_argument("--overwrite", action="store_true", help="replace the version")
+
+
+def _add_average(command):
+    command.add_argument(
+        "--average",
+        choices=["units", "draws", "weights"],
+        help="what the samples are averaged to (default: what their run chose by its validation rows, else weights)",
+    )
 
 
 def _add_serve(commands):

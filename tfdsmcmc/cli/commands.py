@@ -97,8 +97,9 @@ def evaluate(args):
     _print_estimate("weights of the model", model.log_likelihood(x, args.num_samples, args.seed))
     if args.posterior:
         posterior = ds.posterior.load(args.posterior)
-        estimate = posterior.log_likelihood(model, x, args.num_samples, args.seed)
-        _print_estimate(f"predictive, {len(posterior.samples)} samples", estimate)
+        average = posterior.average if args.average is None else args.average
+        estimate = posterior.log_likelihood(model, x, args.num_samples, args.seed, average=average)
+        _print_estimate(f"average over {average}, {len(posterior.samples)} samples", estimate)
 
 
 def sample(args):
@@ -130,7 +131,8 @@ def impute(args):
     binary = model.generative.binary_data
     if args.majority and not binary:
         raise ValueError("A majority is of binary data. Received: --majority")
-    result = ds.imputation.impute(model, table.x, table.mask, args.num_imputations, args.seed, posterior=posterior)
+    averaged = {"posterior": posterior, "average": args.average}
+    result = ds.imputation.impute(model, table.x, table.mask, args.num_imputations, args.seed, **averaged)
     if output.suffix == ".npz":
         tables.write_npz(
             output,
@@ -150,9 +152,6 @@ def impute(args):
 
 def export(args):
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
-    if posterior is not None and posterior.num_chains > 1 and not args.ensemble:
-        print("the mean is of chain 0: hidden units play other roles in other chains; --ensemble serves all")
-        posterior = posterior.chain(0)
     model = _load(args.model)
     path = ds.serving.export(
         model,
@@ -164,6 +163,7 @@ def export(args):
         _shape(args.shape, model.generative.units) if args.shape else None,
         only=args.only,
         serving_config=args.serving_config,
+        average=args.average,
     )
     print(f"wrote {path}")
 

@@ -12,6 +12,8 @@ be the same as later. Runs with a longer `burn_in` tell. Their files have the eq
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from tfdsmcmc import checks, labels_left_out, random
@@ -45,6 +47,7 @@ def impute(
     posterior_weights="likelihood",
     evidence_samples=_DRAWS,
     batch_size=100,
+    average=None,
 ) -> Imputation:
     """Draws the missing entries of rows given the observed ones.
 
@@ -64,12 +67,14 @@ def impute(
       num_chains: chains for each row. Imputations are spread over them: as many chains as imputations give independent
         ones, fewer are cheaper. With one chain the effective sample size cannot see that it stays at one mode.
       posterior: an object whose `samples` have lists of arrays `theta` and `phi`; the imputations are then of the
-        mixture over them. By default the model's own weights. Each sample costs as much as they.
-      posterior_weights: "likelihood" weighs θ_m by an estimate of p(x_observed given θ_m), as new rows ask for, by
-        importance sampling from the recognition network; "equal" is for rows that the samples were learned from, and
-        for samples whose recognition network did not learn, as with `methods.dsgnht_gibbs()`.
+        mixture over them. By default the model's own weights. Each sample costs as much as they. A `Posterior` is
+        averaged as `average` says: the imputations are of the mixture over its components.
+      posterior_weights: "likelihood" weighs θ_m, or a component, by an estimate of p(x_observed given θ_m), as new rows
+        ask for, by importance sampling from the recognition network; "equal" is for rows that the samples were learned
+        from, and for samples whose recognition network did not learn, as with `methods.dsgnht_gibbs()`.
       evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
       batch_size: rows at a time.
+      average: "units", "draws" or "weights", of a `Posterior`, see `posterior.components`; by default its own.
 
     Returns:
       `Imputation`; the observed entries are those given, in float32.
@@ -98,8 +103,9 @@ def impute(
     lengths = checks.nonnegative_integer("burn_in", burn_in), checks.positive_integer("thinning", thinning)
     num_chains = checks.positive_integer("num_chains", num_chains)
     seed = random.stream(seed, "imputation")
-    if posterior is not None:
-        _check_posterior(model, posterior)
+    components = None if posterior is None else _components_of(model, posterior, average)
+    if components is None and average is not None:
+        raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")
     rows = rows_in_memory("x", x, model.generative.units, model.generative.binary_data, mask)
     places = [] if rows.complete else np.flatnonzero(~rows.observed.all(1))
     if not len(places):
@@ -109,13 +115,13 @@ def impute(
         plan = plan_resampling(model.generative, num_imputations, num_samples, batch_size)
     else:
         plan = plan_sweeps(method, num_imputations, *lengths, num_samples, num_chains)
-    if posterior is None:
+    if components is None:
         part = run(model, plan, gappy, None, seed, batch_size)
     else:
         evidence = None
         if posterior_weights == "likelihood" and method != "resampling":
             evidence = plan_resampling(model.generative, 1, evidence_samples, batch_size)
-        part = _mixture(model, posterior, plan, evidence, posterior_weights, gappy, seed, batch_size)
+        part = _mixture(components, plan, evidence, posterior_weights, gappy, seed, batch_size)
     _check_imputed(part)
     return _whole(rows, places, part, num_imputations, method == "metropolis")
 
@@ -131,7 +137,8 @@ def method_for(generative, method):
     data_layer, latent = generative.layers[-1], generative.layers[:-1]
     swept = all(layer.binary for layer in latent) and (data_layer.binary or data_layer.factorised)
     if method == "auto":
-        return "gibbs" if swept and not any(isinstance(layer, NADE) for layer in generative.layers) else "metropolis"
+        nade = any(issubclass(layer.kind, NADE) for layer in generative.layers)
+        return "gibbs" if swept and not nade else "metropolis"
     if method == "gibbs" and not swept:
         kinds = [type(layer).__name__ for layer in generative.layers]
         raise ValueError(f"Gibbs sampling needs binary latent layers. Received: layers {kinds}")
@@ -161,18 +168,46 @@ def _check_posterior(model, posterior):
     labels_left_out.warn_of(first, stacklevel=4)
 
 
-def _mixture(model, posterior, plan, evidence, kind, rows, seed, batch_size):
-    """The imputations over all samples of a posterior."""
+class _Samples:
+    """Components of a posterior that knows no average but that over its samples."""
+
+    def __init__(self, model, samples):
+        self._model, self._samples = model, samples
+
+    def __iter__(self):
+        for sample in self._samples:
+            yield _Component(self._model, (sample.theta, sample.phi))
+
+
+class _Component(NamedTuple):
+    """A model and the weights that it is to have."""
+
+    model: Any
+    weights: Any
+
+
+def _components_of(model, posterior, average):
+    """What the imputations are mixed of, each with a `model` and `weights`."""
+    _check_posterior(model, posterior)
+    if hasattr(posterior, "components"):
+        return posterior.components(model, average)
+    if average not in (None, "draws"):
+        raise ValueError(f"Samples alone are averaged over draws. Received: average={average!r}, {posterior!r}")
+    return _Samples(model, posterior.samples)
+
+
+def _mixture(components, plan, evidence, kind, rows, seed, batch_size):
+    """The imputations over all components of a posterior."""
     mixture = Mixture()
-    for m, sample in enumerate(posterior.samples):
-        weights = sample.theta, sample.phi
+    for m, component in enumerate(components):
+        own, weights = component.model, component.weights
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
-        part = run(model, plan, rows, weights, run_seed, batch_size)
+        part = run(own, plan, rows, weights, run_seed, batch_size)
         log_weight = part.log_likelihood
         if kind == "equal":
             log_weight = np.zeros(len(rows.values))
         elif log_weight is None:
-            log_weight = run(model, evidence, rows, weights, evidence_seed, batch_size).log_likelihood
+            log_weight = run(own, evidence, rows, weights, evidence_seed, batch_size).log_likelihood
         mixture.add(part, log_weight, choice_seed)
     return mixture.result(part.acceptance_rate is not None)
 

@@ -102,7 +102,7 @@ def learn(model, rows: Rows, updates, batch_size, posterior_samples, verbose):
         callbacks=[snapshots],
         verbose=int(verbose),
     )
-    return Posterior(None, snapshots.samples) if posterior_samples else None
+    return Posterior(None, snapshots.samples, "draws") if posterior_samples else None
 
 
 def epoch_length(updates, posterior_samples):

@@ -132,7 +132,7 @@ class DeepGenerativeModel(Learning):
             return given_labels.log_likelihood(self, x, labels, num_samples, seed, batch_size, **precision)
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
-    def sample(self, num_samples, seed=0, probabilities=False, num_averaged=1):
+    def sample(self, num_samples, seed=0, probabilities=False, num_averaged=1, posterior=None, average=None):
         """Ancestral samples of the data.
 
         Args:
@@ -142,14 +142,22 @@ class DeepGenerativeModel(Learning):
             draws its units one by one, the mean of each given those drawn before it.
           num_averaged: with `probabilities`, how many draws of the layers below the top one such means are averaged
             over, at the same top units: an estimate of E[x given z_L]. Published are 1,000, of draws of x.
+          posterior: `Posterior` whose predictive distribution is sampled; by default the model's present weights are.
+          average: of the posterior, see `Posterior.sample`.
 
         Returns:
           float32 array (n, D).
 
         Raises:
           ValueError: for a count out of range, such that a layer would draw 2³¹ units or more, averages without
-            `probabilities`, or weights that are not finite.
+            `probabilities`, weights that are not finite, or an average without a posterior.
         """
+        if posterior is not None:
+            if num_averaged != 1:
+                raise ValueError(f"Of a posterior num_averaged is 1. Received: num_averaged={num_averaged!r}")
+            return posterior.sample(self, num_samples, seed, probabilities, average)
+        if average is not None:
+            raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")
         num_samples = checks.positive_integer("num_samples", num_samples)
         most = (2**31 - 1) // max(self.generative.units, *self.generative.latent_units, 1)
         if num_samples > most:
@@ -191,8 +199,8 @@ class DeepGenerativeModel(Learning):
             data alone.
           labels: (n,) integers, of a model, or a `posterior`, whose top biases depend on labels: of each row given its
             label.
-          **options: of `imputation.impute`, such as `method`, `burn_in` and `posterior`. It returns effective sample
-            sizes besides; whether `burn_in` was long enough only a longer one tells.
+          **options: of `imputation.impute`, such as `method`, `burn_in`, `posterior` and `average`. It returns
+            effective sample sizes besides; whether `burn_in` was long enough only a longer one tells.
 
         Returns:
           float32 array (num_imputations, n, D), or (n, D) of the probabilities or the majority; what is observed is
@@ -214,6 +222,12 @@ class DeepGenerativeModel(Learning):
         if majority:
             return (means > 0.5).astype(np.float32)
         return means if probabilities else drawn
+
+    def with_networks(self, generative, recognition):
+        """A model of other networks, not compiled, whose programs XLA compiles if it compiles this one's."""
+        model = type(self)(generative, recognition, seed=self.seed)
+        model._settings = {"jit_compile": self.uses_xla}
+        return model
 
     def get_config(self):
         parts = {"generative": self.generative, "recognition": self.recognition, "prior": self.prior}

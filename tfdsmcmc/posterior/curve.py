@@ -1,11 +1,11 @@
 """How the log-likelihood grows with the number of posterior samples.
 
-    predictive average    log p(x given X) ≈ log (1/m) Σ_{i ≤ m} p(x given θ_i)
+    predictive average    of m samples: log (1/m) Σ_{i ≤ m} p(x given θ_i), or another of `posterior.components`
     mean of weights       log p(x given θ̄_m),  θ̄_m = (1/m) Σ_{i ≤ m} θ_i
 
-Each p(x given θ_i) is estimated once and serves every later point, so the points of the predictive curve share their
-errors; the points of the mean of weights have draws of their own. What warns of few samples or of heavy tails looks at
-the first θ_i and at the last mean alone.
+Of the average over draws each p(x given θ_i) is estimated once and serves every later point, so that the points share
+their errors; the other averages are made anew at each point, and those of the mean of weights have draws of their own.
+What warns of few samples or of heavy tails looks at the first θ_i and at the last mean alone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
+from tfdsmcmc.posterior.components import Component, Components
 from tfdsmcmc.rows import kept
 
 
@@ -29,7 +30,7 @@ class Curve(NamedTuple):
 
     Attributes:
       counts: m, a tuple of integers that rises.
-      predictive: a `LogLikelihood` for each m, of the predictive average of the first m samples.
+      predictive: a `LogLikelihood` for each m, of the average of the first m samples.
       mean_of_weights: a `LogLikelihood` for each m, at the mean of the weights of the first `mean_counts` draws.
       mean_counts: how many weights each mean is of: m with one chain; with several, the draws of one chain that are
         among the first m samples, since a mean over chains whose hidden units have swapped roles is no model's weights.
@@ -53,8 +54,8 @@ class Curve(NamedTuple):
         )
 
 
-def curve(samples, chains, model, x, num_samples, counts, seed, batch_size) -> Curve:
-    """The curve of a sequence of samples, each read once; see `Posterior.curve`.
+def curve(samples, chains, model, x, num_samples, counts, seed, batch_size, average="draws") -> Curve:
+    """The curve of a sequence of samples; see `Posterior.curve`.
 
     Args:
       samples: sequence of `Sample`.
@@ -65,30 +66,57 @@ def curve(samples, chains, model, x, num_samples, counts, seed, batch_size) -> C
       counts: sequence of integers, or None.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
+      average: "units", "draws" or "weights".
 
     Raises:
       ValueError: for counts out of range.
     """
     counts = _counts(counts, len(samples))
     x = kept(rows_to_estimate(model, x))
-    average, mean = PredictiveAverage(), RunningMean()
-    mean_seed = random.stream(seed, "mean of weights")
-    predictive, mean_of_weights, mean_counts = [], [], []
-    for m, (sample, chain) in enumerate(zip(samples, chains)):
-        weights = sample.theta, sample.phi
-        average.add(importance_sampling(model, x, num_samples, random.fold(seed, m), batch_size, weights, warn=m == 0))
-        if chain == chains[0]:
-            mean.add([*sample.theta, *sample.phi])
+
+    def estimate(part, own, warn):
+        return importance_sampling(part.model, x, num_samples, own, batch_size, part.weights, warn)
+
+    mixed, means, predictive = PredictiveAverage(), _Means(model, chains[0], seed, estimate), []
+    for m in range(counts[-1]):
+        sample = samples[m]
+        means.add(sample, chains[m])
+        if average == "draws":
+            mixed.add(estimate(Component(model, sample.theta, sample.phi), random.fold(seed, m), m == 0))
         if m + 1 in counts:
-            split, last = len(sample.theta), m + 1 == counts[-1]
-            weights = mean.value[:split], mean.value[split:]
-            point = importance_sampling(model, x, num_samples, random.fold(mean_seed, m), batch_size, weights, last)
-            predictive.append(average.log_likelihood())
-            mean_of_weights.append(point)
-            mean_counts.append(mean.count)
-        if m + 1 == counts[-1]:
-            break
-    return Curve(counts, tuple(predictive), tuple(mean_of_weights), tuple(mean_counts))
+            means.end(m, last=m + 1 == counts[-1])
+            if average != "draws":
+                mixed = _over_chains(Components(samples[: m + 1], chains[: m + 1], model, average), seed, estimate)
+            predictive.append(mixed.log_likelihood())
+    return Curve(counts, tuple(predictive), tuple(means.found), tuple(means.counts))
+
+
+def _over_chains(components, seed, estimate):
+    """An average with a component for each chain."""
+    mixed = PredictiveAverage()
+    for c, part in enumerate(components):
+        mixed.add(estimate(part, random.fold(seed, c), c == 0))
+    return mixed
+
+
+class _Means:
+    """The mean of weights over the draws of one chain: its points are in `found`, how many each is of in `counts`."""
+
+    def __init__(self, model, chain, seed, estimate):
+        self._model, self._chain, self._estimate = model, chain, estimate
+        self._seed, self._mean = random.stream(seed, "mean of weights"), RunningMean()
+        self.found, self.counts = [], []
+
+    def add(self, sample, chain):
+        if chain == self._chain:
+            self._mean.add([*sample.theta, *sample.phi])
+            self._split = len(sample.theta)
+
+    def end(self, m, last):
+        """A point after the sample m; it warns if it is the last."""
+        part = Component(self._model, self._mean.value[: self._split], self._mean.value[self._split :])
+        self.found.append(self._estimate(part, random.fold(self._seed, m), last))
+        self.counts.append(self._mean.count)
 
 
 def _counts(counts, most):

@@ -1,13 +1,16 @@
 """Posterior samples as an ensemble.
 
-    mean of weights         log p(x given θ̄),  θ̄ = (1/M) Σ_m θ_m       (what the papers report)
-    predictive average      log p(x given X) ≈ log (1/M) Σ_m p(x given θ_m)
+    log p(x given X) ≈ log (1/M) Σ_m p(x given θ_m)                  average="draws"
+    log (1/C) Σ_c p(x given θ̄_c)                                     average="weights", θ̄_c the mean of chain c
+    log (1/C) Σ_c p̄_c(x)                                             average="units", see `posterior.components`
 
-The second is the posterior predictive density. The logarithm of a mean over M draws is too low: by
-Var p(x given θ)/(2M p(x given X)²) for independent draws, to first order, which is nats where a single θ explains rows
-badly that others explain well. `Posterior.curve` shows how it rises with M. A mixture over hidden units that may swap
-roles has no useful mean, so the first is meant for samples of one mode of one chain: a mean over several chains comes
-with a warning. Samples are read from disk one at a time, whatever is done with them.
+The first is the posterior predictive density. Its logarithm is too low: by Var p(x given θ)/(2M p(x given X)²) for
+independent draws, to first order, which is nats where a single θ explains rows badly that others explain well. The
+other two average within the model. Which is best differs between data sets, so a run chooses by its validation rows
+(`posterior.choice`), and `Posterior.average` has what it chose; "weights" where there were none.
+
+Hidden units may play other roles in other chains, so weights and units are averaged over the draws of one chain.
+Samples are read from disk one at a time, but for "units".
 
 Of a model whose top biases depend on a label, `posterior.given_label(y)` is the posterior of the network given the
 label, for estimates, curves, means, imputation and export; without a label all of these are of a network whose top bias
@@ -26,9 +29,12 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.posterior import given_labels, store
-from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
+from tfdsmcmc.posterior.averages import PredictiveAverage
+from tfdsmcmc.posterior.components import Components, check_average, mean_of
 from tfdsmcmc.posterior.curve import Curve, curve
-from tfdsmcmc.posterior.samples import Samples, chain_of, cut
+from tfdsmcmc.posterior.draws import Draws
+from tfdsmcmc.posterior.predictive_samples import predictive_samples
+from tfdsmcmc.posterior.samples import Samples
 from tfdsmcmc.rows import kept
 
 
@@ -36,7 +42,7 @@ class MeanOverChains(UserWarning):
     """The mean of weights is taken over several chains, whose hidden units may play different roles."""
 
 
-class Posterior:
+class Posterior(Draws):
     """Samples of the weights θ (and of φ beside them) from the posterior; made by `load` and `present`.
 
     A slice cuts the draws of each chain: `posterior[-20:]` has the last 20 draws of every chain, `posterior[::2]` every
@@ -44,68 +50,8 @@ class Posterior:
 
     Attributes:
       samples: sequence of `store.Sample`, by step and then by chain, read from disk one at a time.
+      average: what the samples are averaged to where nothing else is said: "units", "draws" or "weights".
     """
-
-    __iter__ = None  # its parts are the samples
-
-    def __init__(self, folder, samples):
-        self._folder = folder
-        self.samples = samples
-
-    def __getitem__(self, index):
-        if not isinstance(index, slice):
-            raise ValueError(f"A posterior is cut by slices; samples[i] is one sample. Received: index={index!r}")
-        return self._subset(cut(self.chain_numbers, index), f"the slice {index}")
-
-    @property
-    def chain_numbers(self):
-        """The number of the chain of each sample, a list."""
-        if isinstance(self.samples, Samples):
-            return self.samples.chains
-        return [chain_of(sample) for sample in self.samples]
-
-    @property
-    def num_chains(self):
-        """The number of chains that the samples are of."""
-        return len(set(self.chain_numbers))
-
-    def chain(self, number) -> Posterior:
-        """The draws of one chain.
-
-        Args:
-          number: of the chain, counted from 0.
-
-        Raises:
-          ValueError: if there is no sample of it.
-        """
-        number = checks.nonnegative_integer("number", number)
-        places = [i for i, found in enumerate(self.chain_numbers) if found == number]
-        return self._subset(places, f"the number {number}, with samples of {sorted(set(self.chain_numbers))}")
-
-    def thin(self, every) -> Posterior:
-        """Every `every`-th draw of each chain, from the first on.
-
-        Args:
-          every: positive integer.
-
-        Raises:
-          ValueError: for another number.
-        """
-        return self[:: checks.positive_integer("every", every)]
-
-    def given_label(self, label) -> Posterior:
-        """The posterior of the network given a label, of a model whose top biases depend on labels.
-
-        Args:
-          label: integer from 0.
-
-        Raises:
-          ValueError: for samples without biases for labels, or a label that they have none for.
-        """
-        label = given_labels.checked_label(self.samples, label)
-        if isinstance(self.samples, Samples):
-            return Posterior(self._folder, self.samples.given_label(label))
-        return Posterior(self._folder, [sample.given_label(label) for sample in self.samples])
 
     def label_probabilities(self, model, x, frequencies=None, num_samples=1000, seed=0, batch_size=100):
         """p(y given x, X) of each label y, in proportion to p(y) p(x given y, X), from samples with biases for labels.
@@ -136,7 +82,7 @@ class Posterior:
                 MeanOverChains,
                 stacklevel=2,
             )
-        theta, phi = self._stored_mean() or self._streamed_mean()
+        theta, phi = self._stored_mean() or mean_of(self.samples)
         return [w.astype(np.float32) for w in theta], [w.astype(np.float32) for w in phi]
 
     def apply_mean(self, model, x=None, refit_epochs=0, batch_size=100, verbose=0):
@@ -172,77 +118,116 @@ class Posterior:
             model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose, num_chains=1)
         return model
 
-    def log_likelihood(self, model, x, num_samples=1000, seed=0, batch_size=100, labels=None) -> LogLikelihood:
-        """The posterior predictive log-likelihood of each row, log (1/M) Σ_m p(x given θ_m).
+    def components(self, model, average=None) -> Components:
+        """The networks, and their weights, whose mixture with equal weights the posterior is averaged to.
 
-        Each p(x given θ_m) is an importance-sampling estimate with the m-th φ. Memory does not depend on M. The
-        standard error is that of the importance sampling; the spread over θ is not in it. What warns of few samples or
-        of heavy tails looks at the first θ alone.
+        Args:
+          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          average: "units", "draws" or "weights", see `posterior.components`; by default `self.average`.
+
+        Raises:
+          ValueError: for a model of another architecture, or another name.
+        """
+        average = self.average if average is None else average
+        check_average(average)
+        self.check(model)
+        return Components(self.samples, self.chain_numbers, model, average)
+
+    def log_likelihood(
+        self, model, x, num_samples=1000, seed=0, batch_size=100, labels=None, average=None
+    ) -> LogLikelihood:
+        """The log-likelihood of each row under an average over the samples.
+
+        Each component's density of a row is an importance-sampling estimate with its own φ. The standard error is that
+        of the importance sampling; the spread over θ is not in it. What warns of few samples or of heavy tails looks at
+        the first component alone. Memory does not depend on M, but that "units" holds the weights of a chain's draws.
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
           x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
-          num_samples: K, importance samples a row for each θ.
+          num_samples: K, importance samples a row for each component.
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
           labels: (n,) integers, of samples with biases for labels: log p(x given its label, X) of each row.
+          average: "units", unit by unit over the draws of each chain; "draws", the log-mean-exp over all draws; or
+            "weights", of each chain's mean of weights. Chains are mixed by log-mean-exp. By default `self.average`.
 
         Raises:
-          ValueError: for a model of another architecture, data that do not fit it, or labels that do not.
+          ValueError: for a model of another architecture, data that do not fit it, labels that do not, or an average of
+            another name.
         """
         if labels is not None:
-            return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size)
-        self.check(model)
-        x, average = kept(rows_to_estimate(model, x)), PredictiveAverage()
-        for m, sample in enumerate(self.samples):
-            weights = sample.theta, sample.phi
-            average.add(
-                importance_sampling(model, x, num_samples, random.fold(seed, m), batch_size, weights, warn=m == 0)
-            )
-        return average.log_likelihood()
+            return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size, average)
+        components = self.components(model, average)
+        x, mixed = kept(rows_to_estimate(model, x)), PredictiveAverage()
+        for m, part in enumerate(components):
+            own = random.fold(seed, m)
+            mixed.add(importance_sampling(part.model, x, num_samples, own, batch_size, part.weights, warn=m == 0))
+        return mixed.log_likelihood()
 
-    def annealed_log_likelihood(self, model, x, seed=0, **annealing) -> LogLikelihood:
+    def annealed_log_likelihood(self, model, x, seed=0, average=None, **annealing) -> LogLikelihood:
         """`log_likelihood` with estimates by annealing, for samples whose φ has not learnt, as of Gibbs sampling.
 
-        Each p(x given θ_m) is that of `likelihood.annealed_importance_sampling`, whose estimates are unbiased, so the
-        logarithm of their mean is a lower bound in expectation. The standard error is that of the runs; the spread over
-        θ is not in it.
+        Each component's density is that of `likelihood.annealed_importance_sampling`, whose estimates are unbiased, so
+        the logarithm of their mean is a lower bound in expectation. The standard error is that of the runs; the spread
+        over θ is not in it.
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
           x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
           seed: integer, or int32 tensor of shape (2,).
-          **annealing: other arguments of `likelihood.annealed_importance_sampling`, for all samples; num_steps=1000 and
-            num_runs=16 where they are not given, but not `weights`, which are the samples'. The path "recognition" is
-            that of the m-th φ.
+          average: as of `log_likelihood`.
+          **annealing: other arguments of `likelihood.annealed_importance_sampling`, for all components; num_steps=1000
+            and num_runs=16 where they are not given, but not `weights`, which are the samples'. The path "recognition"
+            is that of the component's φ.
 
         Raises:
           ValueError: for a model of another architecture, or what annealing refuses.
         """
         if "weights" in annealing:
             raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
-        self.check(model)
-        x, average = kept(rows_to_estimate(model, x)), PredictiveAverage()
-        for m, sample in enumerate(self.samples):
-            own = {"seed": random.fold(seed, m), "weights": (sample.theta, sample.phi)}
-            average.add(annealed_importance_sampling(model, x, **annealing, **own))
-        return average.log_likelihood()
+        components = self.components(model, average)
+        x, mixed = kept(rows_to_estimate(model, x)), PredictiveAverage()
+        for m, part in enumerate(components):
+            own = {"seed": random.fold(seed, m), "weights": part.weights}
+            mixed.add(annealed_importance_sampling(part.model, x, **annealing, **own))
+        return mixed.log_likelihood()
 
-    def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100) -> Curve:
-        """The log-likelihood of each row against the number of posterior samples, in one pass over them.
+    def sample(self, model, num_samples, seed=0, probabilities=False, average=None):
+        """Draws of the data from the average: a component at random, then an ancestral sample of it.
 
-        The first m samples are taken in the order of `samples`. With one seed the last point of the predictive average
-        is `log_likelihood` of the same arguments. The mean of weights is that of the draws of one chain, the first
-        sample's, with the mean φ as the proposal: where its effective sample size is low, it is underestimated. What
-        warns of that looks at the first θ and at the last mean alone.
+        Args:
+          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          num_samples: n.
+          seed: integer, or int32 tensor of shape (2,).
+          probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x.
+          average: as of `log_likelihood`.
+
+        Returns:
+          float32 array (n, D).
+
+        Raises:
+          ValueError: for a model of another architecture, or a count out of range.
+        """
+        num_samples = checks.positive_integer("num_samples", num_samples)
+        return predictive_samples(self.components(model, average), num_samples, seed, probabilities)
+
+    def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100, average=None) -> Curve:
+        """The log-likelihood of each row against the number of posterior samples.
+
+        The first m samples are taken in the order of `samples`. With one seed the last point of the average is
+        `log_likelihood` of the same arguments. Beside it stands the mean of weights of the draws of one chain, the
+        first sample's, with the mean φ as the proposal: where its effective sample size is low, it is underestimated.
+        What warns of that looks at the first component and at the last mean alone.
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
           x: (n, D), held-out rows.
-          num_samples: K, importance samples a row for each θ.
+          num_samples: K, importance samples a row for each component.
           counts: the numbers m of samples; by default 1, 2, 4, … and all.
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
+          average: as of `log_likelihood`; "draws" takes one pass over the samples, the others one for each count.
 
         Returns:
           `Curve`, with the values of each row at each m.
@@ -250,15 +235,10 @@ class Posterior:
         Raises:
           ValueError: for a model of another architecture, data that do not fit it, or counts out of range.
         """
+        average = self.average if average is None else average
+        check_average(average)
         self.check(model)
-        return curve(self.samples, self.chain_numbers, model, x, num_samples, counts, seed, batch_size)
-
-    def _subset(self, indices, what):
-        if not indices:
-            raise ValueError(f"A posterior has at least one sample. Received: {what}, which leaves none")
-        samples = self.samples
-        chosen = samples.take(indices) if isinstance(samples, Samples) else [samples[i] for i in indices]
-        return Posterior(self._folder, chosen)
+        return curve(self.samples, self.chain_numbers, model, x, num_samples, counts, seed, batch_size, average)
 
     def _stored_mean(self):
         """The mean kept in the folder, where the samples are all of the folder's."""
@@ -266,13 +246,6 @@ class Posterior:
         if whole and self.samples.paths == store.sample_paths(self._folder):
             return store.read_mean(self._folder)
         return None
-
-    def _streamed_mean(self):
-        mean = RunningMean()
-        for sample in self.samples:
-            mean.add([*sample.theta, *sample.phi])
-            split = len(sample.theta)
-        return mean.value[:split], mean.value[split:]
 
     def check(self, model):
         """The model's variables, if their shapes are those of the samples."""

@@ -1,6 +1,6 @@
 """Likelihoods given labels, and probabilities of labels, of models whose top biases depend on a label.
 
-    log p(x given y, X) ≈ log (1/M) Σ_m p(x given y, θ_m)
+    log p(x given y, X) ≈ log (1/M) Σ_m p(x given y, θ_m)      or another average, see `Posterior.log_likelihood`
     p(y given x, X) = p(y) p(x given y, X) / Σ_y' p(y') p(x given y', X)
 
 p(x given y, θ_m) is that of the network with the top biases of label y, `store.Sample.given_label`; how frequent labels
@@ -40,12 +40,13 @@ def checked_label(samples, label):
     return int(label)
 
 
-def log_likelihood(posterior, model, x, labels, num_samples, seed, batch_size) -> LogLikelihood:
+def log_likelihood(posterior, model, x, labels, num_samples, seed, batch_size, average) -> LogLikelihood:
     """log p(x given y, X) of each row at its own label y; see `Posterior.log_likelihood`."""
     number, source = num_labels(posterior.samples), kept(rows_to_estimate(model, x))
 
     def estimate(label, rows, own_seed):
-        return posterior.given_label(label).log_likelihood(model, rows, num_samples, own_seed, batch_size)
+        given = posterior.given_label(label)
+        return given.log_likelihood(model, rows, num_samples, own_seed, batch_size, average=average)
 
     return log_likelihood_by_label(source, labels, number, estimate, seed)
 
@@ -56,7 +57,9 @@ def label_probabilities(posterior, model, x, frequencies, num_samples, seed, bat
     frequencies = _checked_frequencies(frequencies, number)
     source = kept(rows_to_estimate(model, x))
     estimates = [
-        posterior.given_label(label).log_likelihood(model, source, num_samples, seed, batch_size).value
+        posterior.given_label(label)
+        .log_likelihood(model, source, num_samples, seed, batch_size, average="draws")
+        .value
         for label in range(number)
     ]
     with np.errstate(divide="ignore"):  # of a label that does not occur

@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.chance import assert_frequencies
+from tests.chance import assert_frequencies, assert_near
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
-from tests.posterior.support import folder_of
+from tests.posterior.support import folder_of, written
 from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, manifest, warm_up
 
@@ -241,7 +241,8 @@ def test_the_manifest_says_what_is_served(tmp_path, capsys):
     found = manifest.read(path)
     assert (found["name"], found["data_shape"], found["units"], found["binary"]) == ("tiny", [2, 2], 4, True)
     assert found["posterior"] == {
-        "kind": "samples of the posterior", "samples": 3, "first_step": 10, "last_step": 30
+        "kind": "samples of the posterior", "average": "draws", "chains": 1,
+        "samples": 3, "first_step": 10, "last_step": 30,
     }  # fmt: skip
     assert found["figures"] == {"test log-likelihood": -2.5}
     assert found["settings"] == {"sweeps": 3, "max_draws": 10_000_000, "jit": False}
@@ -266,6 +267,42 @@ def test_an_ensemble_draws_from_all_samples(tmp_path):
     drawn = tf.saved_model.load(path).signatures["sample"](num_samples=tf.constant(4000), seed=tf.constant(SEED))["x"]
     law = np.mean([np.exp(Oracle(tiny_model((2,), 4, seed=i)).log_likelihood(binary_states(4))) for i in (1, 2, 3)], 0)
     assert_frequencies(np.bincount(state_numbers(drawn.numpy()), minlength=16), law)
+
+
+@pytest.mark.parametrize("average", ["units", "weights"])
+def test_averages_within_the_model_are_served_as_python_has_them(tmp_path, average):
+    """Of two chains: likelihoods of both beside each other, with the same components' draws; samples by their law."""
+    chains = written(tmp_path, (0, 1, 0, 1))
+    model = tiny_model((2,), units=4)
+    path = ds.serving.export(model, tmp_path / "m", posterior=chains, average=average, sweeps=3, verbose=False)
+    found = manifest.read(path)["posterior"]
+    assert (found["average"], found["chains"], found["samples"]) == (average, 2, 4)
+    served, x = tf.saved_model.load(path).signatures, binary_states(4).astype(np.float32)
+    arguments = {"num_samples": tf.constant(3000), "seed": tf.constant(SEED)}
+    value = served["log_likelihood"](x=tf.constant(x), **arguments)
+    python = chains.log_likelihood(model, x, 3000, average=average)
+    error = np.hypot(value["standard_error"].numpy(), python.standard_error)
+    assert_near(value["value"].numpy(), python.value, error)
+    drawn = served["sample"](num_samples=tf.constant(4000), seed=tf.constant(SEED))["x"].numpy()
+    exact = chains.log_likelihood(model, x, 200_000, average=average).value
+    assert_frequencies(np.bincount(state_numbers(drawn), minlength=16), np.exp(exact))
+    filled = served["impute"](
+        x=tf.constant(x), mask=tf.constant(x[::-1] > 0), num_imputations=tf.constant(2), seed=tf.constant(SEED)
+    )["x"].numpy()
+    assert np.all((filled == x)[:, x[::-1] > 0]) and set(np.unique(filled)) <= {0, 1}
+
+
+def test_what_cannot_be_averaged_for_export_is_refused(tmp_path):
+    posterior, model = written(tmp_path, (0, 1, 0)), tiny_model((2,), units=4)
+    for bad in (
+        {"posterior": posterior, "average": "units"},  # two draws of one chain, one of the other
+        {"posterior": posterior, "average": "all"},
+        {"posterior": posterior, "ensemble": True, "average": "weights"},
+        {"average": "weights"},
+    ):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.serving.export(model, tmp_path / "m", verbose=False, **bad)
+    assert not (tmp_path / "m").exists()
 
 
 def test_a_saved_model_that_answers_otherwise_is_not_put_in_place(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ import pathlib
 
 import tensorflow as tf
 
-from tfdsmcmc import checks, files, labels_left_out
+from tfdsmcmc import checks, files
 from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.examples import example
 from tfdsmcmc.serving.saved_model.round_trip import megabytes, round_trip
@@ -23,6 +23,11 @@ from tfdsmcmc.serving.saved_model.signatures import names, signatures
 from tfdsmcmc.serving.saved_model.weights import Weights
 
 DEFAULT = "log_likelihood"
+_KINDS = {
+    "draws": "samples of the posterior",
+    "weights": "mean of the posterior's samples",
+    "units": "samples of the posterior, averaged unit by unit",
+}
 
 
 def export(
@@ -40,6 +45,7 @@ def export(
     jit=False,
     serving_config=False,
     verbose=True,
+    average=None,
 ):
     """Writes PATH/VERSION/saved_model.pb and its variables, ready for `tf.saved_model.load` and model servers.
 
@@ -49,9 +55,7 @@ def export(
       version: positive integer.
       posterior: `Posterior` to export; by default the model's present weights.
       overwrite: whether to replace an existing version, and other serving files.
-      ensemble: whether to export all samples of the posterior, stacked, instead of their mean: likelihoods are averages
-        over θ then, samples and imputations draw θ, and a likelihood costs as many times as much as there are samples;
-        an imputation 256 draws for each of them before its chains.
+      ensemble: the same as average="draws".
       data_shape: of a row, such as (28, 28), for those who draw it; by default (D,).
       figures: dictionary of numbers and words for the manifest, such as the test log-likelihood.
       only: names of the signatures to export; by default all that the model can have (see
@@ -63,13 +67,19 @@ def export(
         the versions (see `serving.saved_model.configuration`); needs the package tensorflow-serving-api. A server with
         batching takes row-wise signatures alone: export `only` those for it.
       verbose: whether to print the size and the time of a call of each signature.
+      average: what the posterior is averaged to, see `posterior.components`; by default its own. "weights" exports the
+        mean of each chain's weights, "draws" all samples, "units" the samples of each chain averaged unit by unit. Of
+        several components likelihoods are averages, samples and imputations draw one. A likelihood by "draws" or
+        "units" costs as many times as much as there are samples, and an imputation 256 draws for each component before
+        its chains.
 
     Returns:
       The version's path, a string.
 
     Raises:
-      ValueError: for an existing version without `overwrite`, a posterior of another architecture, or an argument out
-        of range, or weights that are not finite; nothing is written then.
+      ValueError: for an existing version without `overwrite`, a posterior of another architecture, chains of unequal
+        numbers of draws with "units", an argument out of range, or weights that are not finite; nothing is written
+        then.
       ImportError: with `serving_config` and without tensorflow-serving-api.
       RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
         one; the version is not put in place then.
@@ -86,7 +96,7 @@ def export(
     >>> served.signatures["sample"](num_samples=tf.constant(3), seed=tf.constant([0, 1]))["x"].shape
     TensorShape([3, 4])
     """
-    _check_sources(model, posterior, ensemble)
+    average = _average_of(model, posterior, ensemble, average)
     version = checks.positive_integer("version", version)
     chosen = _chosen(only, names(model.generative))
     sweeps, max_draws = checks.positive_integer("sweeps", sweeps), checks.positive_integer("max_draws", max_draws)
@@ -99,8 +109,8 @@ def export(
     if serving_config:
         warm_up.protos()
         configuration.check(target.parent, name, overwrite)
-    module, source = _weights(model, posterior, ensemble)
-    functions, live = signatures(model, module, chosen, sweeps, max_draws, jit)
+    averaged, module, source = _weights(model, posterior, average)
+    functions, live = signatures(averaged, module, chosen, sweeps, max_draws, jit)
     specs = {key: function.structured_input_signature[1] for key, function in functions.items()}
     described = {key: (specs[key], function.structured_outputs) for key, function in functions.items()}
     settings = {"sweeps": sweeps, "max_draws": max_draws, "jit": bool(jit)}
@@ -142,21 +152,29 @@ def check_free(target, overwrite):
         raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
 
 
-def _check_sources(model, posterior, ensemble):
-    is_posterior = hasattr(posterior, "mean") and hasattr(getattr(posterior, "samples", None), "__len__")
+def _average_of(model, posterior, ensemble, average):
+    """The name of the average to export; None for the model's own weights."""
+    is_posterior = hasattr(posterior, "components") and hasattr(getattr(posterior, "samples", None), "__len__")
     if not hasattr(model, "generative") or not (is_posterior or posterior is None):
         raise ValueError(f"Export takes a model and a Posterior or None. Received: {model!r}, {posterior!r}")
-    if posterior is not None and not len(posterior.samples):
+    if posterior is None:
+        if ensemble or average is not None:
+            raise ValueError(
+                f"An average is of a posterior. Received: ensemble={ensemble!r}, average={average!r}, posterior=None"
+            )
+        return None
+    if not len(posterior.samples):
         raise ValueError("A posterior has at least one sample. Received: none")
-    if ensemble and posterior is None:
-        raise ValueError("An ensemble is made of a posterior's samples. Received: ensemble=True, posterior=None")
-    if not ensemble and getattr(posterior, "num_chains", 1) > 1:
+    if ensemble and average not in (None, "draws"):
+        raise ValueError(f"An ensemble is the average over draws. Received: ensemble=True, average={average!r}")
+    average = "draws" if ensemble else posterior.average if average is None else average
+    draws = posterior.components(model, average).draws
+    if average == "units" and len(set(draws)) > 1:
         raise ValueError(
-            "The mean over several chains is no model: choose one, posterior.chain(0), or ensemble=True. "
-            f"Received: a posterior of {posterior.num_chains} chains"
+            "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]. "
+            f"Received: chains of {draws} draws"
         )
-    if posterior is not None:
-        labels_left_out.warn_of(posterior.samples[0], stacklevel=3)
+    return average
 
 
 def _chosen(only, possible):
@@ -169,29 +187,35 @@ def _chosen(only, possible):
     return [name for name in possible if name in wanted]
 
 
-def _weights(model, posterior, ensemble):
-    """(the weights to save, what the manifest says of them)."""
+def _weights(model, posterior, average):
+    """(the model that has them, the weights to save, what the manifest says of them)."""
     if posterior is None:
-        return Weights(model), {"kind": "weights of the model", "samples": 1}
+        return model, Weights(model), {"kind": "weights of the model", "samples": 1}
+    components = posterior.components(model, average)
     steps = [int(step) for step in (posterior.samples[0].step, posterior.samples[-1].step)]
-    source = {"samples": len(posterior.samples), "first_step": steps[0], "last_step": steps[1]}
-    if ensemble:
-        return Weights(model, _Pairs(posterior.samples)), {"kind": "samples of the posterior", **source}
-    return Weights(model, [posterior.mean()]), {"kind": "mean of the posterior's samples", **source}
+    source = {
+        "kind": _KINDS[average],
+        "average": average,
+        "chains": posterior.num_chains,
+        "samples": len(posterior.samples),
+        "first_step": steps[0],
+        "last_step": steps[1],
+    }
+    averaged = components[0].model
+    return averaged, Weights(averaged, _Pairs(components)), source
 
 
 class _Pairs:
-    """The samples of a posterior as pairs (θ, φ), each read when it is asked for."""
+    """The weights of the components of a posterior as pairs (θ, φ), each made when it is asked for."""
 
-    def __init__(self, samples):
-        self._samples = samples
+    def __init__(self, components):
+        self._components = components
 
     def __len__(self):
-        return len(self._samples)
+        return len(self._components)
 
     def __getitem__(self, m):
-        sample = self._samples[m]
-        return sample.theta, sample.phi
+        return self._components[m].weights
 
 
 def with_default(functions):

@@ -1,4 +1,4 @@
-"""What a SavedModel computes, at one set of weights or over M posterior samples θ_1, …, θ_M.
+"""What a SavedModel computes, at one set of weights or over M components θ_1, …, θ_M of a posterior's average.
 
     log_likelihood    log p(x given X) ≈ log (1/M) Σ_m p̂_m,      p̂_m the importance sampling estimate of p(x given θ_m)
     encode            E[z given x] ≈ Σ_m p̂_m Σ_k w_mk z_mk / Σ_k w_mk / Σ_m p̂_m
@@ -54,11 +54,14 @@ class Functions:
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
 
     def costs(self, name):
-        """(for each row, for each unit of its count) the draws of the latents that a function takes."""
+        """(for each row, for each unit of its count) the draws of the latents that a function takes.
+
+        A draw in a network that is averaged over M sets of weights, unit by unit, counts M times."""
+        each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
         count = self._weights.count
         if name == "impute":
-            return (count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0), self._sweeps
-        return 0, 1 if name == "sample" else count
+            return (each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0), each * self._sweeps
+        return 0, each if name == "sample" else each * count
 
     def log_likelihood(self, x, num_samples, seed):
         """value, standard_error and effective_sample_size, each (n,)."""

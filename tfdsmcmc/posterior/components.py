@@ -1,0 +1,137 @@
+"""What a posterior is averaged to: a mixture, with equal weights, of networks at sets of weights.
+
+    "draws"      p(x given X) ≈ (1/M) Σ_m p(x; θ_m)                 a component for each sample
+    "weights"    p(x given X) ≈ (1/C) Σ_c p(x; θ̄_c)                 one for each chain: θ̄_c = (1/M_c) Σ_m θ_cm
+    "units"      p(x given X) ≈ (1/C) Σ_c p̄_c(x)                    one for each chain, averaged unit by unit:
+                 p̄_c(x, z) = Π_layers Π_j (1/M_c) Σ_m p(y_j given its parents and earlier units; θ_cm)
+
+C is the number of chains, M_c that of the draws of one. "draws" is the posterior predictive density itself; its
+logarithm is far too low where a few draws stand for many weights that the data do not determine, as no draw is right
+about all of a row. "units" puts the average inside the product over units, see `layers.UnitAverage`; "weights" inside
+the logits. Either is of draws of one chain, whose hidden units keep their roles. All three are normalised densities of
+x. A component of "weights" or "units" proposes z with the mean φ of its chain.
+
+A component of "units" is a network of M_c sets of weights, which are held in memory together, and costs as much to
+evaluate as M_c components of "draws".
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfdsmcmc.layers import UnitAverage
+from tfdsmcmc.networks import GenerativeNetwork
+from tfdsmcmc.posterior.averages import RunningMean
+
+AVERAGES = ("units", "draws", "weights")
+
+_networks = weakref.WeakKeyDictionary()
+
+
+class Component(NamedTuple):
+    """One of the networks that are mixed.
+
+    Attributes:
+      model: `DeepGenerativeModel`, whose weights are to be these.
+      theta: list of arrays.
+      phi: list of arrays.
+    """
+
+    model: Any
+    theta: list
+    phi: list
+
+    @property
+    def weights(self):
+        """(θ, φ)."""
+        return self.theta, self.phi
+
+
+class Components(collections.abc.Sequence):
+    """The components of an average, each made from the samples when it is asked for.
+
+    Args:
+      samples: sequence of `Sample`.
+      chains: the number of the chain of each.
+      model: `DeepGenerativeModel` of their architecture; it is not changed.
+      average: "units", "draws" or "weights".
+
+    Raises:
+      ValueError: for another name.
+    """
+
+    def __init__(self, samples, chains, model, average):
+        check_average(average)
+        self._samples, self._model, self._average = samples, model, average
+        if average == "draws":
+            self._places = [[i] for i in range(len(samples))]
+        else:
+            self._places = [[i for i, own in enumerate(chains) if own == chain] for chain in sorted(set(chains))]
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, index):
+        places = self._places[index]
+        if self._average == "draws":
+            sample = self._samples[places[0]]
+            return Component(self._model, sample.theta, sample.phi)
+        if self._average == "weights":
+            theta, phi = mean_of(self._samples[i] for i in places)
+            return Component(self._model, *([w.astype(np.float32) for w in part] for part in (theta, phi)))
+        return self._stacked(places)
+
+    @property
+    def draws(self):
+        """How many draws are in each component, a list."""
+        return [len(places) for places in self._places]
+
+    def _stacked(self, places):
+        model, phi = unit_average_of(self._model, len(places)), RunningMean()
+        stacks = None
+        for m, sample in enumerate(self._samples[i] for i in places):
+            if stacks is None:
+                stacks = [np.empty((len(places), *np.shape(w)), np.float32) for w in sample.theta]
+            for stack, value in zip(stacks, sample.theta, strict=True):
+                stack[m] = value
+            phi.add(sample.phi)
+        return Component(model, stacks, [w.astype(np.float32) for w in phi.value])
+
+
+def check_average(average):
+    """Raises a ValueError for what is no name of an average."""
+    if not isinstance(average, str) or average not in AVERAGES:
+        raise ValueError(f"average is one of {list(AVERAGES)}. Received: average={average!r}")
+
+
+def mean_of(samples):
+    """(θ̄, φ̄), lists of float64 arrays: the mean of samples that come one at a time."""
+    mean = RunningMean()
+    for sample in samples:
+        mean.add([*sample.theta, *sample.phi])
+        split = len(sample.theta)
+    return mean.value[:split], mean.value[split:]
+
+
+def unit_average_of(model, num_draws):
+    """The model whose layers are averages unit by unit over M draws of θ; one for each M, for its programs are kept.
+
+    Its θ has a leading axis of M, its φ is the model's.
+
+    Args:
+      model: `DeepGenerativeModel`; it is not changed.
+      num_draws: M.
+    """
+    kept = _networks.setdefault(model, {})
+    trained = tuple(id(variable) for variable in model.generative.trainable_variables)
+    key = num_draws, trained, model.uses_xla
+    if key not in kept:
+        layers = [UnitAverage(layer, num_draws) for layer in model.generative.layers]
+        kept[key] = model.with_networks(GenerativeNetwork(layers), model.recognition)
+    for layer in kept[key].generative.layers:
+        layer.keep_frozen()
+    return kept[key]

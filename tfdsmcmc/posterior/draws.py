@@ -1,0 +1,88 @@
+"""The draws of a posterior and the chains that they are of, and parts of them."""
+
+from __future__ import annotations
+
+from tfdsmcmc import checks
+from tfdsmcmc.posterior import given_labels
+from tfdsmcmc.posterior.components import check_average
+from tfdsmcmc.posterior.samples import Samples, chain_of, cut
+
+
+class Draws:
+    """Samples of the weights, cut by slices, by chains and by labels; a part is of the same class.
+
+    Args:
+      folder: where they are; None for samples in memory.
+      samples: sequence of `store.Sample`, by step and then by chain.
+      average: "units", "draws" or "weights".
+    """
+
+    __iter__ = None  # its parts are the samples
+
+    def __init__(self, folder, samples, average="weights"):
+        check_average(average)
+        self._folder = folder
+        self.samples = samples
+        self.average = average
+
+    def __getitem__(self, index):
+        if not isinstance(index, slice):
+            raise ValueError(f"A posterior is cut by slices; samples[i] is one sample. Received: index={index!r}")
+        return self._subset(cut(self.chain_numbers, index), f"the slice {index}")
+
+    @property
+    def chain_numbers(self):
+        """The number of the chain of each sample, a list."""
+        if isinstance(self.samples, Samples):
+            return self.samples.chains
+        return [chain_of(sample) for sample in self.samples]
+
+    @property
+    def num_chains(self):
+        """The number of chains that the samples are of."""
+        return len(set(self.chain_numbers))
+
+    def chain(self, number) -> Draws:
+        """The draws of one chain.
+
+        Args:
+          number: of the chain, counted from 0.
+
+        Raises:
+          ValueError: if there is no sample of it.
+        """
+        number = checks.nonnegative_integer("number", number)
+        places = [i for i, found in enumerate(self.chain_numbers) if found == number]
+        return self._subset(places, f"the number {number}, with samples of {sorted(set(self.chain_numbers))}")
+
+    def thin(self, every) -> Draws:
+        """Every `every`-th draw of each chain, from the first on.
+
+        Args:
+          every: positive integer.
+
+        Raises:
+          ValueError: for another number.
+        """
+        return self[:: checks.positive_integer("every", every)]
+
+    def given_label(self, label) -> Draws:
+        """The posterior of the network given a label, of a model whose top biases depend on labels.
+
+        Args:
+          label: integer from 0.
+
+        Raises:
+          ValueError: for samples without biases for labels, or a label that they have none for.
+        """
+        label = given_labels.checked_label(self.samples, label)
+        if isinstance(self.samples, Samples):
+            return type(self)(self._folder, self.samples.given_label(label), self.average)
+        return type(self)(self._folder, [sample.given_label(label) for sample in self.samples], self.average)
+
+    def _subset(self, indices, what):
+        if not indices:
+            raise ValueError(f"A posterior has at least one sample. Received: {what}, which leaves none")
+        samples = self.samples
+        chosen = samples.take(indices) if isinstance(samples, Samples) else [samples[i] for i in indices]
+        return type(self)(self._folder, chosen, self.average)
