@@ -7,9 +7,10 @@ the floor: from a start far off it needs hundreds of sweeps. Here the variances 
     p(w given τ) = Π_g ∫ p(ζ_g given τ) (ζ_g + m²)^(−n/2) exp(−S_g/(2(ζ_g + m²))) dζ_g,     S_g = Σ w² of the group
 
 The integral is a sum over ln ζ in steps of h = 1.5/√(n + 2 min(a, b)), ½ at most, in which the tails of ζ beyond the
-grid count at its ends. The sum errs by the Fourier transform of the integrand at 2π/h. Its logarithm has curvatures of
-n/2 at most from the weights and of min(a, b) from the prior, and that of a normal law with those would err by
-2 exp(−4π²/((n + 2 min(a, b)) h²)) of the integral, 10⁻⁷ or less (`augmentation.grid_scales` has more).
+grid count at its ends. The sum errs by the Fourier transform of the integrand at 2π/h. That goes as the product of a
+law of ln ζ by the weights, whose variance is 2/n or more, and one a priori, whose variance is 1/a + 1/b or more. Normal
+laws with those would err by 2 exp(−4π²/(h²(n + 2 min(a, b)))) of the integral, 5·10⁻⁸, or less
+(`augmentation.grid_scales` has more).
 
 Then τ is drawn from p(τ given w) on a grid that is made finer four times around where its mass is, and each ζ_g from
 p(ζ_g given w, τ), uniform within a step.
@@ -51,7 +52,7 @@ class ScalesGivenWeights:
         self.sums = np.asarray(sums, np.float64)
         if not floor:  # without a floor a weight of 0 has no law
             self.sums = np.maximum(self.sums, 1e-24)
-        self.step = min(0.5, 1.5 / math.sqrt(self.size + 2 * min(a, b)))
+        self.step = min(0.5, log_step(self.size, a, b))
         low = math.log(floor / max(self.size, 1.0)) - 10 if floor else math.log(np.min(self.sums, initial=1.0)) - 6
         high = 16 + max(highest, math.log(np.max(self.sums, initial=1e-30)), low)
         self.log_zeta = np.arange(low, high, self.step)
@@ -100,12 +101,26 @@ class ScalesGivenWeights:
 
     def _log_prior(self, log_scale):
         """ln of the probabilities of the points given τ, (K, T, I)."""
-        ratio = self.log_zeta - log_scale[..., np.newaxis]
-        logs = math.log(self.step) + _log_beta_prime(self.a, self.b, ratio)
-        below, above = ratio[..., 0] + self.step / 2, ratio[..., -1] - self.step / 2
-        logs[..., 0] = _log_rest(self.a, self.b, below, self.step)
-        logs[..., -1] = _log_rest(self.b, self.a, -above, self.step)
-        return logs
+        return log_probabilities(self.a, self.b, self.log_zeta - log_scale[..., np.newaxis], self.step)
+
+
+def log_step(size, a, b):
+    """The step h in ln ζ for groups of n weights, see the module; 1.5/√(n + 2 min(a, b))."""
+    return 1.5 / math.sqrt(size + 2 * min(a, b))
+
+
+def log_probabilities(a, b, log_ratio, step):
+    """ln of the probabilities of a beta prime law's logarithm on a grid; the first and last point have the tails.
+
+    Args:
+      a, b: of the law.
+      log_ratio: ln ζ/τ² on the grid, (…, I).
+      step: h.
+    """
+    logs = math.log(step) + _log_beta_prime(a, b, log_ratio)
+    logs[..., 0] = _log_rest(a, b, log_ratio[..., 0] + step / 2, step)
+    logs[..., -1] = _log_rest(b, a, step / 2 - log_ratio[..., -1], step)
+    return logs
 
 
 def _log_beta_prime(a, b, t):
