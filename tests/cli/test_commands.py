@@ -73,7 +73,8 @@ def test_export_writes_a_version(fitted, tmp_path, capsys):
     assert main([*arguments, "--posterior", str(fitted / "posterior"), "--shape", "8x8"]) == 0
     assert f"wrote {served}/2" in capsys.readouterr().out
     found = manifest.read(tmp_path / "served" / "2")
-    assert found["data_shape"] == [8, 8] and found["posterior"]["samples"] == 2
+    assert found["data_shape"] == [8, 8] and found["posterior"]["samples"] == 6
+    assert found["posterior"]["chains"] == 3 and found["posterior"]["average"] in ("units", "weights")
     assert set(found["signatures"]) == {"sample", "log_likelihood"}
     refused(arguments, capsys)
     refused([*arguments[:-2], "dream", "--overwrite"], capsys)
@@ -170,7 +171,7 @@ def test_impute_hands_on_what_is_asked_for(fitted, tmp_path, capsys, monkeypatch
     x, _ = rows_with_gaps(tmp_path)
     calls = []
 
-    def fake(model, x, mask, num_imputations, seed, posterior):
+    def fake(model, x, mask, num_imputations, seed, posterior, average):
         calls.append((x, mask, num_imputations, seed, posterior))
         probabilities = np.where(np.isnan(x), 0.25 + 0.5 * (np.arange(64) % 2), x).astype(np.float32)
         return ds.imputation.Imputation(np.zeros((num_imputations, *x.shape), np.float32), probabilities,

@@ -31,8 +31,10 @@ import warnings
 import keras
 
 from tfdsmcmc import checks, files
-from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior import choice, store
+from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.history import Head, History
+from tfdsmcmc.posterior.opening import load
 from tfdsmcmc.posterior.settling import Trend
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
@@ -62,6 +64,9 @@ class Collector(keras.callbacks.Callback):
       overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples
         and without a backup, and begins elsewhere whenever it begins (layers without seeds), needs it to be restarted
         unattended.
+      average: what `posterior.load` averages the samples to where nothing else is said, "units", "draws" or "weights";
+        "auto" lets the validation rows of `fit` choose at its end, where there are some and a recognition network
+        learns along (`posterior.choice`). It takes a few seconds.
 
     Raises:
       ValueError: for counts out of range; when training starts, for a folder that holds another chain's samples, or
@@ -79,8 +84,20 @@ class Collector(keras.callbacks.Callback):
     >>> collector = ds.posterior.Collector("runs/digits", num_samples=50, patience=1000)
     """
 
-    def __init__(self, path, num_samples=50, patience=1000, burn_in=None, every=None, stop=True, overwrite=False):
+    def __init__(
+        self,
+        path,
+        num_samples=50,
+        patience=1000,
+        burn_in=None,
+        every=None,
+        stop=True,
+        overwrite=False,
+        average="auto",
+    ):
         super().__init__()
+        if average != "auto":
+            check_average(average)
         self.path = pathlib.Path(path)
         self.num_samples = checks.positive_integer("num_samples", num_samples)
         self.patience = checks.positive_integer("patience", patience)
@@ -88,6 +105,7 @@ class Collector(keras.callbacks.Callback):
         self.every = None if every is None else checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
+        self.average = average
         self._history = History(self.path)
         self._records = self._last_epoch = self._beginning = self._owner = self._writer = None
         self._ahead = collections.deque()  # the records of this run, begun earlier, that it has not come to again
@@ -133,6 +151,19 @@ class Collector(keras.callbacks.Callback):
             self._warn_of_heat((logs or {}).get("kinetic_temperature"))
         if self.stop and self._draws() >= self.num_samples:
             self.model.stop_training = True
+
+    def on_train_end(self, logs=None):
+        model = self.model
+        if not self._records or not self._draws() or not hasattr(model, "generative"):
+            return
+        if self.average != "auto":
+            chosen = choice.Choice(self.average, {}, 0)
+        elif model.validates and model.run.step.phi_follows:
+            chosen = choice.choose(load(self.path), model, model.validation_source, model.run.seed)
+        else:
+            return
+        with files.locked(self.path):
+            choice.write(self.path, chosen)
 
     def _warn_of_heat(self, temperature):
         settled = self._records[-1][0] - self._first[0] >= _SETTLED
@@ -259,6 +290,7 @@ class Collector(keras.callbacks.Callback):
             else:
                 records, step = [], -1
                 (self.path / "mean.h5").unlink(missing_ok=True)
+                choice.forget(self.path)
         store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
         kept = [store.step_of(path) for path in paths if store.step_of(path) <= step and path in whole]
         self._written, self._files = list(dict.fromkeys(kept)), len(kept)

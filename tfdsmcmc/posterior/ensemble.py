@@ -26,13 +26,13 @@ import numpy as np
 from tfdsmcmc import checks, labels_left_out, random
 from tfdsmcmc.annealing import annealed_importance_sampling
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.posterior import given_labels, store
 from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.posterior.components import Components, check_average, mean_of
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.draws import Draws
+from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.samples import Samples
 from tfdsmcmc.rows import kept
@@ -159,11 +159,7 @@ class Posterior(Draws):
         if labels is not None:
             return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size, average)
         components = self.components(model, average)
-        x, mixed = kept(rows_to_estimate(model, x)), PredictiveAverage()
-        for m, part in enumerate(components):
-            own = random.fold(seed, m)
-            mixed.add(importance_sampling(part.model, x, num_samples, own, batch_size, part.weights, warn=m == 0))
-        return mixed.log_likelihood()
+        return predictive_log_likelihood(components, kept(rows_to_estimate(model, x)), num_samples, seed, batch_size)
 
     def annealed_log_likelihood(self, model, x, seed=0, average=None, **annealing) -> LogLikelihood:
         """`log_likelihood` with estimates by annealing, for samples whose φ has not learnt, as of Gibbs sampling.

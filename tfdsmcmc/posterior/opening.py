@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 
-from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior import choice, store
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples, chain_of
 
@@ -17,7 +17,8 @@ def load(path) -> Posterior:
       path: the collector's folder.
 
     Returns:
-      `Posterior`.
+      `Posterior`, averaged where nothing else is said to what the run's validation rows chose (`posterior.choice`),
+      else to the mean of each chain's weights.
 
     Raises:
       ValueError: where there are no samples, or a file is unreadable, truncated, or of another model than the first.
@@ -34,7 +35,7 @@ def load(path) -> Posterior:
         if found != shapes:
             raise ValueError(f"The samples of a posterior must have the same shapes. Received: {file}")
         chains.append(chain_of(sample))
-    return Posterior(folder, Samples(paths, chains))
+    return Posterior(folder, Samples(paths, chains), choice.read(folder) or "weights")
 
 
 def present(model) -> Posterior:

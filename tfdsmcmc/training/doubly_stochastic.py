@@ -108,6 +108,13 @@ class DoublyStochasticStep(Step):
     def assigned(self):
         return [] if self.learning is None else self.learning.assigned
 
+    @property
+    def phi_follows(self):
+        recognition = self.estimator.recognition
+        if recognition is None or not recognition.weights:
+            return True
+        return self.learning is not None and self.learning.steps > 0 and bool(self.beside)
+
     def init(self, rows, seed, weights, num_rows=1.0, state=None):
         results, auxiliary, carried = (None, None, ()) if state is None else state[1:]
         if state is None or int(results.step) == 0:  # the first momentum depends on N
@@ -140,7 +147,7 @@ class DoublyStochasticStep(Step):
         return _with_results(state, self.kernel.climbed(state.kernel_results)) if self.kernel_steps else state
 
     def validated(self, state, log_likelihood):
-        if not self.kernel_steps or not self._phi_follows():
+        if not self.kernel_steps or not self.phi_follows:
             return state
         return _with_results(state, self.kernel.validated(state.weights, state.kernel_results, log_likelihood))
 
@@ -153,13 +160,6 @@ class DoublyStochasticStep(Step):
         if not self.beside:
             return theta
         return [*theta, *fresh_weights(self.estimator.recognition, random.stream(seed, "recognition network"))]
-
-    def _phi_follows(self):
-        """Whether φ, if there is one, learns along with θ; where it does not, its estimates say nothing of θ."""
-        recognition = self.estimator.recognition
-        if recognition is None or not recognition.weights:
-            return True
-        return self.learning is not None and self.learning.steps > 0 and bool(self.beside)
 
     def _step(self, state, batch, seed):
         x, seeds = batch.rows.plain, self._seeds(seed)

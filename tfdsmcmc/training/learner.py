@@ -77,6 +77,11 @@ class Learner(Saving):
         return [(own[:count], own[count:] or shared) for own in weights]
 
     @property
+    def validation_source(self):
+        """The validation data of the present fit as a source of rows; None where there are none."""
+        return self._validation
+
+    @property
     def takes_gaps(self):
         """Whether rows may have missing entries."""
         return True

@@ -37,6 +37,10 @@ class SeveralChains(Step):
     def own_variables(self):
         return self.one.own_variables
 
+    @property
+    def phi_follows(self):
+        return self.one.phi_follows
+
     def check_rows(self, rows):
         self.one.check_rows(rows)
 

@@ -38,6 +38,8 @@ class Step:
       sampled_beside: names of parts of the state, lists of one tensor each, that a posterior sample has beside the
         weights, under these names.
       fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any model that it suits.
+      phi_follows: whether a recognition network, if there is one, learns along with the weights, so that estimates with
+        it tell what these are worth.
       own_variables: dict of further variables that a saved run needs, beside those that Keras saves.
     """
 
@@ -50,6 +52,7 @@ class Step:
     needs_passes = False
     sampled_beside = ()
     fills_gaps = False
+    phi_follows = False
 
     @property
     def own_variables(self):

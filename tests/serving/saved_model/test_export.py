@@ -143,7 +143,7 @@ def test_a_posterior_of_another_architecture_is_refused(tmp_path):
     (tmp_path / "samples").mkdir()
     folder_of(tmp_path / "samples")
     posterior = ds.posterior.load(tmp_path / "samples")
-    with pytest.raises(ValueError, match="^theta and phi of sample 0 .*Received: shapes "):
+    with pytest.raises(ValueError, match="weights of the shapes.*Received: a model with "):
         ds.serving.export(tiny_model((3,), units=4), tmp_path / "m", posterior=posterior)
     assert not (tmp_path / "m").exists()
 
@@ -284,8 +284,8 @@ def test_averages_within_the_model_are_served_as_python_has_them(tmp_path, avera
     error = np.hypot(value["standard_error"].numpy(), python.standard_error)
     assert_near(value["value"].numpy(), python.value, error)
     drawn = served["sample"](num_samples=tf.constant(4000), seed=tf.constant(SEED))["x"].numpy()
-    exact = chains.log_likelihood(model, x, 200_000, average=average).value
-    assert_frequencies(np.bincount(state_numbers(drawn), minlength=16), np.exp(exact))
+    precise = np.exp(chains.log_likelihood(model, x, 200_000, average=average).value)
+    assert_frequencies(np.bincount(state_numbers(drawn), minlength=16), precise / precise.sum())
     filled = served["impute"](
         x=tf.constant(x), mask=tf.constant(x[::-1] > 0), num_imputations=tf.constant(2), seed=tf.constant(SEED)
     )["x"].numpy()

@@ -160,7 +160,7 @@ def _average_of(model, posterior, ensemble, average):
     if posterior is None:
         if ensemble or average is not None:
             raise ValueError(
-                f"An average is of a posterior. Received: ensemble={ensemble!r}, average={average!r}, posterior=None"
+                f"ensemble and average are of a posterior. Received: {ensemble!r} and {average!r}, posterior=None"
             )
         return None
     if not len(posterior.samples):

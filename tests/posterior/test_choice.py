@@ -1,0 +1,112 @@
+"""Validation rows choose the average of a run."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.chance import assert_near
+from tests.oracles import binary_states, tiny_model
+from tests.posterior.support import X, fit, model_to_fit, unfitted, written
+from tests.posterior.test_averages import AVERAGES, expected
+from tfdsmcmc.posterior import choice, load
+from tfdsmcmc.rows import ArraySource, rows_of
+
+CHAINS = (0, 0, 1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("behind", "spread", "chosen"),
+    [
+        ({"weights": 0.0, "units": 0.5, "draws": 1.0}, 0.1, "weights"),
+        ({"weights": 0.5, "units": 0.0, "draws": 1.0}, 0.1, "units"),
+        ({"weights": 0.5, "units": 0.5, "draws": 0.0}, 0.1, "draws"),
+        ({"weights": 0.5, "units": 0.001, "draws": 0.0}, 0.1, "units"),  # no worse than chance
+        ({"weights": 0.001, "units": 0.0, "draws": 0.5}, 0.1, "weights"),
+        ({"weights": 0.4, "units": 0.0, "draws": 0.0}, 8.0, "weights"),  # eight nats over a hundred rows
+    ],
+)
+def test_the_cheapest_within_an_error_of_the_best(behind, spread, chosen):
+    noise = np.random.default_rng(0).normal(0, 1, (3, 100))
+    noise = (noise - noise.mean(1, keepdims=True)) / noise.std(1, ddof=1, keepdims=True)
+    names = ("weights", "units", "draws")
+    values = {name: -behind[name] + spread * part / 2**0.5 for name, part in zip(names, noise)}
+    assert choice._cheapest(values) == chosen
+
+
+def test_one_row_chooses_the_best():
+    assert choice._cheapest({"weights": np.array([-2.0]), "units": np.array([-1.0])}) == "units"
+
+
+def test_it_compares_the_averages_of_the_rows(tmp_path):
+    """Their means over all rows are those of enumeration, within z-tests of 50 draws a row, repeated rows and all."""
+    posterior, model = written(tmp_path, CHAINS), unfitted()
+    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 30, 0).astype(np.float32), 4, True))
+    found = choice.choose(posterior, model, rows, seed=1)
+    assert found.num_rows == 480 and set(found.log_likelihoods) == set(AVERAGES)
+    exact = {name: expected(posterior, name) for name in AVERAGES}
+    for name in AVERAGES:
+        # biased by about half a squared standard error, which is below the noise of the rows here
+        estimates = [posterior.log_likelihood(model, rows, 50, seed=s, average=name).value.mean() for s in range(8)]
+        error = np.std(estimates, ddof=1)
+        assert_near(found.log_likelihoods[name], exact[name].mean(), error + 0.02)
+    assert found.log_likelihoods[found.average] > max(found.log_likelihoods.values()) - 0.1
+
+
+def test_it_is_kept_beside_the_samples_and_read(tmp_path):
+    written(tmp_path, CHAINS)
+    assert load(tmp_path).average == "weights"
+    choice.write(tmp_path, choice.Choice("units", {"units": -1.0}, 3))
+    assert load(tmp_path).average == "units"
+    assert json.loads((tmp_path / "average.json").read_text()) == {
+        "average": "units", "log_likelihoods": {"units": -1.0}, "num_rows": 3
+    }  # fmt: skip
+    choice.forget(tmp_path)
+    choice.forget(tmp_path)
+    assert load(tmp_path).average == "weights"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"average": "all"}', '{"average": ["units"]}', "\x00"])
+def test_a_damaged_choice_is_refused_by_name(tmp_path, text):
+    written(tmp_path, CHAINS)
+    (tmp_path / "average.json").write_text(text)
+    with pytest.raises(ValueError, match="Received: .*average.json"):
+        load(tmp_path)
+
+
+def collector(path, **arguments):
+    return ds.posterior.Collector(path, num_samples=2, burn_in=1, every=1, stop=False, **arguments)
+
+
+def test_a_fit_with_validation_rows_chooses_at_its_end(tmp_path):
+    fit(model_to_fit(), collector(tmp_path / "p"), 4)
+    found = json.loads((tmp_path / "p" / "average.json").read_text())
+    assert found["num_rows"] == len(X) and set(found["log_likelihoods"]) == set(AVERAGES)
+    assert load(tmp_path / "p").average == found["average"]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_what_is_said_is_not_chosen(tmp_path, average):
+    fit(model_to_fit(), collector(tmp_path / "p", average=average), 3, validation_data=None)
+    assert load(tmp_path / "p").average == average
+
+
+def test_nothing_is_chosen_without_validation_rows_a_sample_or_a_network_that_learns(tmp_path):
+    fit(model_to_fit(), collector(tmp_path / "p"), 3, validation_data=None)
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path / "q", burn_in=5), 2)
+    model = tiny_model((2,), units=4)
+    model.compile(kernel="sghmc", latents="gibbs", proposal=None, jit_compile=False)
+    fit(model, collector(tmp_path / "r"), 3)
+    assert not list(tmp_path.glob("*/average.json"))
+
+
+def test_a_run_that_takes_the_place_of_another_forgets_its_choice(tmp_path):
+    fit(model_to_fit(), collector(tmp_path, average="units"), 3)
+    fit(model_to_fit(seed=3), collector(tmp_path, overwrite=True), 3, validation_data=None)
+    assert load(tmp_path).average == "weights" and not (tmp_path / "average.json").exists()
+
+
+def test_another_name_is_refused():
+    with pytest.raises(ValueError, match="^average is one of .*Received: average='all'"):
+        ds.posterior.Collector("p", average="all")

@@ -1,0 +1,108 @@
+"""Which average over posterior samples a run takes: its validation rows choose.
+
+Let d be the differences, row by row, of the log-likelihoods under the best of the three averages and another. Of the
+averages in the order "weights", "units", "draws" the first is chosen that is the best, or is behind it by no more than
+the standard error of the mean of d: the mean of weights is the cheapest to evaluate and to serve.
+
+Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
+the largest of three noisy means exceeds the true one, at most about one standard error of d. Test rows are not touched.
+
+PATH/average.json keeps the name and the means; `posterior.load` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+
+from tfdsmcmc import files, random
+from tfdsmcmc.posterior.components import Components, check_average
+from tfdsmcmc.posterior.predictive import predictive_log_likelihood
+from tfdsmcmc.rows import ArraySource
+
+_BY_COST = ("weights", "units", "draws")
+_DRAWS = 20  # of a chain that are looked at
+_SAMPLES = 50  # importance samples a row
+_PRODUCTS = 2e10  # multiplications of weights, seconds of a core
+_ROWS = 50, 500  # at least and at most
+
+
+class Choice(NamedTuple):
+    """An average and what it was chosen from.
+
+    Attributes:
+      average: "units", "draws" or "weights".
+      log_likelihoods: dictionary, the mean over the validation rows of each, in nats.
+      num_rows: how many rows chose.
+    """
+
+    average: str
+    log_likelihoods: dict
+    num_rows: int
+
+
+def choose(posterior, model, source, seed=0) -> Choice:
+    """The choice of some of the validation rows, evenly spaced; at most 20 draws of each chain are looked at.
+
+    Args:
+      posterior: `Posterior`.
+      model: `DeepGenerativeModel` of its architecture, whose recognition network learnt with it.
+      source: of validation rows.
+      seed: integer, or int32 tensor of shape (2,).
+    """
+    chains = posterior.chain_numbers
+    each = max(chains.count(chain) for chain in set(chains))
+    posterior = posterior.thin(-(-each // _DRAWS))
+    entries = sum(np.size(part) for part in posterior.samples[0].theta)
+    rows = int(_PRODUCTS / (2 * _SAMPLES * len(posterior.samples) * max(1, entries)))
+    rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
+    rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
+    values = {}
+    for average in _BY_COST:
+        components = Components(posterior.samples, posterior.chain_numbers, model, average)
+        values[average] = predictive_log_likelihood(components, rows, _SAMPLES, seed, warn=False).value
+    return Choice(_cheapest(values), {name: float(value.mean()) for name, value in values.items()}, rows.num_rows)
+
+
+def _cheapest(values):
+    """The first average that is within a standard error of the best; a dictionary of (n,) by name, in their order."""
+    best = max(values, key=lambda name: np.mean(values[name]))
+    for name, value in values.items():
+        behind = values[best] - value
+        error = behind.std(ddof=1) / len(behind) ** 0.5 if len(behind) > 1 else 0.0
+        if name == best or behind.mean() <= error:
+            return name
+
+
+def write(folder, choice: Choice):
+    """Keeps a choice beside the samples."""
+    files.write_json(_file(folder), choice._asdict())
+
+
+def read(folder):
+    """The name of the average that was chosen; None where none was.
+
+    Raises:
+      ValueError: for a file of another kind.
+    """
+    file = _file(folder)
+    if not file.exists():
+        return None
+    try:
+        average = json.loads(file.read_text(encoding="utf-8"))["average"]
+        check_average(average)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"The choice of an average cannot be read ({error}). Received: {file}") from None
+    return average
+
+
+def forget(folder):
+    """Removes what was chosen, where there is something."""
+    _file(folder).unlink(missing_ok=True)
+
+
+def _file(folder):
+    return pathlib.Path(folder) / "average.json"

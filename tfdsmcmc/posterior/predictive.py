@@ -1,0 +1,26 @@
+"""The log-likelihood of rows under a mixture of components, by importance sampling."""
+
+from __future__ import annotations
+
+from tfdsmcmc import random
+from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc.likelihood import importance_sampling
+from tfdsmcmc.posterior.averages import PredictiveAverage
+
+
+def predictive_log_likelihood(components, x, num_samples, seed, batch_size=100, warn=True) -> LogLikelihood:
+    """log (1/C) Σ_c p_c(x) of each row.
+
+    Args:
+      components: sequence of `Component`.
+      x: a source of rows.
+      num_samples: K, importance samples a row for each component.
+      seed: integer, or int32 tensor of shape (2,); each component has its own.
+      batch_size: rows at a time.
+      warn: whether to warn of few effective samples and heavy tails, which are looked for in the first component.
+    """
+    mixed = PredictiveAverage()
+    for c, part in enumerate(components):
+        own, weights = random.fold(seed, c), part.weights
+        mixed.add(importance_sampling(part.model, x, num_samples, own, batch_size, weights, warn=warn and c == 0))
+    return mixed.log_likelihood()
