@@ -50,14 +50,18 @@ import tensorflow as tf
 from tfdsmcmc import checks
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, noise_estimate
 from tfdsmcmc.mcmc.map import MAP
-from tfdsmcmc.mcmc.schedules import PolynomialDecay
+from tfdsmcmc.mcmc.schedules import RiseAndFall
 
 NEVER = 2**31 - 1
 _REMEMBERED = 1000.0  # steps of the climb from which the noise is known when sampling begins
 
 
+_PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
+_PEAK, _OFFSET, _RISE, _RISING = 0.03, 2000.0, 2000, 0.2
+
+
 def _adam():
-    return keras.optimizers.Adam(PolynomialDecay(0.03, offset=2000, power=1.0, warmup_steps=2000))
+    return keras.optimizers.Adam(RiseAndFall(_PEAK, _OFFSET, _RISE, _RISING))
 
 
 class WarmStartResults(NamedTuple):
@@ -129,7 +133,7 @@ class WarmStart(StochasticGradientKernel):
         kernel=None,
         optimizer=None,
         updates=None,
-        patience=1000,
+        patience="auto",
         temperature=None,
         name="warm_start",
         fraction=0.5,
@@ -139,7 +143,8 @@ class WarmStart(StochasticGradientKernel):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
         if updates is not None:
             checks.nonnegative_integer("updates", updates)
-        checks.positive_integer("patience", patience)
+        if not (isinstance(patience, str) and patience == "auto"):
+            checks.positive_integer("patience", patience)
         fraction = checks.fraction("fraction", fraction)
         if noise_tolerance is not None and not (isinstance(noise_tolerance, str) and noise_tolerance == "auto"):
             if tf.is_tensor(noise_tolerance) or isinstance(noise_tolerance, keras.Variable):
@@ -228,7 +233,15 @@ class WarmStart(StochasticGradientKernel):
         ended = kernel_results.step + tf.cast(kernel_results.best_step > 0, tf.int32)
         return kernel_results._replace(begins=tf.minimum(kernel_results.begins, ended))
 
-    def validated(self, state, kernel_results, log_likelihood):
+    def patience_of(self, epoch_steps=None):
+        """How many updates without a new best validation log-likelihood end the climb, of epochs of so many."""
+        if self.patience != "auto":
+            return self.patience
+        if epoch_steps is None:
+            return _PATIENCE
+        return min(max(_PATIENCE, _FEWEST_EPOCHS * epoch_steps), _MOST_EPOCHS * epoch_steps)
+
+    def validated(self, state, kernel_results, log_likelihood, epoch_steps=None):
         if self._parameters["updates"] is not None or np.all(self.samples(kernel_results)):
             return kernel_results
         step, better = kernel_results.step, tf.math.is_finite(log_likelihood) & (log_likelihood > kernel_results.best)
@@ -237,7 +250,7 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.where(better, step, kernel_results.best_step),
             best_state=_where(better, tf.nest.flatten(state), kernel_results.best_state),
         )
-        ended = step - results.best_step >= self.patience
+        ended = step - results.best_step >= self.patience_of(epoch_steps)
         return results._replace(begins=tf.where(ended, self.climbed(results).begins, results.begins))
 
     def integrate(self, gradient_fn, state, previous_kernel_results, seed):
@@ -294,10 +307,20 @@ class WarmStart(StochasticGradientKernel):
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
+            moved = self._shortened(parts, moved, own.step, results.begins)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
         moved, new = tf.cond(self.samples(results), sample, climb)
         return moved, new._replace(**self._noise(gradients, results))
+
+    def _shortened(self, parts, moved, step, planned):
+        """The optimizer's step at the rate of a climb that lasts as planned; itself where its rate knows no plan."""
+        with tf.init_scope():  # Keras looks up a plain rate
+            rate = self._climber.learning_rate
+        if not isinstance(rate, RiseAndFall):
+            return moved
+        share = rate.share(step, planned)
+        return [part + tf.cast(share, part.dtype) * (end - part) for part, end in zip(parts, moved)]
 
     def _noise(self, gradients, results):
         """What of the results tells the noise, after one more gradient; a dict, empty where nobody asks."""

@@ -109,25 +109,34 @@ class Learning(Learner):
             "jit_compile": bool(jit_compile),
             "evaluation_samples": checks.positive_integer("evaluation_samples", evaluation_samples),
         }
-        theta = self.generative.trainable_variables
         if num_chains is not None:
-            num_chains = choices.chains_of(num_chains, theta)
+            num_chains = choices.check_chains(num_chains)
         if step is not None:
             choices.check_alone(step, triple)
-            common["num_chains"] = 1 if num_chains is None else num_chains
+            common["num_chains"] = 1 if num_chains is None else choices.chains_of(num_chains, self.theta_variables)
             made = step.step_for(self.generative, self.recognition, self.prior)
             self._begin(made, None, {**triple, **choices.SIMPLEST, **common, "step": step})
             return
         triple, num_chains = choices.method_of(triple, num_chains)
-        common["num_chains"] = choices.chains_of(num_chains, theta)
+        common["num_chains"] = choices.check_chains(num_chains)
         made, triple = self._step_of_triple(**triple, jit_compile=common["jit_compile"])
         optimizer = None if triple["proposal"] is None else triple["proposal"].optimizer
         self._begin(made, optimizer, {**triple, **common, "step": None})
 
     def _begin(self, step, optimizer, settings):
-        """The end of `compile`."""
-        chains = settings["num_chains"]
+        """A run of the chains that there are; until "auto" is settled, of those that a long run would have."""
+        chains = choices.chains_of(settings["num_chains"], self.theta_variables)
         self._begin_run(step if chains == 1 else SeveralChains(step, chains), optimizer, settings)
+
+    def _settle_chains(self, steps, stored=None):
+        if self._settings.get("num_chains") != "auto":
+            return
+        updates = None if steps is None else steps * max(1, self._settings["kernel_steps"])
+        chains = stored or choices.chains_of("auto", self.theta_variables, updates)
+        settings = {**self._settings, "num_chains": chains}
+        if chains != self.run.num_chains:
+            self._begin(getattr(self.run.step, "one", self.run.step), self.optimizer, settings)
+        self._settings = settings
 
     def _step_of_triple(self, kernel, latents, proposal, kernel_steps, proposal_steps, interleaved, jit_compile):
         """(the step, the checked arguments as they are kept)."""
