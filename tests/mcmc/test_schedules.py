@@ -34,7 +34,10 @@ def test_cyclical():
     assert all(0 < schedule(step) <= 0.2 for step in range(17))
 
 
-@pytest.mark.parametrize("schedule", [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)])
+SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_schedule_is_a_keras_schedule(schedule):
     """Any integer step, jitted or not; survives serialization; drives a Keras optimizer as well."""
     compiled = tf.function(schedule, jit_compile=True, autograph=False)
