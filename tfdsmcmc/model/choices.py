@@ -17,7 +17,7 @@ _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 NOT_GIVEN = {"kernel": None, "latents": None, "proposal": "auto"}
 TRIPLE = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
 _FEW, _MANY_WEIGHTS = 3, 100_000  # chains by default, and where they cost more than they are worth: see docs/study.md
-_LONG = 8000  # updates of a chain, from which on it has climbed and others are worth more than longer ones
+_LONG = 12_000  # updates of a chain that are enough for its climb: more of them are worth less than more chains
 SIMPLEST = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
@@ -50,7 +50,7 @@ def chains_of(num_chains, weights, updates=None):
 
     Args:
       num_chains: positive integer, or "auto": 3 where there are at most 100,000 weights and the first `fit` plans at
-        least 8,000 updates, else 1.
+        least 12,000 updates, else 1: an update of C chains takes the time of C.
       weights: list of variables, θ.
       updates: that the first `fit` plans, or None where they are not known: as if there were enough.
     """

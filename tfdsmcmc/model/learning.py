@@ -58,9 +58,9 @@ class Learning(Learner):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
         Without a kernel, latents and a proposal the method is `methods.dsgnht_nais()`, three chains with a warm start
-        each, or one where there are many weights. Where one of them is given, the others are by default the simplest,
-        and there is one chain: without a warm start it may stay near small random weights under a prior whose scales
-        are learnt.
+        each, or one where there are many weights or few updates. Where one of the three is given, the others are by
+        default the simplest, and there is one chain: without a warm start it may stay near small random weights under a
+        prior whose scales are learnt.
 
         The counts of steps and epochs go on from those of an earlier chain.
 
@@ -88,8 +88,10 @@ class Learning(Learner):
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
           num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 3 where θ, as far as
-            it learns, has up to 100,000 entries, else 1: where an update takes long, more updates of one chain are
-            worth more than chains.
+            it learns, has up to 100,000 entries and the first `fit` plans 12,000 updates of θ or more, else 1: an
+            update of C chains takes the time of C, and where it takes long, or a chain of so few has not climbed yet,
+            more updates of one are worth more. That `fit` settles the number before its first step; until then there
+            are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
           step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
             `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:

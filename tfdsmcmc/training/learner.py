@@ -13,11 +13,10 @@ from tfdsmcmc.training.evaluating import with_loss
 from tfdsmcmc.training.feed import feed_of, take
 from tfdsmcmc.training.restarts import RestoredEpoch, mend_backups
 from tfdsmcmc.training.run import EpochCounter, Run
-from tfdsmcmc.training.saving import Saving
-from tfdsmcmc.training.stored_chains import chains_in, chains_of_backup
+from tfdsmcmc.training.settled_chains import SettledChains, chains_of_backup
 
 
-class Learner(Saving):
+class Learner(SettledChains):
     """Base class of models that learn by a `Step`.
 
     A subclass has `seed`, `units`, `binary_data`, `theta_variables` and a `compile` that ends in `_begin_run`;
@@ -250,30 +249,6 @@ class Learner(Saving):
         if not isinstance(source, DatasetSource) and not gaps_are_filled:
             self.check_rows(source)
         return source
-
-    def load_weights(self, filepath, **kwargs):
-        run, settings = self.run, self._settings
-        try:
-            super().load_weights(filepath, **kwargs)
-        except BaseException:
-            self.run, self._settings = run, settings
-            raise
-
-    load_weights.__doc__ = Saving.load_weights.__doc__
-
-    def load_own_variables(self, store):
-        stored = chains_in(store)
-        if stored is not None and self.run is not None:
-            self._settle_chains(None, stored)
-        super().load_own_variables(store)
-
-    def _settle_chains(self, steps, stored=None):
-        """Settles before the first step how many chains there are, where `compile` has left that open.
-
-        Args:
-          steps: that the first `fit` plans, or None where they are not known.
-          stored: the number of chains of a stored run that takes this one's place, or None.
-        """
 
     def _validation_source(self, data):
         """The source of validation data, all of them checked: nothing is learnt before a mistake is found."""
