@@ -21,10 +21,10 @@ FLOOR = 0.015
 GROUPS = {"entry": (40, 100), "parent": (1000, 4), "unit": (4, 1000)}  # many groups
 
 
-def readings(prior, weights):
+def readings(prior, weights, uses_xla=False):
     """The mean of −w · ∇ log p(w given λ)/d over weights, and its standard error."""
     named = types.SimpleNamespace(named_weights=[("w", None)])
-    model = types.SimpleNamespace(prior=ds.Prior(prior), generative=named, uses_xla=False)
+    model = types.SimpleNamespace(prior=ds.Prior(prior), generative=named, uses_xla=uses_xla)
     log_prior, found = LogPrior(model), []
     for number, value in enumerate(weights):
         value = tf.constant(value, tf.float32)
@@ -120,7 +120,15 @@ def test_scales_of_columns(shape, scale, count, floor):
     assert_near(value, 1.0, error)
 
 
-def test_a_horseshoe_with_its_defaults():
-    prior, rng = Horseshoe(), np.random.default_rng(4)
-    value, error = readings(prior, [drawn(prior, (12, 20), prior.global_scale, rng) for _ in range(50)])
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    "prior",
+    [Horseshoe(), pytest.param(ColumnThreeParameterBetaNormal(minimum_scale=FLOOR), marks=pytest.mark.slow)],
+    ids=["horseshoe", "columns"],
+)
+def test_compiled_sweeps(prior):
+    """Joint draws, exact, as models have their sweeps by default: 7 in a hundred shows."""
+    rng = np.random.default_rng(4)
+    draw, scale = (drawn, prior.global_scale) if isinstance(prior, Horseshoe) else (drawn_columns, None)
+    value, error = readings(prior, [draw(prior, (12, 20), scale, rng) for _ in range(50)], uses_xla=True)
     assert_near(value, 1.0, error)

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfdsmcmc import mcmc
+from tfdsmcmc.mcmc.schedules import RiseAndFall
 
 STEPS = np.array([0, 1, 2, 7, 8, 9, 15, 16, 1000, 123_457])
 
@@ -33,7 +34,10 @@ def test_cyclical():
     assert all(0 < schedule(step) <= 0.2 for step in range(17))
 
 
-@pytest.mark.parametrize("schedule", [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20), mcmc.Cyclical(0.2, 8)])
+SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_schedule_is_a_keras_schedule(schedule):
     """Any integer step, jitted or not; survives serialization; drives a Keras optimizer as well."""
     compiled = tf.function(schedule, jit_compile=True, autograph=False)

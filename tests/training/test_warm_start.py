@@ -60,9 +60,10 @@ def test_sampling_begins_at_the_best_weights(num_chains):
     model, visited = model_of(patience=6, num_chains=num_chains), []
     values, validated = [1.0, 3.0, 2.0, 1.0], model.run.validated
 
-    def look(value):
+    def look(value, epoch_steps):
         visited.append(flat_chains(model))
-        validated(values[len(visited) - 1])
+        assert epoch_steps == 3
+        validated(values[len(visited) - 1], epoch_steps)
 
     def stop(epoch, logs):
         model.stop_training = epoch == 3

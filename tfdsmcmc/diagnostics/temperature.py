@@ -6,7 +6,8 @@ d_w the entries of the weight w, ∇ the gradient over all rows. By partial inte
 for each entry of θ that follows the posterior, and T where it follows the posterior at temperature T. A chain that has
 not arrived, or that a biased gradient drives, shows here while v²/η, which a thermostat holds, does not. The gradient
 is an estimate by importance samples: few of them show the bias that the chain itself has seen, many the distance from
-the posterior. Weights with shrinkage priors have their scales drawn anew given θ.
+the posterior. Weights with shrinkage priors have their scales drawn anew given θ, as `draws.LogPrior` says: a draw of
+them that still remembered where it began would be no draw of the chain's law, and T would not be 1.
 
 Source: Wenzel et al., "How good is the Bayes posterior in deep neural networks really?", ICML 2020, appendix I.
 """

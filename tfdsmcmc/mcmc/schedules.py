@@ -7,7 +7,7 @@ import math
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.checks import nonnegative_integer, nonnegative_number, positive_integer, positive_number
+from tfdsmcmc.checks import fraction, nonnegative_integer, nonnegative_number, positive_integer, positive_number
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -45,6 +45,57 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
             "offset": self.offset,
             "power": self.power,
             "warmup_steps": self.warmup_steps,
+        }
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
+    """ℓ_t = ℓ₀ min(1, (t + 1)/w) max(0, 1 − t/H)/(1 + t/b) of a climb that is planned to last H steps, w = min(r, sH).
+
+    While most of a gradient is noise, which Adam scales up, the rate is low; then it is fast, and fine when the climb
+    ends as planned. Called like any schedule, it is that of a climb without an end, H = ∞: what knows H, as
+    `mcmc.WarmStart` does, multiplies the step by `share`.
+
+    Args:
+      learning_rate: ℓ₀.
+      offset: b, in steps.
+      rise: r, the most steps that the rate rises.
+      rising: s, the share of the climb in which it rises, between 0 and 1.
+
+    Raises:
+      ValueError: for an argument out of range.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> rate = ds.mcmc.schedules.RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2)
+    >>> [round(float(rate(t) * rate.share(t, 1000)), 4) for t in (0, 199, 500, 999)]
+    [0.0001, 0.0219, 0.012, 0.0]
+    """
+
+    def __init__(self, learning_rate, offset=2000.0, rise=2000, rising=0.2):
+        self.learning_rate = positive_number("learning_rate", learning_rate)
+        self.offset = positive_number("offset", offset)
+        self.rise = positive_integer("rise", rise)
+        self.rising = fraction("rising", rising)
+
+    def __call__(self, step):
+        step = tf.cast(step, tf.float32)
+        return self.learning_rate * tf.minimum(1.0, (step + 1.0) / self.rise) / (1.0 + step / self.offset)
+
+    def share(self, step, planned):
+        """The rate of a climb of `planned` steps, divided by that of one without an end; scalars of integer type."""
+        step, planned = tf.cast(step, tf.float32), tf.cast(planned, tf.float32)
+        rise = tf.maximum(1.0, tf.minimum(float(self.rise), self.rising * planned))
+        risen = tf.minimum(1.0, (step + 1.0) / rise) / tf.minimum(1.0, (step + 1.0) / self.rise)
+        return risen * tf.maximum(0.0, 1.0 - step / tf.maximum(1.0, planned))
+
+    def get_config(self):
+        return {
+            "learning_rate": self.learning_rate,
+            "offset": self.offset,
+            "rise": self.rise,
+            "rising": self.rising,
         }
 
 

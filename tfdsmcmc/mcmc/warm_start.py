@@ -10,10 +10,19 @@ momentum drawn at that temperature, its step count and its schedules from 0.
 
 Sampling begins at a step that is known from the start (`updates`); or after a part (`fraction`) of the updates that the
 first `fit` plans at its beginning, half of them by default, and earlier where its validation finds no new best log-
-likelihood in `patience` updates; or where a callback asks for it by `model.run.end_climb()`, such as one that goes by
-the clock. Without `updates` it begins at the weights that were best on validation rows, where there were any (of
-several chains, all at theirs of the step that was best for the first): what came after them overfits. The last step of
-the climb goes back to them, and where validation or a callback ends the climb, that is one step more.
+likelihood for as long as there is `patience`; or where a callback asks for it by `model.run.end_climb()`, such as one
+that goes by the clock. Without `updates` it begins at the weights that were best on validation rows, where there were
+any (of several chains, all at theirs of the step that was best for the first): what came after them overfits. The last
+step of the climb goes back to them, and where validation or a callback ends the climb, that is one step more.
+
+By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
+epoch has u of them:
+
+    rate at step t        0.03 min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5)
+    patience, in steps    the median of 5u, 1000 and 50u
+
+(`climb_plan.py` says why). An optimizer that is given keeps its own rate, but for one whose rate is a
+`mcmc.schedules.RiseAndFall`.
 
 How long a step the kernel can make depends on the noise of the gradient, whose variance s² differs between the entries
 of θ by orders of magnitude, and grows with N in the units of η: at one ℓ for all, some entries are far too hot or most
@@ -48,16 +57,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks
+from tfdsmcmc.mcmc import climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, noise_estimate
 from tfdsmcmc.mcmc.map import MAP
-from tfdsmcmc.mcmc.schedules import PolynomialDecay
 
 NEVER = 2**31 - 1
 _REMEMBERED = 1000.0  # steps of the climb from which the noise is known when sampling begins
-
-
-def _adam():
-    return keras.optimizers.Adam(PolynomialDecay(0.03, offset=2000, power=1.0, warmup_steps=2000))
 
 
 class WarmStartResults(NamedTuple):
@@ -96,11 +101,11 @@ class WarmStart(StochasticGradientKernel):
       gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
       kernel: the kernel that samples, without a gradient of its own.
       optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate
-        0.03 min(1, (t + 1)/2000)/(1 + t/2000) at step t: while most of the gradient is noise, which Adam scales up, it
-        is low, then fast, and fine enough in the end.
+        0.03 min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000) at step t of a climb that is to last H, w = min(2000, H/5).
       updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most a
         `fraction` of the updates of the first `fit`.
-      patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb.
+      patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb; "auto"
+        for the median of 5 epochs, 1,000 updates and 50 epochs.
       fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
         and 1; rounded down to whole updates.
       temperature: T of the kernel; by default as it stands.
@@ -129,7 +134,7 @@ class WarmStart(StochasticGradientKernel):
         kernel=None,
         optimizer=None,
         updates=None,
-        patience=1000,
+        patience="auto",
         temperature=None,
         name="warm_start",
         fraction=0.5,
@@ -139,7 +144,8 @@ class WarmStart(StochasticGradientKernel):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
         if updates is not None:
             checks.nonnegative_integer("updates", updates)
-        checks.positive_integer("patience", patience)
+        if not (isinstance(patience, str) and patience == "auto"):
+            checks.positive_integer("patience", patience)
         fraction = checks.fraction("fraction", fraction)
         if noise_tolerance is not None and not (isinstance(noise_tolerance, str) and noise_tolerance == "auto"):
             if tf.is_tensor(noise_tolerance) or isinstance(noise_tolerance, keras.Variable):
@@ -147,7 +153,7 @@ class WarmStart(StochasticGradientKernel):
             noise_tolerance = float(checks.positive_number("noise_tolerance", noise_tolerance))
             if kernel.noise_tolerance is None:
                 raise ValueError(f"{kernel.name} has no noise_tolerance. Received: noise_tolerance={noise_tolerance!r}")
-        optimizer = _adam() if optimizer is None else optimizer
+        optimizer = climb_plan.default_optimizer() if optimizer is None else optimizer
         temperature = kernel.temperature if temperature is None else temperature
         kernel = kernel.copy(temperature=temperature)
         self._climber = MAP(optimizer=optimizer)
@@ -228,7 +234,16 @@ class WarmStart(StochasticGradientKernel):
         ended = kernel_results.step + tf.cast(kernel_results.best_step > 0, tf.int32)
         return kernel_results._replace(begins=tf.minimum(kernel_results.begins, ended))
 
-    def validated(self, state, kernel_results, log_likelihood):
+    def patience_of(self, epoch_steps=None):
+        """How many updates without a new best validation log-likelihood end the climb.
+
+        Args:
+          epoch_steps: u, the updates of an epoch, or None where that is not known.
+        """
+        return climb_plan.patience_of(epoch_steps) if self.patience == "auto" else self.patience
+
+    def validated(self, state, kernel_results, log_likelihood, epoch_steps=None):
+        """The results after a look at validation data, in an epoch of so many updates."""
         if self._parameters["updates"] is not None or np.all(self.samples(kernel_results)):
             return kernel_results
         step, better = kernel_results.step, tf.math.is_finite(log_likelihood) & (log_likelihood > kernel_results.best)
@@ -237,7 +252,7 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.where(better, step, kernel_results.best_step),
             best_state=_where(better, tf.nest.flatten(state), kernel_results.best_state),
         )
-        ended = step - results.best_step >= self.patience
+        ended = step - results.best_step >= self.patience_of(epoch_steps)
         return results._replace(begins=tf.where(ended, self.climbed(results).begins, results.begins))
 
     def integrate(self, gradient_fn, state, previous_kernel_results, seed):
@@ -294,6 +309,7 @@ class WarmStart(StochasticGradientKernel):
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
+            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
         moved, new = tf.cond(self.samples(results), sample, climb)

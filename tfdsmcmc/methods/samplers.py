@@ -17,7 +17,7 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
-      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
+      num_chains: C; by default "auto", as `compile` has it, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -44,7 +44,7 @@ def dsghmc_nais(
       optimizer: Keras optimizer of φ; by default Adam(1e-2), as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
-      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
+      num_chains: C; by default "auto", as `compile` has it, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -77,7 +77,7 @@ def dsgnht_nais(
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
       as_published: whether what is not given is as published, see the module's docstring.
-      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
+      num_chains: C; by default "auto", as `compile` has it, as published 1.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
@@ -125,7 +125,7 @@ def dsghmc_gibbs(
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, without a warm start and with ten θ-updates on each
         minibatch.
-      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
+      num_chains: C; by default "auto", as `compile` has it, as published 1.
       draw_missing: whether missing entries of the data are drawn along with z, which a DARN or NADE next to the data
         needs to learn from rows with gaps.
       optimizer: Keras optimizer of φ, by which it learns from the states of the chains, by wake updates; by default φ
@@ -172,7 +172,7 @@ def dsgnht_gibbs(
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
       as_published: whether what is not given is as published, without a warm start and with ten θ-updates on each
         minibatch.
-      num_chains: C; by default "auto", 3 of up to 100,000 weights and 1 of more, as published 1.
+      num_chains: C; by default "auto", as `compile` has it, as published 1.
       draw_missing: whether missing entries of the data are drawn along with z, which a DARN or NADE next to the data
         needs to learn from rows with gaps.
       optimizer: Keras optimizer of φ, by which it learns from the states of the chains, by wake updates; by default φ

@@ -17,6 +17,7 @@ _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 NOT_GIVEN = {"kernel": None, "latents": None, "proposal": "auto"}
 TRIPLE = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
 _FEW, _MANY_WEIGHTS = 3, 100_000  # chains by default, and where they cost more than they are worth: see docs/study.md
+_LONG = 12_000  # updates of a chain that are enough for its climb: more of them are worth less than more chains
 SIMPLEST = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
@@ -35,18 +36,28 @@ def method_of(triple, num_chains):
     return {**triple, **{name: SIMPLEST[name] for name in missing}}, 1 if num_chains is None else num_chains
 
 
-def chains_of(num_chains, weights):
-    """C itself, or what "auto" stands for; a ValueError for anything else.
-
-    Args:
-      num_chains: positive integer, or "auto": 3 of up to 100,000 weights, else 1.
-      weights: list of variables, θ.
-    """
+def check_chains(num_chains):
+    """C itself or "auto"; a ValueError for anything else."""
     if not isinstance(num_chains, str):
         return checks.positive_integer("num_chains", num_chains)
     if num_chains != "auto":
         raise ValueError(f'num_chains must be a positive integer or "auto". Received: num_chains={num_chains!r}')
-    return _FEW if sum(math.prod(variable.shape) for variable in weights) <= _MANY_WEIGHTS else 1
+    return num_chains
+
+
+def chains_of(num_chains, weights, updates=None):
+    """C itself, or what "auto" stands for.
+
+    Args:
+      num_chains: positive integer, or "auto": 3 where there are at most 100,000 weights and the first `fit` plans at
+        least 12,000 updates, else 1: an update of C chains takes the time of C.
+      weights: list of variables, θ.
+      updates: that the first `fit` plans, or None where they are not known: as if there were enough.
+    """
+    if check_chains(num_chains) != "auto":
+        return num_chains
+    light = sum(math.prod(variable.shape) for variable in weights) <= _MANY_WEIGHTS
+    return _FEW if light and (updates is None or updates >= _LONG) else 1
 
 
 def kernel_of(value):

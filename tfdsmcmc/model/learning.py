@@ -58,9 +58,9 @@ class Learning(Learner):
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
         Without a kernel, latents and a proposal the method is `methods.dsgnht_nais()`, three chains with a warm start
-        each, or one where there are many weights. Where one of them is given, the others are by default the simplest,
-        and there is one chain: without a warm start it may stay near small random weights under a prior whose scales
-        are learnt.
+        each, or one where there are many weights or few updates. Where one of the three is given, the others are by
+        default the simplest, and there is one chain: without a warm start it may stay near small random weights under a
+        prior whose scales are learnt.
 
         The counts of steps and epochs go on from those of an earlier chain.
 
@@ -88,8 +88,10 @@ class Learning(Learner):
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
           num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 3 where θ, as far as
-            it learns, has up to 100,000 entries, else 1: where an update takes long, more updates of one chain are
-            worth more than chains.
+            it learns, has up to 100,000 entries and the first `fit` plans 12,000 updates of θ or more, else 1: an
+            update of C chains takes the time of C, and where it takes long, or a chain of so few has not climbed yet,
+            more updates of one are worth more. That `fit` settles the number before its first step; until then there
+            are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
           step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
             `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
@@ -109,25 +111,34 @@ class Learning(Learner):
             "jit_compile": bool(jit_compile),
             "evaluation_samples": checks.positive_integer("evaluation_samples", evaluation_samples),
         }
-        theta = self.generative.trainable_variables
         if num_chains is not None:
-            num_chains = choices.chains_of(num_chains, theta)
+            num_chains = choices.check_chains(num_chains)
         if step is not None:
             choices.check_alone(step, triple)
-            common["num_chains"] = 1 if num_chains is None else num_chains
+            common["num_chains"] = 1 if num_chains is None else choices.chains_of(num_chains, self.theta_variables)
             made = step.step_for(self.generative, self.recognition, self.prior)
             self._begin(made, None, {**triple, **choices.SIMPLEST, **common, "step": step})
             return
         triple, num_chains = choices.method_of(triple, num_chains)
-        common["num_chains"] = choices.chains_of(num_chains, theta)
+        common["num_chains"] = choices.check_chains(num_chains)
         made, triple = self._step_of_triple(**triple, jit_compile=common["jit_compile"])
         optimizer = None if triple["proposal"] is None else triple["proposal"].optimizer
         self._begin(made, optimizer, {**triple, **common, "step": None})
 
     def _begin(self, step, optimizer, settings):
-        """The end of `compile`."""
-        chains = settings["num_chains"]
+        """A run of the chains that there are; until "auto" is settled, of those that a long run would have."""
+        chains = choices.chains_of(settings["num_chains"], self.theta_variables)
         self._begin_run(step if chains == 1 else SeveralChains(step, chains), optimizer, settings)
+
+    def _settle_chains(self, steps, stored=None):
+        if self._settings.get("num_chains") != "auto":
+            return
+        updates = None if steps is None else steps * max(1, self._settings["kernel_steps"])
+        chains = stored or choices.chains_of("auto", self.theta_variables, updates)
+        settings = {**self._settings, "num_chains": chains}
+        if chains != self.run.num_chains:
+            self._begin(getattr(self.run.step, "one", self.run.step), self.optimizer, settings)
+        self._settings = settings
 
     def _step_of_triple(self, kernel, latents, proposal, kernel_steps, proposal_steps, interleaved, jit_compile):
         """(the step, the checked arguments as they are kept)."""

@@ -146,10 +146,13 @@ class DoublyStochasticStep(Step):
     def climbed(self, state):
         return _with_results(state, self.kernel.climbed(state.kernel_results)) if self.kernel_steps else state
 
-    def validated(self, state, log_likelihood):
+    def validated(self, state, log_likelihood, epoch_steps=None):
         if not self.kernel_steps or not self.phi_follows:
             return state
-        return _with_results(state, self.kernel.validated(state.weights, state.kernel_results, log_likelihood))
+        arguments = state.weights, state.kernel_results, log_likelihood
+        if self.kernel.climbs_first and epoch_steps is not None:
+            arguments = *arguments, epoch_steps * self.kernel_steps
+        return _with_results(state, self.kernel.validated(*arguments))
 
     def skipped(self, state):
         results = state.kernel_results

@@ -13,10 +13,10 @@ from tfdsmcmc.training.evaluating import with_loss
 from tfdsmcmc.training.feed import feed_of, take
 from tfdsmcmc.training.restarts import RestoredEpoch, mend_backups
 from tfdsmcmc.training.run import EpochCounter, Run
-from tfdsmcmc.training.saving import Saving
+from tfdsmcmc.training.settled_chains import SettledChains, chains_of_backup
 
 
-class Learner(Saving):
+class Learner(SettledChains):
     """Base class of models that learn by a `Step`.
 
     A subclass has `seed`, `units`, `binary_data`, `theta_variables` and a `compile` that ends in `_begin_run`;
@@ -181,12 +181,14 @@ class Learner(Saving):
             validation_data = self._validation_source(validation_data)
         self._check_source(source, steps_per_epoch, num_rows)
         check_callbacks(callbacks, self.weights)
-        order, chains = self._seed_of("row order"), self.run.num_chains
-        steps = steps_per_epoch or rows_of_fit.cardinality(source)
-        if steps is None and not source.random_access and validation_data is None:
+        steps = steps_per_epoch or _steps_of_pass(source, batch_size)
+        if steps is None and validation_data is None:
             self.run.plan(None)  # which refuses what nothing would end
+        planned = None if steps is None else max(0, epochs - initial_epoch) * int(steps)
+        if planned != 0:
+            self._settle_chains(planned, chains_of_backup(listed(callbacks)))
+        order, chains = self._seed_of("row order"), self.run.num_chains
         feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
-        steps = feed.steps or steps
 
         self._feed, self._validation = feed, validation_data
         self.train_function = None
@@ -194,8 +196,8 @@ class Learner(Saving):
         kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
         self._share_phi()
         self.run.begin(kept, num_rows)
-        if steps is not None:
-            self.run.plan(max(0, epochs - initial_epoch) * int(steps))
+        if planned is not None:
+            self.run.plan(planned)
         counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
         mend_backups(listed(callbacks))
@@ -300,6 +302,11 @@ class Learner(Saving):
                 f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
                 f"Received: other trainable weights {sorted(now ^ compiled)}"
             )
+
+
+def _steps_of_pass(source, batch_size):
+    """Minibatches of a pass over the rows; None where their number is not known."""
+    return -(-source.num_rows // batch_size) if source.random_access else rows_of_fit.cardinality(source)
 
 
 def _optional_count(name, value):

@@ -153,10 +153,10 @@ class Run(tf.Module):
         if climbed is not state:
             self._set_parts(climbed)
 
-    def validated(self, log_likelihood):
-        """Tells the step what the validation data are worth."""
+    def validated(self, log_likelihood, epoch_steps=None):
+        """Tells the step what the validation data are worth, and how many steps an epoch has where that is known."""
         state = self.state
-        validated = self.step.validated(state, tf.constant(log_likelihood, tf.float32))
+        validated = self.step.validated(state, tf.constant(log_likelihood, tf.float32), epoch_steps)
         if validated is not state:
             self._set_parts(validated)
 
@@ -279,5 +279,5 @@ class EpochCounter(keras.callbacks.Callback):
         if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
             self._watch.end(logs, whole=not self.model.stop_training)
             if "val_log_likelihood" in (logs or {}):
-                self.run.validated(logs["val_log_likelihood"])
+                self.run.validated(logs["val_log_likelihood"], int(self.run.steps) - self._steps)
             self.run.epochs.assign_add(1)

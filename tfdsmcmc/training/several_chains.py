@@ -114,11 +114,11 @@ class SeveralChains(Step):
         climbed = self.one.climbed(own)
         return state if climbed is own else self._together(climbed, assigned)
 
-    def validated(self, state, log_likelihood):
+    def validated(self, state, log_likelihood, epoch_steps=None):
         own, assigned = self._apart(state)
         theta, _ = self._split(own.weights)
         before = own._replace(weights=theta)
-        validated = self.one.validated(before, log_likelihood)
+        validated = self.one.validated(before, log_likelihood, epoch_steps)
         return state if validated is before else self._together(validated._replace(weights=own.weights), assigned)
 
     def skipped(self, state):

@@ -123,8 +123,14 @@ class Step:
         """The state with which a climb ends now, or with the next step at the latest; a step without one samples."""
         return state
 
-    def validated(self, state, log_likelihood):
-        """The state after a look at validation data, of which a step with phases learns the log-likelihood."""
+    def validated(self, state, log_likelihood, epoch_steps=None):
+        """The state after a look at validation data, of which a step with phases learns the log-likelihood.
+
+        Args:
+          state: the state.
+          log_likelihood: the mean over the validation rows, a scalar tensor.
+          epoch_steps: steps of an epoch, an integer, or None where that is not known.
+        """
         return state
 
     def skipped(self, state):

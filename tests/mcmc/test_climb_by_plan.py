@@ -1,0 +1,120 @@
+"""The rule of a climb by its plan: its rate against a formula, its patience in updates and in epochs."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfdsmcmc import mcmc
+from tfdsmcmc.mcmc.schedules import RiseAndFall
+
+STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
+
+
+def gradient(*parts, seed):
+    return [-part * tf.cos(3.0 * part) for part in parts]
+
+
+def warm_start(optimizer=None, **arguments):
+    return mcmc.WarmStart(gradient, mcmc.SGHMC(), optimizer, **{"noise_tolerance": None, **arguments})
+
+
+def rate_of(step, planned, peak, offset, rise, rising):
+    """ℓ₀ min(1, (t + 1)/w) (1 − t/H)/(1 + t/b), w = min(r, sH)."""
+    risen = min(1.0, (step + 1) / max(1.0, min(rise, rising * planned)))
+    return peak * risen * max(0.0, 1.0 - step / planned) / (1.0 + step / offset)
+
+
+@pytest.mark.parametrize("planned", [1, 4, 37, 1000, 2**31 - 1])
+def test_the_rate_of_a_planned_climb(planned):
+    arguments = (0.2, 30.0, 20, 0.25)
+    schedule = RiseAndFall(*arguments)
+    for step in (0, 1, 5, 9, 19, 20, 36, 999, 5000):
+        endless = rate_of(step, np.inf, *arguments)
+        np.testing.assert_allclose(schedule(step), endless, rtol=1e-5)
+        found = schedule(step) * schedule.share(tf.constant(step), tf.constant(planned))
+        np.testing.assert_allclose(found, rate_of(step, planned, *arguments), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_climb_is_adam_at_that_rate(jitted):
+    """Against Keras' Adam, told its rate anew before each step."""
+    arguments, planned = (0.2, 30.0, 20, 0.25), 9
+    kernel = warm_start(keras.optimizers.Adam(RiseAndFall(*arguments)), fraction=0.5)
+    state, results = STATE, kernel.planned(kernel.bootstrap_results(STATE), 2 * planned)
+    variables, adam = [keras.Variable(part) for part in STATE], keras.optimizers.Adam(0.1)
+    step = tf.function(kernel.one_step, jit_compile=jitted, autograph=False)
+    for number in range(planned):
+        state, results = step(state, results, seed=tf.constant([0, number]))
+        adam.learning_rate = rate_of(number, planned, *arguments)
+        adam.apply([-g for g in gradient(*[v.value for v in variables], seed=None)], variables)
+        for part, variable in zip(state, variables):
+            np.testing.assert_allclose(part, variable.numpy(), rtol=1e-4, atol=1e-6)
+    assert bool(kernel.samples(results))
+
+
+def test_an_optimizer_that_is_given_keeps_its_rate():
+    """Whatever the plan, bit for bit."""
+    ends = []
+    for planned in (12, 24):
+        kernel = warm_start(keras.optimizers.Adam(0.1))
+        state, results = STATE, kernel.planned(kernel.bootstrap_results(STATE), planned)
+        for number in range(6):
+            state, results = kernel.one_step(state, results, seed=[0, number])
+        ends.append(state)
+    for part, other in zip(*ends, strict=True):
+        np.testing.assert_array_equal(part, other)
+
+
+def test_patience_in_updates_and_in_epochs():
+    """The median of 5 epochs, 1,000 updates and 50 epochs; a number that is given is of updates."""
+    for epoch_steps in (1, 4, 19, 20, 21, 199, 200, 201, 500):
+        want = sorted([5 * epoch_steps, 1000, 50 * epoch_steps])[1]
+        assert warm_start().patience_of(epoch_steps) == want
+        assert warm_start(patience=7).patience_of(epoch_steps) == 7
+    assert warm_start().patience_of() == 1000
+
+
+@pytest.mark.parametrize("epoch_steps", [4, 500, None])
+def test_the_climb_ends_when_patience_does(epoch_steps):
+    """No step earlier and no step later than that after the best look."""
+    kernel = warm_start()
+    results = kernel.planned(kernel.bootstrap_results(STATE), 10**6)
+    patience = kernel.patience_of(epoch_steps)
+
+    def look(results, step, value):
+        arguments = () if epoch_steps is None else (epoch_steps,)
+        return kernel.validated(STATE, results._replace(step=tf.constant(step)), tf.constant(value), *arguments)
+
+    results = look(results, 40, -1.0)
+    for step, ended in ((41, False), (39 + patience, False), (40 + patience, True)):
+        begins = int(look(results, step, -2.0).begins)
+        assert begins == (step + 1 if ended else 500_000)  # one step more goes back to the best state
+
+
+def test_configurations():
+    """A default comes back as one, and what an earlier version saved keeps its patience and its rate."""
+    kernel = warm_start()
+    twin = mcmc.WarmStart.from_config(json.loads(json.dumps(kernel.get_config())))
+    assert twin.patience == "auto" and twin.optimizer.get_config() == kernel.optimizer.get_config()
+    rate = mcmc.PolynomialDecay(0.03, offset=2000, power=1.0, warmup_steps=2000)
+    earlier = warm_start(keras.optimizers.Adam(rate), patience=1000).get_config()
+    old = mcmc.WarmStart.from_config(json.loads(json.dumps(earlier)))
+    assert old.patience_of(4) == 1000
+    assert old.optimizer.get_config()["learning_rate"]["config"] == rate.get_config()
+
+
+@pytest.mark.parametrize("wrong", ["none", 0, 1.5, None])
+def test_bad_patience(wrong):
+    with pytest.raises(ValueError, match="Received: patience="):
+        warm_start(patience=wrong)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_bad_rates(place):
+    arguments = [0.03, 2000.0, 2000, 0.2]
+    arguments[place] = -1
+    with pytest.raises(ValueError, match="Received: "):
+        RiseAndFall(*arguments)

@@ -1,0 +1,52 @@
+"""The climb of a warm start by its plan: it is to last H steps, and an epoch has u of them.
+
+    rate at step t        0.03 min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5)
+    patience, in steps    the median of 5u, 1000 and 50u
+
+While most of a gradient is noise, which Adam scales up, the rate is low; then it is fast, and fine when the climb ends
+as planned. A thousand steps of 4 an epoch are 250 epochs in which nothing is learnt: fifty are enough to tell. Two
+epochs of 500 are too few.
+"""
+
+from __future__ import annotations
+
+import keras
+import tensorflow as tf
+
+from tfdsmcmc.mcmc.schedules import RiseAndFall
+
+_PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
+
+
+def default_optimizer():
+    """Adam at the rate above, new."""
+    return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2))
+
+
+def patience_of(epoch_steps):
+    """How many steps without a new best validation log-likelihood end a climb.
+
+    Args:
+      epoch_steps: u, an integer, or None where that is not known.
+    """
+    if epoch_steps is None:
+        return _PATIENCE
+    return min(max(_PATIENCE, _FEWEST_EPOCHS * epoch_steps), _MOST_EPOCHS * epoch_steps)
+
+
+def shortened(climber, parts, moved, step, planned):
+    """Where an optimizer's step leads at the rate of a climb that is planned to last so long.
+
+    Args:
+      climber: `MAP`, whose optimizer has made the step; one whose rate knows no plan is left as it is.
+      parts: list of tensors, θ before the step.
+      moved: list of tensors, θ after it.
+      step: t, an integer scalar.
+      planned: H, an integer scalar.
+    """
+    with tf.init_scope():  # Keras looks up a plain rate
+        rate = climber.learning_rate
+    if not isinstance(rate, RiseAndFall):
+        return moved
+    share = rate.share(step, planned)
+    return [part + tf.cast(share, part.dtype) * (end - part) for part, end in zip(parts, moved)]
