@@ -1,4 +1,5 @@
-"""SavedModels of SBN 200-200 on 784 pixels with M = 1 and 50 samples of the weights: size, cold load, latencies.
+"""SavedModels of SBN 200-200 on 784 pixels: of one sample of the weights and of 50, averaged in the two ways that keep
+them all, as draws and unit by unit: size, cold load, latencies.
 
 The weights are random, so that nothing need be learnt. Each line of the tables is a process of its own that has
 TensorFlow alone, as a server does: it loads the SavedModel and calls each signature, the first time (TensorFlow then
@@ -12,7 +13,7 @@ import tempfile
 
 from benchmarks.processes import run
 
-SAMPLES = (1, 50)
+MODELS = {"M = 1": (1, "draws"), "M = 50, draws": (50, "draws"), "M = 50, units": (50, "units")}
 CALLS = {
     "log_likelihood, 1 row, K = 1,000": ("log_likelihood", 1, {"num_samples": 1000}),
     "log_likelihood, 100 rows, K = 100": ("log_likelihood", 100, {"num_samples": 100}),
@@ -28,25 +29,24 @@ def main(args):
     print("\nSavedModels, SBN 200-200, 784 pixels\n")
     with tempfile.TemporaryDirectory() as folder:
         found = {}
-        for samples in SAMPLES:
-            path = run([sys.executable, "-m", "benchmarks.serving", "export", folder, str(samples)])["path"]
-            found[samples] = run([sys.executable, "-m", "benchmarks.serving", "call", path])
-    print("| | " + " | ".join(f"M = {samples}" for samples in SAMPLES) + " |\n| --- |" + " --- |" * len(SAMPLES))
+        for name, (samples, average) in MODELS.items():
+            path = run([sys.executable, "-m", "benchmarks.serving", "export", folder, str(samples), average])["path"]
+            found[name] = run([sys.executable, "-m", "benchmarks.serving", "call", path])
+    print("| | " + " | ".join(MODELS) + " |\n| --- |" + " --- |" * len(MODELS))
     rows = {"size, MB": "megabytes", "cold load, s": "load"}
     for title, key in rows.items():
-        print(f"| {title} | " + " | ".join(f"{found[samples][key]:.1f}" for samples in SAMPLES) + " |")
+        print(f"| {title} | " + " | ".join(f"{found[name][key]:.1f}" for name in MODELS) + " |")
     for title in CALLS:
-        cells = [f"{later:.1f} (first {first:.0f})" for first, later in (found[m]["calls"][title] for m in SAMPLES)]
+        cells = [f"{later:.1f} (first {first:.0f})" for first, later in (found[m]["calls"][title] for m in MODELS)]
         print(f"| {title}, ms | " + " | ".join(cells) + " |", flush=True)
 
 
-def export(folder, samples):
-    """Exports an ensemble of random weights."""
-    from types import SimpleNamespace
-
+def export(folder, samples, average):
+    """Exports an average over random weights."""
     import numpy as np
 
     import tfdsmcmc as ds
+    from tfdsmcmc.posterior.store import Sample
 
     model = ds.models.from_name("SBN/SBN 200-200", 784)
     rng = np.random.default_rng(0)
@@ -54,14 +54,11 @@ def export(folder, samples):
     def draw(network):
         return [rng.normal(0, 0.05, v.shape).astype(np.float32) for v in network.trainable_variables]
 
-    drawn = [
-        SimpleNamespace(theta=draw(model.generative), phi=draw(model.recognition), step=m) for m in range(samples)
-    ]
-    posterior = SimpleNamespace(samples=drawn, mean=lambda: (drawn[0].theta, drawn[0].phi), num_chains=1)
+    drawn = [Sample(draw(model.generative), draw(model.recognition), m) for m in range(samples)]
+    posterior = ds.posterior.Posterior(None, drawn)
     only = sorted({name for name, _, _ in CALLS.values()})
-    path = ds.serving.export(
-        model, pathlib.Path(folder) / f"m{samples}", posterior=posterior, ensemble=True, only=only, verbose=False
-    )
+    target = pathlib.Path(folder) / f"{average}{samples}"
+    path = ds.serving.export(model, target, posterior=posterior, average=average, only=only, verbose=False)
     print(json.dumps({"path": path}))
 
 
@@ -94,4 +91,4 @@ def call(path):
 
 
 if __name__ == "__main__":
-    export(*sys.argv[2:3], int(sys.argv[3])) if sys.argv[1] == "export" else call(sys.argv[2])
+    export(sys.argv[2], int(sys.argv[3]), sys.argv[4]) if sys.argv[1] == "export" else call(sys.argv[2])

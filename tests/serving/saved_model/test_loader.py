@@ -11,6 +11,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.oracles import randomize
 from tests.serving.saved_model import loader
+from tfdsmcmc.posterior.store import Sample
 
 UNITS = loader.UNITS
 SEED = np.array([3, 4], np.int32)
@@ -84,6 +85,24 @@ def test_every_signature_of_every_kind_equals_python(kind, tmp_path):
     """Bit for bit where the units are binary; real ones may be rounded otherwise."""
     path = ds.serving.export(KINDS[kind](), tmp_path / "model", sweeps=3, verbose=False)
     assert "impute_rows" in loader.signatures_of(path)
+    assert_same_in_both(tmp_path, {path: every_request(path, binary=kind != "real")}, rounding=REAL.get(kind, 0.0))
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", ["SBN", "DARN", "NADE", "VAE", "real", "NADE alone"])
+def test_averages_unit_by_unit_equal_python(kind, tmp_path):
+    """Of two chains of three draws each."""
+    model, samples = KINDS[kind](), []
+    rng = np.random.default_rng(0)
+    for m in range(6):
+        weights = [
+            [rng.normal(0.2, 0.7, variable.shape).astype(np.float32) for variable in network.trainable_variables]
+            for network in (model.generative, model.recognition)
+        ]
+        samples.append(Sample(*weights, m // 2, m % 2))
+    posterior = ds.posterior.Posterior(None, samples, "units")
+    path = ds.serving.export(model, tmp_path / "model", posterior=posterior, sweeps=3, verbose=False)
     assert_same_in_both(tmp_path, {path: every_request(path, binary=kind != "real")}, rounding=REAL.get(kind, 0.0))
 
 

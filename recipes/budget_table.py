@@ -1,0 +1,65 @@
+"""The tables of `recipes/budget_study.py`."""
+
+import sampler_table
+from sampler_table import figure, mean_and_error
+
+HEAD = ("data", "budget, s", "seeds", "chains", "average", "sampler", "`rws`", "sampler less `rws`")
+BESIDE = ("data", "budget, s", "weights", "units", "draws", "units less weights", "draws less weights")
+
+
+def record(path, output):
+    """Adds what is finished in a folder to a file, a line each."""
+    sampler_table.record(path, sampler_table.finished(output))
+
+
+def recorded(path):
+    return sampler_table.recorded(path)
+
+
+def tables(runs):
+    """Two tables in Markdown for each architecture: the chosen average beside `rws`, and the averages beside another.
+
+    Args:
+      runs: list of pairs (dict of figures, dict of the test rows' log-likelihoods).
+    """
+    groups = {}
+    for about, rows in runs:
+        if about["temperature"] != 1.0:
+            continue
+        key = about["architecture"], about["dataset"], about["budget"]
+        groups.setdefault(key, []).append((about, rows))
+    lines = []
+    for architecture in sorted({key[0] for key in groups}):
+        own = {key[1:]: found for key, found in sorted(groups.items()) if key[0] == architecture}
+        lines += [f"**{architecture}**", "", *_head(HEAD), *(_against(*key, found) for key, found in own.items()), ""]
+        lines += [*_head(BESIDE), *(_averages(*key, found) for key, found in own.items()), ""]
+    return "\n".join(lines)
+
+
+def _head(names):
+    return [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+
+
+def _against(dataset, budget, found):
+    """The line of the chosen average: the best run of `rws`, of any seed and prior, against the mean over seeds."""
+    best = max((rows["rws"] for _, rows in found), key=lambda rows: rows.mean())
+    own = [(about, rows) for about, rows in found if about["prior"] == "flat"]
+    chosen = [rows[about["average"]] for about, rows in own]
+    names = ", ".join(sorted({about["average"] for about, _ in own}))
+    chains = ", ".join(sorted({str(about["chains"]) for about, _ in own}))
+    mean = sum(chosen) / len(chosen)
+    cells = dataset, f"{budget:g}", len(own), chains, names, figure(mean.mean()), figure(best.mean())
+    return f"| {' | '.join(map(str, cells))} | {mean_and_error(mean - best)} |"
+
+
+def _averages(dataset, budget, found):
+    own = [rows for about, rows in found if about["prior"] == "flat"]
+    mean = {
+        name: sum(rows[name] for rows in own) / len(own)
+        for name in ("weights", "units", "draws")
+        if all(name in rows for rows in own)
+    }
+    cells = [figure(mean[name].mean()) if name in mean else "" for name in ("weights", "units", "draws")]
+    for name in ("units", "draws"):
+        cells.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
+    return f"| {dataset} | {budget:g} | {' | '.join(cells)} |"
