@@ -1,4 +1,4 @@
-"""python -m benchmarks [training] [gibbs] [evaluation] [serving] [load] [rows] [boltzmann] [augmentation]
+"""python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [load] [rows] [boltzmann] [augmentation]
     [variational] [iterations]
     [--reference FOLDER]
 
@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from benchmarks import (
     augmentation,
+    averages,
     boltzmann,
     evaluation,
     gibbs,
@@ -29,6 +30,7 @@ PARTS = {
     "training": training.main,
     "gibbs": gibbs.main,
     "evaluation": evaluation.main,
+    "averages": averages.main,
     "serving": serving.main,
     "load": load.main,
     "rows": rows.main,

@@ -75,7 +75,10 @@ def report(model, data):
     rows = (data.test * np.log(independent) + (1 - data.test) * np.log1p(-independent)).sum(1)
     print(f"  {'independent pixels':<31}{rows.mean():8.2f}        ± {rows.std(ddof=1) / len(rows) ** 0.5:.2f}")
     line("last weights", model.log_likelihood(data.test, num_samples=2000))
-    line(f"predictive, {len(posterior.samples)} samples of θ", posterior.log_likelihood(model, data.test, 200))
+    for average in ("weights", "units", "draws"):
+        chosen = " (chosen)" * (average == posterior.average)
+        draws = 200 if average == "draws" else 2000
+        line(f"average over {average}{chosen}", posterior.log_likelihood(model, data.test, draws, average=average))
     posterior.chain(0).apply_mean(model, data.train, refit_epochs=20)  # hidden units play other roles in other chains
     worth = line("mean of the weights of a chain", model.log_likelihood(data.test, num_samples=2000))
     bounds = ds.likelihood.sandwich(model, num_rows=100, num_steps=200, num_runs=8, path="recognition")

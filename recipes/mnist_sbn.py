@@ -106,7 +106,7 @@ def evaluate(model, output, x, num_samples):
     if (output / "posterior").exists() and list((output / "posterior").glob("sample_*.h5")):
         posterior = ds.posterior.load(output / "posterior")
         results["posterior_samples"] = len(posterior.samples)
-        results["predictive"] = figures(posterior.log_likelihood(model, x, max(1, num_samples // 10)))
+        results["predictive"] = figures(posterior.log_likelihood(model, x, max(1, num_samples // 10), average="draws"))
         last = model.get_weights()
         results["mean_of_weights"] = figures(posterior.apply_mean(model).log_likelihood(x, num_samples))
         model.set_weights(last)

@@ -1,9 +1,9 @@
-"""What sampling the weights is worth beside climbing to one set of them: the table of docs/study.md.
+"""What sampling the weights is worth beside climbing to one set of them: the tables of docs/study_appendix.md.
 
     python recipes/sampler_study.py --dataset digits --architecture "SBN/SBN 100-50" --seeds 0 1 2 --equal-time
     python recipes/sampler_study.py --dataset caltech101_silhouettes_28 --annealing-rows 100
     python recipes/sampler_study.py --record docs/study.jsonl
-    python recipes/sampler_study.py --table docs/study.jsonl --page docs/study.md
+    python recipes/sampler_study.py --table docs/study.jsonl --page docs/study_appendix.md
 
 Each setting learns from the same rows and is evaluated on the same test rows. Samplers make the same number of updates;
 optimizers too, or with `--equal-time` as many as take the processor time, compilation and validation included, that the
@@ -184,8 +184,8 @@ def run(setting, args, seed, data, folder, seconds=None):
         figures["begins"] = int(np.max(model.run.state.kernel_results.begins))
         figures["samples"] = len(posterior.samples)
         each = max(1, args.test_samples // 5)
-        rows["chain"] = posterior.chain(0).log_likelihood(model, test, each).value
-        rows["predictive"] = posterior.log_likelihood(model, test, each).value
+        rows["chain"] = posterior.chain(0).log_likelihood(model, test, each, average="draws").value
+        rows["predictive"] = posterior.log_likelihood(model, test, each, average="draws").value
     else:
         figures["best_epoch"] = callbacks[0].at
         model.save_weights(folder / "model.weights.h5")

@@ -126,7 +126,7 @@ def predictive(posterior, model, method, settings, x):
     if _phi_apart(method, settings):
         phi = [variable.numpy() for variable in model.recognition.trainable_variables]
         posterior.samples = [sample._replace(phi=phi) for sample in posterior.samples]
-    return posterior.log_likelihood(model, x, max(1, settings["test_samples"] // 10))
+    return posterior.log_likelihood(model, x, max(1, settings["test_samples"] // 10), average="draws")
 
 
 def refit(model, settings, x):
@@ -161,7 +161,7 @@ def annealed_predictive(posterior, draws, model, method, settings, x, importance
     """The same of the predictive average over some of the posterior samples, evenly spaced, and their number."""
     rows, size = x[: settings["annealing_rows"]], len(posterior.samples)
     posterior.samples = [posterior.samples[round((i + 0.5) * size / draws - 0.5)] for i in range(draws)]
-    estimate = posterior.annealed_log_likelihood(model, rows, **_annealing(model, method, settings))
+    estimate = posterior.annealed_log_likelihood(model, rows, average="draws", **_annealing(model, method, settings))
     return {**_carried_over(estimate, importance), "draws": draws}
 
 

@@ -7,7 +7,10 @@ import warnings
 import keras
 
 from tfdsmcmc import checks
+from tfdsmcmc.latents import NAIS
+from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
 from tfdsmcmc.model import choices
+from tfdsmcmc.model.few_effective_samples import EffectiveSamples
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.fisher_identity import FisherIdentity
 from tfdsmcmc.training.learner import Learner
@@ -40,6 +43,13 @@ class Learning(Learner):
 
     def check_rows(self, rows):
         self.generative.check_gaps(rows)
+
+    def watchers(self):
+        latents, kernel = self._settings.get("latents"), self._settings.get("kernel")
+        binary = bool(self.generative.latent_units) and all(layer.binary for layer in self.generative.layers)
+        samples = isinstance(kernel, StochasticGradientKernel) and not isinstance(kernel, MAP)
+        weighed = isinstance(latents, NAIS) and not latents.weights_all_alike and latents.num_samples >= 10
+        return [EffectiveSamples(latents.num_samples)] if binary and samples and weighed else []
 
     def compile(
         self,

@@ -86,6 +86,10 @@ class Learner(SettledChains):
         """Whether rows may have missing entries."""
         return True
 
+    def watchers(self):
+        """Keras callbacks of the model's own, for one `fit`."""
+        return []
+
     def check_rows(self, rows):
         """Raises a ValueError for rows that the model cannot learn from, such as rows with gaps for some."""
 
@@ -198,15 +202,16 @@ class Learner(SettledChains):
         self.run.begin(kept, num_rows)
         if planned is not None:
             self.run.plan(planned)
-        counter, restored = EpochCounter(self.run, kept, num_rows), RestoredEpoch(self.run, initial_epoch)
+        before = [EpochCounter(self.run, kept, num_rows), *self.watchers()]
+        restored = RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
         mend_backups(listed(callbacks))
         if users is None:
-            callbacks = [counter, *listed(callbacks), restored]
+            callbacks = [*before, *listed(callbacks), restored]
         else:  # whose callbacks know their model already
-            for callback in (counter, restored):
+            for callback in (*before, restored):
                 callback.set_model(self)
-            users.callbacks[:] = [counter, *users.callbacks, restored]
+            users.callbacks[:] = [*before, *users.callbacks, restored]
         try:
             return super().fit(
                 feed.dataset,
@@ -226,7 +231,8 @@ class Learner(SettledChains):
             # the function holds the feed, and with it rows on the device
             self._feed = self._validation = self.train_function = self._initial_epoch = None
             if users is not None:
-                users.callbacks[:] = [callback for callback in users.callbacks if callback not in (counter, restored)]
+                own = *before, restored
+                users.callbacks[:] = [callback for callback in users.callbacks if callback not in own]
 
     def make_train_function(self, force=False):
         """The function that Keras calls with an iterator: it advances the run by up to steps_per_execution."""

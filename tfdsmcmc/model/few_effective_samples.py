@@ -1,0 +1,47 @@
+"""What says, when learning ends, that importance samples of z were too few to learn from.
+
+Where a row has hundreds of columns a recognition network proposes badly, and one of K draws has nearly all the weight:
+the gradient is that of the lower bound of one draw, and θ goes where the recognition network fits. More draws help
+little. Gibbs chains over the latent variables of each row do without it.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import keras
+import numpy as np
+
+_FEWEST = 2.0  # effective draws of a row, in the mean over rows and the last epochs
+_EPOCHS = 5
+
+
+class FewEffectiveSamples(UserWarning):
+    """The importance samples of a row have so uneven weights that the gradient is far from unbiased."""
+
+
+class EffectiveSamples(keras.callbacks.Callback):
+    """Warns at the end of a `fit` that has sampled θ by importance samples of which fewer than two were effective.
+
+    Args:
+      num_samples: K.
+    """
+
+    def __init__(self, num_samples):
+        super().__init__()
+        self._num_samples, self._sizes = num_samples, []
+
+    def on_epoch_end(self, epoch, logs=None):
+        size = (logs or {}).get("effective_sample_size")
+        if size is not None and self.model.run.sampled:
+            self._sizes.append(float(size))
+
+    def on_train_end(self, logs=None):
+        sizes = self._sizes[-_EPOCHS:]
+        if sizes and np.mean(sizes) < _FEWEST:
+            warnings.warn(
+                f"{np.mean(sizes):.1f} of {self._num_samples} importance samples of a row are effective: call "
+                "compile(**methods.dsgnht_gibbs()), which learns such rows better, and estimate by annealing.",
+                FewEffectiveSamples,
+                stacklevel=2,
+            )
