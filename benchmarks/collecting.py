@@ -37,7 +37,7 @@ def milliseconds(folder, epochs):
     return times
 
 
-def main(parent=None, epochs=2000):
+def main(args=None, parent=None, epochs=2000):
     with tempfile.TemporaryDirectory(dir=parent) as folder:
         times = milliseconds(f"{folder}/posterior", epochs)
     print(f"\nA collector of {epochs:,} epochs, a sample each: {sum(times) / 1e3:.1f} s in all\n")
@@ -48,4 +48,4 @@ def main(parent=None, epochs=2000):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:3]))
+    main(None, *sys.argv[1:2], *map(int, sys.argv[2:3]))

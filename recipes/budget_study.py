@@ -101,7 +101,7 @@ def sampler(args, data, seed, epochs, folder):
     begun, model = time.process_time(), model_of(args, data, seed)
     args.method = ds.methods.dsgnht_nais()
     args.method["kernel"] = args.method["kernel"].copy(temperature=args.temperature)
-    history = fitted(args, data, model, epochs, [ds.posterior.Collector(folder, overwrite=True)]).history
+    history = fitted(args, data, model, epochs, [ds.posterior.Collector(folder, args.samples, overwrite=True)]).history
     return model, {
         "seconds": round(time.process_time() - begun),
         "chains": model.run.num_chains,
@@ -185,6 +185,7 @@ def main():
     add("--seeds", nargs="+", type=int, default=[0])
     add("--prior", choices=["flat", "learnt"], default="flat", help="of rws")
     add("--temperature", type=float, default=1.0, help="of the sampler")
+    add("--samples", type=int, default=50, help="draws of each chain")
     add("--stacking", action="store_true", help="stack the averages of the chains too")
     add("--per-update", type=float, default=1.1, help="updates of the sampler in the time of one of rws")
     add("--averages", nargs="*", choices=AVERAGES, default=AVERAGES, help="that stand beside the chosen one")
