@@ -7,6 +7,7 @@ import pytest
 import tfdsmcmc as ds
 from tests.model.support import RATE, assert_same_state, patterns, state
 from tests.oracles import tiny_model
+from tfdsmcmc.mcmc.warm_start import NEVER
 from tfdsmcmc.model import choices
 
 
@@ -60,6 +61,14 @@ def test_the_first_fit_settles_it_bit_for_bit(epochs, kernel_steps, chains):
         assert_same_state(model, given)
     model.compile(kernel="sgnht", num_chains="auto", jit_compile=False)
     assert chains_of(model) == (3, "auto")  # another run, with a plan of its own
+
+
+def test_a_fit_without_a_step_plans_no_climb():
+    model = compiled(1, warm=True)
+    fit(model, 0)
+    assert int(model.run.state.kernel_results.begins) == NEVER
+    fit(model, 4)
+    assert int(model.run.state.kernel_results.begins) == 6
 
 
 def test_numbers_that_are_given_stay():

@@ -200,7 +200,7 @@ class Learner(SettledChains):
         kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
         self._share_phi()
         self.run.begin(kept, num_rows)
-        if planned is not None:
+        if planned:  # a fit without a step plans nothing
             self.run.plan(planned)
         before = [EpochCounter(self.run, kept, num_rows), *self.watchers()]
         restored = RestoredEpoch(self.run, initial_epoch)
