@@ -34,7 +34,7 @@ with quiet_start():
 
     import tfdsmcmc as ds
 
-KEPT = ("dataset", "architecture", "prior", "annealing_steps", "temperature")
+KEPT = ("architecture", "prior", "annealing_steps", "temperature")
 AVERAGES = ("weights", "units", "draws")
 LONG = 12_000  # updates from which a run has three chains, and weights up to which
 LIGHT = 100_000
@@ -159,8 +159,11 @@ def run(args, seed, data, folder):
 
 def study(args):
     data = ds.datasets.load(args.dataset, args.data_dir)
+    if args.train_rows:
+        data = data._replace(train=data.train[: args.train_rows])
     for seed in args.seeds:
-        parts = args.dataset, args.architecture, f"{args.seconds:g}", args.prior, f"T{args.temperature:g}", seed
+        name = args.dataset if args.train_rows is None else f"{args.dataset}[:{args.train_rows}]"
+        parts = name, args.architecture, f"{args.seconds:g}", args.prior, f"T{args.temperature:g}", seed
         folder = pathlib.Path(args.output) / " ".join(map(str, parts)).replace("/", "-").replace(" ", "_")
         if (folder / "result.json").exists():
             continue
@@ -169,7 +172,7 @@ def study(args):
         with ds.files.replacing(folder / "rows.npz") as temporary, open(temporary, "wb") as file:
             np.savez(file, **rows)
         about = {"name": folder.name, "budget": args.seconds, "seed": seed}
-        about |= {name: getattr(args, name) for name in KEPT}
+        about |= {**{key: getattr(args, key) for key in KEPT}, "dataset": name}
         means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
         ds.files.write_json(folder / "result.json", {**about, **figures, "means": means})
         print(folder.name, figures, means, flush=True)
@@ -184,6 +187,7 @@ def main():
     add("--seconds", type=float, default=150.0, help="of processor time")
     add("--seeds", nargs="+", type=int, default=[0])
     add("--prior", choices=["flat", "learnt"], default="flat", help="of rws")
+    add("--train-rows", type=int, help="learn from the first rows alone")
     add("--temperature", type=float, default=1.0, help="of the sampler")
     add("--samples", type=int, default=50, help="draws of each chain")
     add("--stacking", action="store_true", help="stack the averages of the chains too")

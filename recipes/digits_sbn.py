@@ -2,10 +2,10 @@
 
     make demo
 
-Three parts: learning with posterior samples; the test log-likelihood of each average over them, and from both sides on digits that the
-model has drawn; and what it leaves behind: runs/digits/*.png, among them test digits whose lower half the model has
-completed, the posterior samples in runs/digits/posterior, the model at the mean of a chain in runs/digits/model.keras,
-and a SavedModel in saved_models/digits/1.
+Three parts: learning with posterior samples; the test log-likelihood of each average over them, and from both sides on
+digits that the model has drawn; and what it leaves behind: runs/digits/*.png, among them test digits whose lower half
+the model has completed, the posterior samples in runs/digits/posterior, the model at the mean of a chain in
+runs/digits/model.keras, and a SavedModel in saved_models/digits/1.
 A second start goes on from a run that was interrupted, and begins anew after one that was finished.
 """
 

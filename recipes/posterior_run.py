@@ -43,7 +43,7 @@ def posterior_run(
     model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, prior=prior, seed=seed)
     model.compile(**getattr(ds.methods, method)(num_chains=num_chains, **options), steps_per_execution=20)
     about |= {"method": method} if method != "dsgnht_nais" else {}  # as runs of earlier versions have it
-    run_settings.note(folder, {**about, **options, "num_chains": model.run.num_chains, "rows": len(train)})
+    run_settings.note(folder, {**about, **options, "num_chains": num_chains or "auto", "rows": len(train)})
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
     spread = ds.posterior.last_part(epochs, posterior_samples)
     collector = ds.posterior.Collector(folder / "posterior", posterior_samples, **spread)

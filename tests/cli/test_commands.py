@@ -73,8 +73,8 @@ def test_export_writes_a_version(fitted, tmp_path, capsys):
     assert main([*arguments, "--posterior", str(fitted / "posterior"), "--shape", "8x8"]) == 0
     assert f"wrote {served}/2" in capsys.readouterr().out
     found = manifest.read(tmp_path / "served" / "2")
-    assert found["data_shape"] == [8, 8] and found["posterior"]["samples"] == 6
-    assert found["posterior"]["chains"] == 3 and found["posterior"]["average"] in ("units", "weights")
+    assert found["data_shape"] == [8, 8] and found["posterior"]["samples"] == 2
+    assert found["posterior"]["chains"] == 1 and found["posterior"]["average"] in ("units", "weights")
     assert set(found["signatures"]) == {"sample", "log_likelihood"}
     refused(arguments, capsys)
     refused([*arguments[:-2], "dream", "--overwrite"], capsys)
@@ -192,7 +192,7 @@ def test_impute_hands_on_what_is_asked_for(fitted, tmp_path, capsys, monkeypatch
     assert found["effective_sample_size"].shape == (3,)
     given, mask, count, seed, samples = calls[-1]
     np.testing.assert_array_equal(mask, ~np.isnan(x))
-    assert (count, seed, len(samples.samples)) == (1, 7, 6)  # two of each of three chains
+    assert (count, seed, len(samples.samples)) == (1, 7, 2)
     for paths, *options in (
         ([rows, "x.txt"],), (["none.csv", "x.csv"],), ([rows, "x.npz"], "--majority"),
         ([rows, "x.csv"], "--majority", "--probabilities"),

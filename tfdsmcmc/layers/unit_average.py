@@ -74,7 +74,8 @@ class UnitAverage(StochasticLayer):
     >>> import tensorflow as tf, tfdsmcmc as ds
     >>> average = ds.layers.UnitAverage(ds.layers.SBN(1), num_draws=2)
     >>> average.build((None, 0))
-    >>> average.set_weights([[[], []], [[0.0], [100.0]]])  # no kernel without parents; two biases
+    >>> _, bias = average.trainable_variables  # without parents the kernel is empty
+    >>> _ = bias.assign([[0.0], [100.0]])
     >>> round(float(average.distribution(tf.zeros([0])).mean()[0]), 4)
     0.75
     """
