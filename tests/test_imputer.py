@@ -457,3 +457,16 @@ def test_real_columns_against_the_exact_regression():
     means = np.broadcast_to(mean, test.shape)
     assert squared(means, truth) - squared(exact, truth) > 0.38 and squared(means, exact) > 0.3
     assert squared(means, truth) - squared(found, truth) > 0.33 and squared(found, exact) < 0.05
+
+
+def test_a_mask_counts_as_gaps():
+    """Of whole numbers too, in fit and in transform: what stands under the mask is never seen."""
+    x = np.random.default_rng(0).integers(0, 2, (40, 3))
+    hidden = np.random.default_rng(1).random(x.shape) < 0.2
+    options = {"architecture": "SBN 2", "updates": 2, "posterior_samples": 0, "jit_compile": False, "random_state": 0}
+    expected = ds.Imputer(**options).fit_transform(np.where(hidden, np.nan, x).astype(np.float64))
+    for under in (0, 1, 7):
+        masked = np.ma.masked_array(np.where(hidden, under, x), mask=hidden)
+        found = ds.Imputer(**options).fit_transform(masked)
+        assert not isinstance(found, np.ma.MaskedArray)
+        np.testing.assert_array_equal(found, expected)

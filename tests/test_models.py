@@ -227,3 +227,9 @@ def test_the_estimate_of_the_log_likelihood_agrees_with_enumeration():
     estimate = model.log_likelihood(x, num_samples=2**14, seed=3)
     assert estimate.effective_sample_size.min() > 500
     assert_near(estimate.value, ds.likelihood.exact(model, x).value, estimate.standard_error)
+
+
+def test_a_layer_that_fills_any_memory_is_refused_by_name():
+    for name, units in (("SBN/SBN 1000000000", 3), ("NADE", 10**9)):
+        with pytest.raises(ValueError, match="at most 1,000,000 units. Received: one of 1,000,000,000 units"):
+            ds.models.from_name(name, units=units)

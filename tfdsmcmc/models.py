@@ -20,6 +20,9 @@ _KINDS = ("SBN", "DARN", "NADE", "VAE")
 _FORM = re.compile(r"\s*(\w+)(?:/(\w+))?(?:\s+(\d+(?:-\d+)*))?\s*", re.ASCII)
 
 
+_WIDEST = 1_000_000  # units of a layer: beyond it the weights of two layers fill any memory
+
+
 def from_name(name, /, units, hidden_units=200, data_logits=None, **arguments):
     """A model by its name in the papers: "P-model/Q-model sizes", nearest to the data first.
 
@@ -52,6 +55,8 @@ def from_name(name, /, units, hidden_units=200, data_logits=None, **arguments):
     """
     generative_kind, recognition_kind, sizes = _parsed(name)
     units = checks.positive_integer("units", units)
+    if (largest := max([units, *sizes])) > _WIDEST:
+        raise ValueError(f"A layer has at most {_WIDEST:,} units. Received: one of {largest:,} units")
     inner_layers = isinstance(hidden_units, (list, tuple)) and generative_kind == "VAE"
     if not inner_layers:  # the layers check those of a list
         hidden_units = checks.positive_integer("hidden_units", hidden_units)

@@ -238,6 +238,8 @@ def test_labels_out_of_range(labels):
 def test_labels_that_do_not_fit():
     with pytest.raises(ValueError, match="labels must be in 0, …, 1. Received: labels from 0 to 2"):
         ds.augmentation.PolyaGammaGibbs(labels=[0, 2], num_labels=2)
+    with pytest.raises(ValueError, match="num_labels says how many.*Received: 30 labels up to 20000"):
+        ds.augmentation.PolyaGammaGibbs(labels=[0, 20000] * 15)
     model = model_of([DARN(2), SBN(3)])
     with pytest.raises(ValueError, match="the biases of an SBN that learns. Received: top layer .*DARN"):
         model.compile(**ds.methods.polya_gamma_gibbs(labels=[0, 1]))

@@ -197,7 +197,24 @@ def test_intervals_are_those_of_the_definition():
     assert above.value == pytest.approx(2 - np.log(25))
     assert above.interval == pytest.approx((above.value - np.log1p(3 * error), above.value - np.log1p(-3 * error)))
     assert LogPartition.of_weights(np.log(w), 2.0, "reverse").interval[1] == np.inf
-    assert np.isnan(LogPartition.of_weights([1.0]).standard_error)
+    one = LogPartition.of_weights([1.0])
+    assert np.isnan(one.standard_error) and one.interval == (-np.inf, np.inf)  # nothing is known of its error
+    assert LogPartition.of_weights([1.0], direction="reverse").interval == (-np.inf, np.inf)
+
+
+def test_an_estimate_is_of_the_weights_that_it_was_made_for():
+    """Both directions; those of other weights, or of another size, are refused where they would normalise rows."""
+    rbm, other = ds.boltzmann.RBM(3, 2), ds.boltzmann.RBM(4, 2)
+    both = ds.boltzmann.sandwich(rbm, 5, 5)
+    x = np.eye(3)
+    for known in (both.lower, both.upper):
+        np.testing.assert_allclose(rbm.log_likelihood(x, known).value, rbm.unnormalized_log_prob(x) - known.value)
+        with pytest.raises(ValueError, match="other weights.*Received: an estimate for a machine of 4 and 2 units"):
+            other.log_likelihood(np.eye(4), known)
+    rbm.bias.assign_add([1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="other weights.*Received: "):
+        rbm.log_likelihood(x, both.lower)
+    assert np.isfinite(rbm.log_likelihood(x, both.lower.value).value).all()  # a number is taken at its word
 
 
 def test_the_published_schedule():

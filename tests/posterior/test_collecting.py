@@ -151,3 +151,13 @@ def test_a_finished_collection_moves_nothing_when_it_is_started_again(tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     for one, other in zip(weights, model.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_an_empty_path_is_refused():
+    with pytest.raises(ValueError, match="folder. Received: path=''"):
+        ds.posterior.Collector("")
+
+
+def test_a_fit_that_ends_before_the_burn_in_says_so(tmp_path):
+    with pytest.warns(RuntimeWarning, match="No sample was collected: burn_in=100, and the run has 2 epochs"):
+        fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=100), 2)

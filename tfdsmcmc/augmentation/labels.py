@@ -20,6 +20,8 @@ from tfdsmcmc.layers import SBN
 from tfdsmcmc.priors import ThreeParameterBetaNormal
 from tfdsmcmc.rows import ArraySource
 
+_FEW_LABELS = 1000  # as many may be there though few rows have them
+
 
 def check_labels(labels, num_labels=None):
     """(labels as an int32 array (N,), how many there may be).
@@ -38,6 +40,11 @@ def check_labels(labels, num_labels=None):
     if found is None or found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer):
         kind = type(labels).__name__ if found is None else f"shape {found.shape}, dtype {found.dtype}"
         raise ValueError(f"labels must be integers, one for each row. Received: labels of {kind}")
+    if num_labels is None and found.max() >= max(len(found), _FEW_LABELS):
+        raise ValueError(
+            "Labels are numbered 0, 1, 2, …: where some occur in no row, num_labels says how many there are. "
+            f"Received: {len(found)} labels up to {found.max()}"
+        )
     num_labels = checks.positive_integer("num_labels", int(found.max()) + 1 if num_labels is None else num_labels)
     if found.min() < 0 or found.max() >= num_labels:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ class LogPartition(NamedTuple):
 
     With Ẑ the mean of the weights and ρ = σ̂/Ẑ its relative standard error, the interval of a forward estimate is
     log(Ẑ ± 3σ̂) = log Ẑ + log(1 ± 3ρ), −∞ below where 3ρ ≥ 1. In reverse it is 1/Z whose mean is estimated, and the
-    upper end may be ∞. The error is what the runs show of it: where few of them carry the sum, it is too small.
+    upper end may be ∞. Of one run neither end is known. The error is what the runs show of it: where few of them carry
+    the sum, it is too small.
 
     Attributes:
       value: log Ẑ.
@@ -30,6 +32,7 @@ class LogPartition(NamedTuple):
       starts: of what the runs begin at: "independent" or "exact" draws, or "chains", ends of Markov chains, with which
         neither bound is sure.
       log_weights: (R,) float64.
+      fingerprint: of the weights whose log Z it is, as `fingerprint_of` gives it; None where that is not known.
     """
 
     value: float
@@ -39,6 +42,7 @@ class LogPartition(NamedTuple):
     direction: str = "exact"
     starts: str = "exact"
     log_weights: np.ndarray | None = None
+    fingerprint: str | None = None
 
     @property
     def largest_share(self):
@@ -64,18 +68,34 @@ class LogPartition(NamedTuple):
         value = sign * (largest + np.log(w.mean())) + constant
         error = float(w.std(ddof=1) / np.sqrt(count) / w.mean()) if count > 1 else np.nan
         ends = sorted(sign * np.array([_log1p(-_ERRORS * error), _log1p(_ERRORS * error)]))
+        ends = ends if count > 1 else [-np.inf, np.inf]  # one run does not tell its error
         interval = tuple(float(value + end) for end in ends)
         return cls(float(value), error, interval, float(w.sum() ** 2 / (w**2).sum()), direction, starts, log_weights)
+
+
+def fingerprint_of(rbm):
+    """Sixteen hexadecimal digits of a machine's weights, in float32."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in machine_of(rbm):
+        digest.update(repr(tuple(part.shape)).encode())
+        digest.update(np.ascontiguousarray(part))
+    return digest.hexdigest()
 
 
 def known_partition(rbm, log_partition):
     """`LogPartition` of what a user gives: one, a number, or None for the exact value.
 
     Raises:
-      ValueError: for something else, or None where there is no exact value.
+      ValueError: for something else, an estimate of other weights, or None where there is no exact value.
     """
     if isinstance(log_partition, LogPartition):
         found = log_partition
+        if found.fingerprint not in (None, fingerprint_of(rbm)):
+            units, hidden_units = machine_of(rbm).kernel.shape
+            raise ValueError(
+                "log_partition is of other weights: of another machine, or of this one before its weights changed. "
+                f"Received: an estimate for a machine of {units} and {hidden_units} units whose weights are others"
+            )
     elif log_partition is None:
         if not is_enumerable(rbm):
             units, hidden_units = machine_of(rbm).kernel.shape

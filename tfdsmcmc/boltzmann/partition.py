@@ -22,7 +22,7 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import forward, pilot, reverse
 from tfdsmcmc.boltzmann import schedules
 from tfdsmcmc.boltzmann.bases import checked_base, path_from
-from tfdsmcmc.boltzmann.estimates import LogPartition
+from tfdsmcmc.boltzmann.estimates import LogPartition, fingerprint_of
 from tfdsmcmc.boltzmann.exact import exact_draws, is_enumerable, machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.paths import MachinePath
@@ -86,12 +86,13 @@ def log_partition(
     betas = _found(_base_pilot, ends, num_steps, pilot_seed, jit) if betas is None else betas
     if direction == "forward":
         log_weights = _run(_base_forward, ends, betas, num_runs, run_seed, jit)
-        return LogPartition.of_weights(log_weights)
+        return LogPartition.of_weights(log_weights)._replace(fingerprint=fingerprint_of(machine))
     starts = "exact" if draws is not None or is_enumerable(machine) else "chains"
     if draws is None:
         draws = _draws(machine, num_runs, chain_steps, draw_seed, jit, base, rows)
     log_weights = _run(_base_reverse, (*ends, tf.constant(draws)), betas, num_runs, run_seed, jit)
-    return LogPartition.of_weights(log_weights, direction="reverse", starts=starts)
+    found = LogPartition.of_weights(log_weights, direction="reverse", starts=starts)
+    return found._replace(fingerprint=fingerprint_of(machine))
 
 
 def log_partition_ratio(

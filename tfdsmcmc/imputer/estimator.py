@@ -131,7 +131,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Learns the model.
 
         Args:
-          X: (n, D), numbers, with NaN where an entry is missing.
+          X: (n, D), numbers, with NaN where an entry is missing, or a masked array.
           y: ignored.
 
         Returns:
@@ -143,7 +143,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
         batch_size = checks.positive_integer("batch_size", self.batch_size)
-        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
+        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
         columns = columns_of(X)
         architecture, method, options = self._choices(columns.binary, X.shape[1], bool(np.isnan(X).any()))
         arguments = learning.compile_arguments(method, options)
@@ -176,7 +176,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_imputation()
-        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
+        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
         kept = self.columns_.kept
         filled = X[:, kept].copy()
         rows = self.columns_.standardised(X)
@@ -243,6 +243,13 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if gaps and binary and _dependent(str(architecture)):
             return architecture, "dsgnht_gibbs", {"draw_missing": True, **options}
         return architecture, "dsgnht_nais", options
+
+
+def _with_nan(x):
+    """A masked array as one with NaN where it is masked; anything else as it is."""
+    if not isinstance(x, np.ma.MaskedArray):
+        return x
+    return x.astype(np.result_type(x.dtype, np.float32)).filled(np.nan)
 
 
 def _dependent(architecture):

@@ -76,7 +76,7 @@ class Collector(keras.callbacks.Callback):
     Warns:
       RuntimeWarning: once a `fit`, for a sample of a chain whose kinetic temperature is above 2 after 500 updates of
         sampling: noise of the gradient heats it faster than the kernel's friction cools it, and its weights scatter
-        further than the posterior's do.
+        further than the posterior's do; and where a `fit` ends before `burn_in` does.
 
     Example:
 
@@ -98,6 +98,8 @@ class Collector(keras.callbacks.Callback):
         super().__init__()
         if average != "auto":
             check_average(average)
+        if not str(path):
+            raise ValueError(f"path is that of a folder. Received: path={path!r}")
         self.path = pathlib.Path(path)
         self.num_samples = checks.positive_integer("num_samples", num_samples)
         self.patience = checks.positive_integer("patience", patience)
@@ -154,6 +156,12 @@ class Collector(keras.callbacks.Callback):
 
     def on_train_end(self, logs=None):
         model = self.model
+        if self._records and not self._draws() and self.burn_in is not None and self._last_epoch <= self.burn_in:
+            warnings.warn(
+                f"No sample was collected: burn_in={self.burn_in}, and the run has {self._last_epoch} epochs.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         if not self._records or not self._draws() or not hasattr(model, "generative"):
             return
         if self.average != "auto":
