@@ -147,8 +147,8 @@ def run(args, seed, data, folder):
     model.set_weights(weights)
     rows = {"rws": estimated(args, model, x)}
     posterior = ds.posterior.load(folder / "posterior")
-    for average in AVERAGES:
-        if average in args.averages or average == posterior.average:
+    for average in (*AVERAGES, *(["start"] if posterior.starts else [])):
+        if average in (*args.averages, "start") or average == posterior.average:
             rows[average] = estimated(args, own, x, posterior, average)
     if args.stacking:
         rows["stacked"] = stacked(args, own, posterior, data.valid[:500], x)

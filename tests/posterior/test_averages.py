@@ -7,7 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import Oracle, binary_states, sigmoid, state_numbers, tiny_model
-from tests.posterior.support import at, means, unfitted, written
+from tests.posterior.support import at, means, sample_of, unfitted, written
 from tfdsmcmc.posterior.components import unit_average_of
 
 STATES = binary_states(4).astype(np.float32)
@@ -107,6 +107,22 @@ def test_chains_impute_under_units_averaged(posterior, method):
     found = model.impute(row, seed=3, probabilities=True, posterior=posterior, average="units", **options)[0]
     np.testing.assert_allclose(found, mean_of("units"), atol=0.016)
     assert np.abs(mean_of("units") - mean_of("draws")).max() > 0.032
+
+
+def test_the_start_is_the_mixture_of_what_warm_starts_left(posterior, model):
+    """Against enumeration, z-tests at 10⁻⁶; parts have the starts of their chains, and what has none is refused."""
+    with pytest.raises(ValueError, match="Received: average='start'"):
+        posterior.log_likelihood(model, STATES, average="start")
+    posterior.starts = [sample_of(tiny_model((2,), units=4, seed=20 + c), 5)._replace(chain=c) for c in range(2)]
+    parts = [Oracle(at(unfitted(), sample[:2])).log_likelihood(STATES) for sample in posterior.starts]
+    found = posterior.log_likelihood(model, STATES, 3000, seed=2, average="start")
+    assert_near(found.value, np.logaddexp(*parts) - np.log(2), found.standard_error)
+    own = posterior.chain(1).thin(2).log_likelihood(model, STATES, 3000, seed=2, average="start")
+    assert_near(own.value, parts[1], own.standard_error)
+    drawn = model.sample(20_000, seed=1, posterior=posterior, average="start")
+    assert_frequencies(np.bincount(state_numbers(drawn), minlength=16), np.exp(parts).mean(0))
+    with pytest.raises(ValueError, match="Received: average='start'"):
+        posterior.curve(model, STATES, average="start")
 
 
 def test_one_draw_of_one_chain_is_the_plain_model_whatever_the_average(tmp_path, model):

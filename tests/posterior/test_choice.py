@@ -86,6 +86,27 @@ def test_a_fit_with_validation_rows_chooses_at_its_end(tmp_path):
     assert load(tmp_path / "p").average == found["average"]
 
 
+@pytest.mark.parametrize("num_chains", [1, 2])
+def test_the_weights_of_a_warm_start_are_kept_and_may_be_chosen(tmp_path, num_chains):
+    """The best ones on validation rows, of each chain; a rate at which θ is thrown far away leaves no other."""
+    model = tiny_model((2,), units=4, seed=2, scale=0.5)
+    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGLD(learning_rate=300.0), fraction=0.5, noise_tolerance=None)
+    model.compile(kernel=kernel, latents=ds.latents.NAIS(5), num_chains=num_chains, jit_compile=False)
+    fit(model, ds.posterior.Collector(tmp_path, num_samples=2, burn_in=0, every=1, stop=False), 12)
+    posterior = load(tmp_path)
+    best = model.run.state.kernel_results.best_state
+    assert [sample.chain for sample in posterior.starts] == list(range(num_chains))
+    for c, sample in enumerate(posterior.starts):
+        for found, part in zip(sample.theta, best, strict=True):
+            np.testing.assert_array_equal(found, part[c] if num_chains > 1 else part)
+    assert posterior.average == "start"
+    value = posterior.log_likelihood(model, X, 500).mean()
+    assert value > posterior.log_likelihood(model, X, 500, average="weights").mean() + 1
+    again = model_to_fit(seed=3)  # without a warm start, in the same folder
+    fit(again, collector(tmp_path, overwrite=True), 3)
+    assert not list(tmp_path.glob("start*")) and not load(tmp_path).starts
+
+
 @pytest.mark.parametrize("average", AVERAGES)
 def test_what_is_said_is_not_chosen(tmp_path, average):
     fit(model_to_fit(), collector(tmp_path / "p", average=average), 3, validation_data=None)

@@ -188,7 +188,7 @@ def _add_export(commands):
 def _add_average(command):
     command.add_argument(
         "--average",
-        choices=["units", "draws", "weights"],
+        choices=["units", "draws", "weights", "start"],
         help="what the samples are averaged to (default: what their run chose by its validation rows, else weights)",
     )
 

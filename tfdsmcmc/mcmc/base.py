@@ -91,6 +91,10 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)
 
+    def started_at(self, kernel_results):
+        """The parts of the state at which sampling began, which an optimizer found, a list; None where none did."""
+        return None
+
     def sampled(self, kernel_results):
         """Whether a step of sampling has been made, a boolean scalar: whether θ may be a posterior sample."""
         return kernel_results.step > 0

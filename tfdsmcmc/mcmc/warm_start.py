@@ -217,6 +217,9 @@ class WarmStart(StochasticGradientKernel):
     def sampled(self, kernel_results):
         return kernel_results.sampler.step > 0
 
+    def started_at(self, kernel_results):
+        return list(kernel_results.best_state) if np.all(kernel_results.best_step > 0) else None
+
     def planned(self, kernel_results, steps):
         begins = kernel_results.begins
         if steps is None:

@@ -1,11 +1,12 @@
 """Which average over posterior samples a run takes: its validation rows choose.
 
-Let d be the differences, row by row, of the log-likelihoods under the best of the three averages and another. Of the
-averages in the order "weights", "units", "draws" the first is chosen that is the best, or is behind it by no more than
-the standard error of the mean of d: the mean of weights is the cheapest to evaluate and to serve.
+Let d be the differences, row by row, of the log-likelihoods under the best of the averages and another. Of the averages
+in the order "weights", "units", "draws", "start" the first is chosen that is the best, or is behind it by no more than
+the standard error of the mean of d: the mean of weights is the cheapest to evaluate and to serve, and what a warm start
+found is no posterior, so that it is chosen only where sampling was for the worse beyond chance.
 
 Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
-the largest of three noisy means exceeds the true one, at most about one standard error of d. Test rows are not touched.
+the largest of a few noisy means exceeds the true one, at most about one standard error of d. Test rows are not touched.
 
 PATH/average.json keeps the name and the means; `posterior.load` reads it.
 """
@@ -19,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tfdsmcmc import files, random
-from tfdsmcmc.posterior.components import Components, check_average
+from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 
-_BY_COST = ("weights", "units", "draws")
+_IN_ORDER = ("weights", "units", "draws", "start")
 _DRAWS = 20  # of a chain that are looked at
 _SAMPLES = 50  # importance samples a row
 _PRODUCTS = 2e10  # multiplications of weights, seconds of a core
@@ -34,7 +35,7 @@ class Choice(NamedTuple):
     """An average and what it was chosen from.
 
     Attributes:
-      average: "units", "draws" or "weights".
+      average: "units", "draws", "weights" or "start".
       log_likelihoods: dictionary, the mean over the validation rows of each, in nats.
       num_rows: how many rows chose.
     """
@@ -61,8 +62,8 @@ def choose(posterior, model, source, seed=0) -> Choice:
     rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
     rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
     values = {}
-    for average in _BY_COST:
-        components = Components(posterior.samples, posterior.chain_numbers, model, average)
+    for average in _IN_ORDER if posterior.starts else _IN_ORDER[:-1]:
+        components = posterior.components(model, average)
         values[average] = predictive_log_likelihood(components, rows, _SAMPLES, seed, warn=False).value
     return Choice(_cheapest(values), {name: float(value.mean()) for name, value in values.items()}, rows.num_rows)
 

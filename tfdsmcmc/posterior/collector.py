@@ -113,7 +113,7 @@ class Collector(keras.callbacks.Callback):
         self._ahead = collections.deque()  # the records of this run, begun earlier, that it has not come to again
         self._written, self._files = [], 0  # the steps of the folder's draws, in order, and how many files they are
         self._look_anew()
-        self._warned = False
+        self._warned = self._has_start = False
 
     def on_train_begin(self, logs=None):
         self._records, self._warned = None, False
@@ -221,6 +221,9 @@ class Collector(keras.callbacks.Callback):
             self._written.append(draw[0].step)
             self._files += len(draw)
             store.update_mean(self.path, draw, self._files)
+        if self.model.run.sampled and not self._has_start:
+            store.write_starts(self.path, store.starts_of(self.model))
+            self._has_start = True
         head = Head(int(self.model.run.identity), self._beginning, files.writer())
         self._history.add(head, self._records)
 
@@ -303,6 +306,9 @@ class Collector(keras.callbacks.Callback):
         kept = [store.step_of(path) for path in paths if store.step_of(path) <= step and path in whole]
         self._written, self._files = list(dict.fromkeys(kept)), len(kept)
         self._records = [record for record in records if record[0] <= step]
+        self._has_start = any(_sampled(record) for record in [*self._records, *self._ahead])
+        if not self._has_start:
+            store.delete_starts(self.path)
 
 
 def _warn_of_records(path, records):

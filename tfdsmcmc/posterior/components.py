@@ -4,12 +4,16 @@
     "weights"    p(x given X) ≈ (1/C) Σ_c p(x; θ̄_c)                 one for each chain: θ̄_c = (1/M_c) Σ_m θ_cm
     "units"      p(x given X) ≈ (1/C) Σ_c p̄_c(x)                    one for each chain, averaged unit by unit:
                  p̄_c(x, z) = Π_layers Π_j (1/M_c) Σ_m p(y_j given its parents and earlier units; θ_cm)
+    "start"      (1/C) Σ_c p(x; θ_c0)                               one for each chain: θ_c0 the best weights, on
+                 validation rows, of the optimizer of its warm start, which are no draw of the posterior
 
 C is the number of chains, M_c that of the draws of one. "draws" is the posterior predictive density itself; its
 logarithm is far too low where a few draws stand for many weights that the data do not determine, as no draw is right
 about all of a row. "units" puts the average inside the product over units, see `layers.UnitAverage`; "weights" inside
-the logits. Either is of draws of one chain, whose hidden units keep their roles. All three are normalised densities of
-x. A component of "weights" or "units" proposes z with the mean φ of its chain.
+the logits. Either is of draws of one chain, whose hidden units keep their roles. "start" is what there was before
+anything was sampled: where rows are few and weights many, sampling may have been for the worse. All four are
+normalised densities of x. A component of "weights" or "units" proposes z with the mean φ of its chain, one of "start"
+with φ as it was an epoch later.
 
 A component of "units" is a network of M_c sets of weights, which are held in memory together, and costs as much to
 evaluate as M_c components of "draws".
@@ -27,7 +31,7 @@ from tfdsmcmc.layers import UnitAverage
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior.averages import RunningMean
 
-AVERAGES = ("units", "draws", "weights")
+AVERAGES = ("units", "draws", "weights", "start")
 
 _networks = weakref.WeakKeyDictionary()
 
@@ -58,14 +62,22 @@ class Components(collections.abc.Sequence):
       samples: sequence of `Sample`.
       chains: the number of the chain of each.
       model: `DeepGenerativeModel` of their architecture; it is not changed.
-      average: "units", "draws" or "weights".
+      average: "units", "draws", "weights" or "start".
+      starts: list of `Sample`, the weights at which the warm start of each chain ended.
 
     Raises:
-      ValueError: for another name.
+      ValueError: for another name, or "start" where no warm start left weights.
     """
 
-    def __init__(self, samples, chains, model, average):
+    def __init__(self, samples, chains, model, average, starts=()):
         check_average(average)
+        if average == "start":
+            if not starts:
+                raise ValueError(
+                    "Weights of a warm start are kept where validation rows told which were best. "
+                    "Received: average='start', of samples without them"
+                )
+            samples, average = starts, "draws"
         self._samples, self._model, self._average = samples, model, average
         if average == "draws":
             self._places = [[i] for i in range(len(samples))]

@@ -14,16 +14,18 @@ class Draws:
     Args:
       folder: where they are; None for samples in memory.
       samples: sequence of `store.Sample`, by step and then by chain.
-      average: "units", "draws" or "weights".
+      average: "units", "draws", "weights" or "start".
+      starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
     """
 
     __iter__ = None  # its parts are the samples
 
-    def __init__(self, folder, samples, average="weights"):
+    def __init__(self, folder, samples, average="weights", starts=()):
         check_average(average)
         self._folder = folder
         self.samples = samples
         self.average = average
+        self.starts = list(starts)
 
     def __getitem__(self, index):
         if not isinstance(index, slice):
@@ -85,4 +87,6 @@ class Draws:
             raise ValueError(f"A posterior has at least one sample. Received: {what}, which leaves none")
         samples = self.samples
         chosen = samples.take(indices) if isinstance(samples, Samples) else [samples[i] for i in indices]
-        return type(self)(self._folder, chosen, self.average)
+        part = type(self)(self._folder, chosen, self.average)
+        part.starts = [start for start in self.starts if start.chain in part.chain_numbers]
+        return part

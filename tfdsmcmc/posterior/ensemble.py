@@ -7,7 +7,8 @@
 The first is the posterior predictive density. Its logarithm is too low: by Var p(x given θ)/(2M p(x given X)²) for
 independent draws, to first order, which is nats where a single θ explains rows badly that others explain well. The
 other two average within the model. Which is best differs between data sets, so a run chooses by its validation rows
-(`posterior.choice`), and `Posterior.average` has what it chose; "weights" where there were none.
+(`posterior.choice`), and `Posterior.average` has what it chose; "weights" where there were none. It may choose the
+weights at which a warm start ended, "start", where sampling from them was for the worse.
 
 Hidden units may play other roles in other chains, so weights and units are averaged over the draws of one chain.
 Samples are read from disk one at a time, but for "units".
@@ -50,7 +51,8 @@ class Posterior(Draws):
 
     Attributes:
       samples: sequence of `store.Sample`, by step and then by chain, read from disk one at a time.
-      average: what the samples are averaged to where nothing else is said: "units", "draws" or "weights".
+      average: what the samples are averaged to where nothing else is said: "units", "draws", "weights" or "start".
+      starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
     """
 
     def label_probabilities(self, model, x, frequencies=None, num_samples=1000, seed=0, batch_size=100):
@@ -123,7 +125,7 @@ class Posterior(Draws):
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
-          average: "units", "draws" or "weights", see `posterior.components`; by default `self.average`.
+          average: "units", "draws", "weights" or "start", see `posterior.components`; by default `self.average`.
 
         Raises:
           ValueError: for a model of another architecture, or another name.
@@ -131,7 +133,7 @@ class Posterior(Draws):
         average = self.average if average is None else average
         check_average(average)
         self.check(model)
-        return Components(self.samples, self.chain_numbers, model, average)
+        return Components(self.samples, self.chain_numbers, model, average, self.starts)
 
     def log_likelihood(
         self, model, x, num_samples=1000, seed=0, batch_size=100, labels=None, average=None
@@ -150,7 +152,8 @@ class Posterior(Draws):
           batch_size: rows at a time.
           labels: (n,) integers, of samples with biases for labels: log p(x given its label, X) of each row.
           average: "units", unit by unit over the draws of each chain; "draws", the log-mean-exp over all draws; or
-            "weights", of each chain's mean of weights. Chains are mixed by log-mean-exp. By default `self.average`.
+            "weights", of each chain's mean of weights; or "start", of the weights at which its warm start ended. Chains
+            are mixed by log-mean-exp. By default `self.average`.
 
         Raises:
           ValueError: for a model of another architecture, data that do not fit it, labels that do not, or an average of
@@ -234,6 +237,8 @@ class Posterior(Draws):
         average = self.average if average is None else average
         check_average(average)
         self.check(model)
+        if average == "start":
+            raise ValueError(f"Weights of a warm start do not grow in number. Received: average={average!r}")
         return curve(self.samples, self.chain_numbers, model, x, num_samples, counts, seed, batch_size, average)
 
     def _stored_mean(self):

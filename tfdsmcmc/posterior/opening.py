@@ -35,7 +35,7 @@ def load(path) -> Posterior:
         if found != shapes:
             raise ValueError(f"The samples of a posterior must have the same shapes. Received: {file}")
         chains.append(chain_of(sample))
-    return Posterior(folder, Samples(paths, chains), choice.read(folder) or "weights")
+    return Posterior(folder, Samples(paths, chains), choice.read(folder) or "weights", store.read_starts(folder))
 
 
 def present(model) -> Posterior:

@@ -137,6 +137,9 @@ class DoublyStochasticStep(Step):
     def sampled(self, state):
         return self.kernel.sampled(state.kernel_results) if self.kernel_steps else True
 
+    def started_at(self, state):
+        return self.kernel.started_at(state.kernel_results) if self.kernel_steps else None
+
     def planned(self, state, steps):
         if not self.kernel_steps:  # φ alone learns
             return state

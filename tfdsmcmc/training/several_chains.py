@@ -93,6 +93,9 @@ class SeveralChains(Step):
     def sampled(self, state):
         return tf.reduce_all(self.one.sampled(self._apart(state)[0]))
 
+    def started_at(self, state):
+        return self.one.started_at(self._apart(state)[0])
+
     def first_chain(self, state):
         own, _ = self._apart(state)
         return self.one, of_chain(own._replace(weights=self._split(own.weights)[0]), 0)

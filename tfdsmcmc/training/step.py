@@ -103,6 +103,10 @@ class Step:
         """Whether the weights may be a posterior sample, a boolean scalar; False while an optimizer climbs first."""
         return True
 
+    def started_at(self, state):
+        """The weights at which sampling began, which an optimizer found best, a list as `variables`; None for none."""
+        return None
+
     def first_chain(self, state):
         """(the step of one chain, the state of the first chain)."""
         return self, state

@@ -27,6 +27,7 @@ _KINDS = {
     "draws": "samples of the posterior",
     "weights": "mean of the posterior's samples",
     "units": "samples of the posterior, averaged unit by unit",
+    "start": "weights at which the warm start ended",
 }
 
 
