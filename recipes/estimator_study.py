@@ -77,7 +77,7 @@ def point(estimate):
 def about_samples(model, posterior, args, data, chosen):
     """What depends on K in the test and on M, and the bootstrap."""
     few = data.test[chosen[:300]]
-    curve = posterior.curve(model, few, num_samples=200, seed=args.seed)
+    curve = posterior.curve(model, few, num_samples=200, seed=args.seed, average="draws")
     estimates = [model.log_likelihood(few, num_samples=count, seed=args.seed) for count in SAMPLES]
     return curve, {
         "bootstrap": study(

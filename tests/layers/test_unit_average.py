@@ -151,6 +151,11 @@ def test_real_units_are_mixtures_of_normals():
     assert abs(np.corrcoef(drawn[:, 0].T)[0, 1]) < 5.3 / 4_000**0.5
 
 
+def test_variances_far_from_zero_do_not_cancel():
+    law = ds.distributions.IndependentNormalMixture([[3000.1], [3000.3], [3000.2]], [[0.1]] * 3)
+    np.testing.assert_allclose(law.variance(), [0.01 + 0.02 / 3], rtol=0.01)
+
+
 def test_a_standard_normal_top_layer_stays_one():
     layer = ds.layers.UnitAverage(ds.layers.MLPGaussian(2), 3)
     layer.build((None, 0))

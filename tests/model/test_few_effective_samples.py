@@ -37,6 +37,7 @@ def test_it_goes_by_the_last_epochs_of_sampling():
         (ds.methods.dsgnht_nais, 1),
         (lambda: {"kernel": "sgnht", "latents": ds.latents.NAIS(10)}, 1),
         (ds.methods.rws, 0),  # climbs
+        (lambda: {"kernel": "sgnht", "latents": ds.latents.NAIS(10), "kernel_steps": 0}, 0),  # φ alone learns
         (ds.methods.dsgnht_gibbs, 0),
         (lambda: {"kernel": "sgnht", "latents": ds.latents.NAIS(5)}, 0),  # is few on purpose
         (lambda: {"kernel": "sgnht", "latents": ds.latents.NAIS(10, "uniform"), "proposal": "nvil"}, 0),

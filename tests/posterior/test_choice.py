@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tests.chance import assert_near
+from tests.chance import assert_means, assert_near
 from tests.oracles import binary_states, tiny_model
 from tests.posterior.support import X, fit, model_to_fit, unfitted, written
 from tests.posterior.test_averages import AVERAGES, expected
@@ -27,7 +27,7 @@ CHAINS = (0, 0, 1, 0, 1)
         ({"weights": 0.4, "units": 0.0, "draws": 0.0}, 8.0, "weights"),  # eight nats over a hundred rows
     ],
 )
-def test_the_cheapest_within_an_error_of_the_best(behind, spread, chosen):
+def test_the_cheapest_within_two_errors_of_the_best(behind, spread, chosen):
     noise = np.random.default_rng(0).normal(0, 1, (3, 100))
     noise = (noise - noise.mean(1, keepdims=True)) / noise.std(1, ddof=1, keepdims=True)
     names = ("weights", "units", "draws")
@@ -128,6 +128,81 @@ def test_a_run_that_takes_the_place_of_another_forgets_its_choice(tmp_path):
     assert load(tmp_path).average == "weights" and not (tmp_path / "average.json").exists()
 
 
+def test_a_machine_has_no_average():
+    rbm = ds.boltzmann.RBM(4, 2)
+    rbm.compile(kernel=ds.mcmc.SGLD(learning_rate=0.01), jit_compile=False)
+    with pytest.raises(ValueError, match="directed models. Received: average='units'"):
+        rbm.fit(X, epochs=1, verbose=0, callbacks=[ds.posterior.Collector("p", burn_in=0, average="units")])
+
+
 def test_another_name_is_refused():
     with pytest.raises(ValueError, match="^average is one of .*Received: average='all'"):
         ds.posterior.Collector("p", average="all")
+
+
+def test_no_average_is_ahead_by_the_bias_of_its_draws(tmp_path):
+    """Ten copies of one θ, whose importance weights are uneven, 12 seeds: a z-test of 10⁻⁶ that differences have mean 0.
+    With as many draws for each component the average over draws was ahead by half of the variance of the others."""
+    posterior = written(tmp_path, (0,) * 10, change=lambda i, sample: _copy(sample, _FIRST))
+    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 12, 0).astype(np.float32), 4, True))
+    found = [choice.choose(posterior, unfitted(), rows, seed).log_likelihoods for seed in range(12)]
+    ahead = np.array([[values[name] - values["weights"] for name in ("units", "draws")] for values in found])
+    np.testing.assert_allclose(ahead[:, 0], 0, atol=1e-5)
+    assert_means(ahead[:, 1:], [0.0])
+    own = [posterior.log_likelihood(unfitted(), rows, 50, seed, average="weights") for seed in range(4)]
+    biased = np.mean([np.mean(estimate.standard_error**2) for estimate in own]) / 2
+    assert biased > 5 * ahead[:, 1].std(ddof=1) / 12**0.5
+
+
+_FIRST = [[], []]
+
+
+def _copy(sample, first):
+    """Gives a sample the arrays of the first one."""
+    for kept, parts in zip(first, sample[:2], strict=True):
+        kept.extend(part.copy() for part in parts[len(kept) :])
+        for part, own in zip(parts, kept, strict=True):
+            part[...] = own
+
+
+def test_a_model_whose_units_cannot_be_averaged_chooses_among_the_others(tmp_path, monkeypatch):
+    def refused(*_):
+        raise ValueError("no log-odds. Received: Odd")
+
+    monkeypatch.setattr(ds.layers.UnitAverage, "unit_logits", refused)
+    fit(model_to_fit(), collector(tmp_path), 4)
+    found = json.loads((tmp_path / "average.json").read_text())
+    assert set(found["log_likelihoods"]) == {"weights", "draws"}
+
+
+def test_a_finished_run_does_not_fail_by_its_choice(tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(choice, "choose", fails)
+    with pytest.warns(RuntimeWarning, match="No average over the samples was chosen: out of luck"):
+        history = fit(model_to_fit(), collector(tmp_path), 3)
+    assert history.history and load(tmp_path).average == "weights"
+
+
+def test_more_samples_forget_what_fewer_chose(tmp_path):
+    model = model_to_fit()
+    arguments = {"num_samples": 9, "burn_in": 1, "every": 1, "stop": False}
+    fit(model, ds.posterior.Collector(tmp_path, **arguments), 3)
+    assert (tmp_path / "average.json").exists()
+    fit(model, ds.posterior.Collector(tmp_path, **arguments), 6, validation_data=None, initial_epoch=3)
+    assert not (tmp_path / "average.json").exists()
+
+
+def test_a_run_that_was_killed_at_its_end_chooses_when_it_is_restarted(tmp_path):
+    import keras
+
+    def run():
+        model = model_to_fit()
+        backup = keras.callbacks.BackupAndRestore(tmp_path / "backup", delete_checkpoint=False)
+        fit(model, collector(tmp_path / "p"), 3, callbacks=[backup])
+
+    run()
+    (tmp_path / "p" / "average.json").unlink()
+    run()
+    assert (tmp_path / "p" / "average.json").exists()

@@ -54,7 +54,7 @@ def fit(args):
             callbacks=callbacks,
         )
     except KeyboardInterrupt:
-        print("\ninterrupted")
+        print("\ninterrupted" + (": no average over the posterior samples was chosen" if args.posterior else ""))
     if model.optimizer is None:
         print("fitting the recognition network, which did not learn")
         model.refit_recognition(data.train, _REFIT_EPOCHS, args.batch_size, latents=ds.latents.NAIS(5))
@@ -92,6 +92,8 @@ def _resumed(args):
 
 
 def evaluate(args):
+    if args.average is not None and not args.posterior:
+        raise ValueError(f"An average is of posterior samples: --posterior. Received: --average {args.average}")
     model = _load(args.model)
     x = getattr(ds.datasets.load(args.dataset, args.data_dir), args.split)
     _print_estimate("weights of the model", model.log_likelihood(x, args.num_samples, args.seed))

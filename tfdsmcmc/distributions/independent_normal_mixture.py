@@ -113,8 +113,7 @@ class IndependentNormalMixture(tfd.Distribution):
         return tf.reduce_mean(self._loc, 0)
 
     def _variance(self):
-        second = tf.reduce_mean(tf.square(self._scale) + tf.square(self._loc), 0)
-        return second - tf.square(self._mean())
+        return tf.reduce_mean(tf.square(self._scale) + tf.square(self._loc - self._mean()), 0)
 
     def _stddev(self):
         return tf.sqrt(self._variance())

@@ -111,17 +111,19 @@ def impute(
     if not len(places):
         return _whole(rows, places, None, num_imputations, method == "metropolis")
     gappy, batch_size = rows.take(places), rows_at_a_time(len(places), batch_size)
-    if method == "resampling":
-        plan = plan_resampling(model.generative, num_imputations, num_samples, batch_size)
-    else:
-        plan = plan_sweeps(method, num_imputations, *lengths, num_samples, num_chains)
+
+    def plan_for(generative):
+        if method == "resampling":
+            return plan_resampling(generative, num_imputations, num_samples, batch_size)
+        return plan_sweeps(method, num_imputations, *lengths, num_samples, num_chains)
+
+    def evidence_for(generative):
+        return plan_resampling(generative, 1, evidence_samples, batch_size)
+
     if components is None:
-        part = run(model, plan, gappy, None, seed, batch_size)
+        part = run(model, plan_for(model.generative), gappy, None, seed, batch_size)
     else:
-        evidence = None
-        if posterior_weights == "likelihood" and method != "resampling":
-            evidence = plan_resampling(model.generative, 1, evidence_samples, batch_size)
-        part = _mixture(components, plan, evidence, posterior_weights, gappy, seed, batch_size)
+        part = _mixture(components, plan_for, evidence_for, posterior_weights, gappy, seed, batch_size)
     _check_imputed(part)
     return _whole(rows, places, part, num_imputations, method == "metropolis")
 
@@ -190,23 +192,24 @@ def _components_of(model, posterior, average):
     """What the imputations are mixed of, each with a `model` and `weights`."""
     _check_posterior(model, posterior)
     if hasattr(posterior, "components"):
-        return posterior.components(model, average)
+        return posterior.components(model, average, stacklevel=0)  # the labels have been warned of
     if average not in (None, "draws"):
         raise ValueError(f"Samples alone are averaged over draws. Received: average={average!r}, {posterior!r}")
     return _Samples(model, posterior.samples)
 
 
-def _mixture(components, plan, evidence, kind, rows, seed, batch_size):
-    """The imputations over all components of a posterior."""
+def _mixture(components, plan_for, evidence_for, kind, rows, seed, batch_size):
+    """The imputations over all components of a posterior; plans are functions of a component's generative network."""
     mixture = Mixture()
     for m, component in enumerate(components):
         own, weights = component.model, component.weights
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
-        part = run(own, plan, rows, weights, run_seed, batch_size)
+        part = run(own, plan_for(own.generative), rows, weights, run_seed, batch_size)
         log_weight = part.log_likelihood
         if kind == "equal":
             log_weight = np.zeros(len(rows.values))
         elif log_weight is None:
+            evidence = evidence_for(own.generative)
             log_weight = run(own, evidence, rows, weights, evidence_seed, batch_size).log_likelihood
         mixture.add(part, log_weight, choice_seed)
     return mixture.result(part.acceptance_rate is not None)

@@ -155,6 +155,8 @@ class DeepGenerativeModel(Learning):
         if posterior is not None:
             if num_averaged != 1:
                 raise ValueError(f"Of a posterior num_averaged is 1. Received: num_averaged={num_averaged!r}")
+            if not hasattr(posterior, "components"):
+                raise ValueError(f"posterior is a Posterior, as posterior.load gives it. Received: {posterior!r}")
             return posterior.sample(self, num_samples, seed, probabilities, average)
         if average is not None:
             raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")

@@ -48,6 +48,7 @@ class Learning(Learner):
         latents, kernel = self._settings.get("latents"), self._settings.get("kernel")
         binary = bool(self.generative.latent_units) and all(layer.binary for layer in self.generative.layers)
         samples = isinstance(kernel, StochasticGradientKernel) and not isinstance(kernel, MAP)
+        samples = samples and self._settings["kernel_steps"] > 0
         weighed = isinstance(latents, NAIS) and not latents.weights_all_alike and latents.num_samples >= 10
         return [EffectiveSamples(latents.num_samples)] if binary and samples and weighed else []
 
@@ -130,7 +131,10 @@ class Learning(Learner):
             self._begin(made, None, {**triple, **choices.SIMPLEST, **common, "step": step})
             return
         triple, num_chains = choices.method_of(triple, num_chains)
-        common["num_chains"] = choices.check_chains(num_chains)
+        going_on = self.run is not None and int(self.run.steps) > 0
+        if choices.check_chains(num_chains) == "auto" and going_on:
+            num_chains = self.run.num_chains  # an earlier run has settled it
+        common["num_chains"] = num_chains
         made, triple = self._step_of_triple(**triple, jit_compile=common["jit_compile"])
         optimizer = None if triple["proposal"] is None else triple["proposal"].optimizer
         self._begin(made, optimizer, {**triple, **common, "step": None})

@@ -113,7 +113,7 @@ def predictive_curve(curve, title=None):
     axes = figure.add_subplot()
     one_chain = tuple(curve.mean_counts) == tuple(curve.counts)
     lines = (
-        (curve.predictive, "predictive average", "o-"),
+        (curve.predictive, f"average over {getattr(curve, 'average', 'draws')}", "o-"),
         (curve.mean_of_weights, "mean of weights" if one_chain else "mean of weights, of one chain's draws", "s--"),
     )
     for points, label, style in lines:

@@ -2,11 +2,14 @@
 
 Let d be the differences, row by row, of the log-likelihoods under the best of the averages and another. Of the averages
 in the order "weights", "units", "draws", "start" the first is chosen that is the best, or is behind it by no more than
-the standard error of the mean of d: the mean of weights is the cheapest to evaluate and to serve, and what a warm start
-found is no posterior, so that it is chosen only where sampling was for the worse beyond chance.
+two standard errors of the mean of d: the mean of weights is the cheapest to evaluate and to serve, and what a warm
+start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance.
+
+An estimate from importance samples is too low, by half of its squared standard error to first order. So each average
+has as many draws of z for a row in all, 300, whatever its number of components: those of "draws" share them.
 
 Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
-the largest of a few noisy means exceeds the true one, at most about one standard error of d. Test rows are not touched.
+the largest of a few noisy means exceeds the true one, about one standard error of d at most. Test rows are not touched.
 
 PATH/average.json keeps the name and the means; `posterior.load` reads it.
 """
@@ -25,9 +28,9 @@ from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 
 _IN_ORDER = ("weights", "units", "draws", "start")
-_DRAWS = 20  # of a chain that are looked at
-_SAMPLES = 50  # importance samples a row
-_PRODUCTS = 2e10  # multiplications of weights, seconds of a core
+_DRAWS = 10  # of a chain that are looked at
+_SAMPLES = 300  # importance samples a row, of all components of a chain together
+_PRODUCTS = 2e10  # multiplications of weights that are aimed at, seconds of a core
 _ROWS = 50, 500  # at least and at most
 
 
@@ -46,7 +49,9 @@ class Choice(NamedTuple):
 
 
 def choose(posterior, model, source, seed=0) -> Choice:
-    """The choice of some of the validation rows, evenly spaced; at most 20 draws of each chain are looked at.
+    """The choice of some of the validation rows, evenly spaced; at most 10 draws of each chain are looked at.
+
+    An average that layers of the model's kinds cannot have is left out.
 
     Args:
       posterior: `Posterior`.
@@ -58,23 +63,28 @@ def choose(posterior, model, source, seed=0) -> Choice:
     each = max(chains.count(chain) for chain in set(chains))
     posterior = posterior.thin(-(-each // _DRAWS))
     entries = sum(np.size(part) for part in posterior.samples[0].theta)
-    rows = int(_PRODUCTS / (2 * _SAMPLES * len(posterior.samples) * max(1, entries)))
+    rows = int(_PRODUCTS / (_SAMPLES * len(posterior.samples) * max(1, entries)))
     rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
     rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
     values = {}
     for average in _IN_ORDER if posterior.starts else _IN_ORDER[:-1]:
         components = posterior.components(model, average)
-        values[average] = predictive_log_likelihood(components, rows, _SAMPLES, seed, warn=False).value
+        samples = max(1, _SAMPLES * posterior.num_chains // len(components))
+        try:
+            values[average] = predictive_log_likelihood(components, rows, samples, seed, warn=False).value
+        except ValueError:
+            if average != "units":
+                raise
     return Choice(_cheapest(values), {name: float(value.mean()) for name, value in values.items()}, rows.num_rows)
 
 
 def _cheapest(values):
-    """The first average that is within a standard error of the best; a dictionary of (n,) by name, in their order."""
+    """The first average that is within two errors of the best; a dictionary of (n,) by name, in their order."""
     best = max(values, key=lambda name: np.mean(values[name]))
     for name, value in values.items():
         behind = values[best] - value
         error = behind.std(ddof=1) / len(behind) ** 0.5 if len(behind) > 1 else 0.0
-        if name == best or behind.mean() <= error:
+        if name == best or behind.mean() <= 2 * error:
             return name
 
 

@@ -66,7 +66,7 @@ class Collector(keras.callbacks.Callback):
         unattended.
       average: what `posterior.load` averages the samples to where nothing else is said, "units", "draws" or "weights";
         "auto" lets the validation rows of `fit` choose at its end, where there are some and a recognition network
-        learns along (`posterior.choice`). It takes a few seconds.
+        learns along (`posterior.choice`). It takes some seconds, of wide networks a minute or more.
 
     Raises:
       ValueError: for counts out of range; when training starts, for a folder that holds another chain's samples, or
@@ -120,6 +120,8 @@ class Collector(keras.callbacks.Callback):
         if os.path.lexists(self.path) and not self.path.is_dir():
             found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
             raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
+        if self.average != "auto" and not hasattr(self.model, "generative"):
+            raise ValueError(f"Averages are of directed models. Received: average={self.average!r}, {self.model!r}")
         if self.burn_in is None and not self.model.validates:
             raise ValueError(
                 "The collector waits for the validation log-likelihood: give fit validation_data, or the collector "
@@ -155,23 +157,39 @@ class Collector(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def on_train_end(self, logs=None):
+        if self._records is None and self.path.is_dir():  # of a run that was finished but for its end
+            with files.locked(self.path):
+                self._reconcile(int(self.model.run.steps), int(self.model.run.identity))
+        if not self._records:
+            return
+        if not self._draws():
+            return self._warn_of_burn_in()
+        chosen = self._chosen()
+        if chosen is not None:
+            with files.locked(self.path):
+                if self._history.is_as_left():
+                    choice.write(self.path, chosen)
+
+    def _chosen(self):
+        """The `Choice` of an average at the end of a fit, or None."""
         model = self.model
-        if self._records and not self._draws() and self.burn_in is not None and self._last_epoch <= self.burn_in:
+        if self.average != "auto":
+            return choice.Choice(self.average, {}, 0)
+        if not (hasattr(model, "generative") and model.validates and model.run.step.phi_follows):
+            return None
+        try:
+            return choice.choose(load(self.path), model, model.validation_source, model.run.seed)
+        except Exception as error:  # the run is finished, whatever is wrong with an average of it
+            warnings.warn(f"No average over the samples was chosen: {error}", RuntimeWarning, stacklevel=2)
+            return None
+
+    def _warn_of_burn_in(self):
+        if self.burn_in is not None and self._last_epoch is not None and self._last_epoch <= self.burn_in:
             warnings.warn(
                 f"No sample was collected: burn_in={self.burn_in}, and the run has {self._last_epoch} epochs.",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        if not self._records or not self._draws() or not hasattr(model, "generative"):
-            return
-        if self.average != "auto":
-            chosen = choice.Choice(self.average, {}, 0)
-        elif model.validates and model.run.step.phi_follows:
-            chosen = choice.choose(load(self.path), model, model.validation_source, model.run.seed)
-        else:
-            return
-        with files.locked(self.path):
-            choice.write(self.path, chosen)
 
     def _warn_of_heat(self, temperature):
         settled = self._records[-1][0] - self._first[0] >= _SETTLED
@@ -217,6 +235,7 @@ class Collector(keras.callbacks.Callback):
         if not self._history.is_as_left():
             raise ValueError(_ANOTHER_RUN + f"Received: path={str(self.path)!r}")
         if self._ends_with_sample():
+            choice.forget(self.path)  # what fewer samples were best averaged to
             store.write_draw(self.path, draw)
             self._written.append(draw[0].step)
             self._files += len(draw)

@@ -33,6 +33,7 @@ from tfdsmcmc.posterior.averages import RunningMean
 
 AVERAGES = ("units", "draws", "weights", "start")
 
+_MOST_NETWORKS = 4  # of a model, each with the weights of all its draws
 _networks = weakref.WeakKeyDictionary()
 
 
@@ -142,6 +143,8 @@ def unit_average_of(model, num_draws):
     trained = tuple(id(variable) for variable in model.generative.trainable_variables)
     key = num_draws, trained, model.uses_xla
     if key not in kept:
+        while len(kept) >= _MOST_NETWORKS:
+            kept.pop(next(iter(kept)))
         layers = [UnitAverage(layer, num_draws) for layer in model.generative.layers]
         kept[key] = model.with_networks(GenerativeNetwork(layers), model.recognition)
     for layer in kept[key].generative.layers:

@@ -34,12 +34,14 @@ class Curve(NamedTuple):
       mean_of_weights: a `LogLikelihood` for each m, at the mean of the weights of the first `mean_counts` draws.
       mean_counts: how many weights each mean is of: m with one chain; with several, the draws of one chain that are
         among the first m samples, since a mean over chains whose hidden units have swapped roles is no model's weights.
+      average: what `predictive` is an average over, "units", "draws" or "weights".
     """
 
     counts: tuple[int, ...]
     predictive: tuple[LogLikelihood, ...]
     mean_of_weights: tuple[LogLikelihood, ...]
     mean_counts: tuple[int, ...]
+    average: str = "draws"
 
     @property
     def difference(self) -> tuple[LogLikelihood, ...]:
@@ -86,16 +88,17 @@ def curve(samples, chains, model, x, num_samples, counts, seed, batch_size, aver
         if m + 1 in counts:
             means.end(m, last=m + 1 == counts[-1])
             if average != "draws":
-                mixed = _over_chains(Components(samples[: m + 1], chains[: m + 1], model, average), seed, estimate)
+                components = Components(samples[: m + 1], chains[: m + 1], model, average)
+                mixed = _over_chains(components, seed, estimate, warn=m + 1 == counts[-1])
             predictive.append(mixed.log_likelihood())
-    return Curve(counts, tuple(predictive), tuple(means.found), tuple(means.counts))
+    return Curve(counts, tuple(predictive), tuple(means.found), tuple(means.counts), average)
 
 
-def _over_chains(components, seed, estimate):
+def _over_chains(components, seed, estimate, warn):
     """An average with a component for each chain."""
     mixed = PredictiveAverage()
     for c, part in enumerate(components):
-        mixed.add(estimate(part, random.fold(seed, c), c == 0))
+        mixed.add(estimate(part, random.fold(seed, c), warn and c == 0))
     return mixed
 
 

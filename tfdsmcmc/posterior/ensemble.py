@@ -58,6 +58,8 @@ class Posterior(Draws):
     def label_probabilities(self, model, x, frequencies=None, num_samples=1000, seed=0, batch_size=100):
         """p(y given x, X) of each label y, in proportion to p(y) p(x given y, X), from samples with biases for labels.
 
+        p(x given y, X) is the average over draws.
+
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
           x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
@@ -120,19 +122,20 @@ class Posterior(Draws):
             model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose, num_chains=1)
         return model
 
-    def components(self, model, average=None) -> Components:
+    def components(self, model, average=None, stacklevel=1) -> Components:
         """The networks, and their weights, whose mixture with equal weights the posterior is averaged to.
 
         Args:
           model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
           average: "units", "draws", "weights" or "start", see `posterior.components`; by default `self.average`.
+          stacklevel: of warnings, 1 for the line that calls this; 0 for none.
 
         Raises:
           ValueError: for a model of another architecture, or another name.
         """
         average = self.average if average is None else average
         check_average(average)
-        self.check(model)
+        self.check(model, stacklevel=stacklevel + 1)
         return Components(self.samples, self.chain_numbers, model, average, self.starts)
 
     def log_likelihood(
@@ -161,7 +164,7 @@ class Posterior(Draws):
         """
         if labels is not None:
             return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size, average)
-        components = self.components(model, average)
+        components = self.components(model, average, stacklevel=2)
         return predictive_log_likelihood(components, kept(rows_to_estimate(model, x)), num_samples, seed, batch_size)
 
     def annealed_log_likelihood(self, model, x, seed=0, average=None, **annealing) -> LogLikelihood:
@@ -185,7 +188,7 @@ class Posterior(Draws):
         """
         if "weights" in annealing:
             raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
-        components = self.components(model, average)
+        components = self.components(model, average, stacklevel=2)
         x, mixed = kept(rows_to_estimate(model, x)), PredictiveAverage()
         for m, part in enumerate(components):
             own = {"seed": random.fold(seed, m), "weights": part.weights}
@@ -209,7 +212,7 @@ class Posterior(Draws):
           ValueError: for a model of another architecture, or a count out of range.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
-        return predictive_samples(self.components(model, average), num_samples, seed, probabilities)
+        return predictive_samples(self.components(model, average, stacklevel=2), num_samples, seed, probabilities)
 
     def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100, average=None) -> Curve:
         """The log-likelihood of each row against the number of posterior samples.
@@ -226,7 +229,8 @@ class Posterior(Draws):
           counts: the numbers m of samples; by default 1, 2, 4, … and all.
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
-          average: as of `log_likelihood`; "draws" takes one pass over the samples, the others one for each count.
+          average: as of `log_likelihood`, but for "start"; "draws" takes one pass over the samples, the others one for
+            each count. Where a run has chosen "start" it is by default "weights".
 
         Returns:
           `Curve`, with the values of each row at each m.
@@ -234,7 +238,8 @@ class Posterior(Draws):
         Raises:
           ValueError: for a model of another architecture, data that do not fit it, or counts out of range.
         """
-        average = self.average if average is None else average
+        own = "weights" if self.average == "start" else self.average
+        average = own if average is None else average
         check_average(average)
         self.check(model)
         if average == "start":
@@ -248,15 +253,21 @@ class Posterior(Draws):
             return store.read_mean(self._folder)
         return None
 
-    def check(self, model):
-        """The model's variables, if their shapes are those of the samples."""
+    def check(self, model, stacklevel=2):
+        """The model's variables, if their shapes are those of the samples; warns of labels that are left out.
+
+        Args:
+          model: `DeepGenerativeModel`.
+          stacklevel: of the warning, as `warnings.warn` has it for this method; 1 for no warning.
+        """
         first = self.samples[0]
         groups = (model.theta_variables, model.phi_variables)
         expected = [[tuple(v.shape) for v in group] for group in groups]
         found = [[w.shape for w in group] for group in (first.theta, first.phi)]
         if expected != found:
             raise ValueError(f"The samples are of weights of the shapes {found}. Received: a model with {expected}")
-        labels_left_out.warn_of(first, stacklevel=3)
+        if stacklevel > 1:
+            labels_left_out.warn_of(first, stacklevel=stacklevel + 1)
         return [variable for group in groups for variable in group]
 
 

@@ -53,7 +53,8 @@ class ScalesGivenWeights:
         if not floor:  # without a floor a weight of 0 has no law
             self.sums = np.maximum(self.sums, 1e-24)
         self.step = min(0.5, log_step(self.size, a, b))
-        low = math.log(floor / max(self.size, 1.0)) - 10 if floor else math.log(np.min(self.sums, initial=1.0)) - 6
+        least = math.log(floor) - 10 if floor else math.log(np.min(self.sums, initial=1.0)) - 6
+        low = least - math.log(max(self.size, 1.0))
         high = 16 + max(highest, math.log(np.max(self.sums, initial=1e-30)), low)
         self.log_zeta = np.arange(low, high, self.step)
 

@@ -169,7 +169,7 @@ def _average_of(model, posterior, ensemble, average):
     if ensemble and average not in (None, "draws"):
         raise ValueError(f"An ensemble is the average over draws. Received: ensemble=True, average={average!r}")
     average = "draws" if ensemble else posterior.average if average is None else average
-    draws = posterior.components(model, average).draws
+    draws = posterior.components(model, average, stacklevel=3).draws
     if average == "units" and len(set(draws)) > 1:
         raise ValueError(
             "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]. "
@@ -192,7 +192,7 @@ def _weights(model, posterior, average):
     """(the model that has them, the weights to save, what the manifest says of them)."""
     if posterior is None:
         return model, Weights(model), {"kind": "weights of the model", "samples": 1}
-    components = posterior.components(model, average)
+    components = posterior.components(model, average, stacklevel=0)
     steps = [int(step) for step in (posterior.samples[0].step, posterior.samples[-1].step)]
     source = {
         "kind": _KINDS[average],
