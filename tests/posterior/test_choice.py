@@ -141,7 +141,7 @@ def test_another_name_is_refused():
 
 
 def test_no_average_is_ahead_by_the_bias_of_its_draws(tmp_path):
-    """Ten copies of one θ, whose importance weights are uneven, 12 seeds: a z-test of 10⁻⁶ that differences have mean 0.
+    """Ten copies of one θ with uneven importance weights, 12 seeds: a z-test of 10⁻⁶ that differences have the mean 0.
     With as many draws for each component the average over draws was ahead by half of the variance of the others."""
     posterior = written(tmp_path, (0,) * 10, change=lambda i, sample: _copy(sample, _FIRST))
     rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 12, 0).astype(np.float32), 4, True))
