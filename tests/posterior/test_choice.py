@@ -92,7 +92,8 @@ def test_the_weights_of_a_warm_start_are_kept_and_may_be_chosen(tmp_path, num_ch
     model = tiny_model((2,), units=4, seed=2, scale=0.5)
     kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGLD(learning_rate=300.0), fraction=0.5, noise_tolerance=None)
     model.compile(kernel=kernel, latents=ds.latents.NAIS(5), num_chains=num_chains, jit_compile=False)
-    fit(model, ds.posterior.Collector(tmp_path, num_samples=2, burn_in=0, every=1, stop=False), 12)
+    rows = np.repeat(X, 12, 0)  # enough of them to tell
+    fit(model, ds.posterior.Collector(tmp_path, 2, burn_in=0, every=1, stop=False), 12, validation_data=rows)
     posterior = load(tmp_path)
     best = model.run.state.kernel_results.best_state
     assert [sample.chain for sample in posterior.starts] == list(range(num_chains))
