@@ -4,7 +4,8 @@ import sampler_table
 from sampler_table import figure, mean_and_error
 
 HEAD = ("data", "budget, s", "seeds", "chains", "average", "sampler", "`rws`", "sampler less `rws`")
-BESIDE = ("data", "budget, s", "weights", "units", "draws", "units less weights", "draws less weights")
+AVERAGES = ("weights", "units", "draws", "start")
+BESIDE = ("data", "budget, s", *AVERAGES, "units less weights", "draws less weights", "stacked less the chosen")
 
 
 def record(path, output):
@@ -56,10 +57,12 @@ def _averages(dataset, budget, found):
     own = [rows for about, rows in found if about["prior"] == "flat"]
     mean = {
         name: sum(rows[name] for rows in own) / len(own)
-        for name in ("weights", "units", "draws")
+        for name in (*AVERAGES, "stacked")
         if all(name in rows for rows in own)
     }
-    cells = [figure(mean[name].mean()) if name in mean else "" for name in ("weights", "units", "draws")]
+    cells = [figure(mean[name].mean()) if name in mean else "" for name in AVERAGES]
     for name in ("units", "draws"):
         cells.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
+    chosen = sum(rows[about["average"]] for about, rows in found if about["prior"] == "flat") / len(own)
+    cells.append(mean_and_error(mean["stacked"] - chosen) if "stacked" in mean else "")
     return f"| {dataset} | {budget:g} | {' | '.join(cells)} |"

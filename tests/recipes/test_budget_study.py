@@ -38,7 +38,9 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run(recipe):
     ]
     found = recipe.budget_table.tables(runs)
     assert "| digits | 150 | 2 | 1 | units, weights | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
-    assert "| digits | 150 | −11.50 | −9.00 | −10.50 | +2.50 ± 0.50 | +1.00 ± 1.00 |" in found
+    assert "| digits | 150 | −11.50 | −9.00 | −10.50 |  | +2.50 ± 0.50 | +1.00 ± 1.00 |  |" in found
+    stacked = recipe.budget_table.tables([line(rws=[0, 0], start=[-3, -4], units=[-5, -4], stacked=[-3, -4])])
+    assert "| digits | 150 |  | −4.50 |  | −3.50 |  |  | +1.00 ± 1.00 |" in stacked
 
 
 class Variable:
