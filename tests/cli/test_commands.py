@@ -74,7 +74,7 @@ def test_export_writes_a_version(fitted, tmp_path, capsys):
     assert f"wrote {served}/2" in capsys.readouterr().out
     found = manifest.read(tmp_path / "served" / "2")
     assert found["data_shape"] == [8, 8] and found["posterior"]["samples"] == 2
-    assert found["posterior"]["chains"] == 1 and found["posterior"]["average"] in ("units", "weights")
+    assert found["posterior"]["chains"] == 1 and found["posterior"]["average"] in ("units", "draws", "weights")
     assert set(found["signatures"]) == {"sample", "log_likelihood"}
     refused(arguments, capsys)
     refused([*arguments[:-2], "dream", "--overwrite"], capsys)

@@ -60,7 +60,8 @@ def test_the_first_fit_settles_it_bit_for_bit(epochs, kernel_steps, chains):
         assert chains_of(model) == (chains, chains)
         assert_same_state(model, given)
     model.compile(kernel="sgnht", num_chains="auto", jit_compile=False)
-    assert chains_of(model) == (3, "auto")  # another run, with a plan of its own
+    # another run, with a plan of its own; but several chains are not thrown away by it
+    assert chains_of(model) == (3, "auto" if chains == 1 else 3)
 
 
 def test_a_fit_without_a_step_plans_no_climb():

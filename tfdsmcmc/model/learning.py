@@ -102,7 +102,7 @@ class Learning(Learner):
             it learns, has up to 100,000 entries and the first `fit` plans 12,000 updates of θ or more, else 1: an
             update of C chains takes the time of C, and where it takes long, or a chain of so few has not climbed yet,
             more updates of one are worth more. That `fit` settles the number before its first step; until then there
-            are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it.
+            are as many as in a long run. Several chains of an earlier run stay. Saved, loaded, resumed and fitted again, the run keeps it.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
           step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
             `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
@@ -131,9 +131,9 @@ class Learning(Learner):
             self._begin(made, None, {**triple, **choices.SIMPLEST, **common, "step": step})
             return
         triple, num_chains = choices.method_of(triple, num_chains)
-        going_on = self.run is not None and int(self.run.steps) > 0
-        if choices.check_chains(num_chains) == "auto" and going_on:
-            num_chains = self.run.num_chains  # an earlier run has settled it
+        several = self.run is not None and int(self.run.steps) > 0 and self.run.num_chains > 1
+        if choices.check_chains(num_chains) == "auto" and several:
+            num_chains = self.run.num_chains  # none is thrown away by a shorter plan
         common["num_chains"] = num_chains
         made, triple = self._step_of_triple(**triple, jit_compile=common["jit_compile"])
         optimizer = None if triple["proposal"] is None else triple["proposal"].optimizer
