@@ -102,7 +102,8 @@ class Learning(Learner):
             it learns, has up to 100,000 entries and the first `fit` plans 12,000 updates of θ or more, else 1: an
             update of C chains takes the time of C, and where it takes long, or a chain of so few has not climbed yet,
             more updates of one are worth more. That `fit` settles the number before its first step; until then there
-            are as many as in a long run. Several chains of an earlier run stay. Saved, loaded, resumed and fitted again, the run keeps it.
+            are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it. Several chains of
+            an earlier run stay.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
           step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
             `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
