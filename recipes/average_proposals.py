@@ -51,7 +51,7 @@ def main():
     add("--test-samples", type=int, default=500)
     args = parser.parse_args()
     about = json.loads((args.run / "result.json").read_text(encoding="utf-8"))
-    data = ds.datasets.load(about["dataset"], args.data_dir)
+    data = ds.datasets.load(about["dataset"].split("[")[0], args.data_dir)
     x = test_rows(data, args.test_rows)
     model = ds.models.from_name(about["architecture"], x.shape[1])
     posterior = ds.posterior.load(args.run / "posterior").chain(0)
