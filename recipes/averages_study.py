@@ -87,7 +87,7 @@ def draw(lines, path):
                 counts, [np.mean(line["rows"][f"{average} {m}"]) for m in counts], marker=marker, label=average
             )
         panel.set_xscale("log")
-        panel.set_title(f"{line['dataset'].removesuffix('_silhouettes_28')}, {line['architecture'].split('/')[-1]}")
+        panel.set_title(f"{line['dataset'].replace('_silhouettes_28', '')}, {line['architecture'].split('/')[-1]}")
     for panel in axes.flat[len(lines) :]:
         panel.axis("off")
     axes.flat[0].legend()

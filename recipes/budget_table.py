@@ -3,7 +3,7 @@
 import sampler_table
 from sampler_table import figure, mean_and_error
 
-HEAD = ("data", "budget, s", "seeds", "chains", "average", "sampler", "`rws`", "sampler less `rws`")
+HEAD = ("data", "budget, s", "seconds", "seeds", "chains", "rows", "average", "sampler", "`rws`", "sampler less `rws`")
 AVERAGES = ("weights", "units", "draws", "start")
 BESIDE = ("data", "budget, s", *AVERAGES, "units less weights", "draws less weights", "stacked less the chosen")
 
@@ -49,7 +49,9 @@ def _against(dataset, budget, found):
     names = ", ".join(sorted({about["average"] for about, _ in own}))
     chains = ", ".join(sorted({str(about["chains"]) for about, _ in own}))
     mean = sum(chosen) / len(chosen)
-    cells = dataset, f"{budget:g}", len(own), chains, names, figure(mean.mean()), figure(best.mean())
+    seconds = round(sum(about["seconds"] for about, _ in own) / len(own))
+    rows = f"{len(mean)} annealed" if own[0][0]["annealing_steps"] else len(mean)
+    cells = dataset, f"{budget:g}", seconds, len(own), chains, rows, names, figure(mean.mean()), figure(best.mean())
     return f"| {' | '.join(map(str, cells))} | {mean_and_error(mean - best)} |"
 
 
