@@ -134,7 +134,7 @@ def export(model, data, test_log_likelihood):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=600)
+    parser.add_argument("--epochs", type=int, default=1000)
     parser.add_argument("--posterior-samples", type=int, default=50)
     args = parser.parse_args()
     # what they say, the effective sample sizes and the bounds from both sides say too

@@ -90,6 +90,7 @@ def test_samples_and_imputations_are_of_the_average(posterior, model, average):
     np.testing.assert_allclose(means_of_x, exact, atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("method", ["gibbs", "metropolis"])
 def test_chains_impute_under_units_averaged(posterior, method):

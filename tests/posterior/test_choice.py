@@ -39,6 +39,7 @@ def test_one_row_chooses_the_best():
     assert choice._cheapest({"weights": np.array([-2.0]), "units": np.array([-1.0])}) == "units"
 
 
+@pytest.mark.slow
 def test_it_compares_the_averages_of_the_rows(tmp_path):
     """Their means over all rows are those of enumeration, within z-tests of 50 draws a row, repeated rows and all."""
     posterior, model = written(tmp_path, CHAINS), unfitted()
@@ -86,7 +87,7 @@ def test_a_fit_with_validation_rows_chooses_at_its_end(tmp_path):
     assert load(tmp_path / "p").average == found["average"]
 
 
-@pytest.mark.parametrize("num_chains", [1, 2])
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_weights_of_a_warm_start_are_kept_and_may_be_chosen(tmp_path, num_chains):
     """The best ones on validation rows, of each chain; a rate at which θ is thrown far away leaves no other."""
     model = tiny_model((2,), units=4, seed=2, scale=0.5)
@@ -141,6 +142,7 @@ def test_another_name_is_refused():
         ds.posterior.Collector("p", average="all")
 
 
+@pytest.mark.slow
 def test_no_average_is_ahead_by_the_bias_of_its_draws(tmp_path):
     """Ten copies of one θ with uneven importance weights, 12 seeds: a z-test of 10⁻⁶ that differences have the mean 0.
     With as many draws for each component the average over draws was ahead by half of the variance of the others."""
