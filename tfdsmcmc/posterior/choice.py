@@ -6,7 +6,8 @@ two standard errors of the mean of d: the mean of weights is the cheapest to eva
 start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance.
 
 An estimate from importance samples is too low, by half of its squared standard error to first order. So each average
-has as many draws of z for a row in all, 300, whatever its number of components: those of "draws" share them.
+has as many draws of z for a row in all, 300 for each chain, whatever its number of components: those of "draws" share
+them. All samples are looked at, but for "units", which costs so many times as much: ten of each chain.
 
 Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
 the largest of a few noisy means exceeds the true one, about one standard error of d at most. Test rows are not touched.
@@ -28,7 +29,7 @@ from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 
 _IN_ORDER = ("weights", "units", "draws", "start")
-_DRAWS = 10  # of a chain that are looked at
+_DRAWS = 10  # of a chain that are averaged unit by unit
 _SAMPLES = 300  # importance samples a row, of all components of a chain together
 _PRODUCTS = 2e10  # multiplications of weights that are aimed at, seconds of a core
 _ROWS = 50, 500  # at least and at most
@@ -49,7 +50,7 @@ class Choice(NamedTuple):
 
 
 def choose(posterior, model, source, seed=0) -> Choice:
-    """The choice of some of the validation rows, evenly spaced; at most 10 draws of each chain are looked at.
+    """The choice of some of the validation rows, evenly spaced.
 
     An average that layers of the model's kinds cannot have is left out.
 
@@ -61,14 +62,14 @@ def choose(posterior, model, source, seed=0) -> Choice:
     """
     chains = posterior.chain_numbers
     each = max(chains.count(chain) for chain in set(chains))
-    posterior = posterior.thin(-(-each // _DRAWS))
+    thinned = posterior.thin(-(-each // _DRAWS))
     entries = sum(np.size(part) for part in posterior.samples[0].theta)
-    rows = int(_PRODUCTS / (_SAMPLES * len(posterior.samples) * max(1, entries)))
+    rows = int(_PRODUCTS / (_SAMPLES * len(thinned.samples) * max(1, entries)))
     rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
     rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
     values = {}
     for average in _IN_ORDER if posterior.starts else _IN_ORDER[:-1]:
-        components = posterior.components(model, average)
+        components = (thinned if average == "units" else posterior).components(model, average)
         samples = max(1, _SAMPLES * posterior.num_chains // len(components))
         try:
             values[average] = predictive_log_likelihood(components, rows, samples, seed, warn=False).value
