@@ -31,7 +31,7 @@ import warnings
 import keras
 
 from tfdsmcmc import checks, files
-from tfdsmcmc.posterior import choice, store
+from tfdsmcmc.posterior import choice, starts, store
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.history import Head, History
 from tfdsmcmc.posterior.opening import load
@@ -241,7 +241,7 @@ class Collector(keras.callbacks.Callback):
             self._files += len(draw)
             store.update_mean(self.path, draw, self._files)
         if self.model.run.sampled and not self._has_start:
-            store.write_starts(self.path, store.starts_of(self.model))
+            starts.write(self.path, starts.starts_of(self.model))
             self._has_start = True
         head = Head(int(self.model.run.identity), self._beginning, files.writer())
         self._history.add(head, self._records)
@@ -327,7 +327,7 @@ class Collector(keras.callbacks.Callback):
         self._records = [record for record in records if record[0] <= step]
         self._has_start = any(_sampled(record) for record in [*self._records, *self._ahead])
         if not self._has_start:
-            store.delete_starts(self.path)
+            starts.delete(self.path)
 
 
 def _warn_of_records(path, records):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 
-from tfdsmcmc.posterior import choice, store
+from tfdsmcmc.posterior import choice, starts, store
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples, chain_of
 
@@ -35,7 +35,7 @@ def load(path) -> Posterior:
         if found != shapes:
             raise ValueError(f"The samples of a posterior must have the same shapes. Received: {file}")
         chains.append(chain_of(sample))
-    return Posterior(folder, Samples(paths, chains), choice.read(folder) or "weights", store.read_starts(folder))
+    return Posterior(folder, Samples(paths, chains), choice.read(folder) or "weights", starts.read(folder))
 
 
 def present(model) -> Posterior:

@@ -3,8 +3,6 @@
     PATH/sample_000012500.h5            the weights after 12,500 steps: groups theta and phi, datasets 0, 1, …; and a
                                         dataset label_biases where the top layer's biases depend on labels
     PATH/sample_000012500_chain_2.h5    those of chain 2, where the run has several chains over θ
-    PATH/start.h5                       the weights at which sampling began, best on validation rows, beside them
-                                        start_chain_2.h5 of chain 2
     PATH/mean.h5                        their mean in float64, over all chains, and how many it is of
     PATH/history.jsonl                  what the collector has seen, epoch by epoch
 
@@ -80,48 +78,6 @@ def present(model) -> list[Sample]:
         own = {name: part if step.num_chains == 1 else part[chain] for name, part in parts.items()}
         found.append(Sample(theta, phi, int(model.run.steps), chain, **own))
     return found
-
-
-def starts_of(model) -> list[Sample]:
-    """The weights at which a warm start left each chain of a compiled model, and φ as it is; empty for none."""
-    parts = model.run.step.started_at(model.run.state)
-    if parts is None:
-        return []
-    found, several = [], model.run.num_chains > 1
-    for chain, (_, phi) in enumerate(model.chain_weights()):
-        theta = [np.asarray(part[chain] if several else part) for part in parts]
-        found.append(Sample(theta, phi, int(model.run.steps), chain))
-    return found
-
-
-def write_starts(folder, starts):
-    """Writes the weights at which sampling began, a `Sample` of each chain, chain 0 last."""
-    for sample in reversed(starts):
-        check_finite("the weights of a warm start", sample.arrays)
-        name = f"start_chain_{sample.chain}.h5" if sample.chain else "start.h5"
-        write_weights(
-            pathlib.Path(folder) / name, sample.theta, sample.phi, step=sample.step, chain=sample.chain, of=len(starts)
-        )
-
-
-def read_starts(folder) -> list[Sample]:
-    """What `write_starts` wrote, chain 0 first; empty where there is nothing."""
-    folder = pathlib.Path(folder)
-    if not (folder / "start.h5").exists():
-        return []
-    count, found = read_weights(folder / "start.h5", "of")[2]["of"], []
-    for chain in range(count):
-        path = folder / (f"start_chain_{chain}.h5" if chain else "start.h5")
-        theta, phi, attributes, _ = read_weights(path, "step", "chain")
-        found.append(Sample(theta, phi, attributes["step"], attributes["chain"]))
-        check_finite(f"the weights in {path}", found[-1].arrays)
-    return found
-
-
-def delete_starts(folder):
-    """Removes them, chain 0 first."""
-    for path in sorted(pathlib.Path(folder).glob("start*.h5")):
-        path.unlink()
 
 
 def sample_paths(folder) -> list[pathlib.Path]:

@@ -1,0 +1,57 @@
+"""The weights at which the warm start of each chain ended, beside the samples.
+
+    PATH/start.h5             of chain 0: θ, best on validation rows of all that the optimizer came by, and φ as it was
+                              at the end of the first epoch of sampling
+    PATH/start_chain_2.h5     of chain 2
+"""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+
+from tfdsmcmc.finite import check_finite
+from tfdsmcmc.posterior.store import Sample, read_weights, write_weights
+
+
+def starts_of(model) -> list[Sample]:
+    """The weights at which a warm start left each chain of a compiled model, and φ as it is; empty for none."""
+    parts = model.run.step.started_at(model.run.state)
+    if parts is None:
+        return []
+    found, several = [], model.run.num_chains > 1
+    for chain, (_, phi) in enumerate(model.chain_weights()):
+        theta = [np.asarray(part[chain] if several else part) for part in parts]
+        found.append(Sample(theta, phi, int(model.run.steps), chain))
+    return found
+
+
+def write(folder, starts):
+    """Writes the weights at which sampling began, a `Sample` of each chain, chain 0 last."""
+    for sample in reversed(starts):
+        check_finite("the weights of a warm start", sample.arrays)
+        name = f"start_chain_{sample.chain}.h5" if sample.chain else "start.h5"
+        write_weights(
+            pathlib.Path(folder) / name, sample.theta, sample.phi, step=sample.step, chain=sample.chain, of=len(starts)
+        )
+
+
+def read(folder) -> list[Sample]:
+    """What `write` wrote, chain 0 first; empty where there is nothing."""
+    folder = pathlib.Path(folder)
+    if not (folder / "start.h5").exists():
+        return []
+    count, found = read_weights(folder / "start.h5", "of")[2]["of"], []
+    for chain in range(count):
+        path = folder / (f"start_chain_{chain}.h5" if chain else "start.h5")
+        theta, phi, attributes, _ = read_weights(path, "step", "chain")
+        found.append(Sample(theta, phi, attributes["step"], attributes["chain"]))
+        check_finite(f"the weights in {path}", found[-1].arrays)
+    return found
+
+
+def delete(folder):
+    """Removes them, chain 0 first."""
+    for path in sorted(pathlib.Path(folder).glob("start*.h5")):
+        path.unlink()
