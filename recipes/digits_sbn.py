@@ -77,7 +77,7 @@ def report(model, data):
     line("last weights", model.log_likelihood(data.test, num_samples=2000))
     for average in ("weights", "units", "draws"):
         chosen = " (chosen)" * (average == posterior.average)
-        draws = 200 if average == "draws" else 2000
+        draws = 2000 if average == "weights" else 200
         line(f"average over {average}{chosen}", posterior.log_likelihood(model, data.test, draws, average=average))
     posterior.chain(0).apply_mean(model, data.train, refit_epochs=20)  # hidden units play other roles in other chains
     worth = line("mean of the weights of a chain", model.log_likelihood(data.test, num_samples=2000))
