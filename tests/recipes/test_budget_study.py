@@ -118,7 +118,7 @@ def test_the_recipes(recipe, averages, tmp_path, monkeypatch, capsys):
         recipe.main()
     assert "| digits | 8 |" in capsys.readouterr().out
     (result,) = [json.loads(path.read_text()) for path in runs.glob("*/result.json")]
-    assert {"rws", "weights", "units", "draws", "stacked"} == set(result["means"])
+    assert {"rws", "weights", "units", "draws", "start", "stacked"} == set(result["means"])
     record, figure = tmp_path / "averages.jsonl", tmp_path / "averages.png"
     small = ["--test-rows", "20", "--test-samples", "20"]
     for more in ([str(runs), "--record", str(record), *small], ["--table", str(record), "--figure", str(figure)]):
