@@ -70,28 +70,33 @@ def log_density(factors, values):
     return total
 
 
+def assert_same_sweeps(fast_form, factors, product):
+    """One form of the sweep draws what the plain one does, of every variable in turn."""
+    rng = np.random.default_rng(0)
+    values = [tf.constant(rng.integers(0, 2, (200, width)), tf.float32) for width in (4, 3, 2)]
+    update = tf.constant(rng.integers(0, 2, (200, 4)), tf.bool)
+    for place in (0, 1, 2):
+        if place == 0 and product == "missing":
+            continue
+        given = [seen_by(product, values[0]), *values[1:]]
+        around = [factor for factor in factors if place in (factor.child, factor.parent)]
+        kept = update[:, : values[place].shape[1]]
+        for mask in (None, kept):
+            fast, plain = (form(around, given, place, [5, 6], mask) for form in (fast_form, sweep_any))
+            # a log-odds within rounding of the uniform draw's may fall on the other side
+            assert np.mean(np.any(fast != plain, 1)) <= 0.01, (product, place)
+            assert np.mean(np.any(fast != values[place], 1)) > 0.1
+            if mask is not None:
+                assert not np.any((fast != values[place]) & ~kept.numpy())
+
+
 @pytest.mark.parametrize("name", ["SBN", "DARN", "DARN below SBN"])
 @pytest.mark.parametrize("scale", [1.0, 24.0])
 def test_the_fast_sweep_is_the_plain_one(name, scale):
     """The same uniform draws give the same units, weights of up to 87, which saturate the units, included; with powers,
     missing targets and units that keep their values; every variable in turn, the data too."""
-    rng = np.random.default_rng(0)
-    values = [tf.constant(rng.integers(0, 2, (200, width)), tf.float32) for width in (4, 3, 2)]
-    update = tf.constant(rng.integers(0, 2, (200, 4)), tf.bool)
     for product, factors in products(name, scale).items():
-        for place in (0, 1, 2):
-            if place == 0 and product == "missing":
-                continue
-            given = [seen_by(product, values[0]), *values[1:]]
-            around = [factor for factor in factors if place in (factor.child, factor.parent)]
-            kept = update[:, : values[place].shape[1]]
-            for mask in (None, kept):
-                fast, plain = (form(around, given, place, [5, 6], mask) for form in (sweep_logistic, sweep_any))
-                # a log-odds within rounding of the uniform draw's may fall on the other side
-                assert np.mean(np.any(fast != plain, 1)) <= 0.01, (product, place)
-                assert np.mean(np.any(fast != values[place], 1)) > 0.1
-                if mask is not None:
-                    assert not np.any((fast != values[place]) & ~kept.numpy())
+        assert_same_sweeps(sweep_logistic, factors, product)
 
 
 def averaged(factors, num_draws=3):
@@ -110,23 +115,8 @@ def test_the_sweep_of_averages_is_the_plain_one(name, monkeypatch):
     """The same uniform draws give the same units, in small blocks of rows, with powers, missing targets and units that
     keep their values, beside recognition layers that are no averages; every variable in turn, the data too."""
     monkeypatch.setattr(averaged_sweeps, "_BLOCK_ENTRIES", 3 * 4 * 70)
-    rng = np.random.default_rng(0)
-    values = [tf.constant(rng.integers(0, 2, (200, width)), tf.float32) for width in (4, 3, 2)]
-    update = tf.constant(rng.integers(0, 2, (200, 4)), tf.bool)
     for product, factors in products(name).items():
-        factors = [*averaged(factors[:3]), *factors[3:]]
-        for place in (0, 1, 2):
-            if place == 0 and product == "missing":
-                continue
-            given = [seen_by(product, values[0]), *values[1:]]
-            around = [factor for factor in factors if place in (factor.child, factor.parent)]
-            kept = update[:, : values[place].shape[1]]
-            for mask in (None, kept):
-                fast, plain = (form(around, given, place, [5, 6], mask) for form in (sweep, sweep_any))
-                assert np.mean(np.any(fast != plain, 1)) <= 0.01, (product, place)
-                assert np.mean(np.any(fast != values[place], 1)) > 0.1
-                if mask is not None:
-                    assert not np.any((fast != values[place]) & ~kept.numpy())
+        assert_same_sweeps(sweep, [*averaged(factors[:3]), *factors[3:]], product)
 
 
 @pytest.mark.parametrize(("name", "product"), [(name, product) for name in NETWORKS for product in products(name)])
