@@ -25,6 +25,8 @@ CHAINS = (0, 0, 1, 0, 1)
         ({"weights": 0.5, "units": 0.5, "draws": 0.0}, 0.1, "draws"),
         ({"weights": 0.5, "units": 0.001, "draws": 0.0}, 0.1, "units"),  # no worse than chance
         ({"weights": 0.001, "units": 0.0, "draws": 0.5}, 0.1, "weights"),
+        ({"weights": 0.03, "units": 0.0, "draws": 0.5}, 0.1, "units"),  # by three errors of 0.01
+        ({"weights": 0.015, "units": 0.0, "draws": 0.5}, 0.1, "weights"),  # by one and a half
         ({"weights": 0.4, "units": 0.0, "draws": 0.0}, 8.0, "weights"),  # eight nats over a hundred rows
     ],
 )
