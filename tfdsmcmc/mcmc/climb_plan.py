@@ -10,20 +10,26 @@ epochs of 500 are too few.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.mcmc.schedules import RiseAndFall
 
+if TYPE_CHECKING:
+    from tfdsmcmc.mcmc.map import MAP
+
 _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 
 
-def default_optimizer():
+def default_optimizer() -> keras.optimizers.Optimizer:
     """Adam at the rate above, new."""
     return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2))
 
 
-def patience_of(epoch_steps):
+def patience_of(epoch_steps: int | None) -> int:
     """How many steps without a new best validation log-likelihood end a climb.
 
     Args:
@@ -34,7 +40,13 @@ def patience_of(epoch_steps):
     return min(max(_PATIENCE, _FEWEST_EPOCHS * epoch_steps), _MOST_EPOCHS * epoch_steps)
 
 
-def shortened(climber, parts, moved, step, planned):
+def shortened(
+    climber: MAP,
+    parts: Sequence[tf.Tensor],
+    moved: Sequence[tf.Tensor],
+    step: tf.Tensor,
+    planned: tf.Tensor,
+) -> Sequence[tf.Tensor]:
     """Where an optimizer's step leads at the rate of a climb that is planned to last so long.
 
     Args:
