@@ -10,9 +10,12 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import sampling
 from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, NAMES, ContrastiveDivergence
 from tfdsmcmc.boltzmann.deep import Stack
+from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.estimates import normalised
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.layer import BoltzmannLayer
+from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.rows import rows_in_memory, source_of
@@ -282,6 +285,18 @@ class RBM(Learner):
         run = sampling.program(sampling.clamped, self.uses_xla)
         rows = rows_in_memory("x", x, self.units, True, mask)
         return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
+
+    def density(self, weights=None, log_partition=None) -> MachineDensity:
+        """p(x; θ) at weights (θ, φ), by default the machine's own: what averages, imputation and serving ask of it.
+
+        Args:
+          weights: pair of lists of arrays, [W, b, a] and [].
+          log_partition: as `log_likelihood` takes it, or a function from a `Machine` to it.
+
+        Raises:
+          ValueError: for weights of other shapes, or not finite.
+        """
+        return MachineDensity(self, Machine(*parts_at(self, weights, "the machine's weights")), log_partition)
 
     def get_config(self):
         sizes = {"units": self.units, "hidden_units": self.hidden_units}

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto, precision
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
@@ -113,6 +113,7 @@ def chunk_size(generative, batch_size, num_samples):
 
 def rows_to_estimate(model, x):
     """The source of what a user passes; a ValueError for data that do not fit the model."""
+    contract.check_directed(model, "Importance sampling", "Others have log_likelihood(x, log_partition=…).")
     source = source_of("x", x, model.generative.units, model.generative.binary_data)
     model.generative.check_gaps(source)
     return source

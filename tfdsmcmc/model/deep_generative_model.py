@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfdsmcmc import checks, imputation, likelihood, random
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.model import given_labels
+from tfdsmcmc.model.density import NetworkDensity
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
@@ -224,6 +225,20 @@ class DeepGenerativeModel(Learning):
         if majority:
             return (means > 0.5).astype(np.float32)
         return means if probabilities else drawn
+
+    def density(self, weights=None, log_partition=None) -> NetworkDensity:
+        """p(x; θ) at weights (θ, φ), by default the model's own: what averages, imputation and serving ask of it.
+
+        Args:
+          weights: pair (θ, φ) of lists of arrays.
+          log_partition: must be None: directed networks are normalised.
+
+        Raises:
+          ValueError: for weights of other shapes, not finite, or with `log_partition`.
+        """
+        if log_partition is not None:
+            raise ValueError(f"Directed networks are normalised. Received: log_partition={log_partition!r}")
+        return NetworkDensity(self, weights)
 
     def with_networks(self, generative, recognition):
         """A model of other networks, not compiled, whose programs XLA compiles if it compiles this one's."""

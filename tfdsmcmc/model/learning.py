@@ -34,6 +34,10 @@ class Learning(Learner):
         return self.generative.trainable_variables
 
     @property
+    def named_weights(self):
+        return self.generative.named_weights
+
+    @property
     def phi_variables(self):
         return self.recognition.trainable_variables
 
