@@ -10,7 +10,7 @@ STEPS = 1000  # of Gibbs chains behind draws
 
 
 class UndirectedDensity:
-    """Base class of `contract.Density`; `_kernel` and `_parts` are of subclasses.
+    """Base class of `contract.Density`; `_kernel`, `parts`, `served` and `known_partition` are of subclasses.
 
     Args:
       model: of which they are.
@@ -38,7 +38,7 @@ class UndirectedDensity:
         )
 
     def program(self, plan):
-        run, parts = sampling.program(plan, self.model.uses_xla), self._parts
+        run, parts = sampling.program(plan, self.model.uses_xla), self.parts
         return lambda rows, seed: run(*parts, rows, seed)
 
     def _source(self, x):

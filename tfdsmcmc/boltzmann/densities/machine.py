@@ -8,9 +8,10 @@ from __future__ import annotations
 from tfdsmcmc import checks
 from tfdsmcmc.boltzmann import sampling
 from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity
-from tfdsmcmc.boltzmann.estimates import normalised
+from tfdsmcmc.boltzmann.estimates import known_partition, normalised
 from tfdsmcmc.boltzmann.imputation import MachineKernel
 from tfdsmcmc.boltzmann.partition import log_partition as annealed_log_partition
+from tfdsmcmc.boltzmann.served import ServedMachine
 from tfdsmcmc.estimates import LogLikelihood
 
 _KERNEL = MachineKernel()
@@ -29,6 +30,7 @@ class MachineDensity(UndirectedDensity):
     """
 
     _kernel = _KERNEL
+    served = ServedMachine()
 
     def __init__(self, rbm, machine, log_partition=None):
         super().__init__(rbm, log_partition)
@@ -56,6 +58,11 @@ class MachineDensity(UndirectedDensity):
     def sample(self, num_samples, seed, probabilities=False):
         return sampling.sample(self, num_samples, seed, STEPS, probabilities, None)
 
+    def known_partition(self):
+        """`LogPartition` of the weights."""
+        return known_partition(self.machine, self._known(self.machine))
+
     @property
-    def _parts(self):
+    def parts(self):
+        """What programs take."""
         return [self.machine]

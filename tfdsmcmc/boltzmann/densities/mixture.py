@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.densities.base import UndirectedDensity
+from tfdsmcmc.boltzmann.estimates import LogPartition
 from tfdsmcmc.boltzmann.imputation import MixtureKernel, log_evidence
 from tfdsmcmc.boltzmann.mixture_draws import drawn, log_likelihood
+from tfdsmcmc.boltzmann.served import ServedMixture
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.imputation.plans import Part
 
@@ -26,22 +29,27 @@ class MixtureDensity(UndirectedDensity):
     """
 
     _kernel = _KERNEL
+    served = ServedMixture()
 
     def __init__(self, mixture, log_shares, logits):
         super().__init__(mixture)
-        self._parts = [log_shares, logits]
+        self.parts = [tf.nn.log_softmax(log_shares), logits]  # a mean of several log π is not normalised
 
     def log_likelihood(self, x, num_samples, seed, batch_size, warn=True) -> LogLikelihood:
         """log p(x) of each row, however many samples."""
-        return log_likelihood(*self._parts, self._source(x), batch_size, self.model.uses_xla)
+        return log_likelihood(*self.parts, self._source(x), batch_size, self.model.uses_xla)
 
     def annealed_log_likelihood(self, x, seed, batch_size=1000, **annealing) -> LogLikelihood:
         """log p(x) of each row: nothing is left to anneal."""
         return self.log_likelihood(x, 1, seed, batch_size)
 
     def sample(self, num_samples, seed, probabilities=False):
-        v, means = drawn(*self._parts, num_samples, random.stream(seed, "sample"))
+        v, means = drawn(*self.parts, num_samples, random.stream(seed, "sample"))
         return (means if probabilities else v).numpy()
+
+    def known_partition(self):
+        """That of a normalised density: log Z = 0."""
+        return LogPartition(0.0, 0.0, (0.0, 0.0), np.inf)
 
     def evidence_plan(self, num_samples, batch_size):
         return ExactEvidence()

@@ -6,8 +6,10 @@ from tfdsmcmc import random
 from tfdsmcmc.boltzmann import deep_estimates, sampling
 from tfdsmcmc.boltzmann.deep_sweeps import layers_of, widths_of
 from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity
+from tfdsmcmc.boltzmann.estimates import known_partition
 from tfdsmcmc.boltzmann.imputation import StackKernel
 from tfdsmcmc.boltzmann.partition import log_partition as annealed_log_partition
+from tfdsmcmc.boltzmann.served import ServedStack
 from tfdsmcmc.estimates import LogLikelihood
 
 _KERNEL = StackKernel()
@@ -27,6 +29,7 @@ class StackDensity(UndirectedDensity):
     """
 
     _kernel = _KERNEL
+    served = ServedStack()
 
     def __init__(self, dbn, stack, log_partition=None):
         super().__init__(dbn, log_partition)
@@ -66,6 +69,11 @@ class StackDensity(UndirectedDensity):
     def sample(self, num_samples, seed, probabilities=False):
         return sampling.sample_of_stack(self.stack, num_samples, seed, STEPS, probabilities, self.uses_xla)
 
+    def known_partition(self):
+        """`LogPartition` of the topmost machine."""
+        return known_partition(self.stack.machines[-1], self._known(self.stack.machines[-1]))
+
     @property
-    def _parts(self):
+    def parts(self):
+        """What programs take."""
         return [self.stack]
