@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+
+import keras
 import numpy as np
 import pytest
 
@@ -33,6 +37,7 @@ def run_model_test(make, exact, directed=False):
     _check_imputations(model, exact)
     _check_averages(model, other, exact)
     _check_trace(model, other, exact)
+    _check_seeds(model)
     _check_refusals(model, directed)
 
 
@@ -139,6 +144,21 @@ def _check_trace(model, other, exact):
     values = [exact(each).mean() for each in (model, other)]
     np.testing.assert_allclose(found["log_likelihood"], [values], atol=0.05)
     assert ("log_prior" in found) == hasattr(model, "prior")
+
+
+def _check_seeds(model):
+    """Draws without a seed differ from call to call, go on where a saved model left off, and repeat with a seed."""
+    first, second = model.sample(64), model.sample(64)
+    assert np.any(first != second)
+    np.testing.assert_array_equal(model.sample(64, seed=5), model.sample(64, seed=5))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.keras")
+        model.save(path)
+        third = model.sample(64)
+        loaded = keras.saving.load_model(path)
+        np.testing.assert_array_equal(loaded.sample(64), third)
+    posterior = _posterior(model)
+    assert np.any(posterior.sample(model, 64) != posterior.sample(model, 64))
 
 
 def _check_refusals(model, directed):

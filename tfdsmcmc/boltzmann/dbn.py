@@ -171,12 +171,13 @@ class DBN(FineTuned):
         """
         return deep_estimates.annealed(self, x, num_steps, num_runs, schedule, log_partition, seed, batch_size)
 
-    def sample(self, num_samples, seed=0, steps=1000, probabilities=False):
+    def sample(self, num_samples, seed=None, steps=1000, probabilities=False):
         """Gibbs chains of the topmost machine, and one pass down from their ends.
 
         Args:
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           steps: full Gibbs steps of each chain, from random bits.
           probabilities: True for p(v given h^1) in place of the bits.
 
@@ -187,6 +188,7 @@ class DBN(FineTuned):
           ValueError: for arguments out of range, or weights that are not finite.
         """
         probabilities = checks.boolean("probabilities", probabilities)
+        seed = self.next_seed() if seed is None else seed
         return sampling.sample_of_stack(self.stack, num_samples, seed, steps, probabilities, self.uses_xla)
 
     def impute(self, x, mask=None, num_imputations=1, seed=0, steps=100):

@@ -221,12 +221,13 @@ class MixtureOfBernoullis(Learner):
         """
         return self.density().log_likelihood(x, 1, 0, batch_size)
 
-    def sample(self, num_samples, seed=0, probabilities=False):
+    def sample(self, num_samples, seed=None, probabilities=False):
         """Rows of the mixture, (num_samples, D) float32.
 
         Args:
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           probabilities: True for the means of the drawn components in place of bits.
 
         Raises:
@@ -234,6 +235,7 @@ class MixtureOfBernoullis(Learner):
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
         probabilities = checks.boolean("probabilities", probabilities)
+        seed = self.next_seed() if seed is None else seed
         return self.density().sample(num_samples, seed, probabilities)
 
     def impute(self, x, mask=None, num_imputations=1, seed=0):

@@ -133,12 +133,13 @@ class DeepGenerativeModel(Learning):
             return given_labels.log_likelihood(self, x, labels, num_samples, seed, batch_size, **precision)
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
-    def sample(self, num_samples, seed=0, probabilities=False, num_averaged=1, posterior=None, average=None):
+    def sample(self, num_samples, seed=None, probabilities=False, num_averaged=1, posterior=None, average=None):
         """Ancestral samples of the data.
 
         Args:
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x; for a layer that
             draws its units one by one, the mean of each given those drawn before it.
           num_averaged: with `probabilities`, how many draws of the layers below the top one such means are averaged
@@ -171,6 +172,7 @@ class DeepGenerativeModel(Learning):
         if num_averaged > 1 and not probabilities:
             raise ValueError(f"Means are averaged: probabilities=True. Received: num_averaged={num_averaged}")
         check_finite("the model's weights", self.generative.trainable_variables)
+        seed = self.next_seed() if seed is None else seed
         if num_averaged > 1:
             return self._averaged_sample(num_samples, num_averaged, seed)
         x, z = self.generative.sample(num_samples, seed)

@@ -198,13 +198,14 @@ class Posterior(Draws):
             mixed.add(part.density.annealed_log_likelihood(x, random.fold(seed, m), **annealing))
         return mixed.log_likelihood()
 
-    def sample(self, model, num_samples, seed=0, probabilities=False, average=None):
+    def sample(self, model, num_samples, seed=None, probabilities=False, average=None):
         """Draws of the data from the average: a component at random, then an ancestral sample of it.
 
         Args:
           model: of the samples' architecture; it is not changed.
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x.
           average: as of `log_likelihood`.
 
@@ -215,7 +216,8 @@ class Posterior(Draws):
           ValueError: for a model of another architecture, or a count out of range.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
-        return predictive_samples(self.components(model, average, stacklevel=2), num_samples, seed, probabilities)
+        components = self.components(model, average, stacklevel=2)
+        return predictive_samples(components, num_samples, model.next_seed() if seed is None else seed, probabilities)
 
     def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100, average=None) -> Curve:
         """The log-likelihood of each row against the number of posterior samples.
