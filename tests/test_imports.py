@@ -17,7 +17,7 @@ PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 LEVELS = [
     {"threefry", "types", "checks", "finite", "archives", "compiling", "forks", "files", "streams", "estimates",
      "labels_left_out"},
-    {"random"},
+    {"random", "contract"},
     {"distributions", "mcmc", "datasets"},
     {"layers", "priors", "rows"},
     {"networks", "averaged_sweeps"},

@@ -206,3 +206,25 @@ def _integer(name, value, least, kind):
     if isinstance(value, (bool, np.bool_)) or number is None or number < least:
         raise ValueError(f"{name} must be a {kind} integer. Received: {name}={value!r}")
     return number
+
+
+def part_of(name, value, named, contract):
+    """A part of a method: the value itself, or what a name stands for, with its defaults.
+
+    Args:
+      name: of the argument.
+      value: what a user gave.
+      named: dictionary from names to classes.
+      contract: the class of which it must be.
+
+    Raises:
+      ValueError: for another name, or a value of another class.
+    """
+    if isinstance(value, str) and value in named:
+        return named[value]()
+    if not isinstance(value, contract):
+        raise ValueError(
+            f"{name} must be an instance of {contract.__name__}, or one of {sorted(named)}. "
+            f"Received: {name}={value!r}"
+        )
+    return value

@@ -21,7 +21,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, methods, random
+from tfdsmcmc import checks, contract, methods, random
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.rows import as_rows
@@ -74,6 +74,7 @@ def pretrain(
     >>> [len(history.epoch) for history in histories]
     [3, 1]
     """
+    contract.check_directed(model, "pretrain", "A DBN learns its machines layer by layer with fit.")
     layers = model.generative.layers
     depth = len(layers) - 1
     if not depth:

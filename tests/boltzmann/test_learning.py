@@ -174,11 +174,12 @@ def _assert_averages(rbm, posterior):
     truths = [Enumerated(sample.theta) for sample in posterior.samples]
     rows = ROWS @ [8, 4, 2, 1]
     exact = np.log(np.mean([np.exp(one.log_unnormalized[rows] - one.log_z) for one in truths], 0))
-    found = ds.boltzmann.predictive_log_likelihood(rbm, posterior, ROWS)
+    found = posterior.log_likelihood(rbm, ROWS, average="draws")
     np.testing.assert_allclose(found.value, exact, rtol=1e-5)
     assert not found.standard_error.any()
     estimates = iter([ds.boltzmann.LogPartition(one.log_z, 0.1, (0, 0), 9.0) for one in truths])
-    again = ds.boltzmann.predictive_log_likelihood(rbm, posterior, ROWS, lambda machine: next(estimates))
+    with pytest.warns(DeprecationWarning, match="posterior.log_likelihood"):
+        again = ds.boltzmann.predictive_log_likelihood(rbm, posterior, ROWS, lambda machine: next(estimates))
     np.testing.assert_allclose(again.value, exact, rtol=1e-5)
     # an upper bound: the errors of the samples' log Z may be one and the same, for all rows
     np.testing.assert_allclose(again.standard_error, 0.1, rtol=1e-5)

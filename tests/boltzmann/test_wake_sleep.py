@@ -129,7 +129,7 @@ def test_fine_tuning(tmp_path):
     for one, other in zip(dbn.theta_variables, loaded.theta_variables, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
     assert dbn.rbms[1].lift.kernels == tuple(dbn.recognition_kernels)
-    path = ds.serving.export_machines(dbn, tmp_path / "served", steps=2, verbose=False)
+    path = ds.serving.export(dbn, tmp_path / "served", sweeps=2, verbose=False)
     signature = tf.saved_model.load(path).signatures["log_likelihood"]
     served = signature(x=tf.constant(V, tf.float32), num_samples=tf.constant(4000), seed=tf.constant([0, 1]))
     assert_near(served["value"].numpy(), Truth(dbn).log_p, served["standard_error"].numpy() + 1e-6)

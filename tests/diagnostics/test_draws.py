@@ -23,8 +23,7 @@ GROUPS = {"entry": (40, 100), "parent": (1000, 4), "unit": (4, 1000)}  # many gr
 
 def readings(prior, weights, uses_xla=False):
     """The mean of −w · ∇ log p(w given λ)/d over weights, and its standard error."""
-    named = types.SimpleNamespace(named_weights=[("w", None)])
-    model = types.SimpleNamespace(prior=ds.Prior(prior), generative=named, uses_xla=uses_xla)
+    model = types.SimpleNamespace(prior=ds.Prior(prior), named_weights=[("w", None)], uses_xla=uses_xla)
     log_prior, found = LogPrior(model), []
     for number, value in enumerate(weights):
         value = tf.constant(value, tf.float32)

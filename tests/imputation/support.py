@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import binary_states, randomize, state_numbers
+from tfdsmcmc.model.density import NetworkDensity
 
 SBN, DARN, NADE, MLP = ds.layers.SBN, ds.layers.DARN, ds.layers.NADE, ds.layers.MLPBernoulli
 SHUFFLED = [2, 0, 3, 1]
@@ -39,6 +40,10 @@ class Pair:
     def __init__(self, generative, recognition):
         recognition.build((None, generative.units))
         self.generative, self.recognition = generative, recognition
+        self.units, self.binary_data = generative.units, generative.binary_data
+
+    def density(self, weights=None):
+        return NetworkDensity(self, weights)
 
 
 def pair(name, seed=3, scale=0.8):

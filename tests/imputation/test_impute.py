@@ -7,7 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.imputation.support import MASKS, ROW, counts, missing, pair
-from tfdsmcmc.imputation.impute import method_for
+from tfdsmcmc.imputation.directed import method_for
 from tfdsmcmc.rows import source_of
 
 impute = ds.imputation.impute

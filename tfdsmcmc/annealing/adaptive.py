@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.annealing import pilot
 from tfdsmcmc.annealing.latent_paths import check_name, path_over_latents
 from tfdsmcmc.annealing.pilot import FRACTION
@@ -60,6 +60,7 @@ def annealing_schedule(
     batch_size = checks.positive_integer("batch_size", batch_size)
     fraction = checks.fraction("fraction", fraction)
     check_name(path)
+    contract.check_directed(model, "A schedule of annealing", "boltzmann.log_partition finds its own.")
     if not model.generative.latent_units:
         raise ValueError("Annealing needs latent layers. Received: a network of its data layer alone")
     source = source_of("x", x, model.generative.units, model.generative.binary_data)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.annealing import pilot, runs, schedules
 from tfdsmcmc.annealing.adaptive import pilot_of
 from tfdsmcmc.annealing.latent_paths import check_name, path_over_latents
@@ -98,6 +98,7 @@ def annealed_importance_sampling(
     separation = checks.positive_integer("separation", separation)
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
+    contract.check_directed(model, "Annealing of z", "Of log Z there is boltzmann.log_partition.")
     source = source_of("x", x, model.generative.units, model.generative.binary_data)
     model.generative.check_gaps(source)
     values = values_of(model, weights)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.annealing import schedules
 from tfdsmcmc.annealing.adaptive import annealing_schedule
 from tfdsmcmc.annealing.annealed_importance_sampling import annealed_importance_sampling
@@ -98,6 +98,7 @@ def sandwich(
     """
     num_rows = checks.positive_integer("num_rows", num_rows)
     check_name(path)
+    contract.check_directed(model, "annealing.sandwich", "Of log Z there is boltzmann.sandwich.")
     transition_for(model.generative, transition)
     schedules.fixed(schedule, checks.positive_integer("num_steps", num_steps))
     data_seed, *seeds = tf.unstack(random.split(random.stream(seed, "sandwich"), 4))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import keras
 import numpy as np
-import tensorflow as tf
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.boltzmann import deep, deep_estimates, greedy, sampling
+from tfdsmcmc import checks
+from tfdsmcmc.boltzmann import deep_estimates, greedy, sampling
 from tfdsmcmc.boltzmann.deep_sweeps import layers_of, swept, widths_of
+from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+from tfdsmcmc.boltzmann.densities.stack import StackDensity
 from tfdsmcmc.boltzmann.fine_tuning import FineTuned
 from tfdsmcmc.boltzmann.sampling import program
+from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.rows import rows_in_memory
 
 _CHAINS = 200  # of imputations in one call
@@ -169,12 +171,13 @@ class DBN(FineTuned):
         """
         return deep_estimates.annealed(self, x, num_steps, num_runs, schedule, log_partition, seed, batch_size)
 
-    def sample(self, num_samples, seed=0, steps=1000, probabilities=False):
+    def sample(self, num_samples, seed=None, steps=1000, probabilities=False):
         """Gibbs chains of the topmost machine, and one pass down from their ends.
 
         Args:
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           steps: full Gibbs steps of each chain, from random bits.
           probabilities: True for p(v given h^1) in place of the bits.
 
@@ -185,12 +188,8 @@ class DBN(FineTuned):
           ValueError: for arguments out of range, or weights that are not finite.
         """
         probabilities = checks.boolean("probabilities", probabilities)
-        top_seed, down_seed = tf.unstack(random.split(random.stream(seed, "sample of a network")))
-        if len(self.rbms) == 1:
-            return self.rbms[0].sample(num_samples, top_seed, steps, probabilities)
-        h = self.rbms[-1].sample(num_samples, top_seed, steps)
-        v, means = program(deep.descended, self.uses_xla)(self.machines, h, down_seed)
-        return (means if probabilities else v).numpy()
+        seed = self.next_seed() if seed is None else seed
+        return sampling.sample_of_stack(self.stack, num_samples, seed, steps, probabilities, self.uses_xla)
 
     def impute(self, x, mask=None, num_imputations=1, seed=0, steps=100):
         """Draws missing entries by Gibbs sweeps over all hidden units, observed entries held fixed.
@@ -219,6 +218,22 @@ class DBN(FineTuned):
         layers_of(widths_of(stack.machines))
         run, size = program(swept, self.uses_xla), max(1, _CHAINS // num_imputations)
         return sampling.imputed(run, stack, rows, num_imputations, seed, steps, size)
+
+    def density(self, weights=None, log_partition=None):
+        """p(x; θ) at weights (θ, φ), by default the network's own: what averages, imputation and serving ask of it.
+
+        Args:
+          weights: pair of lists of arrays, those of `theta_variables` and [].
+          log_partition: log Z of the topmost machine as `log_likelihood_bound` takes it, or a function from a `Machine`
+            to it.
+
+        Raises:
+          ValueError: for weights of other shapes, or not finite.
+        """
+        stack = self.stack if weights is None else self.stack_at(parts_at(self, weights, "the network's weights"))
+        if len(stack.machines) == 1:
+            return MachineDensity(self.rbms[0], stack.machines[0], log_partition)
+        return StackDensity(self, stack, log_partition)
 
     def get_config(self):
         rbms = [keras.saving.serialize_keras_object(rbm) for rbm in self.rbms]

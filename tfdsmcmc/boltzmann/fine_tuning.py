@@ -11,7 +11,8 @@ from tfdsmcmc.boltzmann.contrastive_divergence import FLAT
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.layer import RecognitionKernels
 from tfdsmcmc.boltzmann.lift import Lift
-from tfdsmcmc.boltzmann.wake_sleep import ContrastiveWakeSleep
+from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.wake_sleep import ContrastiveWakeSleep, stack_of
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.priors import Prior
@@ -68,6 +69,19 @@ class FineTuned(Learner):
         kernels = [kernel.value for kernel in self.recognition_kernels]
         check_finite("the recognition weights", kernels)
         return deep.Stack(self.machines, [tf.cast(kernel, tf.float32) for kernel in kernels])
+
+    def stack_at(self, theta):
+        """The `deep.Stack` of a list of tensors in the order of `theta_variables`.
+
+        Hidden biases of lower machines are no weights of a network without recognition weights of its own: they are
+        the present ones.
+        """
+        if self._own is not None:
+            return stack_of(theta)
+        lower, top = theta[:-3], theta[-3:]
+        pairs = zip(lower[::2], lower[1::2], self.machines)
+        machines = [*(Machine(kernel, bias, own.hidden_bias) for kernel, bias, own in pairs), Machine(*top)]
+        return deep.Stack(machines, list(lower[::2]))
 
     @property
     def theta_variables(self):

@@ -19,13 +19,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, imputation, random
+from tfdsmcmc.boltzmann.densities.mixture import MixtureDensity
 from tfdsmcmc.boltzmann.layer import MixtureLayer
-from tfdsmcmc.boltzmann.machine import sum_softplus
-from tfdsmcmc.boltzmann.sampling import program
-from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.finite import check_finite
-from tfdsmcmc.rows import source_of
+from tfdsmcmc.boltzmann.mixture_draws import log_components
+from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
@@ -155,6 +153,11 @@ class MixtureOfBernoullis(Learner):
         return self.layer.trainable_variables
 
     @property
+    def named_weights(self):
+        """Pairs of a name and a variable."""
+        return [("log_shares", self.log_shares), ("logits", self.logits)]
+
+    @property
     def shares(self):
         """π, (C,)."""
         return np.exp(self.log_shares.numpy())
@@ -216,23 +219,15 @@ class MixtureOfBernoullis(Learner):
         Raises:
           ValueError: for data that do not fit, or weights that are not finite.
         """
-        source = source_of("x", x, self.units, True, missing=False)
-        self.check_rows(source)
-        check_finite("the mixture's weights", self.theta_variables)
-        size = min(checks.positive_integer("batch_size", batch_size), source.num_rows)
-        run, weights, parts = program(_log_prob, self.uses_xla), [v.value for v in self.theta_variables], []
-        for rows in source.batches(size):
-            values = rows.padded(size).values.astype(np.float32)
-            parts.append(run(*weights, values).numpy()[: len(rows.values)].astype(np.float64))
-        value = np.concatenate(parts)
-        return LogLikelihood(value, np.zeros(len(value)), np.full(len(value), np.inf))
+        return self.density().log_likelihood(x, 1, 0, batch_size)
 
-    def sample(self, num_samples, seed=0, probabilities=False):
+    def sample(self, num_samples, seed=None, probabilities=False):
         """Rows of the mixture, (num_samples, D) float32.
 
         Args:
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           probabilities: True for the means of the drawn components in place of bits.
 
         Raises:
@@ -240,27 +235,40 @@ class MixtureOfBernoullis(Learner):
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
         probabilities = checks.boolean("probabilities", probabilities)
-        check_finite("the mixture's weights", self.theta_variables)
-        v, means = drawn(self.log_shares.value, self.logits.value, num_samples, random.stream(seed, "sample"))
-        return (means if probabilities else v).numpy()
+        seed = self.next_seed() if seed is None else seed
+        return self.density().sample(num_samples, seed, probabilities)
+
+    def impute(self, x, mask=None, num_imputations=1, seed=0):
+        """Draws missing entries from p(x_missing given x_observed), exactly.
+
+        Args:
+          x: (n, D), missing entries NaN or, under a mask, anything.
+          mask: (n, D) or (D,), True where an entry is observed.
+          num_imputations: independent draws for each row.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          float32 array (num_imputations, n, D); what is observed is as it was.
+
+        Raises:
+          ValueError: for data or arguments that do not fit.
+        """
+        lengths = {"burn_in": 0, "thinning": 1, "num_samples": 1, "num_chains": num_imputations}
+        return imputation.impute(self, x, mask, num_imputations, seed, **lengths).x
+
+    def density(self, weights=None, log_partition=None) -> MixtureDensity:
+        """p(x; θ) at weights (θ, φ), by default the model's own, see `contract.Density`.
+
+        Args:
+          weights: pair of lists of arrays, [log π (C,), logits of μ (C, D)] and [].
+          log_partition: must be None: a mixture is normalised.
+
+        Raises:
+          ValueError: for weights of other shapes, not finite, or with `log_partition`.
+        """
+        if log_partition is not None:
+            raise ValueError(f"A mixture is normalised. Received: log_partition={log_partition!r}")
+        return MixtureDensity(self, *parts_at(self, weights, "the mixture's weights"))
 
     def get_config(self):
         return {"name": self.name, **self._arguments}
-
-
-def log_components(log_shares, logits, x):
-    """log π_c p(x given c), (n, C)."""
-    return tf.matmul(x, logits, transpose_b=True) + (log_shares - sum_softplus(logits))
-
-
-def drawn(log_shares, logits, num_draws, seed):
-    """(draws, the means of their components), (n, D) each."""
-    component_seed, unit_seed = tf.unstack(random.split(seed))
-    ends = tf.cumsum(tf.exp(tf.cast(log_shares, tf.float64)))
-    places = random.uniform([num_draws], component_seed, tf.float64) * ends[-1]
-    logits = tf.gather(logits, tf.searchsorted(ends[:-1], places, side="right"))
-    return random.bernoulli(logits, unit_seed), tf.sigmoid(logits)
-
-
-def _log_prob(log_shares, logits, x):
-    return tf.reduce_logsumexp(log_components(log_shares, logits, x), -1)

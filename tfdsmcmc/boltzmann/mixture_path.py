@@ -22,7 +22,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.annealing import Path
 from tfdsmcmc.boltzmann.machine import softplus_increment, sum_softplus
-from tfdsmcmc.boltzmann.mixture import drawn, log_components
+from tfdsmcmc.boltzmann.mixture_draws import drawn, log_components
 
 
 class Mixture(NamedTuple):

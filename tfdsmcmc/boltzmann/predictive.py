@@ -1,55 +1,30 @@
-"""The predictive average of a Boltzmann machine over posterior samples of its weights.
-
-    log p(x given X) ≈ log (1/M) Σ_m p(x given θ_m),      log p(x given θ_m) = log p*(x; θ_m) − log Z(θ_m)
-
-Each sample has a log Z of its own, and an error ρ_m of it; that of the average is at most Σ_m r_m ρ_m for each row,
-with r_m the share of sample m in the sum: so much if the errors are one and the same, as runs from one seed make them
-nearly. It is stated so, and as an error that the rows share.
-"""
+"""The name that `posterior.log_likelihood` had for Boltzmann machines."""
 
 from __future__ import annotations
 
-import numpy as np
+import warnings
 
-from tfdsmcmc import checks
-from tfdsmcmc.boltzmann.estimates import known_partition
-from tfdsmcmc.boltzmann.exact import machine_of
-from tfdsmcmc.boltzmann.machine import Machine
-from tfdsmcmc.boltzmann.sampling import unnormalized_log_prob
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.rows import source_of
 
 
 def predictive_log_likelihood(rbm, posterior, x, log_partition=None, batch_size=1000) -> LogLikelihood:
-    """log p(x given X) of each row, averaged over posterior samples.
+    """`posterior.log_likelihood(rbm, x, average="draws", log_partition=…)`, by which it is better called.
 
     Args:
       rbm: `RBM` of the samples' architecture; its weights stay as they are.
       posterior: `Posterior`, as `posterior.load` gives it.
       x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
-      log_partition: function from a `Machine` to its `LogPartition` or log Z, such as
-        `lambda machine: log_partition(machine, 100, 1000)`; by default exact, where a layer has at most 25 units.
+      log_partition: as of `posterior.log_likelihood`.
       batch_size: rows at a time.
 
     Returns:
-      `LogLikelihood`; the effective sample size is (Σ_m p_m)²/Σ_m p_m² of the samples.
+      `LogLikelihood`.
 
     Raises:
-      ValueError: for data or samples that do not fit, or where log Z is needed and not given.
+      ValueError: as of `posterior.log_likelihood`.
+
+    Warns:
+      DeprecationWarning: always.
     """
-    source = source_of("x", x, rbm.units, True, missing=False)
-    rbm.check_rows(source)
-    batch_size = checks.positive_integer("batch_size", batch_size)
-    posterior.check(rbm)
-    values, errors = [], []
-    for sample in posterior.samples:
-        machine = machine_of(Machine(*sample.theta))
-        known = known_partition(machine, None if log_partition is None else log_partition(machine))
-        values.append(unnormalized_log_prob(machine, source, batch_size, rbm.uses_xla) - known.value)
-        errors.append(known.standard_error)
-    values, errors = np.stack(values), np.array(errors)[:, np.newaxis]
-    total = np.logaddexp.reduce(values)
-    shares = np.exp(values - total)
-    error = (shares * errors).sum(0)
-    size = 1.0 / np.square(shares).sum(0)
-    return LogLikelihood(total - np.log(len(values)), error, size, shared_standard_error=float(error.mean()))
+    warnings.warn("Call posterior.log_likelihood: it takes every model.", DeprecationWarning, stacklevel=2)
+    return posterior.log_likelihood(rbm, x, 1, 0, batch_size, average="draws", log_partition=log_partition)

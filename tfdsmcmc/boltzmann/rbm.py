@@ -10,10 +10,14 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import sampling
 from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, NAMES, ContrastiveDivergence
 from tfdsmcmc.boltzmann.deep import Stack
+from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.estimates import normalised
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.layer import BoltzmannLayer
-from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
+from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.weights import parts_at
+from tfdsmcmc.mcmc import MAP
+from tfdsmcmc.mcmc.by_name import kernel_of
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.rows import rows_in_memory, source_of
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
@@ -131,10 +135,10 @@ class RBM(Learner):
         """Chooses how the weights are learnt, and begins a new run at the present weights.
 
         Args:
-          kernel: transition kernel of the weights: `mcmc.MAP` with momentum climbs, by any estimator. `mcmc.SGHMC` and
-            `mcmc.SGNHT` sample the posterior where persistent chains keep up with the weights; with chains that start
-            at the rows they sample something wider (`contrastive_divergence`). By default
-            `MAP(optimizer=SGD(0.05, momentum=0.5))`.
+          kernel: transition kernel of the weights, or its name such as "sghmc". `mcmc.MAP` with momentum climbs, by any
+            estimator. `mcmc.SGHMC` and `mcmc.SGNHT` sample the posterior where persistent chains keep up with the
+            weights; with chains that start at the rows they sample something wider (`contrastive_divergence`). By
+            default `MAP(optimizer=SGD(0.05, momentum=0.5))`.
           estimator: `ContrastiveDivergence`; by default with one step, and with persistent chains where the kernel
             samples.
           kernel_steps: updates on each minibatch.
@@ -149,8 +153,7 @@ class RBM(Learner):
           UserWarning: for a kernel that samples and an estimator whose chains start at the rows.
         """
         kernel = MAP(optimizer=keras.optimizers.SGD(0.05, momentum=0.5)) if kernel is None else kernel
-        if not isinstance(kernel, StochasticGradientKernel):
-            raise ValueError(f"kernel must be a StochasticGradientKernel. Received: kernel={kernel!r}")
+        kernel = kernel_of(kernel)
         samples = not isinstance(kernel, MAP)
         estimator = ContrastiveDivergence(persistent=samples) if estimator is None else estimator
         if not isinstance(estimator, ContrastiveDivergence):
@@ -245,12 +248,13 @@ class RBM(Learner):
         """
         return normalised(self, self.unnormalized_log_prob(x, batch_size), log_partition)
 
-    def sample(self, num_samples, seed=0, steps=1000, probabilities=False, start=None):
+    def sample(self, num_samples, seed=None, steps=1000, probabilities=False, start=None):
         """Ends of Gibbs chains, each of its own.
 
         Args:
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           steps: full Gibbs steps of each chain. Published samples took 100,000; how many are needed no chain can tell.
           probabilities: True for p(v given h) of the last step in place of the bits.
           start: (n, D), where the chains begin; by default at random bits.
@@ -261,6 +265,7 @@ class RBM(Learner):
         Raises:
           ValueError: for arguments out of range, or weights that are not finite.
         """
+        seed = self.next_seed() if seed is None else seed
         return sampling.sample(self, num_samples, seed, steps, probabilities, start)
 
     def impute(self, x, mask=None, num_imputations=1, seed=0, steps=100):
@@ -282,6 +287,18 @@ class RBM(Learner):
         run = sampling.program(sampling.clamped, self.uses_xla)
         rows = rows_in_memory("x", x, self.units, True, mask)
         return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
+
+    def density(self, weights=None, log_partition=None) -> MachineDensity:
+        """p(x; θ) at weights (θ, φ), by default the machine's own: what averages, imputation and serving ask of it.
+
+        Args:
+          weights: pair of lists of arrays, [W, b, a] and [].
+          log_partition: as `log_likelihood` takes it, or a function from a `Machine` to it.
+
+        Raises:
+          ValueError: for weights of other shapes, or not finite.
+        """
+        return MachineDensity(self, Machine(*parts_at(self, weights, "the machine's weights")), log_partition)
 
     def get_config(self):
         sizes = {"units": self.units, "hidden_units": self.hidden_units}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, compiling, random
+from tfdsmcmc.boltzmann import deep
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 
@@ -47,6 +49,28 @@ def sample(rbm, num_samples, seed, steps, probabilities, start):
     run = program(_last_step, rbm.uses_xla)
     v, means = run(machine_of(rbm), tf.cast(start, tf.float32), tf.constant(steps - 1), chain_seed)
     return (means if probabilities else v).numpy()
+
+
+def sample_of_stack(stack, num_samples, seed, steps, probabilities, jit_compile):
+    """Gibbs chains of the topmost machine of a `deep.Stack`, and one pass down from their ends: (n, D) float32."""
+    top_seed, down_seed = tf.unstack(random.split(random.stream(seed, "sample of a network")))
+    top = _Topmost(stack.machines[-1], jit_compile)
+    if len(stack.machines) == 1:
+        return sample(top, num_samples, top_seed, steps, probabilities, None)
+    h = sample(top, num_samples, top_seed, steps, False, None)
+    v, means = program(deep.descended, jit_compile)(stack.machines, h, down_seed)
+    return (means if probabilities else v).numpy()
+
+
+class _Topmost(NamedTuple):
+    """What `sample` asks of an `RBM`."""
+
+    machine: Machine
+    uses_xla: bool
+
+    @property
+    def units(self):
+        return int(self.machine.bias.shape[0])
 
 
 def imputed(run, weights, rows, num_imputations, seed, steps, size=1000):

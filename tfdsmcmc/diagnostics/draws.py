@@ -31,12 +31,12 @@ class LogPrior:
     but it is random, and no density of θ alone.
 
     Args:
-      model: `DeepGenerativeModel`.
+      model: `contract.Model` with a prior.
     """
 
     def __init__(self, model):
         self._prior = model.prior
-        self._names = [name for name, _ in model.generative.named_weights]
+        self._names = [name for name, _ in model.named_weights]
         self._sweeps = compiling.program(self._swept, model.uses_xla)
 
     def __call__(self, theta, seed):

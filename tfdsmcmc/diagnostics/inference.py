@@ -9,10 +9,11 @@ import numpy as np
 from tfdsmcmc import checks, random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
-from tfdsmcmc.likelihood import importance_sampling
 
 
-def inference_data(posterior, model, x=None, weights="", num_samples=100, seed=0, batch_size=100, separator="/"):
+def inference_data(
+    posterior, model, x=None, weights="", num_samples=100, seed=0, batch_size=100, separator="/", log_partition=None
+):
     """The draws of the chosen weights as `arviz.InferenceData`.
 
     Unlike everything else here it holds the chosen weights of all draws in memory, and p(x given θ) of all rows and
@@ -20,13 +21,14 @@ def inference_data(posterior, model, x=None, weights="", num_samples=100, seed=0
 
     Args:
       posterior: `Posterior`. Its chains are cut to the draws of the shortest, from the first draw on.
-      model: `DeepGenerativeModel` of its architecture; it is not changed.
+      model: of its architecture; it is not changed.
       x: (n, D), or None; NaN is missing, and log_likelihood is of what is observed then.
       weights: pattern or list of patterns of names, as in `diagnostics.trace`; by default all weights.
       num_samples: importance samples a row.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
       separator: what stands between layer and weight in the names; netCDF files take no "/", but ".".
+      log_partition: of Boltzmann machines, as `Posterior.log_likelihood` takes it.
 
     Returns:
       `arviz.InferenceData` with the groups posterior (weights under their names, (chain, draw, …)), sample_stats
@@ -40,23 +42,26 @@ def inference_data(posterior, model, x=None, weights="", num_samples=100, seed=0
     if not isinstance(separator, str):
         raise ValueError(f"A separator is a string. Received: separator={separator!r}")
     posterior.check(model)
-    chosen = select(model.generative.named_weights, weights)
+    chosen = select(model.named_weights, weights)
     if x is not None:
-        x = checks.rows("x", x, model.generative.units, model.generative.binary_data, missing=True)
+        x = checks.rows("x", x, model.units, model.binary_data, missing=True)
     places = arrangement(posterior)
     draws = {part.label: np.empty((*places.shape, *part.shape), np.float32) for part in chosen}
-    stats = {"log_prior": np.empty(places.shape), "step": np.empty(places.shape, np.int64)}
+    prior = getattr(model, "prior", None)
+    stats = {} if prior is None else {"log_prior": np.empty(places.shape)}
+    stats["step"] = np.empty(places.shape, np.int64)
     values = None if x is None else np.empty((*places.shape, len(x)), np.float32)
-    log_prior = LogPrior(model)
+    log_prior = None if prior is None else LogPrior(model)
     for cell, place in np.ndenumerate(places):
         sample, own_seed = posterior.samples[place], random.fold(seed, place)
         for part in chosen:
             draws[part.label][cell] = part.of(sample.theta)
-        stats["log_prior"][cell] = log_prior(sample.theta, own_seed)
+        if log_prior is not None:
+            stats["log_prior"][cell] = log_prior(sample.theta, own_seed)
         stats["step"][cell] = sample.step
         if x is not None:
-            pair, first = (sample.theta, sample.phi), place == places[0, 0]
-            estimate = importance_sampling(model, x, num_samples, own_seed, batch_size, pair, warn=bool(first))
+            density, first = model.density((sample.theta, sample.phi), log_partition), place == places[0, 0]
+            estimate = density.log_likelihood(x, num_samples, own_seed, batch_size, warn=bool(first))
             values[cell] = estimate.value
     return _in_groups({name.replace("/", separator): array for name, array in draws.items()}, stats, values, x)
 

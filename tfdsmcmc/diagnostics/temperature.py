@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, compiling, random
+from tfdsmcmc import checks, compiling, contract, random
 from tfdsmcmc.diagnostics.draws import LogPrior
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.likelihood.importance import rows_to_estimate
@@ -58,6 +58,7 @@ def configurational_temperature(posterior, model, x, num_samples=100, seed=0, ba
       ValueError: for a model of another architecture, data that do not fit, or counts out of range.
     """
     posterior.check(model)
+    contract.check_directed(model, "The configurational temperature", "Of others diagnostics.trace tells.")
     x, latents = kept(rows_to_estimate(model, x)), NAIS(num_samples)
     batch_size = checks.positive_integer("batch_size", batch_size)
     names, variables = zip(*model.generative.named_weights)

@@ -58,7 +58,7 @@ class TensorBoard(keras.callbacks.TensorBoard):
 
 def _state_of(model):
     """The scalars of the run."""
-    run, names = model.run, [name for name, _ in model.generative.named_weights]
+    run, names = model.run, [name for name, _ in model.named_weights]
     state = run.state
     results = state.kernel_results if run.num_chains == 1 else of_chain(state.kernel_results, 0)
     step = getattr(run.step, "one", run.step)

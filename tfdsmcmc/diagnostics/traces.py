@@ -7,28 +7,29 @@ import numpy as np
 from tfdsmcmc import random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
-from tfdsmcmc.likelihood import importance_sampling
 
 _MOST = 1000
 
 
-def trace(posterior, model, x=None, weights=(), num_samples=100, seed=0, batch_size=100):
+def trace(posterior, model, x=None, weights=(), num_samples=100, seed=0, batch_size=100, log_partition=None):
     """What a chain's convergence is judged by, at each posterior sample.
 
-    "log_likelihood" (where x is given) is the mean over the rows of importance-sampling estimates of
-    log p(x given θ): its own noise counts as noise of the chain, so take enough samples. "log_prior" is log p(θ); where
-    weights have shrinkage priors, log p(θ given λ) with λ drawn anew given θ by 20 Gibbs sweeps, since samples are kept
-    without λ. A weight is not identified where hidden units may swap roles, the other two are.
+    "log_likelihood" (where x is given) is the mean over the rows of importance-sampling estimates of log p(x given θ):
+    its own noise counts as noise of the chain, so take enough samples. Of Boltzmann machines it is log p(x given θ)
+    with the log Z of each sample. "log_prior" is log p(θ), of models with a prior; where weights have shrinkage priors,
+    log p(θ given λ) with λ drawn anew given θ by 20 Gibbs sweeps, since samples are kept without λ. A weight is not
+    identified where hidden units may swap roles, the other two are.
 
     Args:
       posterior: `Posterior`. Its chains are cut to the draws of the shortest, from the first draw on.
-      model: `DeepGenerativeModel` of its architecture; it is not changed.
+      model: of its architecture; it is not changed.
       x: (n, D), or None; NaN is missing, as in `likelihood.importance_sampling`.
       weights: list of patterns, such as "sbn_2/kernel[3, 4]": a regular expression searched in the weights' names, and
         an index; without one, every entry has its trace.
       num_samples: importance samples a row.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
+      log_partition: of Boltzmann machines, as `Posterior.log_likelihood` takes it.
 
     Returns:
       Dict from name to float64 array (chains, draws).
@@ -38,22 +39,25 @@ def trace(posterior, model, x=None, weights=(), num_samples=100, seed=0, batch_s
         do not fit.
     """
     posterior.check(model)
-    chosen = select(model.generative.named_weights, weights)
+    chosen = select(model.named_weights, weights)
     count = sum(int(np.prod(part.shape)) for part in chosen)
     if count > _MOST:
         raise ValueError(f"A trace takes at most {_MOST} entries of weights; give indices. Received: {count} entries")
     chosen = [entry for part in chosen for entry in part.entries()]
     places = arrangement(posterior)
-    names = [*(["log_likelihood"] if x is not None else []), "log_prior", *(entry.label for entry in chosen)]
+    prior = getattr(model, "prior", None)
+    of_model = [name for name, has in (("log_likelihood", x is not None), ("log_prior", prior is not None)) if has]
+    names = [*of_model, *(entry.label for entry in chosen)]
     values = {name: np.empty(places.shape) for name in names}
-    log_prior = LogPrior(model)
+    log_prior = None if prior is None else LogPrior(model)
     for cell, place in np.ndenumerate(places):
         sample, own_seed = posterior.samples[place], random.fold(seed, place)
         if x is not None:
-            pair, first = (sample.theta, sample.phi), place == places[0, 0]
-            estimate = importance_sampling(model, x, num_samples, own_seed, batch_size, pair, warn=bool(first))
+            density, first = model.density((sample.theta, sample.phi), log_partition), place == places[0, 0]
+            estimate = density.log_likelihood(x, num_samples, own_seed, batch_size, warn=bool(first))
             values["log_likelihood"][cell] = float(estimate.mean())
-        values["log_prior"][cell] = log_prior(sample.theta, own_seed)
+        if log_prior is not None:
+            values["log_prior"][cell] = log_prior(sample.theta, own_seed)
         for entry in chosen:
             values[entry.label][cell] = entry.of(sample.theta)
     return values

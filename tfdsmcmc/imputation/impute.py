@@ -1,6 +1,6 @@
 """Imputation: x_missing from p(x_missing given x_observed), averaged over z and, given samples of them, over θ.
 
-    "gibbs"         Markov chains over (x_missing, z), unit by unit           binary latent layers
+    "gibbs"         Markov chains over (x_missing, z), unit by unit           binary latent layers, Boltzmann machines
     "metropolis"    Markov chains with the recognition network as proposal    any layers
     "resampling"    importance sampling with the recognition network          any layers
 
@@ -16,17 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfdsmcmc import checks, labels_left_out, random
+from tfdsmcmc import checks, contract, labels_left_out, random
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
-from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.imputation.result import Imputation
-from tfdsmcmc.imputation.sweep_plan import plan_sweeps
-from tfdsmcmc.layers import NADE
-from tfdsmcmc.programs import values_of
+from tfdsmcmc.imputation.settings import Settings
 from tfdsmcmc.rows import rows_in_memory
 
-_METHODS = ("auto", "gibbs", "metropolis", "resampling")
 _WEIGHTS = ("likelihood", "equal")
 _DRAWS = 1000
 _SWEEPS = 50
@@ -52,14 +48,15 @@ def impute(
     """Draws the missing entries of rows given the observed ones.
 
     Args:
-      model: a `DeepGenerativeModel`.
+      model: `DeepGenerativeModel`, `RBM`, `DBN` or `MixtureOfBernoullis`.
       x: array (n, D), a source of rows or a `tf.data.Dataset` of batches (B, D), which are read into memory. Missing
         entries are NaN or, under a mask, anything: what stands there has no influence.
       mask: (n, D) or (D,), True where an entry is observed; by default where x is not NaN.
       num_imputations: draws for each row.
       seed: integer, or int32 tensor of shape (2,). The draws of a row depend on its batch.
       method: "gibbs", "metropolis" or "resampling"; "auto" is "gibbs" where all latent layers are binary and no layer
-        is a NADE, else "metropolis". A sweep over the units of a NADE costs D times its log-probability.
+        is a NADE, else "metropolis". A sweep over the units of a NADE costs D times its log-probability. All but
+        directed networks have "gibbs" alone.
       burn_in: sweeps of each chain before the first that counts.
       thinning: least number of sweeps between two imputations of one chain.
       num_samples: for chains, the least number of sweeps after the burn-in, all of which count for the probabilities,
@@ -71,7 +68,8 @@ def impute(
         averaged as `average` says: the imputations are of the mixture over its components.
       posterior_weights: "likelihood" weighs θ_m, or a component, by an estimate of p(x_observed given θ_m), as new rows
         ask for, by importance sampling from the recognition network; "equal" is for rows that the samples were learned
-        from, and for samples whose recognition network did not learn, as with `methods.dsgnht_gibbs()`.
+        from, and for samples whose recognition network did not learn, as with `methods.dsgnht_gibbs()`, and for
+        Boltzmann machines, whose p(x_observed given θ_m) nobody knows.
       evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
       batch_size: rows at a time.
       average: "units", "draws" or "weights", of a `Posterior`, see `posterior.components`; by default its own.
@@ -92,59 +90,39 @@ def impute(
     >>> result.x.shape, result.probabilities.shape
     ((2, 1, 4), (1, 4))
     """
-    method = method_for(model.generative, method)
+    contract.check_model(model)
+    density = model.density()
+    method = density.method_for(method)
     if posterior_weights not in _WEIGHTS:
         raise ValueError(f"posterior_weights is one of {list(_WEIGHTS)}. Received: {posterior_weights!r}")
     num_imputations = checks.positive_integer("num_imputations", num_imputations)
     batch_size = checks.positive_integer("batch_size", batch_size)
     num_samples = (_DRAWS if method == "resampling" else _SWEEPS) if num_samples is None else num_samples
-    num_samples = checks.positive_integer("num_samples", num_samples)
     evidence_samples = checks.positive_integer("evidence_samples", evidence_samples)
-    lengths = checks.nonnegative_integer("burn_in", burn_in), checks.positive_integer("thinning", thinning)
-    num_chains = checks.positive_integer("num_chains", num_chains)
+    settings = Settings(
+        num_imputations,
+        checks.positive_integer("num_samples", num_samples),
+        checks.nonnegative_integer("burn_in", burn_in),
+        checks.positive_integer("thinning", thinning),
+        checks.positive_integer("num_chains", num_chains),
+    )
     seed = random.stream(seed, "imputation")
     components = None if posterior is None else _components_of(model, posterior, average)
     if components is None and average is not None:
         raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")
-    rows = rows_in_memory("x", x, model.generative.units, model.generative.binary_data, mask)
+    rows = rows_in_memory("x", x, model.units, model.binary_data, mask)
     places = [] if rows.complete else np.flatnonzero(~rows.observed.all(1))
     if not len(places):
         return _whole(rows, places, None, num_imputations, method == "metropolis")
     gappy, batch_size = rows.take(places), rows_at_a_time(len(places), batch_size)
 
-    def plan_for(generative):
-        if method == "resampling":
-            return plan_resampling(generative, num_imputations, num_samples, batch_size)
-        return plan_sweeps(method, num_imputations, *lengths, num_samples, num_chains)
-
-    def evidence_for(generative):
-        return plan_resampling(generative, 1, evidence_samples, batch_size)
-
     if components is None:
-        part = run(model, plan_for(model.generative), gappy, None, seed, batch_size)
+        part = run(density, density.imputation_plan(method, settings, batch_size), gappy, seed, batch_size)
     else:
-        part = _mixture(components, plan_for, evidence_for, posterior_weights, gappy, seed, batch_size)
+        evidence_samples = None if posterior_weights == "equal" else evidence_samples
+        part = _mixture(components, method, settings, evidence_samples, gappy, seed, batch_size)
     _check_imputed(part)
     return _whole(rows, places, part, num_imputations, method == "metropolis")
-
-
-def method_for(generative, method):
-    """The method that "auto" stands for, or the method itself.
-
-    Raises:
-      ValueError: for another name, or Gibbs sampling of layers that are not binary.
-    """
-    if method not in _METHODS:
-        raise ValueError(f"method is one of {list(_METHODS)}. Received: method={method!r}")
-    data_layer, latent = generative.layers[-1], generative.layers[:-1]
-    swept = all(layer.binary for layer in latent) and (data_layer.binary or data_layer.factorised)
-    if method == "auto":
-        nade = any(issubclass(layer.kind, NADE) for layer in generative.layers)
-        return "gibbs" if swept and not nade else "metropolis"
-    if method == "gibbs" and not swept:
-        kinds = [type(layer).__name__ for layer in generative.layers]
-        raise ValueError(f"Gibbs sampling needs binary latent layers. Received: layers {kinds}")
-    return method
 
 
 def _check_imputed(part):
@@ -166,7 +144,7 @@ def _check_posterior(model, posterior):
     first = samples[0]
     if not hasattr(first, "theta") or not hasattr(first, "phi"):
         raise ValueError(f"A sample has lists of arrays theta and phi. Received: {type(first).__name__}")
-    values_of(model, (first.theta, first.phi), "theta and phi of a sample")
+    model.density((first.theta, first.phi))  # which refuses what does not fit
     labels_left_out.warn_of(first, stacklevel=4)
 
 
@@ -187,9 +165,13 @@ class _Component(NamedTuple):
     model: Any
     weights: Any
 
+    @property
+    def density(self):
+        return self.model.density(self.weights)
+
 
 def _components_of(model, posterior, average):
-    """What the imputations are mixed of, each with a `model` and `weights`."""
+    """What the imputations are mixed of, each with a `density`."""
     _check_posterior(model, posterior)
     if hasattr(posterior, "components"):
         return posterior.components(model, average, stacklevel=0)  # the labels have been warned of
@@ -198,19 +180,19 @@ def _components_of(model, posterior, average):
     return _Samples(model, posterior.samples)
 
 
-def _mixture(components, plan_for, evidence_for, kind, rows, seed, batch_size):
-    """The imputations over all components of a posterior; plans are functions of a component's generative network."""
+def _mixture(components, method, settings, evidence_samples, rows, seed, batch_size):
+    """The imputations over all components of a posterior, weighed alike where there are no `evidence_samples`."""
     mixture = Mixture()
     for m, component in enumerate(components):
-        own, weights = component.model, component.weights
+        density = component.density
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
-        part = run(own, plan_for(own.generative), rows, weights, run_seed, batch_size)
+        part = run(density, density.imputation_plan(method, settings, batch_size), rows, run_seed, batch_size)
         log_weight = part.log_likelihood
-        if kind == "equal":
+        if evidence_samples is None:
             log_weight = np.zeros(len(rows.values))
         elif log_weight is None:
-            evidence = evidence_for(own.generative)
-            log_weight = run(own, evidence, rows, weights, evidence_seed, batch_size).log_likelihood
+            evidence = density.evidence_plan(evidence_samples, batch_size)
+            log_weight = run(density, evidence, rows, evidence_seed, batch_size).log_likelihood
         mixture.add(part, log_weight, choice_seed)
     return mixture.result(part.acceptance_rate is not None)
 

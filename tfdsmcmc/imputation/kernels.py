@@ -23,6 +23,8 @@ problem", Journal of the American Statistical Association 89 (1994).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -89,6 +91,33 @@ def metropolis(generative, recognition, rows: Rows, z, seed):
 
 
 KERNELS = {"gibbs": gibbs, "metropolis": metropolis}
+
+
+class NetworkKernel(NamedTuple):
+    """A kernel as a value, see `imputation.sweep_plan`; its parts are the generative and the recognition network.
+
+    Attributes:
+      name: "gibbs" or "metropolis".
+    """
+
+    name: str
+
+    @property
+    def proposes(self):
+        """Whether moves are proposed, and some of them rejected."""
+        return self.name == "metropolis"
+
+    def start(self, generative, recognition, rows, seed):
+        return start(generative, recognition, rows, seed)
+
+    def sweep(self, generative, recognition, rows, z, seed):
+        return KERNELS[self.name](generative, recognition, rows, z, seed)
+
+    def expected(self, generative, recognition, rows, z):
+        return expected(generative, rows, z)
+
+    def log_density(self, generative, recognition, rows, z):
+        return generative.log_joint(rows.values, z)
 
 
 def parents_of_data(x, z):

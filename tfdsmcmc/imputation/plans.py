@@ -1,7 +1,7 @@
 """Plans of imputation, compiled once and run over all rows in batches.
 
-A plan is a named tuple that can be called with (generative, recognition, rows, seed), in a graph, and whose `summary`
-turns the results into a `Part`. Its rows have gaps, all of them.
+A plan is a named tuple that can be called with (what the model is made of, rows, seed), in a graph, and whose `summary`
+turns the results into a `Part`. What a directed model is made of is its two networks. All rows have gaps.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
+from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, Rows
 
 
@@ -33,22 +33,20 @@ class Part(NamedTuple):
     log_likelihood: np.ndarray | None
 
 
-def run(model, plan, rows: Rows, weights, seed, batch_size) -> Part:
+def run(density, plan, rows: Rows, seed, batch_size) -> Part:
     """Runs a plan over all rows, a full batch at a time.
 
     Args:
-      model: `DeepGenerativeModel`.
+      density: `contract.Density`.
       plan: of what is computed.
       rows: `Rows` of arrays (n, D), with gaps.
-      weights: pair (θ, φ) of lists of arrays; None for the model's own.
       seed: int32 of shape (2,).
       batch_size: rows at a time, at most.
     """
-    theta, phi = values_of(model, weights)
     batch_size = rows_at_a_time(len(rows.values), batch_size)
-    program, parts = compiled(model, (type(plan), plan), plan), []
+    program, parts = density.program(plan), []
     for batch, batch_seed in batches(ArraySource(rows), batch_size, seed):
-        results = program(theta, phi, batch.padded(batch_size), batch_seed)
+        results = program(batch.padded(batch_size), batch_seed)
         part = plan.summary(tf.nest.map_structure(lambda result: result.numpy(), results))
         parts.append([None if field is None else field[: len(batch.values)] for field in part])
     return Part(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts)))

@@ -1,35 +1,48 @@
 """Imputations as states of Markov chains.
 
 Each row has several chains, which start apart. After the burn-in every sweep counts for the probabilities, by the mean
-of x_missing given z where that is known (Rao-Blackwell), and states a fixed number of sweeps apart are the imputations,
-in turn of each chain: imputations of different chains are independent once these have forgotten their start, those of
-one chain only as far as the sweeps between them make them so.
+of x_missing given the latent variables where that is known (Rao-Blackwell), and states a fixed number of sweeps apart
+are the imputations, in turn of each chain: imputations of different chains are independent once these have forgotten
+their start, those of one chain only as far as the sweeps between them make them so.
+
+A kernel is a value with
+
+    start(*parts, rows, seed)         a first state (rows, z): `Rows` that have their fillings as values in the gaps
+    sweep(*parts, rows, z, seed)      the next state (rows, z), and the share of accepted proposals or None
+    expected(*parts, rows, z)         the values, with the mean given z in the gaps
+    log_density(*parts, rows, z)      log p of the state up to a constant, (n,)
+
+where `parts` is what the model is made of: two networks, or the weights of a machine.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.imputation.effective import effective_sample_size
-from tfdsmcmc.imputation.kernels import KERNELS, expected, start
 from tfdsmcmc.imputation.plans import Part
-from tfdsmcmc.rows import Rows
 
 
-def plan_sweeps(kernel, num_imputations, burn_in, thinning, num_sweeps, num_chains):
-    """The plan with enough sweeps: at least `num_sweeps` in all, and `thinning` between two imputations of a chain."""
-    states = -(-num_imputations // num_chains)
-    return SweepPlan(kernel, num_imputations, num_chains, burn_in, states, max(thinning, -(-num_sweeps // states)))
+def plan_sweeps(kernel, settings):
+    """The plan with enough sweeps: at least `num_samples` in all, and `thinning` between two imputations of a chain.
+
+    Args:
+      kernel: see above.
+      settings: `Settings`.
+    """
+    states = -(-settings.num_imputations // settings.num_chains)
+    spacing = max(settings.thinning, -(-settings.num_samples // states))
+    return SweepPlan(kernel, settings.num_imputations, settings.num_chains, settings.burn_in, states, spacing)
 
 
 class SweepPlan(NamedTuple):
     """A plan: sweeps of a kernel along several chains for each row.
 
     Attributes:
-      kernel: "gibbs" or "metropolis".
+      kernel: see above.
       num_imputations: the states handed on.
       num_chains: chains for each row.
       burn_in: sweeps before the first that counts.
@@ -37,32 +50,36 @@ class SweepPlan(NamedTuple):
       spacing: sweeps from one kept state to the next.
     """
 
-    kernel: str
+    kernel: Any
     num_imputations: int
     num_chains: int
     burn_in: int
     states: int
     spacing: int
 
-    def __call__(self, generative, recognition, rows: Rows, seed):
-        """(kept states (states · chains, n, D), sums of means, accepted proposals, the trace of log p(x, z))."""
+    def __call__(self, *arguments):
+        """(kept states (states · chains, n, D), sums of means, accepted proposals, the trace of log p).
+
+        Args:
+          *arguments: parts, rows and seed.
+        """
+        *parts, rows, seed = arguments
         rows = rows.map(lambda part: tf.tile(part, [self.num_chains, 1]))
         start_seed, burn_seed, keep_seed = tf.unstack(random.split(seed, 3))
-        networks = generative, recognition
-        rows, z = start(*networks, rows, start_seed)
-        kernel = KERNELS[self.kernel]
+        kernel = self.kernel
+        rows, z = kernel.start(*parts, rows, start_seed)
 
         def burn(i, rows, z):
-            return i + 1, *kernel(*networks, rows, z, random.fold(burn_seed, i))[:2]
+            return i + 1, *kernel.sweep(*parts, rows, z, random.fold(burn_seed, i))[:2]
 
         _, rows, z = _loop(burn, (0, rows, z), self.burn_in)
 
         def sweep(i, first, rows, z, mean, accepted, trace):
-            rows, z, share = kernel(*networks, rows, z, random.fold(keep_seed, first + i))
+            rows, z, share = kernel.sweep(*parts, rows, z, random.fold(keep_seed, first + i))
             # in float32 what a sweep adds to a long sum would be lost
-            mean += tf.cast(expected(generative, rows, z), mean.dtype)
+            mean += tf.cast(kernel.expected(*parts, rows, z), mean.dtype)
             accepted += 0.0 if share is None else tf.cast(share, accepted.dtype)
-            return i + 1, first, rows, z, mean, accepted, trace.write(i, generative.log_joint(rows.values, z))
+            return i + 1, first, rows, z, mean, accepted, trace.write(i, kernel.log_density(*parts, rows, z))
 
         def keep(i, rows, z, mean, accepted, kept, traces):
             state = (0, i * self.spacing, rows, z, mean, accepted, tf.TensorArray(tf.float32, self.spacing))
@@ -72,7 +89,7 @@ class SweepPlan(NamedTuple):
         arrays = [tf.TensorArray(tf.float32, self.states) for _ in range(2)]
         sums = tf.zeros_like(rows.values, tf.float64), tf.zeros_like(rows.values[:, 0], tf.float64)
         _, _, _, mean, accepted, kept, traces = _loop(keep, (0, rows, z, *sums, *arrays), self.states)
-        units, chains = generative.units, self.num_chains
+        units, chains = rows.values.shape[-1], self.num_chains
         return (
             tf.reshape(kept.stack(), [self.states * chains, -1, units]),
             tf.reduce_sum(tf.reshape(mean, [chains, -1, units]), 0),
@@ -84,7 +101,7 @@ class SweepPlan(NamedTuple):
         """The results of a batch as a `Part`."""
         kept, mean, accepted, trace = results
         sweeps = trace.shape[0] * trace.shape[1]
-        rate = accepted / sweeps if self.kernel == "metropolis" else None
+        rate = accepted / sweeps if self.kernel.proposes else None
         x = kept[: self.num_imputations].swapaxes(0, 1)
         return Part(x, mean / sweeps, effective_sample_size(trace), rate, None)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc import contract
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import batches
 from tfdsmcmc.rows import source_of
@@ -38,6 +39,7 @@ def exact(model: Model, x: RowsLike) -> LogLikelihood:
       ValueError: for more than 20 latent units, layers that are not binary, data that do not fit, or missing
         entries of a data layer whose units depend on each other.
     """
+    contract.check_directed(model, "Enumeration", "rbm.log_likelihood is exact where a layer has at most 25 units.")
     generative = model.generative
     source = source_of("x", x, generative.units, generative.binary_data)
     generative.check_gaps(source)

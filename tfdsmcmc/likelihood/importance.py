@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto, precision
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
@@ -121,6 +121,7 @@ def chunk_size(generative: GenerativeNetwork, batch_size: int, num_samples: int)
 
 def rows_to_estimate(model: Model, x: RowsLike) -> Source:
     """The source of what a user passes; a ValueError for data that do not fit the model."""
+    contract.check_directed(model, "Importance sampling", "Others have log_likelihood(x, log_partition=…).")
     source = source_of("x", x, model.generative.units, model.generative.binary_data)
     model.generative.check_gaps(source)
     return source

@@ -6,12 +6,11 @@ import math
 
 from tfdsmcmc import checks, methods
 from tfdsmcmc.latents import NAIS, Gibbs, Latents
-from tfdsmcmc.mcmc import MAP, SGHMC, SGLD, SGNHT, PreconditionedSGLD, StochasticGradientKernel
+from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
 from tfdsmcmc.training.step_method import StepMethod
 
-_KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
 _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 # the arguments of `compile` that make a triple, as they are by default
 NOT_GIVEN = {"kernel": None, "latents": None, "proposal": "auto"}
@@ -60,11 +59,6 @@ def chains_of(num_chains, weights, updates=None):
     return _FEW if light and (updates is None or updates >= _LONG) else 1
 
 
-def kernel_of(value):
-    """The transition kernel itself, or that of a name, with its defaults; a ValueError for anything else."""
-    return _choice("kernel", value, _KERNELS, StochasticGradientKernel)
-
-
 def prior_of(prior, kernel):
     """The prior with which a kernel learns: flat where none was given and the kernel climbs to one θ."""
     return Prior({"": None}) if prior.is_default and isinstance(kernel, MAP) else prior
@@ -72,12 +66,12 @@ def prior_of(prior, kernel):
 
 def latents_of(value):
     """The sampler of z itself, or that of a name, with its defaults; a ValueError for anything else."""
-    return _choice("latents", value, _LATENTS, Latents)
+    return checks.part_of("latents", value, _LATENTS, Latents)
 
 
 def proposal_of(value):
     """The proposal itself, or that of a name, with its defaults; a ValueError for anything else."""
-    return _choice("proposal", value, _PROPOSALS, Proposal)
+    return checks.part_of("proposal", value, _PROPOSALS, Proposal)
 
 
 def check_alone(step, triple):
@@ -98,14 +92,3 @@ def check_alone(step, triple):
 
 def _is(value, default):
     return value is None if default is None else isinstance(value, str) and value == default
-
-
-def _choice(name, value, named, contract):
-    if isinstance(value, str) and value in named:
-        return named[value]()
-    if not isinstance(value, contract):
-        raise ValueError(
-            f"{name} must be an instance of {contract.__name__}, or one of {sorted(named)}. "
-            f"Received: {name}={value!r}"
-        )
-    return value

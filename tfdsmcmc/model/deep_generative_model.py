@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfdsmcmc import checks, imputation, likelihood, random
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.model import given_labels
+from tfdsmcmc.model.density import NetworkDensity
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
@@ -132,12 +133,13 @@ class DeepGenerativeModel(Learning):
             return given_labels.log_likelihood(self, x, labels, num_samples, seed, batch_size, **precision)
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
-    def sample(self, num_samples, seed=0, probabilities=False, num_averaged=1, posterior=None, average=None):
+    def sample(self, num_samples, seed=None, probabilities=False, num_averaged=1, posterior=None, average=None):
         """Ancestral samples of the data.
 
         Args:
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x; for a layer that
             draws its units one by one, the mean of each given those drawn before it.
           num_averaged: with `probabilities`, how many draws of the layers below the top one such means are averaged
@@ -170,6 +172,7 @@ class DeepGenerativeModel(Learning):
         if num_averaged > 1 and not probabilities:
             raise ValueError(f"Means are averaged: probabilities=True. Received: num_averaged={num_averaged}")
         check_finite("the model's weights", self.generative.trainable_variables)
+        seed = self.next_seed() if seed is None else seed
         if num_averaged > 1:
             return self._averaged_sample(num_samples, num_averaged, seed)
         x, z = self.generative.sample(num_samples, seed)
@@ -224,6 +227,20 @@ class DeepGenerativeModel(Learning):
         if majority:
             return (means > 0.5).astype(np.float32)
         return means if probabilities else drawn
+
+    def density(self, weights=None, log_partition=None) -> NetworkDensity:
+        """p(x; θ) at weights (θ, φ), by default the model's own: what averages, imputation and serving ask of it.
+
+        Args:
+          weights: pair (θ, φ) of lists of arrays.
+          log_partition: must be None: directed networks are normalised.
+
+        Raises:
+          ValueError: for weights of other shapes, not finite, or with `log_partition`.
+        """
+        if log_partition is not None:
+            raise ValueError(f"Directed networks are normalised. Received: log_partition={log_partition!r}")
+        return NetworkDensity(self, weights)
 
     def with_networks(self, generative, recognition):
         """A model of other networks, not compiled, whose programs XLA compiles if it compiles this one's."""

@@ -9,6 +9,7 @@ import keras
 from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
+from tfdsmcmc.mcmc.by_name import kernel_of
 from tfdsmcmc.model import choices
 from tfdsmcmc.model.few_effective_samples import EffectiveSamples
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
@@ -32,6 +33,10 @@ class Learning(Learner):
     @property
     def theta_variables(self):
         return self.generative.trainable_variables
+
+    @property
+    def named_weights(self):
+        return self.generative.named_weights
 
     @property
     def phi_variables(self):
@@ -157,7 +162,7 @@ class Learning(Learner):
 
     def _step_of_triple(self, kernel, latents, proposal, kernel_steps, proposal_steps, interleaved, jit_compile):
         """(the step, the checked arguments as they are kept)."""
-        kernel = choices.kernel_of(kernel)
+        kernel = kernel_of(kernel)
         latents = choices.latents_of(latents)
         proposal = None if proposal is None else choices.proposal_of(proposal)
         kernel_steps = checks.nonnegative_integer("kernel_steps", kernel_steps)

@@ -30,7 +30,7 @@ import warnings
 
 import keras
 
-from tfdsmcmc import checks, files
+from tfdsmcmc import checks, contract, files
 from tfdsmcmc.posterior import choice, starts, store
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.history import Head, History
@@ -120,8 +120,8 @@ class Collector(keras.callbacks.Callback):
         if os.path.lexists(self.path) and not self.path.is_dir():
             found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
             raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
-        if self.average != "auto" and not hasattr(self.model, "generative"):
-            raise ValueError(f"Averages are of directed models. Received: average={self.average!r}, {self.model!r}")
+        if self.average == "units":
+            contract.check_directed(self.model, "An average unit by unit", 'Average others over "draws" or "weights".')
         if self.burn_in is None and not self.model.validates:
             raise ValueError(
                 "The collector waits for the validation log-likelihood: give fit validation_data, or the collector "

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfdsmcmc import contract
 from tfdsmcmc.layers import UnitAverage
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior.averages import RunningMean
@@ -41,19 +42,26 @@ class Component(NamedTuple):
     """One of the networks that are mixed.
 
     Attributes:
-      model: `DeepGenerativeModel`, whose weights are to be these.
+      model: `contract.Model`, whose weights are to be these.
       theta: list of arrays.
       phi: list of arrays.
+      log_partition: as `model.density` takes it.
     """
 
     model: Any
     theta: list
     phi: list
+    log_partition: Any = None
 
     @property
     def weights(self):
         """(θ, φ)."""
         return self.theta, self.phi
+
+    @property
+    def density(self):
+        """`contract.Density` of the model at these weights."""
+        return self.model.density(self.weights, self.log_partition)
 
 
 class Components(collections.abc.Sequence):
@@ -62,16 +70,19 @@ class Components(collections.abc.Sequence):
     Args:
       samples: sequence of `Sample`.
       chains: the number of the chain of each.
-      model: `DeepGenerativeModel` of their architecture; it is not changed.
+      model: `contract.Model` of their architecture; it is not changed.
       average: "units", "draws", "weights" or "start".
       starts: list of `Sample`, the weights at which the warm start of each chain ended.
+      log_partition: as `model.density` takes it.
 
     Raises:
-      ValueError: for another name, or "start" where no warm start left weights.
+      ValueError: for another name, "units" of an undirected model, or "start" where no warm start left weights.
     """
 
-    def __init__(self, samples, chains, model, average, starts=()):
+    def __init__(self, samples, chains, model, average, starts=(), log_partition=None):
         check_average(average)
+        if average == "units":
+            contract.check_directed(model, "An average unit by unit", 'Average others over "draws" or "weights".')
         if average == "start":
             if not starts:
                 raise ValueError(
@@ -80,6 +91,7 @@ class Components(collections.abc.Sequence):
                 )
             samples, average = starts, "draws"
         self._samples, self._model, self._average = samples, model, average
+        self._log_partition = log_partition
         if average == "draws":
             self._places = [[i] for i in range(len(samples))]
         else:
@@ -92,10 +104,11 @@ class Components(collections.abc.Sequence):
         places = self._places[index]
         if self._average == "draws":
             sample = self._samples[places[0]]
-            return Component(self._model, sample.theta, sample.phi)
+            return Component(self._model, sample.theta, sample.phi, self._log_partition)
         if self._average == "weights":
             theta, phi = mean_of(self._samples[i] for i in places)
-            return Component(self._model, *([w.astype(np.float32) for w in part] for part in (theta, phi)))
+            mean = ([w.astype(np.float32) for w in part] for part in (theta, phi))
+            return Component(self._model, *mean, self._log_partition)
         return self._stacked(places)
 
     @property

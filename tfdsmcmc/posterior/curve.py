@@ -16,11 +16,8 @@ import numpy as np
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.likelihood import importance_sampling
-from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.components import Component, Components
-from tfdsmcmc.rows import kept
 
 
 class Curve(NamedTuple):
@@ -62,8 +59,8 @@ def curve(samples, chains, model, x, num_samples, counts, seed, batch_size, aver
     Args:
       samples: sequence of `Sample`.
       chains: the chain's number of each sample.
-      model: `DeepGenerativeModel`.
-      x: (n, D).
+      model: `contract.Model`.
+      x: a source of rows.
       num_samples: K.
       counts: sequence of integers, or None.
       seed: integer, or int32 tensor of shape (2,).
@@ -74,10 +71,9 @@ def curve(samples, chains, model, x, num_samples, counts, seed, batch_size, aver
       ValueError: for counts out of range.
     """
     counts = _counts(counts, len(samples))
-    x = kept(rows_to_estimate(model, x))
 
     def estimate(part, own, warn):
-        return importance_sampling(part.model, x, num_samples, own, batch_size, part.weights, warn)
+        return part.density.log_likelihood(x, num_samples, own, batch_size, warn)
 
     mixed, means, predictive = PredictiveAverage(), _Means(model, chains[0], seed, estimate), []
     for m in range(counts[-1]):

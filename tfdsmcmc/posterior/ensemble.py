@@ -24,10 +24,8 @@ import warnings
 
 import numpy as np
 
-from tfdsmcmc import checks, labels_left_out, random
-from tfdsmcmc.annealing import annealed_importance_sampling
+from tfdsmcmc import checks, contract, labels_left_out, random
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.posterior import given_labels, store
 from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.posterior.components import Components, check_average, mean_of
@@ -36,7 +34,7 @@ from tfdsmcmc.posterior.draws import Draws
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.samples import Samples
-from tfdsmcmc.rows import kept
+from tfdsmcmc.rows import kept, source_of
 
 
 class MeanOverChains(UserWarning):
@@ -122,13 +120,14 @@ class Posterior(Draws):
             model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose, num_chains=1)
         return model
 
-    def components(self, model, average=None, stacklevel=1) -> Components:
-        """The networks, and their weights, whose mixture with equal weights the posterior is averaged to.
+    def components(self, model, average=None, stacklevel=1, log_partition=None) -> Components:
+        """The models, and their weights, whose mixture with equal weights the posterior is averaged to.
 
         Args:
-          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          model: of the samples' architecture; it is not changed.
           average: "units", "draws", "weights" or "start", see `posterior.components`; by default `self.average`.
           stacklevel: of warnings, 1 for the line that calls this; 0 for none.
+          log_partition: of Boltzmann machines, see `log_likelihood`.
 
         Raises:
           ValueError: for a model of another architecture, or another name.
@@ -136,19 +135,20 @@ class Posterior(Draws):
         average = self.average if average is None else average
         check_average(average)
         self.check(model, stacklevel=stacklevel + 1)
-        return Components(self.samples, self.chain_numbers, model, average, self.starts)
+        return Components(self.samples, self.chain_numbers, model, average, self.starts, log_partition)
 
     def log_likelihood(
-        self, model, x, num_samples=1000, seed=0, batch_size=100, labels=None, average=None
+        self, model, x, num_samples=1000, seed=0, batch_size=100, labels=None, average=None, log_partition=None
     ) -> LogLikelihood:
         """The log-likelihood of each row under an average over the samples.
 
-        Each component's density of a row is an importance-sampling estimate with its own φ. The standard error is that
-        of the importance sampling; the spread over θ is not in it. What warns of few samples or of heavy tails looks at
+        Each component's density of a row is an importance-sampling estimate with its own φ. Of Boltzmann machines it is
+        log p*(x) − log Z, and each component has a log Z of its own, whose error all rows share. The standard error is
+        that of the estimates; the spread over θ is not in it. What warns of few samples or of heavy tails looks at
         the first component alone. Memory does not depend on M, but that "units" holds the weights of a chain's draws.
 
         Args:
-          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          model: of the samples' architecture; it is not changed.
           x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
           num_samples: K, importance samples a row for each component.
           seed: integer, or int32 tensor of shape (2,).
@@ -157,31 +157,35 @@ class Posterior(Draws):
           average: "units", unit by unit over the draws of each chain; "draws", the log-mean-exp over all draws; or
             "weights", of each chain's mean of weights; or "start", of the weights at which its warm start ended. Chains
             are mixed by log-mean-exp. By default `self.average`.
+          log_partition: of Boltzmann machines, a function from a `Machine` to its `LogPartition` or log Z, such as
+            `lambda machine: ds.boltzmann.log_partition(machine, 100, 1000)`; by default exact, where a layer has at
+            most 25 units. `annealed_log_likelihood` estimates log Z by itself.
 
         Raises:
-          ValueError: for a model of another architecture, data that do not fit it, labels that do not, or an average of
-            another name.
+          ValueError: for a model of another architecture, data that do not fit it, labels that do not, an average of
+            another name, or where log Z is needed and not given.
         """
         if labels is not None:
             return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size, average)
-        components = self.components(model, average, stacklevel=2)
-        return predictive_log_likelihood(components, kept(rows_to_estimate(model, x)), num_samples, seed, batch_size)
+        components = self.components(model, average, stacklevel=2, log_partition=log_partition)
+        return predictive_log_likelihood(components, _rows_of(model, x), num_samples, seed, batch_size)
 
     def annealed_log_likelihood(self, model, x, seed=0, average=None, **annealing) -> LogLikelihood:
         """`log_likelihood` with estimates by annealing, for samples whose φ has not learnt, as of Gibbs sampling.
 
         Each component's density is that of `likelihood.annealed_importance_sampling`, whose estimates are unbiased, so
-        the logarithm of their mean is a lower bound in expectation. The standard error is that of the runs; the spread
-        over θ is not in it.
+        the logarithm of their mean is a lower bound in expectation. Of an RBM it is log Z that is annealed, by
+        `boltzmann.log_partition`, and its error is one that all rows share; of a DBN both are. The standard error is
+        that of the runs; the spread over θ is not in it.
 
         Args:
-          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          model: of the samples' architecture; it is not changed.
           x: (n, D), a source of rows or a `tf.data.Dataset`, which is read into memory.
           seed: integer, or int32 tensor of shape (2,).
           average: as of `log_likelihood`.
-          **annealing: other arguments of `likelihood.annealed_importance_sampling`, for all components; num_steps=1000
-            and num_runs=16 where they are not given, but not `weights`, which are the samples'. The path "recognition"
-            is that of the component's φ.
+          **annealing: other arguments of `likelihood.annealed_importance_sampling`, or of `boltzmann.log_partition`,
+            for all components; num_steps=1000 and num_runs=16 where they are not given, but not `weights`, which are
+            the samples'. The path "recognition" is that of the component's φ.
 
         Raises:
           ValueError: for a model of another architecture, or what annealing refuses.
@@ -189,19 +193,19 @@ class Posterior(Draws):
         if "weights" in annealing:
             raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
         components = self.components(model, average, stacklevel=2)
-        x, mixed = kept(rows_to_estimate(model, x)), PredictiveAverage()
+        x, mixed = _rows_of(model, x), PredictiveAverage()
         for m, part in enumerate(components):
-            own = {"seed": random.fold(seed, m), "weights": part.weights}
-            mixed.add(annealed_importance_sampling(part.model, x, **annealing, **own))
+            mixed.add(part.density.annealed_log_likelihood(x, random.fold(seed, m), **annealing))
         return mixed.log_likelihood()
 
-    def sample(self, model, num_samples, seed=0, probabilities=False, average=None):
+    def sample(self, model, num_samples, seed=None, probabilities=False, average=None):
         """Draws of the data from the average: a component at random, then an ancestral sample of it.
 
         Args:
-          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          model: of the samples' architecture; it is not changed.
           num_samples: n.
-          seed: integer, or int32 tensor of shape (2,).
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
           probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x.
           average: as of `log_likelihood`.
 
@@ -212,7 +216,8 @@ class Posterior(Draws):
           ValueError: for a model of another architecture, or a count out of range.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
-        return predictive_samples(self.components(model, average, stacklevel=2), num_samples, seed, probabilities)
+        components = self.components(model, average, stacklevel=2)
+        return predictive_samples(components, num_samples, model.next_seed() if seed is None else seed, probabilities)
 
     def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100, average=None) -> Curve:
         """The log-likelihood of each row against the number of posterior samples.
@@ -223,7 +228,7 @@ class Posterior(Draws):
         What warns of that looks at the first component and at the last mean alone.
 
         Args:
-          model: `DeepGenerativeModel` of the samples' architecture; it is not changed.
+          model: of the samples' architecture; it is not changed.
           x: (n, D), held-out rows.
           num_samples: K, importance samples a row for each component.
           counts: the numbers m of samples; by default 1, 2, 4, … and all.
@@ -244,6 +249,7 @@ class Posterior(Draws):
         self.check(model)
         if average == "start":
             raise ValueError(f"Weights of a warm start do not grow in number. Received: average={average!r}")
+        x = _rows_of(model, x)
         return curve(self.samples, self.chain_numbers, model, x, num_samples, counts, seed, batch_size, average)
 
     def _stored_mean(self):
@@ -257,9 +263,10 @@ class Posterior(Draws):
         """The model's variables, if their shapes are those of the samples; warns of labels that are left out.
 
         Args:
-          model: `DeepGenerativeModel`.
+          model: `contract.Model`.
           stacklevel: of the warning, as `warnings.warn` has it for this method; 1 for no warning.
         """
+        contract.check_model(model)
         first = self.samples[0]
         groups = (model.theta_variables, model.phi_variables)
         expected = [[tuple(v.shape) for v in group] for group in groups]
@@ -269,6 +276,13 @@ class Posterior(Draws):
         if stacklevel > 1:
             labels_left_out.warn_of(first, stacklevel=stacklevel + 1)
         return [variable for group in groups for variable in group]
+
+
+def _rows_of(model, x):
+    """The rows that a user passes as a source, in memory or of random access; checked."""
+    source = source_of("x", x, model.units, model.binary_data, missing=model.takes_gaps)
+    model.check_rows(source)
+    return kept(source)
 
 
 def _rows_for_refit(model, x, epochs):

@@ -1,10 +1,9 @@
-"""The log-likelihood of rows under a mixture of components, by importance sampling."""
+"""The log-likelihood of rows under a mixture of components."""
 
 from __future__ import annotations
 
 from tfdsmcmc import random
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.posterior.averages import PredictiveAverage
 
 
@@ -21,6 +20,5 @@ def predictive_log_likelihood(components, x, num_samples, seed, batch_size=100, 
     """
     mixed = PredictiveAverage()
     for c, part in enumerate(components):
-        own, weights = random.fold(seed, c), part.weights
-        mixed.add(importance_sampling(part.model, x, num_samples, own, batch_size, weights, warn=warn and c == 0))
+        mixed.add(part.density.log_likelihood(x, num_samples, random.fold(seed, c), batch_size, warn and c == 0))
     return mixed.log_likelihood()

@@ -25,6 +25,7 @@ class Learner(SettledChains):
     Attributes:
       run: `Run`, or None before `compile`.
       validates: whether the present fit has validation data.
+      drawn: how often draws were made without a seed.
     """
 
     def __init__(self, **kwargs):
@@ -35,6 +36,7 @@ class Learner(SettledChains):
         self._validation = None
         self._settings = {}
         self._stream = "fit"  # of the seed
+        self.drawn = 0
 
     @property
     def units(self):
@@ -55,6 +57,11 @@ class Learner(SettledChains):
     def phi_variables(self):
         """The variables φ that learn beside θ, and that a posterior sample keeps with it."""
         return []
+
+    def next_seed(self):
+        """A seed for draws that are to differ from all before, int32 of shape (2,); how many there were is saved."""
+        self.drawn += 1
+        return random.fold(random.stream(self.seed, "own draws"), self.drawn - 1)
 
     def chain_weights(self):
         """(θ, φ) of each chain, pairs of lists of arrays; φ is that of the model where no chain has its own."""

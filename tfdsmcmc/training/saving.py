@@ -11,9 +11,11 @@ import tensorflow as tf
 from tfdsmcmc import files
 from tfdsmcmc.training.refusing import Refusing
 
+_DRAWN = "drawn"  # among the variables of a file
+
 
 class Saving(Refusing):
-    """The part of a model that saves and loads; it needs `run` and the settings of `compile`."""
+    """The part of a model that saves and loads; it needs `run`, `drawn` and the settings of `compile`."""
 
     _phi_is_shared = False  # by all chains of a run that was loaded, until the layers are loaded too
 
@@ -53,11 +55,13 @@ class Saving(Refusing):
         run = list(self.run.saved.values()) if self.run else []
         optimizer = self.optimizer.variables if self.run and self.optimizer else []
         before = [(variable, variable.numpy()) for variable in (*self.weights, *run, *optimizer)]
+        drawn = self.drawn
         try:
             super().load_weights(filepath, **kwargs)
         except BaseException:
             for variable, value in before:
                 variable.assign(value)
+            self.drawn = drawn
             raise
 
     def get_compile_config(self):
@@ -80,10 +84,12 @@ class Saving(Refusing):
     def save_own_variables(self, store):
         """Adds the state of the run; Keras saves the layers and the optimizer."""
         self._share_phi()
+        store[_DRAWN] = np.int64(self.drawn)
         for name, variable in (self.run.saved if self.run else {}).items():
             store[name] = variable.numpy()
 
     def load_own_variables(self, store):
+        self.drawn = int(np.asarray(store[_DRAWN])) if _DRAWN in store.keys() else 0
         state = self.run.saved if self.run else {}
         # written before there were such counts, or before each chain had a recognition network of its own
         kept = ("refits", "epochs_before", "assigned_", *(f"weights_{i}" for i in self._places_beside()))

@@ -12,6 +12,7 @@ from tests.oracles import binary_states, log_sum, state_numbers
 from tests.serving.saved_model.test_loader import assert_same_in_both
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann import deep
+from tfdsmcmc.posterior.store import Sample
 
 SEED = np.array([3, 4], np.int32)
 V = binary_states(3).astype(np.float32)
@@ -37,7 +38,7 @@ def test_a_machine(tmp_path):
     rbm = tiny_rbm(3, 2, seed=6, scale=0.7)
     truth = Enumerated(rbm.machine)
     known = ds.boltzmann.LogPartition.of_weights(np.log([1.0, 1.1, 1.2]) + truth.log_z)
-    path = ds.serving.export_machines(rbm, tmp_path / "rbm", log_partition=known, steps=30, verbose=False)
+    path = ds.serving.export(rbm, tmp_path / "rbm", log_partition=known, sweeps=30, verbose=False)
     served = tf.saved_model.load(path)
     found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
     np.testing.assert_allclose(found["value"], truth.log_unnormalized - known.value, rtol=1e-5)
@@ -56,11 +57,65 @@ def test_a_machine(tmp_path):
         served.signatures["log_likelihood"](x=tf.constant(V + 0.5), num_samples=tf.constant(1), seed=tf.constant(SEED))
 
 
+def posterior_of(*models):
+    samples = [Sample([v.numpy() for v in model.theta_variables], [], step) for step, model in enumerate(models)]
+    return ds.posterior.Posterior(None, samples)
+
+
+def test_a_posterior_of_machines(tmp_path):
+    """The mixture of two, each with a log Z of its own; an error of log Z is stated as one and the same."""
+    rbms = [tiny_rbm(3, 2, seed=seed, scale=0.7) for seed in (6, 7)]
+    truths = [Enumerated(rbm.machine) for rbm in rbms]
+    log_p = np.logaddexp(*(truth.log_unnormalized - truth.log_z for truth in truths)) - np.log(2)
+    posterior, known = posterior_of(*rbms), iter(truths)
+
+    def log_partition(machine):
+        return ds.boltzmann.LogPartition(next(known).log_z, 0.1, (0.0, 0.0), 9.0)
+
+    arguments = {"average": "draws", "log_partition": log_partition, "sweeps": 30, "verbose": False}
+    served = tf.saved_model.load(ds.serving.export(rbms[0], tmp_path / "rbm", 1, posterior, **arguments))
+    found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
+    np.testing.assert_allclose(found["value"], log_p, rtol=1e-5)
+    np.testing.assert_allclose(found["standard_error"], 0.1, rtol=1e-5)
+    packed = answers(served, "log_likelihood_packed", x=np.packbits(V == 1, axis=1), num_samples=1, seed=SEED)
+    np.testing.assert_allclose(packed["value"], log_p, rtol=1e-5)
+    drawn = answers(served, "sample", num_samples=10_000, seed=SEED)["x"]
+    assert_frequencies(np.bincount(state_numbers(drawn), minlength=8), np.exp(log_p))
+    x, mask = np.array([[0, 1, 0]], np.float32), np.array([[False, True, False]])
+    filled = answers(served, "impute", x=x, mask=mask, num_imputations=10_000, seed=SEED)["x"][:, 0]
+    free = V[:, 1] == 1
+    laws = [truth.joint.sum(1)[free] / truth.joint.sum(1)[free].sum() for truth in truths]
+    assert_frequencies(np.bincount(state_numbers(filled), minlength=8)[free], np.mean(laws, 0))
+    with pytest.raises(ValueError, match="jit is of a DeepGenerativeModel.*Received: "):
+        ds.serving.export(rbms[0], tmp_path / "rbm", 2, jit=True)
+
+
+def test_a_mixture(tmp_path):
+    mixture = ds.boltzmann.MixtureOfBernoullis(3, 2, seed=1)
+    exact = mixture.log_likelihood(V).value
+    served = tf.saved_model.load(ds.serving.export(mixture, tmp_path / "mixture", verbose=False))
+    found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
+    np.testing.assert_allclose(found["value"], exact, rtol=1e-5)
+    assert not found["standard_error"].any()
+    drawn = answers(served, "sample", num_samples=10_000, seed=SEED)["x"]
+    assert_frequencies(np.bincount(state_numbers(drawn), minlength=8), np.exp(exact))
+    x, mask = np.array([[0, 1, 0]], np.float32), np.array([[False, True, False]])
+    filled = answers(served, "impute", x=x, mask=mask, num_imputations=10_000, seed=SEED)["x"][:, 0]
+    free = V[:, 1] == 1
+    given = np.exp(exact[free]) / np.exp(exact[free]).sum()
+    assert_frequencies(np.bincount(state_numbers(filled), minlength=8)[free], given)
+
+
+def test_the_name_before():
+    with pytest.warns(DeprecationWarning, match="serving.export"), pytest.raises(ValueError, match="Received: "):
+        ds.serving.export_machines("rbm", "served")
+
+
 @pytest.mark.slow
 def test_a_network(tmp_path):
     """Importance samples in chunks, the last of them in part, against enumeration."""
     dbn = tiny_dbn((3, 2, 3), 0.8)
-    path = ds.serving.export_machines(dbn, tmp_path / "dbn", steps=20, verbose=False)
+    path = ds.serving.export(dbn, tmp_path / "dbn", sweeps=20, verbose=False)
     served, truth = tf.saved_model.load(path), Truth(dbn)
     found = answers(served, "log_likelihood", x=V, num_samples=2_000, seed=SEED)
     assert_near(found["value"], truth.log_p, found["standard_error"] + 1e-6)
@@ -80,21 +135,21 @@ def test_the_loader_of_a_server(tmp_path):
     rbm, dbn = tiny_rbm(3, 2, seed=6), tiny_dbn((3, 2, 3))
     known = ds.boltzmann.LogPartition.of_weights([4.0, 4.1, 4.2])
     paths = [
-        ds.serving.export_machines(model, tmp_path / name, log_partition=known, steps=3, verbose=False)
+        ds.serving.export(model, tmp_path / name, log_partition=known, sweeps=3, verbose=False)
         for name, model in (("rbm", rbm), ("dbn", dbn))
     ]
     assert_same_in_both(tmp_path, {path: requests(V) for path in paths})
 
 
 BAD = {
-    "model": lambda path: ds.serving.export_machines("rbm", path),
-    "version": lambda path: ds.serving.export_machines(tiny_rbm(), path, 0),
-    "steps": lambda path: ds.serving.export_machines(tiny_rbm(), path, steps=0),
-    "draws": lambda path: ds.serving.export_machines(tiny_rbm(), path, max_draws=3),
-    "shape": lambda path: ds.serving.export_machines(tiny_rbm(), path, data_shape=(3, 3)),
-    "figures": lambda path: ds.serving.export_machines(tiny_rbm(), path, figures={"a": np.nan}),
-    "log Z": lambda path: ds.serving.export_machines(tiny_rbm(), path, log_partition=np.nan),
-    "no log Z": lambda path: ds.serving.export_machines(ds.boltzmann.RBM(26, 27), path),
+    "model": lambda path: ds.serving.export("rbm", path),
+    "version": lambda path: ds.serving.export(tiny_rbm(), path, 0),
+    "steps": lambda path: ds.serving.export(tiny_rbm(), path, sweeps=0),
+    "draws": lambda path: ds.serving.export(tiny_rbm(), path, max_draws=3),
+    "shape": lambda path: ds.serving.export(tiny_rbm(), path, data_shape=(3, 3)),
+    "figures": lambda path: ds.serving.export(tiny_rbm(), path, figures={"a": np.nan}),
+    "log Z": lambda path: ds.serving.export(tiny_rbm(), path, log_partition=np.nan),
+    "no log Z": lambda path: ds.serving.export(ds.boltzmann.RBM(26, 27), path),
 }
 
 

@@ -15,20 +15,14 @@ import pathlib
 
 import tensorflow as tf
 
-from tfdsmcmc import checks, files
+from tfdsmcmc import checks, contract, files
 from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
+from tfdsmcmc.serving.saved_model.content import content_of
 from tfdsmcmc.serving.saved_model.examples import example
 from tfdsmcmc.serving.saved_model.round_trip import megabytes, round_trip
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
-from tfdsmcmc.serving.saved_model.weights import Weights
 
 DEFAULT = "log_likelihood"
-_KINDS = {
-    "draws": "samples of the posterior",
-    "weights": "mean of the posterior's samples",
-    "units": "samples of the posterior, averaged unit by unit",
-    "start": "weights at which the warm start ended",
-}
 
 
 def export(
@@ -41,17 +35,18 @@ def export(
     data_shape=None,
     figures=None,
     only=None,
-    sweeps=50,
+    sweeps=None,
     max_draws=10_000_000,
     jit=False,
     serving_config=False,
     verbose=True,
     average=None,
+    log_partition=None,
 ):
     """Writes PATH/VERSION/saved_model.pb and its variables, ready for `tf.saved_model.load` and model servers.
 
     Args:
-      model: `DeepGenerativeModel`.
+      model: `DeepGenerativeModel`, `RBM`, `DBN` or `MixtureOfBernoullis`.
       path: the served model's folder; its name is the model's, and its versions lie beside each other.
       version: positive integer.
       posterior: `Posterior` to export; by default the model's present weights.
@@ -61,8 +56,9 @@ def export(
       figures: dictionary of numbers and words for the manifest, such as the test log-likelihood.
       only: names of the signatures to export; by default all that the model can have (see
         `serving.saved_model.signatures`).
-      sweeps: of the Markov chain behind each imputation.
-      max_draws: draws of the latents that a request may ask for; others are refused.
+      sweeps: of the Markov chain behind each imputation, by default 50; of Boltzmann machines full Gibbs steps, those
+        behind each sample too, by default 1,000.
+      max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
       jit: whether to compile the parts with XLA; a server must be started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
         the versions (see `serving.saved_model.configuration`); needs the package tensorflow-serving-api. A server with
@@ -72,15 +68,17 @@ def export(
         mean of each chain's weights, "draws" all samples, "units" the samples of each chain averaged unit by unit. Of
         several components likelihoods are averages, samples and imputations draw one. A likelihood by "draws" or
         "units" costs as many times as much as there are samples, and an imputation 256 draws for each component before
-        its chains.
+        its chains. Of Boltzmann machines imputations weigh the components alike.
+      log_partition: of Boltzmann machines, `LogPartition` or log Z, or a function from a `Machine` to it, of each
+        component of a posterior; by default exact, where a layer has at most 25 units. It is stored with its error.
 
     Returns:
       The version's path, a string.
 
     Raises:
       ValueError: for an existing version without `overwrite`, a posterior of another architecture, chains of unequal
-        numbers of draws with "units", an argument out of range, or weights that are not finite; nothing is written
-        then.
+        numbers of draws with "units", an argument out of range, weights that are not finite, or where log Z is needed
+        and not given; nothing is written then.
       ImportError: with `serving_config` and without tensorflow-serving-api.
       RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
         one; the version is not put in place then.
@@ -99,10 +97,12 @@ def export(
     """
     average = _average_of(model, posterior, ensemble, average)
     version = checks.positive_integer("version", version)
-    chosen = _chosen(only, names(model.generative))
-    sweeps, max_draws = checks.positive_integer("sweeps", sweeps), checks.positive_integer("max_draws", max_draws)
-    data_shape = manifest.checked_shape(data_shape, model.generative.units)
+    sweeps = None if sweeps is None else checks.positive_integer("sweeps", sweeps)
+    max_draws = checks.positive_integer("max_draws", max_draws)
+    data_shape = manifest.checked_shape(data_shape, model.units)
     figures = manifest.checked_figures(figures)
+    content = content_of(model, posterior, average, sweeps, jit, log_partition)
+    chosen = _chosen(only, names(content.names, content.data.binary))
     target = target_of(path, version)
     files.remove_leftovers(target.parent)  # which may bring a version back
     check_free(target, overwrite)
@@ -110,22 +110,19 @@ def export(
     if serving_config:
         warm_up.protos()
         configuration.check(target.parent, name, overwrite)
-    averaged, module, source = _weights(model, posterior, average)
-    functions, live = signatures(averaged, module, chosen, sweeps, max_draws, jit)
+    functions, live = signatures(content, chosen, max_draws)
     specs = {key: function.structured_input_signature[1] for key, function in functions.items()}
     described = {key: (specs[key], function.structured_outputs) for key, function in functions.items()}
-    settings = {"sweeps": sweeps, "max_draws": max_draws, "jit": bool(jit)}
-    contents = manifest.manifest(
-        model, manifest.parts_of_networks(model), name, source, data_shape, described, settings, figures
-    )
+    settings, figures = {**content.settings, "max_draws": max_draws}, {**content.figures, **figures}
+    contents = manifest.manifest(model, content.parts, name, content.source, data_shape, described, settings, figures)
     with files.replacing(target) as new:
-        tf.saved_model.save(module, str(new), signatures=with_default(functions))
+        tf.saved_model.save(content.module, str(new), signatures=with_default(functions))
         manifest.write(new, contents)
         if serving_config:
-            warm_up.write(new, [(key, example(specs[key], model.generative.units)) for key in functions], name)
+            warm_up.write(new, [(key, example(specs[key], model.units)) for key in functions], name)
         if faults := audit.faults(new, jit):
             raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
-        seconds = round_trip(new, live, specs, model.generative.units)
+        seconds = round_trip(new, live, specs, model.units)
         check_free(target, overwrite)  # again: somebody else may have been quicker
     if serving_config:
         configuration.write(target.parent, name, overwrite=overwrite)
@@ -156,8 +153,9 @@ def check_free(target, overwrite):
 def _average_of(model, posterior, ensemble, average):
     """The name of the average to export; None for the model's own weights."""
     is_posterior = hasattr(posterior, "components") and hasattr(getattr(posterior, "samples", None), "__len__")
-    if not hasattr(model, "generative") or not (is_posterior or posterior is None):
-        raise ValueError(f"Export takes a model and a Posterior or None. Received: {model!r}, {posterior!r}")
+    contract.check_model(model)
+    if not (is_posterior or posterior is None):
+        raise ValueError(f"Export takes a model and a Posterior or None. Received: posterior={posterior!r}")
     if posterior is None:
         if ensemble or average is not None:
             raise ValueError(
@@ -186,37 +184,6 @@ def _chosen(only, possible):
     if not wanted or any(name not in possible for name in wanted):
         raise ValueError(f"only has names among {possible}. Received: {only!r}")
     return [name for name in possible if name in wanted]
-
-
-def _weights(model, posterior, average):
-    """(the model that has them, the weights to save, what the manifest says of them)."""
-    if posterior is None:
-        return model, Weights(model), {"kind": "weights of the model", "samples": 1}
-    components = posterior.components(model, average, stacklevel=0)
-    steps = [int(step) for step in (posterior.samples[0].step, posterior.samples[-1].step)]
-    source = {
-        "kind": _KINDS[average],
-        "average": average,
-        "chains": posterior.num_chains,
-        "samples": len(posterior.samples),
-        "first_step": steps[0],
-        "last_step": steps[1],
-    }
-    averaged = components[0].model
-    return averaged, Weights(averaged, _Pairs(components)), source
-
-
-class _Pairs:
-    """The weights of the components of a posterior as pairs (θ, φ), each made when it is asked for."""
-
-    def __init__(self, components):
-        self._components = components
-
-    def __len__(self):
-        return len(self._components)
-
-    def __getitem__(self, m):
-        return self._components[m].weights
 
 
 def with_default(functions):

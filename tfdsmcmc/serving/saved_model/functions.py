@@ -24,7 +24,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
-from tfdsmcmc.imputation.impute import method_for
+from tfdsmcmc.imputation.directed import method_for
 from tfdsmcmc.imputation.kernels import KERNELS, start
 from tfdsmcmc.imputation.resampling import weighted_draws
 from tfdsmcmc.likelihood.expectations import expectations

@@ -1,100 +1,128 @@
-"""What a SavedModel of Boltzmann machines computes; log Z and its error are stored in it.
+"""What a SavedModel of undirected models computes, at one set of weights or over M components of a posterior's average.
 
-    log_likelihood    of one machine log p*(x) − log Z, whatever num_samples; of a deep belief network the importance
-                      sampling estimate with num_samples draws from Q. The standard error has that of log Z in it
-    sample            ends of Gibbs chains of the topmost machine, from random bits, and one pass down
-    impute            Gibbs sweeps with the observed entries held fixed, from random bits
+    log_likelihood    log (1/M) Σ_m p_m(x) with log p_m(x) = log p*_m(x) − log Z_m, whatever num_samples for one machine
+                      or a mixture; for a deep belief network by num_samples draws from Q
+    sample            m uniform, then x ~ p_m
+    impute            m uniform, then x_missing ~ p_m(x_missing given x_observed)
+
+Each log Z_m and its error ρ_m are stored. With s_m the other error of log p_m and r_m the share of p_m in the sum, the
+standard error is √(Σ (r_m s_m)² + (Σ r_m ρ_m)²): errors of log Z may be one and the same.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import deep, deep_sweeps, sampling
-from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.serving.saved_model.functions import in_blocks
-from tfdsmcmc.streams import WeightSums
+from tfdsmcmc.serving.saved_model.weights import Components
 
 NAMES = ("log_likelihood", "sample", "impute")
-_CHUNK = 32  # draws of a row held at a time
 _OUTPUTS = ("value", "standard_error", "effective_sample_size")
+
+
+class MachineWeights(Components):
+    """The parts of M densities, stacked, and log Z of each.
+
+    Args:
+      densities: sequence of densities of one model, each made when it is asked for.
+    """
+
+    def __init__(self, densities):
+        super().__init__(len(densities))
+        stacks, figures = None, []
+        for density in densities:
+            self._structure, self.served = density.parts, density.served
+            found = density.known_partition()
+            figures.append((found.value, found.standard_error, found.effective_sample_size))
+            values = [np.asarray(part)[np.newaxis] for part in tf.nest.flatten(density.parts)]
+            stacks = values if stacks is None else [np.concatenate(pair) for pair in zip(stacks, values)]
+            self.partition = found
+        self._stacks = [tf.Variable(stack, trainable=False) for stack in stacks]
+        # rows are counted from log p*: float32 would lose digits of a large log Z less those
+        self._partitions = tf.Variable(tf.constant(figures, tf.float64), trainable=False)
+        self._structure = _Hidden(self._structure)
+
+    def at(self, m):
+        """(the parts, (log Z, its error, its effective sample size)) of component m."""
+        values = [tf.gather(stack, m) for stack in self._stacks]
+        parts = tf.nest.pack_sequence_as(self._structure.value, values)
+        return parts, tf.unstack(tf.gather(self._partitions, m))
+
+
+class _Hidden:
+    """What a `tf.Module` is not to look into."""
+
+    def __init__(self, value):
+        self.value = value
 
 
 class MachineFunctions(tf.Module):
     """The functions, all in tensors. x is (n, D) float32 and seeds are int32 of shape (2,).
 
     Args:
-      stack: `deep.Stack`.
-      known: `LogPartition` of the topmost machine.
+      weights: `MachineWeights`.
+      units: D.
       steps: of each Gibbs chain.
     """
 
-    def __init__(self, stack, known, steps):
+    def __init__(self, weights, units, steps):
         super().__init__()
-        self._weights = [[tf.Variable(part, trainable=False) for part in machine] for machine in stack.machines]
-        self._recognition = [tf.Variable(part, trainable=False) for part in stack.recognition]
-        figures = (known.value, known.standard_error, known.effective_sample_size)
-        # rows are counted from log p*: float32 would lose digits of a large log Z less those
-        self._partition = tf.Variable(tf.constant(figures, tf.float64), trainable=False)
-        self._steps, self._count = steps, len(stack.machines)
-        deep_sweeps.layers_of(deep_sweeps.widths_of(stack.machines))
+        self._weights, self._units, self._steps = weights, units, steps
 
     def costs(self, name):
         """(for each row, for each unit of its count) the draws that a function takes."""
-        return 0, 1 if name == "log_likelihood" else self._steps
+        each = self._weights.served.cost(name, self._steps)
+        return 0, each * (self._weights.count if name == "log_likelihood" else 1)
 
     def log_likelihood(self, x, num_samples, seed):
         """value, standard_error and effective_sample_size, each (n,)."""
+        served = self._weights.served
 
         def block(x, seed):
-            log_z, shared, runs = tf.unstack(self._partition)
-            if self._count == 1:
-                value = self._stack().machines[0].unnormalized_log_prob(x)
-                error, size = tf.zeros_like(value), tf.fill(tf.shape(value), tf.cast(runs, tf.float32))
-            else:
-                value, error, size = self._importance(x, num_samples, seed)
-            value = tf.cast(tf.cast(value, tf.float64) - log_z, tf.float32)
-            error = tf.sqrt(error**2 + tf.cast(shared, tf.float32) ** 2)
-            return dict(zip(_OUTPUTS, (value, error, size)))
+            def at_one(at, seed):
+                parts, (log_z, shared, runs) = at
+                value, error, size = served.log_terms(parts, x, num_samples, seed)
+                value = tf.cast(tf.cast(value, tf.float64) - log_z, tf.float32)
+                size = tf.minimum(size, tf.cast(runs, tf.float32))
+                return value, error, size, tf.fill(tf.shape(value), tf.cast(shared, tf.float32))
+
+            return dict(zip(_OUTPUTS, _mixed(*self._weights.over(at_one, seed, (tf.float32,) * 4))))
 
         return in_blocks(block, x, seed, {name: [] for name in _OUTPUTS})
 
     def sample(self, num_samples, seed):
         """x, (num_samples, D)."""
-        machines = self._stack().machines
-        start_seed, chain_seed, down_seed = tf.unstack(random.split(seed, 3))
-        h = random.bernoulli(tf.zeros([num_samples, machines[-1].bias.shape[0]]), start_seed)
-        h = machines[-1].gibbs(h, tf.constant(self._steps), chain_seed)
-        return {"x": deep.descended(machines, h, down_seed)[0]}
+        choice_seed, draw_seed = tf.unstack(random.split(seed))
+        chosen = random.integers([num_samples], self._weights.count, choice_seed)
+
+        def draw(at, places, seed):
+            return self._weights.served.draws(at[0], tf.size(places), self._steps, seed)
+
+        return {"x": tf.ensure_shape(self._weights.draw(draw, chosen, draw_seed, self._units), [None, self._units])}
 
     def impute(self, x, mask, num_imputations, seed):
         """x, (num_imputations, n, D)."""
-        stack, shape = self._stack(), tf.shape(x)
+        shape = tf.shape(x)
+        choice_seed, draw_seed = tf.unstack(random.split(seed))
         v, observed = (tf.tile(part, [num_imputations, 1]) for part in (tf.where(mask, x, 0.0), mask))
-        steps = tf.constant(self._steps)
-        if self._count == 1:
-            drawn = sampling.clamped(stack.machines[0], v, observed, steps, seed)
-        else:
-            drawn = deep_sweeps.swept(stack, v, observed, steps, seed)
+        chosen = random.integers([num_imputations * shape[0]], self._weights.count, choice_seed)
+
+        def draw(at, places, seed):
+            own = tf.gather(v, places), tf.gather(observed, places)
+            return self._weights.served.completions(at[0], *own, self._steps, seed)
+
+        drawn = self._weights.draw(draw, chosen, draw_seed, self._units)
         drawn = tf.reshape(drawn, tf.concat([[num_imputations], shape], 0))
         return {"x": tf.ensure_shape(drawn, [None, None, x.shape[1]])}
 
-    def _stack(self):
-        machines = [Machine(*(tf.convert_to_tensor(part) for part in parts)) for parts in self._weights]
-        return deep.Stack(machines, [tf.convert_to_tensor(part) for part in self._recognition])
 
-    def _importance(self, x, num_samples, seed):
-        """(log of the mean weight, its error, effective sample size), (n,) each, before log Z."""
-        stack = self._stack()
-
-        def chunk(number, sums):
-            log_w = deep.log_weights(stack, x, _CHUNK, random.fold(seed, number))
-            counts = number * _CHUNK + tf.range(_CHUNK) < num_samples
-            return number + 1, sums.add(tf.where(counts[:, tf.newaxis], log_w, -float("inf")))[0]
-
-        sums = WeightSums.of_nothing(tf.shape(x)[:1])
-        shapes = (tf.TensorShape([]), WeightSums(*[tf.TensorShape([None])] * 3))
-        chunks = (num_samples + _CHUNK - 1) // _CHUNK
-        _, sums = tf.while_loop(lambda number, _: number < chunks, chunk, (0, sums), shapes)
-        return sums.estimate(num_samples)
+def _mixed(value, error, size, shared):
+    """(log-mean-exp, its error, its effective sample size) of M components, (M, n) each."""
+    share = tf.nn.softmax(value, 0)
+    count = tf.cast(tf.shape(value)[0], value.dtype)
+    own = tf.reduce_sum(tf.square(share * error), 0)
+    common = tf.reduce_sum(share * shared, 0)
+    effective = 1.0 / tf.reduce_sum(tf.square(share) / size, 0)
+    return tf.reduce_logsumexp(value, 0) - tf.math.log(count), tf.sqrt(own + tf.square(common)), effective

@@ -19,8 +19,7 @@ import tensorflow as tf
 
 from tfdsmcmc.serving.saved_model import inputs
 from tfdsmcmc.serving.saved_model.examples import COUNT, ROWS
-from tfdsmcmc.serving.saved_model.functions import Functions
-from tfdsmcmc.serving.saved_model.inputs import Budget, Data
+from tfdsmcmc.serving.saved_model.inputs import Budget
 
 INPUTS = {
     "log_likelihood": ["x", "num_samples", "seed"],
@@ -36,36 +35,35 @@ INPUTS_OF_ROWS = {
 }
 
 
-def names(generative):
-    """The names of the signatures that a generative network can have, `serving_default` apart."""
-    plain = [name for name in INPUTS if name != "encode" or generative.latent_units]
+def names(plain, binary):
+    """The names of the signatures that there can be, `serving_default` apart.
+
+    Args:
+      plain: names of the plain ones.
+      binary: whether data are zeros and ones.
+    """
     found = [*plain, *INPUTS_OF_ROWS]
     takes_data = [name for name in found if "x" in _inputs(name)]
-    return [*found, *[f"{name}_packed" for name in takes_data if generative.binary_data]]
+    return [*found, *[f"{name}_packed" for name in takes_data if binary]]
 
 
-def signatures(model, weights, chosen, sweeps, max_draws, jit):
+def signatures(content, chosen, max_draws):
     """(the chosen signatures as concrete functions, the plain functions behind them), dictionaries by name.
 
     Args:
-      model: `DeepGenerativeModel`.
-      weights: `Weights`.
+      content: `Content`.
       chosen: names of them, without `serving_default`.
-      sweeps: of each chain of an imputation.
       max_draws: draws of the latents that a request may ask for.
-      jit: whether parts are compiled by XLA.
 
     Raises:
       ValueError: for a `max_draws` that small requests would pass.
     """
-    layers = model.generative.layers
-    data = Data(model.generative.units, model.generative.binary_data, max(layer.widest for layer in layers))
-    mathematics = Functions(model, weights, sweeps, jit)
-    budgets = {name: Budget(max_draws, *mathematics.costs(_plain(name))) for name in chosen}
+    data = content.data
+    budgets = {name: Budget(max_draws, *content.functions.costs(_plain(name))) for name in chosen}
     least = max(ROWS * (budget.row + COUNT * budget.each) for budget in budgets.values())
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
-    functions = _inner(mathematics, data)
+    functions = _inner(content, data)
     return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}, functions
 
 
@@ -77,12 +75,12 @@ def _inputs(name):
     return {**INPUTS, **INPUTS_OF_ROWS}[name.removesuffix("_packed")]
 
 
-def _inner(functions, data):
+def _inner(content, data):
     """The plain functions, each traced once for all signatures that call it."""
     found = {}
-    for name, arguments in INPUTS.items():
-        signature = list(inputs.specs(arguments, data, False, False).values())
-        found[name] = tf.function(getattr(functions, name), input_signature=signature, autograph=False)
+    for name in content.names:
+        signature = list(inputs.specs(INPUTS[name], data, False, False).values())
+        found[name] = tf.function(getattr(content.functions, name), input_signature=signature, autograph=False)
     return found
 
 

@@ -10,7 +10,70 @@ from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.programs import values_of
 
 
-class Weights(tf.Module):
+class Components(tf.Module):
+    """M components, of which `at(m)` of a subclass gives what functions need to know of one.
+
+    Args:
+      count: M.
+
+    Attributes:
+      count: M.
+    """
+
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+
+    def at(self, m):
+        """What component m is, an integer or int32 scalar."""
+        raise NotImplementedError(f"{type(self).__name__} must define at.")
+
+    def over(self, function, seed, signature):
+        """function(at(m), seed_m) of every component m, stacked along a new first axis.
+
+        Args:
+          function: of what `at` gives and a seed; returns tensors.
+          seed: int32 of shape (2,).
+          signature: structure of types, as `tf.map_fn` takes it.
+        """
+
+        def at_one(m):
+            return function(self.at(m), random.fold(seed, m))
+
+        if self.count == 1:
+            return tf.nest.map_structure(lambda part: part[tf.newaxis], at_one(0))
+        return tf.map_fn(at_one, tf.range(self.count), fn_output_signature=signature)
+
+    def draw(self, function, chosen, seed, units):
+        """Draws x of given components, all those of one component at once.
+
+        Args:
+          function: of (what `at` gives, places, seed), the places of the draws to make, (c,); returns (c, units).
+          chosen: int32 of shape (n,), the component m of each draw.
+          seed: int32 of shape (2,).
+          units: D.
+
+        Returns:
+          (n, units).
+        """
+        size = tf.size(chosen)
+        if self.count == 1:
+            return function(self.at(0), tf.range(size), seed)
+        order = tf.argsort(chosen, stable=True)
+        components, _, counts = tf.unique_with_counts(tf.gather(chosen, order))
+        ends = tf.cumsum(counts)
+
+        def draw_of_one(i, drawn):
+            places = order[ends[i] - counts[i] : ends[i]]
+            x = function(self.at(components[i]), places, random.fold(seed, components[i]))
+            return i + 1, drawn.write(i, x)
+
+        parts = tf.TensorArray(tf.float32, tf.size(components), infer_shape=False, element_shape=[None, units])
+        _, parts = tf.while_loop(lambda i, _: i < tf.size(components), draw_of_one, (0, parts))
+        return tf.gather(tf.ensure_shape(parts.concat(), [None, units]), tf.argsort(order))
+
+
+class Weights(Components):
     """θ_1, …, θ_M, and φ beside them, as variables with the samples leading.
 
     Args:
@@ -26,10 +89,9 @@ class Weights(tf.Module):
     """
 
     def __init__(self, model, samples=None):
-        super().__init__()
+        super().__init__(1 if samples is None else len(samples))
         variables = [*model.generative.weights, *model.recognition.weights]
         learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
-        self.count = 1 if samples is None else len(samples)
         stacks = [np.empty((self.count, *v.shape), v.dtype) for v in learnt]
         for m in range(self.count):
             theta, phi = values_of(model, None if samples is None else samples[m], f"theta and phi of sample {m}")
@@ -52,47 +114,19 @@ class Weights(tf.Module):
         return self._at(m)
 
     def over(self, function, seed, signature):
-        """function(seed_m) at the weights of every sample m, stacked along a new first axis.
+        """function(seed_m) at the weights of every sample m, stacked along a new first axis."""
 
-        Args:
-          function: of a seed; returns tensors.
-          seed: int32 of shape (2,).
-          signature: structure of types, as `tf.map_fn` takes it.
-        """
+        def at_one(context, seed):
+            with context:
+                return function(seed)
 
-        def at_one(m):
-            with self.at(m):
-                return function(random.fold(seed, m))
-
-        if self.count == 1:
-            return tf.nest.map_structure(lambda part: part[tf.newaxis], at_one(0))
-        return tf.map_fn(at_one, tf.range(self.count), fn_output_signature=signature)
+        return super().over(at_one, seed, signature)
 
     def draw(self, function, chosen, seed, units):
-        """Draws x of given samples of the weights, all those of one sample at once.
+        """Draws x of given samples, by a function of (places, seed); else as of `Components`."""
 
-        Args:
-          function: of (places, seed), the places of the draws to make, (c,); returns (c, units).
-          chosen: int32 of shape (n,), the sample m of each draw.
-          seed: int32 of shape (2,).
-          units: D.
+        def at_one(context, places, seed):
+            with context:
+                return function(places, seed)
 
-        Returns:
-          (n, units).
-        """
-        size = tf.size(chosen)
-        if self.count == 1:
-            with self.at(0):
-                return function(tf.range(size), seed)
-        order = tf.argsort(chosen, stable=True)
-        samples, _, counts = tf.unique_with_counts(tf.gather(chosen, order))
-        ends = tf.cumsum(counts)
-
-        def draw_of_one(i, drawn):
-            with self.at(samples[i]):
-                x = function(order[ends[i] - counts[i] : ends[i]], random.fold(seed, samples[i]))
-            return i + 1, drawn.write(i, x)
-
-        parts = tf.TensorArray(tf.float32, tf.size(samples), infer_shape=False, element_shape=[None, units])
-        _, parts = tf.while_loop(lambda i, _: i < tf.size(samples), draw_of_one, (0, parts))
-        return tf.gather(tf.ensure_shape(parts.concat(), [None, units]), tf.argsort(order))
+        return super().draw(at_one, chosen, seed, units)

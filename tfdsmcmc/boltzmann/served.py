@@ -1,0 +1,89 @@
+"""What a server computes of an undirected model or a mixture, in tensors alone, of the parts of a density.
+
+    log_terms     (log p*(x), its standard error, its effective sample size), (n,) each, before log Z
+    draws         x, (n, D): ends of Gibbs chains of the topmost machine, from random bits, and one pass down
+    completions   x with its missing entries drawn by Gibbs sweeps, observed ones held fixed
+    cost          draws that each unit of a request's count takes
+
+x is (n, D) float32, seeds are int32 of shape (2,).
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.boltzmann import deep, deep_sweeps, sampling
+from tfdsmcmc.boltzmann.imputation import MixtureKernel
+from tfdsmcmc.boltzmann.mixture_draws import drawn, log_components
+from tfdsmcmc.rows import Rows
+from tfdsmcmc.streams import WeightSums
+
+_CHUNK = 32  # draws of a row held at a time
+
+
+class ServedMachine:
+    """Of a `Machine`."""
+
+    def cost(self, name, steps):
+        return 1 if name == "log_likelihood" else steps
+
+    def log_terms(self, parts, x, num_samples, seed):
+        value = parts[0].unnormalized_log_prob(x)
+        return value, tf.zeros_like(value), tf.fill(tf.shape(value), float("inf"))
+
+    def draws(self, parts, num_samples, steps, seed):
+        return _descended(parts, num_samples, steps, seed)
+
+    def completions(self, parts, x, observed, steps, seed):
+        return sampling.clamped(parts[0], x, observed, tf.constant(steps), seed)
+
+
+class ServedStack:
+    """Of a `deep.Stack` of two machines or more."""
+
+    cost = ServedMachine.cost
+
+    def log_terms(self, parts, x, num_samples, seed):
+        """Importance samples from Q, some at a time."""
+
+        def chunk(number, sums):
+            log_w = deep.log_weights(parts[0], x, _CHUNK, random.fold(seed, number))
+            counts = number * _CHUNK + tf.range(_CHUNK) < num_samples
+            return number + 1, sums.add(tf.where(counts[:, tf.newaxis], log_w, -float("inf")))[0]
+
+        sums = WeightSums.of_nothing(tf.shape(x)[:1])
+        shapes = (tf.TensorShape([]), WeightSums(*[tf.TensorShape([None])] * 3))
+        chunks = (num_samples + _CHUNK - 1) // _CHUNK
+        _, sums = tf.while_loop(lambda number, _: number < chunks, chunk, (0, sums), shapes)
+        return sums.estimate(num_samples)
+
+    def draws(self, parts, num_samples, steps, seed):
+        return _descended(parts[0].machines, num_samples, steps, seed)
+
+    def completions(self, parts, x, observed, steps, seed):
+        return deep_sweeps.swept(parts[0], x, observed, tf.constant(steps), seed)
+
+
+class ServedMixture:
+    """Of log π and the logits of μ: all is exact, and nothing takes steps."""
+
+    def cost(self, name, steps):
+        return 1
+
+    def log_terms(self, parts, x, num_samples, seed):
+        value = tf.reduce_logsumexp(log_components(*parts, x), -1)
+        return value, tf.zeros_like(value), tf.fill(tf.shape(value), float("inf"))
+
+    def draws(self, parts, num_samples, steps, seed):
+        return drawn(*parts, num_samples, seed)[0]
+
+    def completions(self, parts, x, observed, steps, seed):
+        return MixtureKernel().start(*parts, Rows(x, observed), seed)[0].values
+
+
+def _descended(machines, num_samples, steps, seed):
+    start_seed, chain_seed, down_seed = tf.unstack(random.split(seed, 3))
+    h = random.bernoulli(tf.zeros([num_samples, machines[-1].bias.shape[0]]), start_seed)
+    h = machines[-1].gibbs(h, tf.constant(steps), chain_seed)
+    return deep.descended(machines, h, down_seed)[0]

@@ -1,0 +1,29 @@
+"""Weights that a density is asked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc.finite import check_finite
+
+
+def parts_at(model, weights, name):
+    """θ as a list of float32 tensors: the model's own, or the first of a pair (θ, φ); checked.
+
+    Args:
+      model: with `theta_variables`.
+      weights: pair of lists of arrays, or None.
+      name: what to call them in an error.
+
+    Raises:
+      ValueError: for other shapes, or what is not finite.
+    """
+    variables = model.theta_variables
+    parts = variables if weights is None else weights[0]
+    expected, found = ([tuple(np.shape(part)) for part in group] for group in (variables, parts))
+    if found != expected:
+        raise ValueError(f"{name} have the shapes {expected}. Received: shapes {found}")
+    parts = [tf.cast(tf.convert_to_tensor(part), tf.float32) for part in parts]
+    check_finite(name, parts)
+    return parts

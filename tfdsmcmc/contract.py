@@ -1,0 +1,96 @@
+"""What a model is to those who average, diagnose, impute and serve it: densities p(x; θ) at weights of their choice.
+
+`posterior`, `diagnostics`, `imputation` and `serving` speak to models by these protocols alone. Directed networks,
+Boltzmann machines, deep belief networks and mixtures meet them, each by a `density` of its own. What a model cannot do
+is a ValueError that says what can.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from tfdsmcmc.estimates import LogLikelihood
+
+
+@runtime_checkable
+class Density(Protocol):
+    """p(x; θ) at one set of weights."""
+
+    def log_likelihood(self, x, num_samples: int, seed, batch_size: int, warn: bool = True) -> LogLikelihood:
+        """Estimates of log p(x; θ) of each row.
+
+        Args:
+          x: (n, D), or a source of rows.
+          num_samples: draws a row, where the estimate is made of draws.
+          seed: integer, or int32 tensor of shape (2,).
+          batch_size: rows at a time.
+          warn: whether to warn of few effective samples and heavy tails.
+        """
+
+    def annealed_log_likelihood(self, x, seed, **annealing) -> LogLikelihood:
+        """Estimates of log p(x; θ) by annealing, with such arguments as num_steps and num_runs."""
+
+    def sample(self, num_samples: int, seed, probabilities: bool = False) -> np.ndarray:
+        """Draws of x, (n, D) float32; with `probabilities` their means given all that was drawn before."""
+
+    def method_for(self, method: str) -> str:
+        """The method of imputation that "auto" stands for, or the method itself; a ValueError for others."""
+
+    def imputation_plan(self, method: str, settings: Any, batch_size: int) -> Any:
+        """The plan (`imputation.plans`) of a method, with `imputation.settings.Settings`."""
+
+    def evidence_plan(self, num_samples: int, batch_size: int) -> Any:
+        """The plan of an estimate of log p(x_observed; θ)."""
+
+    def program(self, plan: Any) -> Any:
+        """The plan compiled: a function of (rows, seed)."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model with weights θ, and φ beside them where it has a recognition network."""
+
+    units: int
+    binary_data: bool
+    takes_gaps: bool
+    theta_variables: list
+    phi_variables: list
+    named_weights: list
+
+    def check_rows(self, rows: Any) -> None:
+        """Raises a ValueError for rows that the model cannot learn from, or estimate."""
+
+    def density(self, weights: Any = None, log_partition: Any = None) -> Density:
+        """The density at weights (θ, φ), a pair of lists of arrays; by default at the model's own.
+
+        Args:
+          weights: pair (θ, φ) of lists of arrays.
+          log_partition: of undirected models, log Z or a function that finds it; None for others.
+        """
+
+
+def check_model(model, name="model"):
+    """Raises a ValueError for what is no `Model`."""
+    if not callable(getattr(model, "density", None)):
+        raise ValueError(
+            f"{name} must be a DeepGenerativeModel, an RBM, a DBN or a MixtureOfBernoullis. "
+            f"Received: {name}={_described(model)}"
+        )
+
+
+def check_directed(model, name, instead):
+    """Raises a ValueError for a model without a directed and a recognition network.
+
+    Args:
+      model: what is asked.
+      name: what it was asked for, as the error says it.
+      instead: what there is for other models.
+    """
+    if not (hasattr(model, "generative") and hasattr(model, "recognition")):
+        raise ValueError(f"{name} is of a DeepGenerativeModel. {instead} Received: {_described(model)}")
+
+
+def _described(model):
+    return type(model).__name__ if hasattr(model, "density") else repr(model)

@@ -1,0 +1,18 @@
+"""Kernels by name."""
+
+from __future__ import annotations
+
+from tfdsmcmc import checks
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
+from tfdsmcmc.mcmc.map import MAP
+from tfdsmcmc.mcmc.preconditioned_sgld import PreconditionedSGLD
+from tfdsmcmc.mcmc.sghmc import SGHMC
+from tfdsmcmc.mcmc.sgld import SGLD
+from tfdsmcmc.mcmc.sgnht import SGNHT
+
+_KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
+
+
+def kernel_of(value):
+    """The transition kernel itself, or that of a name, with its defaults; a ValueError for anything else."""
+    return checks.part_of("kernel", value, _KERNELS, StochasticGradientKernel)

@@ -1,0 +1,67 @@
+"""The density of a deep generative model at weights of its own or at others, see `contract.Density`."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.annealing import annealed_importance_sampling
+from tfdsmcmc.imputation.directed import imputation_plan, method_for
+from tfdsmcmc.imputation.resampling import plan_resampling
+from tfdsmcmc.likelihood import importance_sampling
+from tfdsmcmc.programs import at_weights, compiled, values_of
+
+_BLOCK_ENTRIES = 2**24  # floats of what a layer holds while it draws its units one by one: 64 MiB
+
+
+class NetworkDensity:
+    """p(x; θ) of two networks: estimates by importance samples, or by annealing.
+
+    Args:
+      model: `DeepGenerativeModel`.
+      weights: pair (θ, φ) of lists of arrays; None for the model's own.
+
+    Raises:
+      ValueError: for weights of other shapes, or not finite.
+    """
+
+    def __init__(self, model, weights=None):
+        self.model = model
+        self._values = None if weights is None else values_of(model, weights, "theta and phi of a sample")
+
+    def log_likelihood(self, x, num_samples, seed, batch_size, warn=True):
+        return importance_sampling(self.model, x, num_samples, seed, batch_size, self._values, warn)
+
+    def annealed_log_likelihood(self, x, seed, **annealing):
+        return annealed_importance_sampling(self.model, x, **annealing, seed=seed, weights=self._values)
+
+    def sample(self, num_samples, seed, probabilities=False):
+        layers = self.model.generative.layers
+        most = max(1, _BLOCK_ENTRIES // max(layer.widest * getattr(layer, "num_draws", 1) for layer in layers))
+        with at_weights(self.model, values_of(self.model, self._values)):
+            blocks = [
+                _block(self.model.generative, min(most, num_samples - first), random.fold(seed, first), probabilities)
+                for first in range(0, num_samples, most)
+            ]
+        return np.concatenate(blocks)
+
+    def method_for(self, method):
+        return method_for(self.model.generative, method)
+
+    def imputation_plan(self, method, settings, batch_size):
+        return imputation_plan(self.model.generative, method, settings, batch_size)
+
+    def evidence_plan(self, num_samples, batch_size):
+        return plan_resampling(self.model.generative, 1, num_samples, batch_size)
+
+    def program(self, plan):
+        program, values = compiled(self.model, (type(plan), plan), plan), values_of(self.model, self._values)
+        return lambda rows, seed: program(*values, rows, seed)
+
+
+def _block(generative, count, seed, probabilities):
+    x, z = generative.sample(count, seed)
+    if probabilities:
+        x = generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([count, 0]))
+    return x.numpy()
