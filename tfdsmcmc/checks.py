@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -208,7 +209,7 @@ def _integer(name, value, least, kind):
     return number
 
 
-def part_of(name, value, named, contract):
+def part_of(name: str, value: object, named: Mapping[str, Callable[[], _T]], contract: type[_T]) -> _T:
     """A part of a method: the value itself, or what a name stands for, with its defaults.
 
     Args:

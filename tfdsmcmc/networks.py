@@ -16,6 +16,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.contract import Model
 from tfdsmcmc.layers import StochasticLayer
 from tfdsmcmc.rows import Rows, as_rows
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from tfdsmcmc.types import Config, Seed, TensorLike
 
 
-class Model(Protocol):
-    """What is estimated, drawn and imputed with: a `DeepGenerativeModel`, or whatever has its two networks."""
+class DirectedModel(Model, Protocol):
+    """A model of two networks, such as `DeepGenerativeModel`."""
 
     @property
     def generative(self) -> GenerativeNetwork: ...

@@ -21,7 +21,7 @@ from tfdsmcmc.networks import evaluated_at
 if TYPE_CHECKING:
     import contextlib
 
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Seed, ThetaAndPhi
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _programs = weakref.WeakKeyDictionary()
 
 
-def values_of(model: Model, weights: ThetaAndPhi | None, name: str = "weights") -> list[list[tf.Tensor]]:
+def values_of(model: DirectedModel, weights: ThetaAndPhi | None, name: str = "weights") -> list[list[tf.Tensor]]:
     """The pair (θ, φ) of lists of tensors; by default the model's own. The name is for the error.
 
     Raises:
@@ -52,12 +52,12 @@ def values_of(model: Model, weights: ThetaAndPhi | None, name: str = "weights") 
     return values
 
 
-def at_weights(model: Model, values: ThetaAndPhi) -> contextlib.AbstractContextManager[Any]:
+def at_weights(model: DirectedModel, values: ThetaAndPhi) -> contextlib.AbstractContextManager[Any]:
     """A context in which both networks have the given weights (θ, φ)."""
     return evaluated_at([variable for group in _groups(model) for variable in group], [*values[0], *values[1]])
 
 
-def compiled(model: Model, key: Hashable, evaluate: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(model: DirectedModel, key: Hashable, evaluate: Callable[..., Any]) -> Callable[..., Any]:
     """The program (θ, φ, …) → evaluate(generative, recognition, …) at these weights.
 
     Args:

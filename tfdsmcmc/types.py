@@ -38,16 +38,33 @@ FilePath: TypeAlias = "str | os.PathLike[str]"
 Config: TypeAlias = dict[str, Any]  # arguments from which Keras makes the object again
 LearningRate: TypeAlias = "float | tf.Tensor | keras.optimizers.schedules.LearningRateSchedule"
 OptimizerLike: TypeAlias = "keras.optimizers.Optimizer | str"  # an optimizer, or Keras' name of one
-Callbacks: TypeAlias = "Sequence[keras.callbacks.Callback] | keras.callbacks.CallbackList"
-Verbose: TypeAlias = Literal["auto", 0, 1, 2]
+Callbacks: TypeAlias = "Sequence[keras.callbacks.Callback] | keras.callbacks.Callback | keras.callbacks.CallbackList"
+Verbose: TypeAlias = 'int | Literal["auto"]'
 Logs: TypeAlias = dict[str, Any]  # metrics, as Keras hands them to callbacks
+Evaluation: TypeAlias = Any  # a list of numbers, or where `return_dict` is true a dict of them
 
 # names that users write
 Average: TypeAlias = Literal["units", "draws", "weights", "start"]
+AverageChoice: TypeAlias = Literal["auto", "units", "draws", "weights"]  # of these the first leaves it to the data
 Integrator: TypeAlias = Literal["splitting", "euler"]
 KernelName: TypeAlias = Literal["map", "preconditioned_sgld", "sghmc", "sgld", "sgnht"]
 LatentsName: TypeAlias = Literal["gibbs", "nais"]
 ProposalName: TypeAlias = Literal["iwae", "nvil", "sleep", "wake", "wake_sleep"]
+MethodName: TypeAlias = Literal[
+    "dsghmc_gibbs",
+    "dsghmc_nais",
+    "dsgld_nais",
+    "dsgnht_gibbs",
+    "dsgnht_nais",
+    "iwae",
+    "nvil",
+    "online_vb",
+    "polya_gamma_gibbs",
+    "rws",
+    "vae",
+    "vb",
+    "wake_sleep",
+]
 
 
 class Distribution(Protocol):

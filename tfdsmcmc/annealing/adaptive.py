@@ -19,14 +19,14 @@ from tfdsmcmc.rows import source_of
 if TYPE_CHECKING:
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.transitions import HMC, MALA
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
 def annealing_schedule(
-    model: Model,
+    model: DirectedModel,
     x: RowsLike,
     num_steps: int = 1000,
     fraction: float = FRACTION,
@@ -73,7 +73,7 @@ def annealing_schedule(
 
 
 def pilot_of(
-    model: Model,
+    model: DirectedModel,
     values: ThetaAndPhi,
     rows: Rows,
     path: PathName,

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.schedules import ScheduleName
     from tfdsmcmc.annealing.transitions import HMC, MALA
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
@@ -52,7 +52,7 @@ _DIRECTIONS = ("forward", "reverse")
 
 
 def annealed_importance_sampling(
-    model: Model,
+    model: DirectedModel,
     x: RowsLike,
     num_steps: int = 1000,
     num_runs: int = 16,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.schedules import ScheduleName
     from tfdsmcmc.annealing.transitions import HMC, MALA
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
@@ -63,7 +63,7 @@ class Sandwich(NamedTuple):
 
 
 def sandwich(
-    model: Model,
+    model: DirectedModel,
     num_rows: int = 100,
     num_steps: int = 1000,
     num_runs: int = 16,

@@ -21,10 +21,10 @@ from tfdsmcmc.augmentation.scale_factors import ThreeParameterScales
 from tfdsmcmc.priors import ColumnThreeParameterBetaNormal
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
 
 
-def column_scales(model: Model) -> list[np.ndarray]:
+def column_scales(model: DirectedModel) -> list[np.ndarray]:
     """√φ_k of the units of each latent layer under `priors.ColumnThreeParameterBetaNormal`.
 
     Args:

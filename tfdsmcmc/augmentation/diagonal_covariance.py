@@ -13,6 +13,7 @@ Source: Gan, Henao, Carlson and Carin (2015), section 3.2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
@@ -96,7 +97,7 @@ def moved(parts: Slopes, moving: tf.Tensor, mean: tf.Tensor, p: int | tf.Tensor,
 
 
 def update(
-    statistics: tuple[tf.Tensor, tf.Tensor],
+    statistics: Sequence[tf.Tensor],
     precision: tf.Tensor,
     mean: tf.Tensor,
     mask: np.ndarray,

@@ -17,6 +17,7 @@ Source: Gan, Henao, Carlson and Carin (2015), section 3.2; the bias joined to th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
@@ -109,7 +110,7 @@ def statistics(gamma: tf.Tensor, targets: tf.Tensor, r: tf.Tensor) -> tuple[tf.T
 
 
 def update(
-    statistics: tuple[tf.Tensor, tf.Tensor],
+    statistics: Sequence[tf.Tensor],
     precision: tf.Tensor,
     mean: tf.Tensor,
     mask: np.ndarray,

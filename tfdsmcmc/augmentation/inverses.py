@@ -38,7 +38,7 @@ import tensorflow as tf
 from tfdsmcmc.augmentation import symmetric
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Nest
+    from tfdsmcmc.types import Nest, TensorLike
 
 _SMALL = 26  # rows of a block from which single pivots are eliminated
 _CACHED = 2**15  # numbers of the matrices that are worked off together
@@ -71,7 +71,7 @@ def normal_posteriors(
     return in_groups(some, linear.shape, like)
 
 
-def normal_draws(matrix: tf.Tensor, linear: tf.Tensor, noise: tf.Tensor) -> tf.Tensor:
+def normal_draws(matrix: TensorLike, linear: TensorLike, noise: TensorLike) -> tf.Tensor:
     """Draws Rᵀ (R b + ε) of N(M⁻¹ b, M⁻¹), for M (…, P, P), b (…, P) and standard normal ε (…, P)."""
     root, _ = inverse_root(matrix)
     return tf.linalg.matvec(root, tf.linalg.matvec(root, linear) + noise, transpose_a=True)
@@ -113,7 +113,7 @@ def in_groups(function: Callable[[tf.Tensor], Nest], shape: Sequence[int] | tf.T
     return tf.nest.map_structure(lambda part: tf.reshape(part, [-1, *part.shape[2:]])[:count], found)
 
 
-def inverse_root(matrix: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def inverse_root(matrix: TensorLike) -> tuple[tf.Tensor, tf.Tensor]:
     """(R, ln det) of positive definite matrices (…, P, P)."""
     size = matrix.shape[-1]
     if size <= _SMALL:

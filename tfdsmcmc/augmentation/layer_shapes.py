@@ -24,6 +24,7 @@ from tfdsmcmc.layers import DARN
 
 if TYPE_CHECKING:
     from tfdsmcmc.layers.base import StochasticLayer
+    from tfdsmcmc.types import TensorLike
 
 
 class LayerShape(NamedTuple):
@@ -75,7 +76,7 @@ class LayerShape(NamedTuple):
         parents, lateral, biases = (tf.transpose(mean[:, part]) for part in self.columns)
         return [parents, biases[0] if self.biases == 1 else biases, *([lateral] if self.lateral else [])]
 
-    def vectors(self, weights: Sequence[tf.Tensor]) -> tf.Tensor:
+    def vectors(self, weights: Sequence[TensorLike]) -> tf.Tensor:
         """(J, P), the vectors w_j of such weights; lateral ones that count for nothing become 0."""
         kernel, bias, *lateral = weights
         parts = [kernel, *lateral, tf.reshape(bias, [self.biases, self.units])]

@@ -71,7 +71,7 @@ class VariationalState(NamedTuple):
     sums: list[Nest]
     bound: tf.Tensor
     updates: tf.Tensor
-    units: list[tf.Tensor]
+    units: list[tf.Tensor] | None
 
 
 class VariationalStep(AugmentedStep):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tfdsmcmc.augmentation.layer_shapes import LayerShape
     from tfdsmcmc.layers import SBN
-    from tfdsmcmc.types import Seed
+    from tfdsmcmc.types import Seed, TensorLike
 
 
 class Sums(NamedTuple):
@@ -100,7 +100,7 @@ class Regression:
         logits = self.layer.logits(parents)
         return logits + tf.matmul(child, self.layer.lateral_kernel()) if self.shape.lateral else logits
 
-    def draw(self, sums: Sums, laws: Sequence[tuple[tf.Tensor, tf.Tensor]], seed: Seed) -> list[tf.Tensor]:
+    def draw(self, sums: Sums, laws: Sequence[tuple[TensorLike, TensorLike]], seed: Seed) -> list[tf.Tensor]:
         """The weights given the sums and the laws of their entries, a list as `variables`.
 
         Args:

@@ -23,12 +23,12 @@ from tfdsmcmc.rows.source import RandomAccessSource
 
 if TYPE_CHECKING:
     from tfdsmcmc.augmentation.mean_field_step import VariationalState
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed
 
 
-def variational_run(model: Model, what: str) -> tuple[VariationalStep, VariationalState]:
+def variational_run(model: DirectedModel, what: str) -> tuple[VariationalStep, VariationalState]:
     """(step, state) of the first chain; a ValueError for a model that learns otherwise.
 
     Args:
@@ -43,7 +43,7 @@ def variational_run(model: Model, what: str) -> tuple[VariationalStep, Variation
 
 
 def teach_recognition(
-    model: Model,
+    model: DirectedModel,
     x: RowsLike,
     epochs: int = 30,
     batch_size: int = 100,

@@ -44,7 +44,7 @@ from tfdsmcmc.programs import batches, compiled, values_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed
 
@@ -53,7 +53,7 @@ _STARTS, _DRAWS = ("half", "recognition"), 20
 
 
 def variational_bound(
-    model: Model,
+    model: DirectedModel,
     x: RowsLike,
     num_samples: int = 10,
     rounds: int = 10,

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import tensorflow as tf
-
-if TYPE_CHECKING:
-    pass
 
 
 def affine(x: tf.Tensor, kernel: tf.Tensor | tf.Variable, bias: tf.Tensor | tf.Variable) -> tf.Tensor:

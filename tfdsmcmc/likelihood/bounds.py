@@ -27,13 +27,13 @@ from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import LatentSampler, Seed, ThetaAndPhi
 
 
 def evidence_lower_bound(
-    model: Model,
+    model: DirectedModel,
     x: RowsLike,
     num_samples: int = 1000,
     seed: Seed = 0,
@@ -83,7 +83,7 @@ def evidence_lower_bound(
 
 
 def harmonic_mean(
-    model: Model,
+    model: DirectedModel,
     x: RowsLike,
     latents: LatentSampler,
     num_samples: int = 1000,

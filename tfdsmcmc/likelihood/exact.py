@@ -16,7 +16,7 @@ from tfdsmcmc.programs import batches
 from tfdsmcmc.rows import source_of
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
 
 _LARGEST = 20
@@ -24,7 +24,7 @@ _MOST_ROWS = 256
 _CHUNK_ENTRIES = 2**22
 
 
-def exact(model: Model, x: RowsLike) -> LogLikelihood:
+def exact(model: DirectedModel, x: RowsLike) -> LogLikelihood:
     """log p(x) of each row, exact up to rounding.
 
     Args:

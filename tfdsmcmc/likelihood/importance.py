@@ -31,7 +31,7 @@ from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, source_of
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import GenerativeNetwork, Model
+    from tfdsmcmc.networks import DirectedModel, GenerativeNetwork
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Seed, ThetaAndPhi
@@ -43,7 +43,7 @@ _FEW_SAMPLES = 10.0
 
 
 def importance_sampling(
-    model: Model,
+    model: DirectedModel,
     x: RowsLike,
     num_samples: int = 1000,
     seed: Seed = 0,
@@ -119,7 +119,7 @@ def chunk_size(generative: GenerativeNetwork, batch_size: int, num_samples: int)
     return min(power_of_two(num_samples), power_of_two(fitting // 2 + 1))
 
 
-def rows_to_estimate(model: Model, x: RowsLike) -> Source:
+def rows_to_estimate(model: DirectedModel, x: RowsLike) -> Source:
     """The source of what a user passes; a ValueError for data that do not fit the model."""
     contract.check_directed(model, "Importance sampling", "Others have log_likelihood(x, log_partition=…).")
     source = source_of("x", x, model.generative.units, model.generative.binary_data)
@@ -128,7 +128,7 @@ def rows_to_estimate(model: Model, x: RowsLike) -> Source:
 
 
 def make_sampler(
-    model: Model,
+    model: DirectedModel,
     weights: ThetaAndPhi | None,
     source: Source,
     batch_size: int,

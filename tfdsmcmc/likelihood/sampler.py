@@ -20,7 +20,7 @@ from tfdsmcmc.streams import WeightSums
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.networks import Model
+    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
@@ -76,7 +76,7 @@ class Sampler:
 
     batch_size: int
 
-    def __init__(self, model: Model, weights: ThetaAndPhi | None, batch_size: int, chunk: int):
+    def __init__(self, model: DirectedModel, weights: ThetaAndPhi | None, batch_size: int, chunk: int):
         self._weights = values_of(model, weights)
         self.batch_size, self._chunk = batch_size, chunk
         self._chunks = max(1, power_of_two(_BLOCK_ENTRIES // (batch_size * chunk) // 2 + 1))
