@@ -200,6 +200,11 @@ def _integer(name, value, least, kind):
     return number
 
 
+def steps_at_once(value):
+    """A positive integer, or "auto"."""
+    return value if isinstance(value, str) and value == "auto" else positive_integer("steps_per_execution", value)
+
+
 def part_of(name, value, named, contract):
     """A part of a method: the value itself, or what a name stands for, with its defaults.
 

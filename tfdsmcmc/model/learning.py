@@ -100,7 +100,7 @@ class Learning(Learner):
           kernel_steps: θ-updates a minibatch; with 0 only φ learns. Above 1 a kernel that adapts to gradient noise runs
             too hot, with a warning.
           proposal_steps: φ-updates a minibatch; with 0 only θ learns.
-          steps_per_execution: minibatches in one compiled call.
+          steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
           num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 3 where θ, as far as
@@ -124,7 +124,7 @@ class Learning(Learner):
             "proposal_steps": proposal_steps, "interleaved": interleaved,
         }  # fmt: skip
         common = {
-            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),
             "evaluation_samples": checks.positive_integer("evaluation_samples", evaluation_samples),
         }
