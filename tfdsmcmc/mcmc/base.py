@@ -99,18 +99,15 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether a step of sampling has been made, a boolean scalar: whether θ may be a posterior sample."""
         return kernel_results.step > 0
 
-    def planned(self, kernel_results, steps):
-        """The results with which a run of so many steps begins, None for any; a kernel with phases divides them up."""
-        del steps
-        return kernel_results
+    def told(self, event, kernel_results, state):
+        """The results after an event of the run (`mcmc.events`), of which a kernel with phases takes notice.
 
-    def climbed(self, kernel_results):
-        """Results with which a climb ends now, or with the next step at the latest; a kernel without one samples."""
-        return kernel_results
-
-    def validated(self, state, kernel_results, log_likelihood):
-        """The results after a look at validation data, of which a kernel with phases learns the log-likelihood."""
-        del state, log_likelihood
+        Args:
+          event: `Planned`, `ClimbEnds` or `Validated`.
+          kernel_results: of the last step.
+          state: the present state, a nest like that of the steps.
+        """
+        del event, state
         return kernel_results
 
     def get_config(self):

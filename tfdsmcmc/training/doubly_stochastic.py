@@ -30,6 +30,7 @@ import tensorflow as tf
 
 from tfdsmcmc import compiling, random
 from tfdsmcmc.finite import all_finite
+from tfdsmcmc.mcmc.events import Planned, Validated
 from tfdsmcmc.training import row_parts
 from tfdsmcmc.training.repeated import repeated
 from tfdsmcmc.training.starts import fresh_weights
@@ -140,22 +141,17 @@ class DoublyStochasticStep(Step):
     def started_at(self, state):
         return self.kernel.started_at(state.kernel_results) if self.kernel_steps else None
 
-    def planned(self, state, steps):
+    def told(self, state, event):
         if not self.kernel_steps:  # φ alone learns
             return state
-        steps = None if steps is None else min(steps * self.kernel_steps, 2**31 - 2)
-        return _with_results(state, self.kernel.planned(state.kernel_results, steps))
-
-    def climbed(self, state):
-        return _with_results(state, self.kernel.climbed(state.kernel_results)) if self.kernel_steps else state
-
-    def validated(self, state, log_likelihood, epoch_steps=None):
-        if not self.kernel_steps or not self.phi_follows:
-            return state
-        arguments = state.weights, state.kernel_results, log_likelihood
-        if self.kernel.climbs_first and epoch_steps is not None:
-            arguments = *arguments, epoch_steps * self.kernel_steps
-        return _with_results(state, self.kernel.validated(*arguments))
+        if isinstance(event, Planned) and event.steps is not None:
+            event = Planned(min(event.steps * self.kernel_steps, 2**31 - 2))
+        if isinstance(event, Validated):
+            if not self.phi_follows:
+                return state
+            if event.epoch_steps is not None:
+                event = event._replace(epoch_steps=event.epoch_steps * self.kernel_steps)
+        return _with_results(state, self.kernel.told(event, state.kernel_results, state.weights))
 
     def skipped(self, state):
         results = state.kernel_results

@@ -119,22 +119,14 @@ class Step:
         """
         return [*state.weights, *(part for name in self.sampled_beside for part in getattr(state, name))]
 
-    def planned(self, state, steps):
-        """The state with which a run of so many steps begins, None for any; a step with phases divides them up."""
-        return state
-
-    def climbed(self, state):
-        """The state with which a climb ends now, or with the next step at the latest; a step without one samples."""
-        return state
-
-    def validated(self, state, log_likelihood, epoch_steps=None):
-        """The state after a look at validation data, of which a step with phases learns the log-likelihood.
+    def told(self, state, event):
+        """The state after an event of the run (`mcmc.events`), counted in steps; a step with phases takes notice.
 
         Args:
           state: the state.
-          log_likelihood: the mean over the validation rows, a scalar tensor.
-          epoch_steps: steps of an epoch, an integer, or None where that is not known.
+          event: `Planned`, `ClimbEnds` or `Validated`.
         """
+        del event
         return state
 
     def skipped(self, state):
