@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -207,6 +207,11 @@ def _integer(name, value, least, kind):
     if isinstance(value, (bool, np.bool_)) or number is None or number < least:
         raise ValueError(f"{name} must be a {kind} integer. Received: {name}={value!r}")
     return number
+
+
+def steps_at_once(value: object) -> int | Literal["auto"]:
+    """A positive integer, or "auto"."""
+    return value if isinstance(value, str) and value == "auto" else positive_integer("steps_per_execution", value)
 
 
 def part_of(name: str, value: object, named: Mapping[str, Callable[[], _T]], contract: type[_T]) -> _T:

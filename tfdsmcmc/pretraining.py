@@ -15,7 +15,7 @@ section 3.4; Hinton, Osindero and Teh, "A fast learning algorithm for deep belie
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import keras
 import numpy as np
@@ -39,7 +39,7 @@ def pretrain(
     epochs: int | Sequence[int],
     method: dict[str, Any] | None = None,
     batch_size: int = 100,
-    steps_per_execution: int = 1,
+    steps_per_execution: int | Literal["auto"] = 1,
     jit_compile: bool = True,
     verbose: Verbose = 0,
     callbacks: Callbacks | None = None,

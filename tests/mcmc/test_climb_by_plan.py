@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfdsmcmc import mcmc
+from tfdsmcmc.mcmc.events import Planned, Validated
 from tfdsmcmc.mcmc.schedules import RiseAndFall
 
 STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
@@ -43,7 +44,7 @@ def test_a_climb_is_adam_at_that_rate(jitted):
     """Against Keras' Adam, told its rate anew before each step."""
     arguments, planned = (0.2, 30.0, 20, 0.25), 9
     kernel = warm_start(keras.optimizers.Adam(RiseAndFall(*arguments)), fraction=0.5)
-    state, results = STATE, kernel.planned(kernel.bootstrap_results(STATE), 2 * planned)
+    state, results = STATE, kernel.told(Planned(2 * planned), kernel.bootstrap_results(STATE), STATE)
     variables, adam = [keras.Variable(part) for part in STATE], keras.optimizers.Adam(0.1)
     step = tf.function(kernel.one_step, jit_compile=jitted, autograph=False)
     for number in range(planned):
@@ -60,7 +61,7 @@ def test_an_optimizer_that_is_given_keeps_its_rate():
     ends = []
     for planned in (12, 24):
         kernel = warm_start(keras.optimizers.Adam(0.1))
-        state, results = STATE, kernel.planned(kernel.bootstrap_results(STATE), planned)
+        state, results = STATE, kernel.told(Planned(planned), kernel.bootstrap_results(STATE), STATE)
         for number in range(6):
             state, results = kernel.one_step(state, results, seed=[0, number])
         ends.append(state)
@@ -81,12 +82,12 @@ def test_patience_in_updates_and_in_epochs():
 def test_the_climb_ends_when_patience_does(epoch_steps):
     """No step earlier and no step later than that after the best look."""
     kernel = warm_start()
-    results = kernel.planned(kernel.bootstrap_results(STATE), 10**6)
+    results = kernel.told(Planned(10**6), kernel.bootstrap_results(STATE), STATE)
     patience = kernel.patience_of(epoch_steps)
 
     def look(results, step, value):
         arguments = () if epoch_steps is None else (epoch_steps,)
-        return kernel.validated(STATE, results._replace(step=tf.constant(step)), tf.constant(value), *arguments)
+        return kernel.told(Validated(tf.constant(value), *arguments), results._replace(step=tf.constant(step)), STATE)
 
     results = look(results, 40, -1.0)
     for step, ended in ((41, False), (39 + patience, False), (40 + patience, True)):

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tests.conformance.kernels import run_kernel_test
 from tests.mcmc.chains import gaussian
 from tfdsmcmc import mcmc
+from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
 from tfdsmcmc.mcmc.warm_start import NEVER
 
 STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
@@ -59,26 +60,27 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     kernel = make(patience=100)
     results = kernel.bootstrap_results(STATE)
     assert int(results.begins) == NEVER and not kernel.samples(results)
-    results = kernel.planned(results, 1001)
+    results = kernel.told(Planned(1001), results, STATE)
     assert int(results.begins) == 500
-    assert int(kernel.planned(results, 10).begins) == 500  # a later fit changes nothing
+    assert int(kernel.told(Planned(10), results, STATE).begins) == 500  # a later fit changes nothing
     for fraction, begins in ((0.8, 800), (0.001, 1), (0.0001, 0)):
         other = make(fraction=fraction)
-        assert int(other.planned(other.bootstrap_results(STATE), 1001).begins) == begins
+        assert int(other.told(Planned(1001), other.bootstrap_results(STATE), STATE).begins) == begins
     looks = [(10, -5.0, 500), (60, -4.0, 500), (150, -4.5, 500), (160, -4.1, 161), (300, -3.0, 161)]
     for step, value, begins in looks:  # the step after the last look goes back to the best state
         state = [part + step for part in STATE]
-        results = kernel.validated(state, results._replace(step=tf.constant(step)), tf.constant(value))
+        results = kernel.told(Validated(tf.constant(value)), results._replace(step=tf.constant(step)), state)
         assert int(results.begins) == begins, step
     np.testing.assert_array_equal(results.best_state[0], STATE[0] + 60)
-    bad = kernel.validated(STATE, results, tf.constant(np.inf))
+    bad = kernel.told(Validated(tf.constant(np.inf)), results, STATE)
     assert float(bad.best) == float(results.best) == -4.0  # later values do not count
-    assert int(kernel.climbed(results).begins) == 161  # what has begun goes on
+    assert int(kernel.told(ClimbEnds(), results, STATE).begins) == 161  # what has begun goes on
     fixed = make(updates=20)
     early = fixed.bootstrap_results(STATE)._replace(step=tf.constant(7))
-    assert int(fixed.climbed(early).begins) == 7 and fixed.samples(fixed.climbed(early))
-    results = fixed.planned(fixed.bootstrap_results(STATE), 1000)
-    assert int(fixed.validated(STATE, results._replace(step=tf.constant(9)), tf.constant(-1.0)).begins) == 20
+    ended = fixed.told(ClimbEnds(), early, STATE)
+    assert int(ended.begins) == 7 and fixed.samples(ended)
+    results = fixed.told(Planned(1000), fixed.bootstrap_results(STATE), STATE)
+    assert int(fixed.told(Validated(tf.constant(-1.0)), results._replace(step=tf.constant(9)), STATE).begins) == 20
 
 
 @pytest.mark.parametrize(("ended", "planned", "patience", "last"), [
@@ -87,13 +89,13 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
 def test_the_climb_ends_at_its_best_state(ended, planned, patience, last):
     """That after the second step, wherever the last one would have led."""
     kernel = make(patience=patience)
-    state, results = STATE, kernel.planned(kernel.bootstrap_results(STATE), planned)
+    state, results = STATE, kernel.told(Planned(planned), kernel.bootstrap_results(STATE), STATE)
     visited = [state]
     for step in range(1, last + 1):
         state, results = kernel.one_step(state, results, seed=[0, step])
-        results = kernel.validated(state, results, tf.constant(-1.0 if step == 2 else -2.0))
+        results = kernel.told(Validated(tf.constant(-1.0 if step == 2 else -2.0)), results, state)
         if ended == "by a call" and step == 3:
-            results = kernel.climbed(results)
+            results = kernel.told(ClimbEnds(), results, STATE)
         visited.append(state)
     assert int(results.begins) == int(results.step) == last and bool(kernel.samples(results))
     for part, best, before in zip(state, visited[2], visited[-2]):
@@ -109,10 +111,10 @@ def test_a_climb_whose_last_step_is_left_out_ends_at_its_best_state():
         return [-part * (np.nan if len(steps) == 5 else 1.0) for part in parts]
 
     kernel = make(not_finite_in_the_fifth_step)
-    visited, results = [STATE], kernel.planned(kernel.bootstrap_results(STATE), 10)
+    visited, results = [STATE], kernel.told(Planned(10), kernel.bootstrap_results(STATE), STATE)
     for step in range(1, 6):
         state, results = kernel.one_step(visited[-1], results, seed=[0, step])
-        results = kernel.validated(state, results, tf.constant(-1.0 if step == 2 else -2.0))
+        results = kernel.told(Validated(tf.constant(-1.0 if step == 2 else -2.0)), results, state)
         visited.append(state)
     assert int(results.skipped_steps) == 1 and bool(kernel.samples(results))
     for part, best in zip(visited[5], visited[2]):

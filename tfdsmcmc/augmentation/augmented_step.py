@@ -32,6 +32,7 @@ class AugmentedStep(Step):
       top: `LabelledTop`, or None without labels.
     """
 
+    top: LabelledTop | None
     generative: GenerativeNetwork
     recognition: RecognitionNetwork
 

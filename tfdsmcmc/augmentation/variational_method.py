@@ -22,6 +22,8 @@ _STARTS = ("random", "recognition")
 class VariationalMethod(StepMethod):
     """Base class of the two; their arguments, of which `of_step` are those of a `VariationalStep` after its prior."""
 
+    labels: Labels | None
+
     def __init__(
         self,
         covariance: Covariance,

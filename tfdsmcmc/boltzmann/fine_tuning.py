@@ -133,7 +133,7 @@ class FineTuned(Learner):
         settings = {
             "kernel": kernel,
             "estimator": estimator,
-            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),
         }
         if self._own is None:

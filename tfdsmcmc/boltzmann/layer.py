@@ -13,6 +13,11 @@ _KERNEL_DEVIATION = 0.01
 _LOGITS_DEVIATION = 0.1  # enough for the components to part in the first pass
 
 
+def _check_policy(layer):
+    if layer.dtype_policy.name != "float32":
+        raise ValueError(f"Machines and mixtures compute in float32. Received: dtype={layer.dtype_policy.name}")
+
+
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class BoltzmannLayer(keras.layers.Layer):
     """W ~ N(0, 0.01²), both biases 0.
@@ -25,6 +30,7 @@ class BoltzmannLayer(keras.layers.Layer):
 
     def __init__(self, hidden_units, seed=0, **kwargs):
         super().__init__(**kwargs)
+        _check_policy(self)
         self.hidden_units = checks.positive_integer("hidden_units", hidden_units)
         self.seed = checks.nonnegative_integer("seed", seed)
 
@@ -79,6 +85,7 @@ class MixtureLayer(keras.layers.Layer):
 
     def __init__(self, components, seed=0, **kwargs):
         super().__init__(**kwargs)
+        _check_policy(self)
         self.components = checks.positive_integer("components", components)
         self.seed = checks.nonnegative_integer("seed", seed)
 

@@ -175,12 +175,12 @@ class MixtureOfBernoullis(Learner):
         """Begins a new run at the present weights; `fit` does so by itself.
 
         Args:
-          steps_per_execution: minibatches in one compiled call.
+          steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
           jit_compile: whether to compile with XLA.
           num_chains: runs from other initial weights beside this one.
         """
         settings = {
-            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),
             "num_chains": checks.positive_integer("num_chains", num_chains),
         }

@@ -142,7 +142,7 @@ class RBM(Learner):
           estimator: `ContrastiveDivergence`; by default with one step, and with persistent chains where the kernel
             samples.
           kernel_steps: updates on each minibatch.
-          steps_per_execution: minibatches in one compiled call.
+          steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
           jit_compile: whether to compile with XLA.
           num_chains: C, Markov chains over the weights; the variables are those of chain 0.
 
@@ -162,7 +162,7 @@ class RBM(Learner):
             "kernel": kernel,
             "estimator": estimator,
             "kernel_steps": checks.positive_integer("kernel_steps", kernel_steps),
-            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),
             "num_chains": checks.positive_integer("num_chains", num_chains),
         }

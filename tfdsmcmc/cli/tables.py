@@ -108,6 +108,8 @@ def _read_csv(path, header):
     width = max((len(row) for _, row in lines), default=0)
     # an empty line is an empty cell of a single column, and nothing else
     lines = [(number, row or [""]) for number, row in lines if row or width == 1]
+    if width == 1 and lines and (";" in lines[0][1][0] or "\t" in lines[0][1][0]):
+        raise ValueError(f"Cells are separated by commas. Received: {lines[0][1][0]!r} in {path}")
     names = lines.pop(0)[1] if lines and (_are_names(lines[0][1], path) if header is None else header) else None
     if not lines:
         raise ValueError(f"The table has no rows. Received: {path}")

@@ -22,6 +22,7 @@ from tfdsmcmc.finite import all_finite
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.types import (
         Config,
         GradientFn,
@@ -117,18 +118,15 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether a step of sampling has been made, a boolean scalar: whether θ may be a posterior sample."""
         return kernel_results.step > 0
 
-    def planned(self, kernel_results: KernelResults, steps: int | None) -> KernelResults:
-        """The results with which a run of so many steps begins, None for any; a kernel with phases divides them up."""
-        del steps
-        return kernel_results
+    def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
+        """The results after an event of the run (`mcmc.events`), of which a kernel with phases takes notice.
 
-    def climbed(self, kernel_results: KernelResults) -> KernelResults:
-        """Results with which a climb ends now, or with the next step at the latest; a kernel without one samples."""
-        return kernel_results
-
-    def validated(self, state: Nest, kernel_results: KernelResults, log_likelihood: Number) -> KernelResults:
-        """The results after a look at validation data, of which a kernel with phases learns the log-likelihood."""
-        del state, log_likelihood
+        Args:
+          event: `Planned`, `ClimbEnds` or `Validated`.
+          kernel_results: of the last step.
+          state: the present state, a nest like that of the steps.
+        """
+        del event, state
         return kernel_results
 
     def get_config(self) -> Config:

@@ -59,11 +59,13 @@ import tensorflow as tf
 from tfdsmcmc import checks
 from tfdsmcmc.mcmc import climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, noise_estimate
+from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.types import Config, GradientFn, KernelResults, LearningRate, Nest, Number, OptimizerLike, Seed
 
 NEVER = 2**31 - 1
@@ -225,7 +227,14 @@ class WarmStart(StochasticGradientKernel):
     def started_at(self, kernel_results: KernelResults) -> list[tf.Tensor] | None:
         return list(kernel_results.best_state) if np.all(kernel_results.best_step > 0) else None
 
-    def planned(self, kernel_results: KernelResults, steps: int | None) -> KernelResults:
+    def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
+        if isinstance(event, Planned):
+            return self._planned(kernel_results, event.steps)
+        if isinstance(event, ClimbEnds):
+            return self._climbed(kernel_results)
+        return self._validated(state, kernel_results, event)
+
+    def _planned(self, kernel_results, steps):
         begins = kernel_results.begins
         if steps is None:
             if np.any(np.asarray(begins) == NEVER):
@@ -237,7 +246,7 @@ class WarmStart(StochasticGradientKernel):
         ends = kernel_results.step + int(self.fraction * steps)
         return kernel_results._replace(begins=tf.where(begins == NEVER, ends, begins))
 
-    def climbed(self, kernel_results: KernelResults) -> KernelResults:
+    def _climbed(self, kernel_results):
         # one step later where there is a best state, for that step goes back to it
         ended = kernel_results.step + tf.cast(kernel_results.best_step > 0, tf.int32)
         return kernel_results._replace(begins=tf.minimum(kernel_results.begins, ended))
@@ -250,16 +259,10 @@ class WarmStart(StochasticGradientKernel):
         """
         return climb_plan.patience_of(epoch_steps) if self.patience == "auto" else self.patience
 
-    def validated(
-        self,
-        state: Nest,
-        kernel_results: KernelResults,
-        log_likelihood: Number,
-        epoch_steps: int | None = None,
-    ) -> KernelResults:
-        """The results after a look at validation data, in an epoch of so many updates."""
+    def _validated(self, state, kernel_results, event):
         if self._parameters["updates"] is not None or np.all(self.samples(kernel_results)):
             return kernel_results
+        log_likelihood, epoch_steps = event
         step, better = kernel_results.step, tf.math.is_finite(log_likelihood) & (log_likelihood > kernel_results.best)
         results = kernel_results._replace(
             best=tf.where(better, log_likelihood, kernel_results.best),
@@ -267,7 +270,7 @@ class WarmStart(StochasticGradientKernel):
             best_state=_where(better, tf.nest.flatten(state), kernel_results.best_state),
         )
         ended = step - results.best_step >= self.patience_of(epoch_steps)
-        return results._replace(begins=tf.where(ended, self.climbed(results).begins, results.begins))
+        return results._replace(begins=tf.where(ended, self._climbed(results).begins, results.begins))
 
     def integrate(
         self,

@@ -80,7 +80,7 @@ class Learning(Learner):
         proposal: Proposal | ProposalName | Literal["auto"] | None = "auto",
         kernel_steps: int = 1,
         proposal_steps: int = 1,
-        steps_per_execution: int = 1,
+        steps_per_execution: int | Literal["auto"] = 1,
         jit_compile: bool = True,
         evaluation_samples: int = 100,
         num_chains: int | Literal["auto"] | None = None,
@@ -116,7 +116,7 @@ class Learning(Learner):
           kernel_steps: θ-updates a minibatch; with 0 only φ learns. Above 1 a kernel that adapts to gradient noise runs
             too hot, with a warning.
           proposal_steps: φ-updates a minibatch; with 0 only θ learns.
-          steps_per_execution: minibatches in one compiled call.
+          steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
           jit_compile: whether to compile with XLA.
           evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
           num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 3 where θ, as far as
@@ -140,7 +140,7 @@ class Learning(Learner):
             "proposal_steps": proposal_steps, "interleaved": interleaved,
         }  # fmt: skip
         common = {
-            "steps_per_execution": checks.positive_integer("steps_per_execution", steps_per_execution),
+            "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),
             "evaluation_samples": checks.positive_integer("evaluation_samples", evaluation_samples),
         }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import keras
 import numpy as np
 
 from tfdsmcmc import checks
@@ -15,6 +16,7 @@ from tfdsmcmc.datasets import GreyRows
 from tfdsmcmc.rows.array_source import ArraySource
 from tfdsmcmc.rows.dataset_source import DatasetSource, is_dataset
 from tfdsmcmc.rows.file_source import FileSource, mapped_rows
+from tfdsmcmc.rows.py_dataset import of_py_dataset
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import Source
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.datasets import MappedRows
 
 # what users pass where rows are read: an array, rows in a file or drawn anew, batches, a source
-RowsLike: TypeAlias = "ArrayLike | MappedRows | GreyRows | tf.data.Dataset[Any] | Rows | Source"
+RowsLike: TypeAlias = "ArrayLike | MappedRows | GreyRows | tf.data.Dataset[Any] | keras.utils.PyDataset | Rows | Source"
 
 
 def rows_of(
@@ -96,6 +98,8 @@ def source_of(
     Raises:
       ValueError: for data that do not fit, or a mask for what is no array.
     """
+    if isinstance(x, keras.utils.PyDataset):
+        x = of_py_dataset(name, x, units)
     if isinstance(x, Rows):
         x = x.with_nan()  # whatever was done to them, they are checked
     in_memory = isinstance(x, np.ndarray) and (mask is not None or not binary)
@@ -130,7 +134,7 @@ def rows_in_memory(name: str, x: RowsLike, units: int, binary: bool, mask: Array
     Raises:
       ValueError: for data that do not fit, or NaN where the mask is True.
     """
-    if isinstance(x, (Source, GreyRows)) or is_dataset(x) or mapped_rows(x) is not None:
+    if isinstance(x, (Source, GreyRows, keras.utils.PyDataset)) or is_dataset(x) or mapped_rows(x) is not None:
         rows = source_of(name, x, units, binary).all()
         return rows if mask is None else rows_of(name, rows.with_nan(), units, binary, mask)
     return rows_of(name, x, units, binary, mask)

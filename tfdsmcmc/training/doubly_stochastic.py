@@ -31,6 +31,7 @@ import tensorflow as tf
 
 from tfdsmcmc import compiling, random
 from tfdsmcmc.finite import all_finite
+from tfdsmcmc.mcmc.events import Planned, Validated
 from tfdsmcmc.training import row_parts
 from tfdsmcmc.training.repeated import repeated
 from tfdsmcmc.training.starts import fresh_weights
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tfdsmcmc.mcmc.base import StochasticGradientKernel
+    from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.priors.prior import Prior
     from tfdsmcmc.rows.source import RandomAccessSource
     from tfdsmcmc.training.batch import Batch
@@ -170,22 +172,17 @@ class DoublyStochasticStep(Step):
     def started_at(self, state: Nest) -> list[tf.Tensor] | None:
         return self.kernel.started_at(state.kernel_results) if self.kernel_steps else None
 
-    def planned(self, state: Nest, steps: int | None) -> Nest:
+    def told(self, state: Nest, event: Event) -> Nest:
         if not self.kernel_steps:  # φ alone learns
             return state
-        steps = None if steps is None else min(steps * self.kernel_steps, 2**31 - 2)
-        return _with_results(state, self.kernel.planned(state.kernel_results, steps))
-
-    def climbed(self, state: Nest) -> Nest:
-        return _with_results(state, self.kernel.climbed(state.kernel_results)) if self.kernel_steps else state
-
-    def validated(self, state: Nest, log_likelihood: Number, epoch_steps: int | None = None) -> Nest:
-        if not self.kernel_steps or not self.phi_follows:
-            return state
-        arguments = state.weights, state.kernel_results, log_likelihood
-        if self.kernel.climbs_first and epoch_steps is not None:
-            arguments = *arguments, epoch_steps * self.kernel_steps
-        return _with_results(state, self.kernel.validated(*arguments))
+        if isinstance(event, Planned) and event.steps is not None:
+            event = Planned(min(event.steps * self.kernel_steps, 2**31 - 2))
+        if isinstance(event, Validated):
+            if not self.phi_follows:
+                return state
+            if event.epoch_steps is not None:
+                event = event._replace(epoch_steps=event.epoch_steps * self.kernel_steps)
+        return _with_results(state, self.kernel.told(event, state.kernel_results, state.weights))
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
         results = state.kernel_results

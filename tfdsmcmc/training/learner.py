@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.rows import DatasetSource, source_of
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Callbacks, Verbose
+_guard, _fitted = threading.Lock(), weakref.WeakSet()
+_MOST_AT_ONCE = 50  # minibatches in one compiled call, where nothing is said
 
 
 class Learner(SettledChains):
@@ -45,8 +51,13 @@ class Learner(SettledChains):
     train_function: Callable[..., Any] | None
 
     def __init__(self, **kwargs: Any):
+        if tf.distribute.has_strategy():
+            raise ValueError(
+                "A run keeps to one device: make the model outside of a strategy, and give it several chains instead. "
+                f"Received: {type(tf.distribute.get_strategy()).__name__}"
+            )
         super().__init__(**kwargs)
-        self.run = None
+        self.run: Run | None = None
         self.validates = False
         self._feed = None
         self._validation = None
@@ -145,6 +156,7 @@ class Learner(SettledChains):
         shuffle: bool = True,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
         validation_batch_size: int | None = None,
         validation_freq: int | Sequence[int] = 1,
         num_rows: int | None = None,
@@ -157,7 +169,8 @@ class Learner(SettledChains):
         latents draw what is missing, `latents.Gibbs(persistent=True, draw_missing=True)`.
 
         Args:
-          x: array (n, D), a source of rows such as `datasets.open` gives, or a `tf.data.Dataset` of batches (B, D).
+          x: array (n, D), a source of rows such as `datasets.open` gives, or a `tf.data.Dataset` or
+            `keras.utils.PyDataset` of batches (B, D).
           y: must be None: a generative model has no targets.
           batch_size: B, of rows with random access; by default 100.
           epochs: the epoch to stop at.
@@ -170,6 +183,7 @@ class Learner(SettledChains):
           shuffle: whether rows with random access are read in a new order each epoch.
           initial_epoch: the epoch to start at.
           steps_per_epoch: minibatches an epoch.
+          validation_steps: how many batches of validation data are looked at, from the first on; by default all.
           validation_batch_size: rows at a time in validation.
           validation_freq: as in Keras.
           num_rows: N, the number of rows that the posterior is given; by default counted.
@@ -201,31 +215,78 @@ class Learner(SettledChains):
         if not isinstance(validation_freq, (list, tuple, set)):
             validation_freq = checks.positive_integer("validation_freq", validation_freq)
         steps_per_epoch = _optional_count("steps_per_epoch", steps_per_epoch)
-        source = self.source("x", x, mask, num_rows, self.run.step.fills_gaps)
-        if validation_split and validation_data is None:
-            source, validation_data = rows_of_fit.split_last(source, validation_split)
-        if validation_data is not None:
-            validation_data = self._validation_source(validation_data)
-        self._check_source(source, steps_per_epoch, num_rows)
-        check_callbacks(callbacks, self.weights)
-        steps = steps_per_epoch or _steps_of_pass(source, batch_size)
-        if steps is None and validation_data is None:
+        validation_steps = _optional_count("validation_steps", validation_steps)
+        with self._alone():
+            source = self.source("x", x, mask, num_rows, self.run.step.fills_gaps)
+            if validation_split and validation_data is None:
+                source, validation_data = rows_of_fit.split_last(source, validation_split)
+            if validation_data is not None:
+                validation_data = self._validation_source(validation_data)
+                validation_data = rows_of_fit.first(validation_data, validation_steps, validation_batch_size)
+            self._check_source(source, steps_per_epoch, num_rows)
+            check_callbacks(callbacks, self.weights)
+            steps = steps_per_epoch or _steps_of_pass(source, batch_size)
+            self._settle(steps, max(0, epochs - initial_epoch), validation_data is not None, callbacks)
+            feed = self._feed_of(source, batch_size, steps_per_epoch, steps, shuffle)
+            self._begin_fit(feed, validation_data, num_rows, steps, max(0, epochs - initial_epoch))
+            with self._with_own(callbacks, source, num_rows, initial_epoch) as all_callbacks:
+                return super().fit(
+                    feed.dataset,
+                    epochs=epochs,
+                    verbose=verbose,
+                    callbacks=all_callbacks,
+                    # Keras makes an iterator of what stands here; `evaluate` reads the source
+                    validation_data=np.zeros((1, 1)) if self.validates else None,
+                    shuffle=False,
+                    initial_epoch=initial_epoch,
+                    steps_per_epoch=None if source.random_access else steps_per_epoch,
+                    validation_batch_size=validation_batch_size,
+                    validation_freq=validation_freq,
+                )
+
+    @contextlib.contextmanager
+    def _alone(self):
+        """One fit of a model at a time, whatever thread it is called from."""
+        with _guard:
+            busy = self in _fitted
+            _fitted.add(self)
+        if busy:
+            raise ValueError("A model is fitted by one thread at a time. Received: fit of a model that is being fitted")
+        try:
+            yield
+        finally:
+            _fitted.discard(self)
+
+    def _settle(self, steps, epochs, validates, callbacks):
+        """What is decided before the first step of a fit: how many chains there are."""
+        if steps is None and not validates:
             self.run.plan(None)  # which refuses what nothing would end
-        planned = None if steps is None else max(0, epochs - initial_epoch) * int(steps)
+        planned = None if steps is None else epochs * int(steps)
         if planned != 0:
             self._settle_chains(planned, chains_of_backup(listed(callbacks)))
-        order, chains = self._seed_of("row order"), self.run.num_chains
-        feed = feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
 
-        self._feed, self._validation = feed, validation_data
+    def _feed_of(self, source, batch_size, steps_per_epoch, steps, shuffle):
+        if self._settings.get("steps_per_execution") == "auto":
+            self.steps_per_execution = min(_MOST_AT_ONCE, steps or _MOST_AT_ONCE)
+        order, chains = self._seed_of("row order"), self.run.num_chains
+        return feed_of(source, batch_size, self.steps_per_execution, order, shuffle, steps_per_epoch, chains)
+
+    def _begin_fit(self, feed, validation, num_rows, steps, epochs):
+        """The first change that a fit makes to the model and its run."""
+        source = feed.source
+        self._feed, self._validation = feed, validation
         self.train_function = None
-        self.validates = validation_data is not None
-        kept, num_rows = source if source.random_access else None, num_rows or source.num_rows
+        self.validates = validation is not None
         self._share_phi()
-        self.run.begin(kept, num_rows)
-        if planned:  # a fit without a step plans nothing
-            self.run.plan(planned)
-        before = [EpochCounter(self.run, kept, num_rows), *self.watchers()]
+        self.run.begin(source if source.random_access else None, num_rows or source.num_rows)
+        if steps is not None and epochs:  # a fit without a step plans nothing
+            self.run.plan(epochs * int(steps))
+
+    @contextlib.contextmanager
+    def _with_own(self, callbacks, source, num_rows, initial_epoch):
+        """The callbacks of the user between our own; the rows of the fit are let go in the end."""
+        kept = source if source.random_access else None
+        before = [EpochCounter(self.run, kept, num_rows or source.num_rows), *self.watchers()]
         restored = RestoredEpoch(self.run, initial_epoch)
         users = callbacks if isinstance(callbacks, keras.callbacks.CallbackList) else None
         mend_backups(listed(callbacks))
@@ -235,20 +296,9 @@ class Learner(SettledChains):
             for callback in (*before, restored):
                 callback.set_model(self)
             users.callbacks[:] = [*before, *users.callbacks, restored]
+        feed = self._feed
         try:
-            return super().fit(
-                feed.dataset,
-                epochs=epochs,
-                verbose=verbose,
-                callbacks=callbacks,
-                # Keras makes an iterator of what stands here; `evaluate` reads the source
-                validation_data=np.zeros((1, 1)) if self.validates else None,
-                shuffle=False,
-                initial_epoch=initial_epoch,
-                steps_per_epoch=None if source.random_access else steps_per_epoch,
-                validation_batch_size=validation_batch_size,
-                validation_freq=validation_freq,
-            )
+            yield callbacks
         finally:
             feed.close()
             # the function holds the feed, and with it rows on the device
@@ -308,10 +358,9 @@ class Learner(SettledChains):
     def _begin_run(self, step, optimizer, settings):
         """The end of `compile`: a new run of the step, whose counts go on from the last one's."""
         run = Run(step, self._seed_of("chain"), settings["jit_compile"], self.run)
-        super().compile(
-            optimizer=optimizer, steps_per_execution=settings["steps_per_execution"], jit_compile=False
-        )
-        self.run = run
+        at_once = settings["steps_per_execution"]
+        super().compile(optimizer, steps_per_execution=1 if at_once == "auto" else at_once, jit_compile=False)
+        self.run: Run | None = run
         self._settings = settings
 
     def _check_source(self, source, steps_per_epoch, num_rows):
@@ -322,6 +371,7 @@ class Learner(SettledChains):
         else:
             source.check()
             self.check_rows(source)
+            rows_of_fit.check_repeats(source)
 
     def _seed_of(self, purpose):
         return random.stream(random.stream(self.seed, self._stream), purpose)

@@ -54,6 +54,24 @@ def cardinality(source: DatasetSource) -> int | None:
     return count if count >= 0 else None
 
 
+def check_repeats(source: DatasetSource) -> None:
+    """Raises a ValueError for a dataset that gives its rows once: they have been looked at, and none is left."""
+    if next(iter(source.dataset.take(1)), None) is None:
+        raise ValueError(
+            "A dataset must give its rows whenever it is read: from a function that begins anew. "
+            "Received: x, a dataset that gave them once"
+        )
+
+
+def first(source: Source, steps: int | None, batch_size: int) -> Source:
+    """The rows of the first `steps` batches of validation data; all where `steps` is None."""
+    if steps is None:
+        return source
+    if isinstance(source, DatasetSource):
+        return source.first(steps)
+    return source.part(slice(0, steps * (batch_size or 100)))
+
+
 def split_last(source: RandomAccessSource, fraction: float) -> tuple[RandomAccessSource, RandomAccessSource]:
     """(the source without its last rows, one of the last `fraction` of the rows)."""
     if not source.random_access:

@@ -16,12 +16,14 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
+from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
 from tfdsmcmc.training.batch import Block
 from tfdsmcmc.training.chains import of_chain
 from tfdsmcmc.training.divergence import Watch
 from tfdsmcmc.training.step import Step
 
 if TYPE_CHECKING:
+    from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.rows.source import RandomAccessSource
     from tfdsmcmc.types import Logs, Nest
 
@@ -152,26 +154,24 @@ class Run(tf.Module):
         """Whether the weights may be a posterior sample, not one of an optimizer's before the chain."""
         return bool(self.step.sampled(self.state))
 
+    def tell(self, event: Event) -> None:
+        """Tells the step of an event of the run (`mcmc.events`)."""
+        state = self.state
+        told = self.step.told(state, event)
+        if told is not state:
+            self._set_parts(told)
+
     def plan(self, steps: int | None) -> None:
         """Tells the step how many steps a fit will make; None where that is not known."""
-        state = self.state
-        planned = self.step.planned(state, steps)
-        if planned is not state:
-            self._set_parts(planned)
+        self.tell(Planned(steps))
 
     def end_climb(self) -> None:
         """Ends a climb: the next step samples, or that after it where the next goes back to the best weights."""
-        state = self.state
-        climbed = self.step.climbed(state)
-        if climbed is not state:
-            self._set_parts(climbed)
+        self.tell(ClimbEnds())
 
     def validated(self, log_likelihood: float, epoch_steps: int | None = None) -> None:
         """Tells the step what the validation data are worth, and how many steps an epoch has where that is known."""
-        state = self.state
-        validated = self.step.validated(state, tf.constant(log_likelihood, tf.float32), epoch_steps)
-        if validated is not state:
-            self._set_parts(validated)
+        self.tell(Validated(tf.constant(log_likelihood, tf.float32), epoch_steps))
 
     def advance(self, block: Block) -> None:
         """Runs the steps of a block."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import keras
     import numpy as np
 
+    from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.rows.source import RandomAccessSource, Source
     from tfdsmcmc.training.batch import Batch
     from tfdsmcmc.types import Nest, Number, Seed, TensorLike
@@ -132,22 +133,12 @@ class SeveralChains(Step):
         end = len(drawn) - len(self.sampled_beside)
         return [*drawn[:end], *beside, *drawn[end:]]
 
-    def planned(self, state: Nest, steps: int | None) -> Nest:
-        own, assigned = self._apart(state)
-        planned = self.one.planned(own, steps)
-        return state if planned is own else self._together(planned, assigned)
-
-    def climbed(self, state: Nest) -> Nest:
-        own, assigned = self._apart(state)
-        climbed = self.one.climbed(own)
-        return state if climbed is own else self._together(climbed, assigned)
-
-    def validated(self, state: Nest, log_likelihood: Number, epoch_steps: int | None = None) -> Nest:
+    def told(self, state: Nest, event: Event) -> Nest:
         own, assigned = self._apart(state)
         theta, _ = self._split(own.weights)
         before = own._replace(weights=theta)
-        validated = self.one.validated(before, log_likelihood, epoch_steps)
-        return state if validated is before else self._together(validated._replace(weights=own.weights), assigned)
+        told = self.one.told(before, event)
+        return state if told is before else self._together(told._replace(weights=own.weights), assigned)
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
         return self.one.skipped(self._apart(state)[0])

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     import tensorflow as tf
 
+    from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.rows.source import RandomAccessSource, Source
     from tfdsmcmc.training.batch import Batch
     from tfdsmcmc.types import Nest, Number, Seed, TensorLike
@@ -136,22 +137,14 @@ class Step:
         """
         return [*state.weights, *(part for name in self.sampled_beside for part in getattr(state, name))]
 
-    def planned(self, state: Nest, steps: int | None) -> Nest:
-        """The state with which a run of so many steps begins, None for any; a step with phases divides them up."""
-        return state
-
-    def climbed(self, state: Nest) -> Nest:
-        """The state with which a climb ends now, or with the next step at the latest; a step without one samples."""
-        return state
-
-    def validated(self, state: Nest, log_likelihood: Number, epoch_steps: int | None = None) -> Nest:
-        """The state after a look at validation data, of which a step with phases learns the log-likelihood.
+    def told(self, state: Nest, event: Event) -> Nest:
+        """The state after an event of the run (`mcmc.events`), counted in steps; a step with phases takes notice.
 
         Args:
           state: the state.
-          log_likelihood: the mean over the validation rows, a scalar tensor.
-          epoch_steps: steps of an epoch, an integer, or None where that is not known.
+          event: `Planned`, `ClimbEnds` or `Validated`.
         """
+        del event
         return state
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:

@@ -1,0 +1,129 @@
+"""What users of Keras hand to `fit`: it works as they expect, or says what to do instead."""
+
+import threading
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+
+X = (np.random.default_rng(0).random((40, 6)) < 0.4).astype(np.float32)
+
+
+def model(**arguments):
+    keras.utils.set_random_seed(0)
+    found = ds.models.from_name("SBN/SBN 3-2", units=6)
+    found.compile(kernel=ds.mcmc.SGLD(learning_rate=0.01), **arguments)
+    return found
+
+
+class Batches(keras.utils.PyDataset):
+    """Four batches of ten rows, as an element is made of them; how many passes have ended."""
+
+    passes = 0
+
+    def __init__(self, element=lambda x: x):
+        super().__init__()
+        self.element = element
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, place):
+        return self.element(X[10 * place : 10 * place + 10])
+
+    def on_epoch_end(self):
+        self.passes += 1
+
+
+def test_a_py_dataset_is_what_the_same_dataset_is():
+    batches, weights = Batches(), []
+    for x in (batches, Batches(lambda x: (x,)), tf.data.Dataset.from_tensor_slices(X).batch(10)):
+        one = model()
+        one.fit(x, epochs=2, verbose=0)
+        weights.append(one.get_weights())
+    for others in weights[1:]:
+        for mine, theirs in zip(weights[0], others, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert batches.passes >= 2
+    assert model().log_likelihood(Batches(), 5).value.shape == (40,)
+
+
+@pytest.mark.parametrize("element", [lambda x: (x, x), lambda x: x[:, :3], lambda x: x[0]])
+def test_a_py_dataset_of_another_kind(element):
+    with pytest.raises(Exception, match="a PyDataset.*Received: "):
+        model().fit(Batches(element), epochs=1, verbose=0)
+
+
+def test_steps_per_execution_auto_is_as_many_as_an_epoch_has():
+    one, other = model(steps_per_execution="auto"), model(steps_per_execution=4)
+    for each in (one, other):
+        each.fit(X, batch_size=10, epochs=2, verbose=0)
+    assert one.steps_per_execution == 4
+    for mine, theirs in zip(one.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert one.get_compile_config()["steps_per_execution"] == "auto"
+    with pytest.raises(ValueError, match="Received: steps_per_execution='all'"):
+        model(steps_per_execution="all")
+
+
+@pytest.mark.parametrize("made", [lambda x: x, lambda x: tf.data.Dataset.from_tensor_slices(x).batch(10)])
+def test_validation_steps_look_at_the_first_batches(made):
+    seen = {}
+    for rows, steps in ((X, 2), (X[:20], None)):
+        arguments = {"validation_data": made(rows), "validation_steps": steps, "validation_batch_size": 10}
+        seen[steps] = model().fit(X, epochs=1, verbose=0, **arguments).history["val_log_likelihood"]
+    assert seen[2] == pytest.approx(seen[None])
+
+
+def test_a_dataset_of_one_pass_is_refused():
+    once = iter([X[:20], X[20:]])
+    dataset = tf.data.Dataset.from_generator(lambda: once, output_signature=tf.TensorSpec([None, 6], tf.float32))
+    with pytest.raises(ValueError, match="must give its rows whenever it is read.*Received: "):
+        model().fit(dataset, epochs=2, verbose=0)
+
+
+def test_one_thread_at_a_time():
+    """The second fit is refused, and the first ends as if nobody had tried."""
+    one, refused = model(), []
+
+    def again(epoch, logs):
+        def fit():
+            try:
+                one.fit(X, epochs=1, verbose=0)
+            except ValueError as error:
+                refused.append(str(error))
+
+        thread = threading.Thread(target=fit)
+        thread.start()
+        thread.join()
+
+    one.fit(X, epochs=2, verbose=0, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=again)])
+    assert len(refused) == 2 and all("one thread at a time. Received: " in text for text in refused)
+    assert int(one.run.steps) == 2
+    one.fit(X, epochs=1, verbose=0)
+
+
+@pytest.mark.parametrize("made", [
+    lambda: ds.boltzmann.RBM(6, 3),
+    lambda: ds.boltzmann.MixtureOfBernoullis(6, 2),
+    lambda: model(),
+])  # fmt: skip
+def test_no_strategy_and_no_other_precision(made):
+    with tf.distribute.MirroredStrategy(["/cpu:0"]).scope(), pytest.raises(ValueError, match="Received: Mirrored"):
+        made()
+    keras.config.set_dtype_policy("float64")
+    try:
+        with pytest.raises(ValueError, match="compute in float32. Received: dtype=float64"):
+            made()
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+def test_labels_of_rows_that_are_held_out():
+    one = ds.models.from_name("SBN/SBN 3-2", units=6)
+    one.compile(**ds.methods.polya_gamma_gibbs(labels=[0, 1] * 20))
+    with pytest.raises(ValueError, match="validation_split holds out.*Received: 40 labels"):
+        one.fit(X, epochs=1, verbose=0, validation_split=0.2)

@@ -1,0 +1,37 @@
+"""What a kernel is told of a run: one method takes them all, `StochasticGradientKernel.told`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+
+class Planned(NamedTuple):
+    """A fit begins.
+
+    Attributes:
+      steps: how many updates it will make, an integer, or None where that is not known.
+    """
+
+    steps: int | None
+
+
+class ClimbEnds(NamedTuple):
+    """A climb is to end now, or with the next step at the latest."""
+
+
+class Validated(NamedTuple):
+    """There was a look at validation data.
+
+    Attributes:
+      log_likelihood: the mean over the validation rows, a scalar tensor.
+      epoch_steps: updates of an epoch, an integer, or None where that is not known.
+    """
+
+    log_likelihood: tf.Tensor
+    epoch_steps: int | None = None
+
+
+Event: TypeAlias = Planned | ClimbEnds | Validated

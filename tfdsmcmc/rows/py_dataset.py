@@ -1,0 +1,47 @@
+"""A `keras.utils.PyDataset` of batches as a `tf.data.Dataset`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+if TYPE_CHECKING:
+    import keras
+
+
+def of_py_dataset(name: str, dataset: keras.utils.PyDataset, units: int) -> tf.data.Dataset[Any]:
+    """The batches in the order of their numbers, pass after pass; `on_epoch_end` is called after each.
+
+    Its workers are not used: batches are made one after the other.
+
+    Args:
+      name: what to call the data in an error.
+      dataset: whose elements are arrays (B, D), or tuples of one.
+      units: D.
+
+    Raises:
+      ValueError: for one without a number of batches, now; for elements of another kind, when they are read.
+    """
+    count = dataset.num_batches
+    if count is None:
+        raise ValueError(f"{name}, a PyDataset, must have a number of batches. Received: num_batches=None")
+
+    def batches():
+        for place in range(count):
+            yield _rows_of(name, dataset[place], units)
+        dataset.on_epoch_end()
+
+    found = tf.data.Dataset.from_generator(batches, output_signature=tf.TensorSpec([None, units], tf.float32))
+    return found.apply(tf.data.experimental.assert_cardinality(count))
+
+
+def _rows_of(name, element, units):
+    parts = element if isinstance(element, tuple) else (element,)
+    if any(part is not None for part in parts[1:]):
+        raise ValueError(f"{name}, a PyDataset, has data alone: there are no targets. Received: {len(parts)} parts")
+    x = np.asarray(parts[0], np.float32)
+    if x.ndim != 2 or x.shape[1] != units:
+        raise ValueError(f"{name}, a PyDataset, yields batches of shape (rows, {units}). Received: shape={x.shape}")
+    return x
