@@ -30,7 +30,7 @@ of which log 2 cancels. It is exact to rounding for logits of any size, needs on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import tensorflow as tf
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Number, Seed
+
+_Values: TypeAlias = "Sequence[tf.Tensor | Rows]"  # [x, z_1, …, z_L]
 
 _PARTS = 16  # targets whose factors are multiplied before a logarithm is taken
 _VECTOR = 8  # numbers that a processor works on at once
@@ -75,9 +77,7 @@ class _Targets(NamedTuple):
 
 
 def generative_factors(
-    network: GenerativeNetwork,
-    power: Number = 1.0,
-    data_power: Number | None = None,
+    network: GenerativeNetwork, power: Number = 1.0, data_power: Number | None = None
 ) -> list[Factor]:
     """The factors of p(x, z), the data layer first.
 
@@ -98,10 +98,7 @@ def recognition_factors(network: RecognitionNetwork, power: Number = 1.0) -> lis
 
 
 def sweep_all(
-    network: GenerativeNetwork,
-    rows: Rows,
-    z: Sequence[tf.Tensor],
-    seed: Seed,
+    network: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor], seed: Seed
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Draws each latent unit of a generative network, from the data upwards, and then the missing entries of x.
 
@@ -133,11 +130,7 @@ def sweep_all(
 
 
 def sweep(
-    factors: Sequence[Factor],
-    values: Sequence[tf.Tensor | Rows],
-    place: int,
-    seed: Seed,
-    update: tf.Tensor | None = None,
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
 ) -> tf.Tensor:
     """Draws each unit of one variable once given the rest.
 
@@ -159,11 +152,7 @@ def sweep(
 
 
 def sweep_any(
-    factors: Sequence[Factor],
-    values: Sequence[tf.Tensor | Rows],
-    place: int,
-    seed: Seed,
-    update: tf.Tensor | None = None,
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
 ) -> tf.Tensor:
     """`sweep` for layers of any kind; each factor's child or parent is the variable."""
     current = values[place]
@@ -183,11 +172,7 @@ def sweep_any(
 
 
 def sweep_logistic(
-    factors: Sequence[Factor],
-    values: Sequence[tf.Tensor | Rows],
-    place: int,
-    seed: Seed,
-    update: tf.Tensor | None = None,
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
 ) -> tf.Tensor:
     """`sweep` where each factor is an SBN or a DARN; each factor's child or parent is the variable."""
     current = values[place]

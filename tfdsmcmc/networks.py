@@ -10,13 +10,12 @@ missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.contract import Model
 from tfdsmcmc.layers import StochasticLayer
 from tfdsmcmc.rows import Rows, as_rows
 
@@ -25,16 +24,6 @@ if TYPE_CHECKING:
 
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Config, Seed, TensorLike
-
-
-class DirectedModel(Model, Protocol):
-    """A model of two networks, such as `DeepGenerativeModel`."""
-
-    @property
-    def generative(self) -> GenerativeNetwork: ...
-
-    @property
-    def recognition(self) -> RecognitionNetwork: ...
 
 
 def evaluated_at(variables: Iterable[keras.Variable], values: Iterable[TensorLike]) -> keras.StatelessScope:
@@ -259,10 +248,7 @@ class RecognitionNetwork(_Network):
         return self.sample_and_log_prob(x, num_samples, seed)[0]
 
     def sample_and_log_prob(
-        self,
-        x: TensorLike | Rows,
-        num_samples: int | tf.Tensor,
-        seed: Seed,
+        self, x: TensorLike | Rows, num_samples: int | tf.Tensor, seed: Seed
     ) -> tuple[list[tf.Tensor], tf.Tensor]:
         """Draws z from q(z given x); returns z, as `sample` does, and log q(z given x), (K, B)."""
         x = self.seen(x)

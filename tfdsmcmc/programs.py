@@ -9,24 +9,34 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
+from tfdsmcmc.contract import Model
 from tfdsmcmc.finite import check_finite
-from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork, evaluated_at
 
 if TYPE_CHECKING:
     import contextlib
 
-    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _programs = weakref.WeakKeyDictionary()
+
+
+class DirectedModel(Model, Protocol):
+    """A model of two networks, such as `DeepGenerativeModel`."""
+
+    @property
+    def generative(self) -> GenerativeNetwork: ...
+
+    @property
+    def recognition(self) -> RecognitionNetwork: ...
 
 
 def values_of(model: DirectedModel, weights: ThetaAndPhi | None, name: str = "weights") -> list[list[tf.Tensor]]:

@@ -19,7 +19,7 @@ from tfdsmcmc.rows import source_of
 if TYPE_CHECKING:
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.transitions import HMC, MALA
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Seed, ThetaAndPhi

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.schedules import ScheduleName
     from tfdsmcmc.annealing.transitions import HMC, MALA
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed, ThetaAndPhi
 

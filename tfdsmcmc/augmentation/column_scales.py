@@ -21,7 +21,7 @@ from tfdsmcmc.augmentation.scale_factors import ThreeParameterScales
 from tfdsmcmc.priors import ColumnThreeParameterBetaNormal
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
 
 
 def column_scales(model: DirectedModel) -> list[np.ndarray]:

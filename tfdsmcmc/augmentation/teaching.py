@@ -23,7 +23,7 @@ from tfdsmcmc.rows.source import RandomAccessSource
 
 if TYPE_CHECKING:
     from tfdsmcmc.augmentation.mean_field_step import VariationalState
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed
 

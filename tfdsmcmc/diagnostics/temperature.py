@@ -28,8 +28,8 @@ from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tfdsmcmc.training.chains import of_chain
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Logs
+    from tfdsmcmc.types import FilePath, Logs
 
 
 class TensorBoard(keras.callbacks.TensorBoard):
@@ -48,7 +48,7 @@ class TensorBoard(keras.callbacks.TensorBoard):
     1
     """
 
-    def __init__(self, log_dir: str = "logs", histogram_freq: int = 0, **kwargs: Any):
+    def __init__(self, log_dir: FilePath = "logs", histogram_freq: int = 0, **kwargs: Any):
         super().__init__(str(log_dir), histogram_freq, **{"write_graph": False, **kwargs})
 
     def on_train_begin(self, logs: Logs | None = None) -> None:

@@ -27,7 +27,7 @@ from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import LatentSampler, Seed, ThetaAndPhi
 

@@ -16,7 +16,7 @@ from tfdsmcmc.programs import batches
 from tfdsmcmc.rows import source_of
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
 
 _LARGEST = 20

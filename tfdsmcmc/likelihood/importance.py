@@ -31,7 +31,8 @@ from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, source_of
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import DirectedModel, GenerativeNetwork
+    from tfdsmcmc.networks import GenerativeNetwork
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Seed, ThetaAndPhi

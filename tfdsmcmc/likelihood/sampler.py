@@ -20,7 +20,7 @@ from tfdsmcmc.streams import WeightSums
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Seed, ThetaAndPhi
 

@@ -169,10 +169,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         return self._bootstrap(init_state, parts, self._step_size(step), seed, step=step, skipped_steps=step)
 
     def one_step(
-        self,
-        current_state: Nest,
-        previous_kernel_results: KernelResults,
-        seed: Seed | None = None,
+        self, current_state: Nest, previous_kernel_results: KernelResults, seed: Seed | None = None
     ) -> tuple[Nest, KernelResults]:
         """One step with the kernel's own `gradient_fn`, as `tfp.mcmc.TransitionKernel` has it.
 
@@ -191,11 +188,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         return state, results
 
     def integrate(
-        self,
-        gradient_fn: GradientFn,
-        state: Nest,
-        previous_kernel_results: KernelResults,
-        seed: Seed,
+        self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed
     ) -> tuple[Nest, KernelResults, Nest]:
         """One step with a gradient that hands on what it drew.
 
@@ -255,10 +248,7 @@ def rescaled(momentum: Sequence[TensorLike], eta: Number, previous_eta: Number) 
 
 
 def noise_estimate(
-    variances: Sequence[tf.Tensor],
-    gradients: Sequence[tf.Tensor],
-    previous: Sequence[tf.Tensor],
-    weight: Number,
+    variances: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor], previous: Sequence[tf.Tensor], weight: Number
 ) -> list[tf.Tensor]:
     """The running estimate ŝ² + w(½(g − g₋)² − ŝ²) of the variance of the noise in g, for each part.
 

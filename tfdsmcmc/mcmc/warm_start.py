@@ -136,17 +136,11 @@ class WarmStart(StochasticGradientKernel):
     """
 
     def __init__(
-        self,
-        gradient_fn: GradientFn | None = None,
-        kernel: StochasticGradientKernel | None = None,
-        optimizer: OptimizerLike | None = None,
-        updates: int | None = None,
-        patience: int | Literal["auto"] = "auto",
-        temperature: Number | None = None,
-        name: str = "warm_start",
-        fraction: float = 0.5,
+        self, gradient_fn: GradientFn | None = None, kernel: StochasticGradientKernel | None = None,
+        optimizer: OptimizerLike | None = None, updates: int | None = None, patience: int | Literal["auto"] = "auto",
+        temperature: Number | None = None, name: str = "warm_start", fraction: float = 0.5,
         noise_tolerance: float | Literal["auto"] | None = "auto",
-    ):
+    ):  # fmt: skip
         if not isinstance(kernel, StochasticGradientKernel) or isinstance(kernel, (MAP, WarmStart)):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
         if updates is not None:
@@ -273,11 +267,7 @@ class WarmStart(StochasticGradientKernel):
         return results._replace(begins=tf.where(ended, self._climbed(results).begins, results.begins))
 
     def integrate(
-        self,
-        gradient_fn: GradientFn,
-        state: Nest,
-        previous_kernel_results: KernelResults,
-        seed: Seed,
+        self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed
     ) -> tuple[Nest, KernelResults, Nest]:
         new_state, results, aux = super().integrate(gradient_fn, state, previous_kernel_results, seed)
         back = (results.step == results.begins) & (results.best_step > 0)

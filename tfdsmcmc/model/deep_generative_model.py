@@ -61,13 +61,9 @@ class DeepGenerativeModel(Learning):
     """
 
     def __init__(
-        self,
-        generative: GenerativeNetwork,
-        recognition: RecognitionNetwork,
-        prior: Prior | PriorLike | None = None,
-        seed: int = 0,
-        **kwargs: Any,
-    ):
+        self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior | PriorLike | None = None,
+        seed: int = 0, **kwargs: Any,
+    ):  # fmt: skip
         _check_networks(generative, recognition)
         seed = checks.nonnegative_integer("seed", seed)
         random.as_seed(seed)  # no larger than a seed may be
@@ -84,18 +80,10 @@ class DeepGenerativeModel(Learning):
         self.built = True
 
     def evaluate(
-        self,
-        x: RowsLike | None = None,
-        y: None = None,
-        *,
-        batch_size: int | None = None,
-        verbose: Verbose = "auto",
-        callbacks: Callbacks | None = None,
-        return_dict: bool = False,
-        num_samples: int | None = None,
-        seed: Seed = 0,
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None, return_dict: bool = False, num_samples: int | None = None, seed: Seed = 0,
         **keras_arguments: Any,
-    ) -> Evaluation:
+    ) -> Evaluation:  # fmt: skip
         """Estimates the mean log-likelihood of data by importance sampling.
 
         Args:
@@ -125,15 +113,9 @@ class DeepGenerativeModel(Learning):
         return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
     def log_likelihood(
-        self,
-        x: RowsLike,
-        num_samples: int = 1000,
-        seed: Seed = 0,
-        batch_size: int = 100,
-        standard_error: float | None = None,
-        max_samples: int = 1_000_000,
-        labels: ArrayLike | None = None,
-    ) -> LogLikelihood:
+        self, x: RowsLike, num_samples: int = 1000, seed: Seed = 0, batch_size: int = 100,
+        standard_error: float | None = None, max_samples: int = 1_000_000, labels: ArrayLike | None = None,
+    ) -> LogLikelihood:  # fmt: skip
         """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`.
 
         Args:
@@ -159,14 +141,9 @@ class DeepGenerativeModel(Learning):
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
     def sample(
-        self,
-        num_samples: int,
-        seed: Seed | None = None,
-        probabilities: bool = False,
-        num_averaged: int = 1,
-        posterior: Any = None,
-        average: Average | None = None,
-    ) -> np.ndarray:
+        self, num_samples: int, seed: Seed | None = None, probabilities: bool = False, num_averaged: int = 1,
+        posterior: Any = None, average: Average | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Ancestral samples of the data.
 
         Args:
@@ -222,16 +199,9 @@ class DeepGenerativeModel(Learning):
         return program(*values_of(self, None), top, tf.constant(num_averaged), seed).numpy()
 
     def impute(
-        self,
-        x: RowsLike,
-        mask: ArrayLike | None = None,
-        num_imputations: int = 1,
-        seed: Seed = 0,
-        probabilities: bool = False,
-        majority: bool = False,
-        labels: ArrayLike | None = None,
-        **options: Any,
-    ) -> np.ndarray:
+        self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0,
+        probabilities: bool = False, majority: bool = False, labels: ArrayLike | None = None, **options: Any,
+    ) -> np.ndarray:  # fmt: skip
         """Draws the missing entries of rows from p(x_missing given x_observed).
 
         Args:

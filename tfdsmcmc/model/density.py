@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.imputation.directed import ImputationMethod
     from tfdsmcmc.imputation.plans import Plan
     from tfdsmcmc.imputation.settings import Settings
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed, ThetaAndPhi
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tfdsmcmc.estimates import LogLikelihood
-    from tfdsmcmc.networks import DirectedModel
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.types import Seed
 

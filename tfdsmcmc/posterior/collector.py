@@ -89,16 +89,9 @@ class Collector(keras.callbacks.Callback):
     """
 
     def __init__(
-        self,
-        path: FilePath,
-        num_samples: int = 50,
-        patience: int = 1000,
-        burn_in: int | None = None,
-        every: int | None = None,
-        stop: bool = True,
-        overwrite: bool = False,
-        average: AverageChoice = "auto",
-    ):
+        self, path: FilePath, num_samples: int = 50, patience: int = 1000, burn_in: int | None = None,
+        every: int | None = None, stop: bool = True, overwrite: bool = False, average: AverageChoice = "auto",
+    ):  # fmt: skip
         super().__init__()
         if average != "auto":
             check_average(average)

@@ -35,8 +35,8 @@ from tfdsmcmc.posterior.averages import RunningMean
 
 if TYPE_CHECKING:
     from tfdsmcmc.contract import Density, Model
-    from tfdsmcmc.networks import DirectedModel
     from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.types import Average
 
 AVERAGES: tuple[Average, ...] = ("units", "draws", "weights", "start")

@@ -68,14 +68,9 @@ class Posterior(Draws):
     """
 
     def label_probabilities(
-        self,
-        model: Model,
-        x: RowsLike,
-        frequencies: ArrayLike | None = None,
-        num_samples: int = 1000,
-        seed: Seed = 0,
+        self, model: Model, x: RowsLike, frequencies: ArrayLike | None = None, num_samples: int = 1000, seed: Seed = 0,
         batch_size: int = 100,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """p(y given x, X) of each label y, in proportion to p(y) p(x given y, X), from samples with biases for labels.
 
         p(x given y, X) is the average over draws.
@@ -110,12 +105,7 @@ class Posterior(Draws):
         return [w.astype(np.float32) for w in theta], [w.astype(np.float32) for w in phi]
 
     def apply_mean(
-        self,
-        model: _M,
-        x: RowsLike | None = None,
-        refit_epochs: int = 0,
-        batch_size: int = 100,
-        verbose: Verbose = 0,
+        self, model: _M, x: RowsLike | None = None, refit_epochs: int = 0, batch_size: int = 100, verbose: Verbose = 0
     ) -> _M:
         """Sets the model's weights to the mean of the samples.
 
@@ -150,11 +140,7 @@ class Posterior(Draws):
         return model
 
     def components(
-        self,
-        model: Model,
-        average: Average | None = None,
-        stacklevel: int = 1,
-        log_partition: Any = None,
+        self, model: Model, average: Average | None = None, stacklevel: int = 1, log_partition: Any = None
     ) -> Components:
         """The models, and their weights, whose mixture with equal weights the posterior is averaged to.
 
@@ -173,16 +159,9 @@ class Posterior(Draws):
         return Components(self.samples, self.chain_numbers, model, average, self.starts, log_partition)
 
     def log_likelihood(
-        self,
-        model: Model,
-        x: RowsLike,
-        num_samples: int = 1000,
-        seed: Seed = 0,
-        batch_size: int = 100,
-        labels: ArrayLike | None = None,
-        average: Average | None = None,
-        log_partition: Any = None,
-    ) -> LogLikelihood:
+        self, model: Model, x: RowsLike, num_samples: int = 1000, seed: Seed = 0, batch_size: int = 100,
+        labels: ArrayLike | None = None, average: Average | None = None, log_partition: Any = None,
+    ) -> LogLikelihood:  # fmt: skip
         """The log-likelihood of each row under an average over the samples.
 
         Each component's density of a row is an importance-sampling estimate with its own φ. Of Boltzmann machines it is
@@ -214,12 +193,7 @@ class Posterior(Draws):
         return predictive_log_likelihood(components, _rows_of(model, x), num_samples, seed, batch_size)
 
     def annealed_log_likelihood(
-        self,
-        model: Model,
-        x: RowsLike,
-        seed: Seed = 0,
-        average: Average | None = None,
-        **annealing: Any,
+        self, model: Model, x: RowsLike, seed: Seed = 0, average: Average | None = None, **annealing: Any
     ) -> LogLikelihood:
         """`log_likelihood` with estimates by annealing, for samples whose φ has not learnt, as of Gibbs sampling.
 
@@ -249,13 +223,9 @@ class Posterior(Draws):
         return mixed.log_likelihood()
 
     def sample(
-        self,
-        model: Model,
-        num_samples: int,
-        seed: Seed | None = None,
-        probabilities: bool = False,
+        self, model: Model, num_samples: int, seed: Seed | None = None, probabilities: bool = False,
         average: Average | None = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """Draws of the data from the average: a component at random, then an ancestral sample of it.
 
         Args:
@@ -277,15 +247,9 @@ class Posterior(Draws):
         return predictive_samples(components, num_samples, model.next_seed() if seed is None else seed, probabilities)
 
     def curve(
-        self,
-        model: Model,
-        x: RowsLike,
-        num_samples: int = 1000,
-        counts: Sequence[int] | None = None,
-        seed: Seed = 0,
-        batch_size: int = 100,
-        average: Average | None = None,
-    ) -> Curve:
+        self, model: Model, x: RowsLike, num_samples: int = 1000, counts: Sequence[int] | None = None, seed: Seed = 0,
+        batch_size: int = 100, average: Average | None = None,
+    ) -> Curve:  # fmt: skip
         """The log-likelihood of each row against the number of posterior samples.
 
         The first m samples are taken in the order of `samples`. With one seed the last point of the average is

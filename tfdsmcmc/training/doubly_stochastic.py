@@ -94,17 +94,10 @@ class DoublyStochasticStep(Step):
     variables: list[keras.Variable]
 
     def __init__(
-        self,
-        network: Any,
-        prior: Prior,
-        estimator: GradientEstimator,
-        kernel: StochasticGradientKernel,
-        kernel_steps: int = 1,
-        learning: RecognitionLearning | None = None,
-        interleaved: bool = False,
-        jit_compile: bool = True,
-        climb: DoublyStochasticStep | None = None,
-    ):
+        self, network: Any, prior: Prior, estimator: GradientEstimator, kernel: StochasticGradientKernel,
+        kernel_steps: int = 1, learning: RecognitionLearning | None = None, interleaved: bool = False,
+        jit_compile: bool = True, climb: DoublyStochasticStep | None = None,
+    ):  # fmt: skip
         self.climb = climb
         self.network, self.prior = network, prior
         self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
@@ -141,13 +134,9 @@ class DoublyStochasticStep(Step):
         return self.learning is not None and self.learning.steps > 0 and bool(self.beside)
 
     def init(
-        self,
-        rows: RandomAccessSource | None,
-        seed: Seed,
-        weights: Sequence[TensorLike],
-        num_rows: Number = 1.0,
+        self, rows: RandomAccessSource | None, seed: Seed, weights: Sequence[TensorLike], num_rows: Number = 1.0,
         state: Nest = None,
-    ) -> Nest:
+    ) -> Nest:  # fmt: skip
         results, auxiliary, carried = (None, None, ()) if state is None else state[1:]
         if state is None or int(results.step) == 0:  # the first momentum depends on N
             results = self._kernel(num_rows).bootstrap_results(weights, seed=seed)

@@ -143,25 +143,13 @@ class Learner(SettledChains):
         return with_loss(super().get_metrics_result())
 
     def fit(
-        self,
-        x: RowsLike | None = None,
-        y: None = None,
-        *,
-        batch_size: int | None = None,
-        epochs: int = 1,
-        verbose: Verbose = "auto",
-        callbacks: Callbacks | None = None,
-        validation_split: float = 0.0,
-        validation_data: RowsLike | None = None,
-        shuffle: bool = True,
-        initial_epoch: int = 0,
-        steps_per_epoch: int | None = None,
-        validation_steps: int | None = None,
-        validation_batch_size: int | None = None,
-        validation_freq: int | Sequence[int] = 1,
-        num_rows: int | None = None,
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, epochs: int = 1,
+        verbose: Verbose = "auto", callbacks: Callbacks | None = None, validation_split: float = 0.0,
+        validation_data: RowsLike | None = None, shuffle: bool = True, initial_epoch: int = 0,
+        steps_per_epoch: int | None = None, validation_steps: int | None = None,
+        validation_batch_size: int | None = None, validation_freq: int | Sequence[int] = 1, num_rows: int | None = None,
         mask: ArrayLike | None = None,
-    ) -> keras.callbacks.History:
+    ) -> keras.callbacks.History:  # fmt: skip
         """Runs the steps over the data; `keras.Model.fit` with data x alone.
 
         Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
@@ -325,13 +313,9 @@ class Learner(SettledChains):
         return train
 
     def source(
-        self,
-        name: str,
-        x: RowsLike,
-        mask: ArrayLike | None = None,
-        num_rows: int | None = None,
+        self, name: str, x: RowsLike, mask: ArrayLike | None = None, num_rows: int | None = None,
         gaps_are_filled: bool = False,
-    ) -> Source:
+    ) -> Source:  # fmt: skip
         """The rows that a user passes as a source, checked; those of a dataset are checked as they come.
 
         With `gaps_are_filled` they may have gaps whatever the model: the step draws what is missing."""
