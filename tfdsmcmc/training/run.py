@@ -147,9 +147,9 @@ class Run(tf.Module):
         if told is not state:
             self._set_parts(told)
 
-    def plan(self, steps):
-        """Tells the step how many steps a fit will make; None where that is not known."""
-        self.tell(Planned(steps))
+    def plan(self, steps, epoch_steps=None):
+        """Tells the step how many steps a fit will make, and an epoch of it; None where that is not known."""
+        self.tell(Planned(steps, epoch_steps))
 
     def end_climb(self):
         """Ends a climb: the next step samples, or that after it where the next goes back to the best weights."""
