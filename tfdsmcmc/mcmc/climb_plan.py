@@ -1,11 +1,12 @@
 """The climb of a warm start by its plan: it is to last H steps, and an epoch has u of them.
 
-    rate at step t        0.03 min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5)
+    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),  ε = min(1, √(60u/H))
     patience, in steps    the median of 5u, 1000 and 50u
 
 While most of a gradient is noise, which Adam scales up, the rate is low; then it is fast, and fine when the climb ends
-as planned. A thousand steps of 4 an epoch are 250 epochs in which nothing is learnt: fifty are enough to tell. Two
-epochs of 500 are too few.
+as planned. At 0.03 a climb on few rows passes its best weights within some sixty epochs, nats below those of a slower
+one: where more epochs are planned it is slower. A thousand steps of 4 an epoch are 250 epochs in which nothing is
+learnt: fifty are enough to tell. Two epochs of 500 are too few.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 
 def default_optimizer() -> keras.optimizers.Optimizer:
     """Adam at the rate above, new."""
-    return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2))
+    return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2, epochs=60))
 
 
 def patience_of(epoch_steps: int | None) -> int:
@@ -46,6 +47,7 @@ def shortened(
     moved: Sequence[tf.Tensor],
     step: tf.Tensor,
     planned: tf.Tensor,
+    epoch_steps: tf.Tensor,
 ) -> Sequence[tf.Tensor]:
     """Where an optimizer's step leads at the rate of a climb that is planned to last so long.
 
@@ -55,10 +57,11 @@ def shortened(
       moved: list of tensors, θ after it.
       step: t, an integer scalar.
       planned: H, an integer scalar.
+      epoch_steps: u, an integer scalar; 0 where it is not known.
     """
     with tf.init_scope():  # Keras looks up a plain rate
         rate = climber.learning_rate
     if not isinstance(rate, RiseAndFall):
         return moved
-    share = rate.share(step, planned)
+    share = rate.share(step, planned, epoch_steps)
     return [part + tf.cast(share, part.dtype) * (end - part) for part, end in zip(parts, moved)]

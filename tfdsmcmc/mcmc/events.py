@@ -13,9 +13,11 @@ class Planned(NamedTuple):
 
     Attributes:
       steps: how many updates it will make, an integer, or None where that is not known.
+      epoch_steps: updates of an epoch, an integer, or None where that is not known.
     """
 
     steps: int | None
+    epoch_steps: int | None = None
 
 
 class ClimbEnds(NamedTuple):

@@ -18,7 +18,7 @@ step of the climb goes back to them, and where validation or a callback ends the
 By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
 epoch has u of them:
 
-    rate at step t        0.03 min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5)
+    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),  ε = min(1, √(60u/H))
     patience, in steps    the median of 5u, 1000 and 50u
 
 (`climb_plan.py` says why). An optimizer that is given keeps its own rate, but for one whose rate is a
@@ -84,6 +84,7 @@ class WarmStartResults(NamedTuple):
       best_state: list of parts, the state at that step.
       noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
       previous_gradient: list of parts, g of the last step that was not skipped.
+      epoch_steps: int32 scalar, u of the fit that planned the climb; 0 where that is not known.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
@@ -98,6 +99,7 @@ class WarmStartResults(NamedTuple):
     skipped_steps: tf.Tensor
     noise_variance: Nest = ()
     previous_gradient: Nest = ()
+    epoch_steps: Nest = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -107,8 +109,8 @@ class WarmStart(StochasticGradientKernel):
     Args:
       gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
       kernel: the kernel that samples, without a gradient of its own.
-      optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate
-        0.03 min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000) at step t of a climb that is to last H, w = min(2000, H/5).
+      optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate that of
+        the module's equation.
       updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most a
         `fraction` of the updates of the first `fit`.
       patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb; "auto"
@@ -223,12 +225,12 @@ class WarmStart(StochasticGradientKernel):
 
     def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
         if isinstance(event, Planned):
-            return self._planned(kernel_results, event.steps)
+            return self._planned(kernel_results, *event)
         if isinstance(event, ClimbEnds):
             return self._climbed(kernel_results)
         return self._validated(state, kernel_results, event)
 
-    def _planned(self, kernel_results, steps):
+    def _planned(self, kernel_results, steps, epoch_steps):
         begins = kernel_results.begins
         if steps is None:
             if np.any(np.asarray(begins) == NEVER):
@@ -237,8 +239,11 @@ class WarmStart(StochasticGradientKernel):
                     "Received: a run of unknown length"
                 )
             return kernel_results
-        ends = kernel_results.step + int(self.fraction * steps)
-        return kernel_results._replace(begins=tf.where(begins == NEVER, ends, begins))
+        ends, first = kernel_results.step + int(self.fraction * steps), begins == NEVER
+        return kernel_results._replace(
+            begins=tf.where(first, ends, begins),
+            epoch_steps=tf.where(first, epoch_steps or 0, kernel_results.epoch_steps),
+        )
 
     def _climbed(self, kernel_results):
         # one step later where there is a best state, for that step goes back to it
@@ -304,6 +309,7 @@ class WarmStart(StochasticGradientKernel):
             best=tf.constant(tf.float32.min),  # finite, as all that a step keeps is
             best_step=tf.zeros([], tf.int32),
             best_state=[tf.identity(part) for part in parts],
+            epoch_steps=tf.zeros([], tf.int32),
             **counts,
             **{name: [tf.zeros_like(part) for part in parts] for name in self._of_noise},
         )
@@ -322,7 +328,7 @@ class WarmStart(StochasticGradientKernel):
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
-            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins)
+            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins, results.epoch_steps)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
         moved, new = tf.cond(self.samples(results), sample, climb)

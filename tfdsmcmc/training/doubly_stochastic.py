@@ -165,7 +165,8 @@ class DoublyStochasticStep(Step):
         if not self.kernel_steps:  # φ alone learns
             return state
         if isinstance(event, Planned) and event.steps is not None:
-            event = Planned(min(event.steps * self.kernel_steps, 2**31 - 2))
+            epoch = None if event.epoch_steps is None else event.epoch_steps * self.kernel_steps
+            event = Planned(min(event.steps * self.kernel_steps, 2**31 - 2), epoch)
         if isinstance(event, Validated):
             if not self.phi_follows:
                 return state

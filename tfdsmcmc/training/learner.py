@@ -268,7 +268,7 @@ class Learner(SettledChains):
         self._share_phi()
         self.run.begin(source if source.random_access else None, num_rows or source.num_rows)
         if steps is not None and epochs:  # a fit without a step plans nothing
-            self.run.plan(epochs * int(steps))
+            self.run.plan(epochs * int(steps), int(steps))
 
     @contextlib.contextmanager
     def _with_own(self, callbacks, source, num_rows, initial_epoch):
