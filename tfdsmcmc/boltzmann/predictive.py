@@ -12,12 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from tfdsmcmc import checks
+from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.estimates import known_partition
 from tfdsmcmc.boltzmann.exact import machine_of
-from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.sampling import unnormalized_log_prob
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.rows import source_of
 
 
 def predictive_log_likelihood(rbm, posterior, x, log_partition=None, batch_size=1000) -> LogLikelihood:
@@ -37,13 +36,13 @@ def predictive_log_likelihood(rbm, posterior, x, log_partition=None, batch_size=
     Raises:
       ValueError: for data or samples that do not fit, or where log Z is needed and not given.
     """
-    source = source_of("x", x, rbm.units, True, missing=False)
+    source = source_of(rbm.visible, "x", x, rbm.units, missing=False)
     rbm.check_rows(source)
     batch_size = checks.positive_integer("batch_size", batch_size)
     posterior.check(rbm)
-    values, errors = [], []
+    values, errors, kind = [], [], type(rbm.machine)
     for sample in posterior.samples:
-        machine = machine_of(Machine(*sample.theta))
+        machine = machine_of(kind(*sample.theta))
         known = known_partition(machine, None if log_partition is None else log_partition(machine))
         values.append(unnormalized_log_prob(machine, source, batch_size, rbm.uses_xla) - known.value)
         errors.append(known.standard_error)
