@@ -1,4 +1,4 @@
-"""Exact answers by enumeration of the layer that has fewer states.
+"""Exact answers by enumeration of the layer that has fewer states; of two Gaussian layers see `gaussian_pair`.
 
 With h the units of that layer (its machine transposed where the visible layer is that one), and Γ of the other layer,
 
@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
+from tfdsmcmc.boltzmann import gaussian_pair
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.finite import check_finite
@@ -33,6 +34,8 @@ _BINARY = Binary()
 def exact_log_partition(rbm) -> float:
     """log Z of a machine one of whose layers has at most 25 binary units, or as many states of others.
 
+    It is exact of two Gaussian layers too, of any width.
+
     Args:
       rbm: `RBM`, or a `Machine`.
 
@@ -40,7 +43,7 @@ def exact_log_partition(rbm) -> float:
       log Z, a float.
 
     Raises:
-      ValueError: if both layers have more states, or weights are not finite.
+      ValueError: if both layers have more states, weights are not finite, or two Gaussian layers have no log Z.
 
     Example:
 
@@ -48,11 +51,14 @@ def exact_log_partition(rbm) -> float:
     >>> round(ds.boltzmann.exact_log_partition(ds.boltzmann.RBM(3, 2)), 1)  # small weights: near 5 log 2
     3.5
     """
-    return float(np.logaddexp.reduce(_log_sums(_enumerable(machine_of(rbm))[0])))
+    machine = machine_of(rbm)
+    if gaussian_pair.is_pair(machine):
+        return gaussian_pair.log_partition(machine)
+    return float(np.logaddexp.reduce(_log_sums(_enumerable(machine)[0])))
 
 
 def exact_draws(rbm, num_draws, seed):
-    """Independent draws of the visible units, by enumeration: (num_draws, D) float32.
+    """Independent draws of the visible units, (num_draws, D) float32.
 
     Args:
       rbm: `RBM`, or a `Machine`, that `is_enumerable`.
@@ -63,6 +69,8 @@ def exact_draws(rbm, num_draws, seed):
       ValueError: as `exact_log_partition`.
     """
     machine = machine_of(rbm)
+    if gaussian_pair.is_pair(machine):
+        return gaussian_pair.draws(machine, num_draws, random.as_seed(seed))
     small, is_visible = _enumerable(machine)
     seeds = tf.unstack(random.split(random.as_seed(seed), 3))
     uniforms = [random.uniform([num_draws], each, tf.float64).numpy() for each in seeds[:2]]
@@ -75,8 +83,9 @@ def exact_draws(rbm, num_draws, seed):
 
 
 def is_enumerable(rbm) -> bool:
-    """Whether one of the layers has at most 2^25 states, which is 25 binary units."""
-    return min(_log_states(machine_of(rbm))) <= _MOST
+    """Whether there are exact answers: one of the layers has at most 2^25 states, or both are Gaussian."""
+    machine = machine_of(rbm)
+    return gaussian_pair.is_pair(machine) or min(_log_states(machine)) <= _MOST
 
 
 def machine_of(rbm) -> Machine:
@@ -85,6 +94,7 @@ def machine_of(rbm) -> Machine:
     if not isinstance(machine, Machine):
         raise ValueError(f"rbm must be an RBM. Received: {type(rbm).__name__}")
     check_finite("the machine's weights", machine)
+    gaussian_pair.check(machine)
     return machine._make(tf.cast(part, tf.float32) for part in machine)
 
 

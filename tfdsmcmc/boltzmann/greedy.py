@@ -8,6 +8,7 @@ import numpy as np
 from tfdsmcmc import checks
 from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.rbm import RBM
+from tfdsmcmc.boltzmann.units import Binary
 
 
 def fit(dbn, x, epochs, callbacks, tied, arguments):
@@ -53,10 +54,20 @@ def check_machines(rbms):
                 "Each machine must be as wide as the one below has hidden units. "
                 f"Received: {above.units} above {below.hidden_units}"
             )
+        if not below.hidden == above.visible == Binary():
+            raise ValueError(
+                "The units between machines are binary; the lowest visible and the topmost hidden ones may be others. "
+                f"Received: {below.hidden!r} below {above.visible!r}"
+            )
 
 
 def check_tie(below, rbm):
     """Raises a ValueError for a machine that cannot begin as the one below upside down."""
+    if below.visible != rbm.hidden:
+        raise ValueError(
+            f"A tied machine has hidden units as the one below has visible ones, {below.visible!r}. "
+            f"Received: {rbm.hidden!r}"
+        )
     if rbm.hidden_units < below.units:
         raise ValueError(
             f"A tied machine has at least as many hidden units as the one below has visible ones, {below.units}. "

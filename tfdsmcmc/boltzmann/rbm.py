@@ -64,6 +64,7 @@ class RBM(Learner):
         super().__init__(**kwargs)
         layer.build((None, units))
         self.layer, self._visible_units = layer, units
+        self.visible, self.hidden = layer.visible, layer.hidden
         self.prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
         for name in self.machine._fields:
             self.prior.for_weight(name)
@@ -75,16 +76,6 @@ class RBM(Learner):
     def units(self):
         """D, the visible units."""
         return self._visible_units
-
-    @property
-    def visible(self):
-        """The kind of the visible units."""
-        return self.layer.visible
-
-    @property
-    def hidden(self):
-        """The kind of the hidden units."""
-        return self.layer.hidden
 
     @property
     def binary_data(self):

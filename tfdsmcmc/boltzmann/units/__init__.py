@@ -6,10 +6,13 @@ import keras
 
 from tfdsmcmc.boltzmann.units.base import Units
 from tfdsmcmc.boltzmann.units.binary import Binary
+from tfdsmcmc.boltzmann.units.categorical import Categorical
+from tfdsmcmc.boltzmann.units.gaussian import Gaussian
+from tfdsmcmc.boltzmann.units.spin import Spin
 
-__all__ = ["Binary", "Units", "kind_of"]
+__all__ = ["Binary", "Categorical", "Gaussian", "Spin", "Units", "kind_of"]
 
-_NAMED = {"binary": Binary}
+_NAMED = {"binary": Binary, "spin": Spin, "gaussian": Gaussian}
 
 
 def kind_of(name, value) -> Units:
@@ -17,7 +20,7 @@ def kind_of(name, value) -> Units:
 
     Args:
       name: what to call it in an error.
-      value: `Units`, "binary", or what `keras.saving.serialize_keras_object` makes of units.
+      value: `Units`, a name of those without arguments, or what `keras.saving.serialize_keras_object` makes of units.
 
     Raises:
       ValueError: for something else.
@@ -26,5 +29,7 @@ def kind_of(name, value) -> Units:
         return _NAMED[value]()
     found = keras.saving.deserialize_keras_object(value) if isinstance(value, dict) else value
     if not isinstance(found, Units):
-        raise ValueError(f"{name} is a kind of units, or one of {list(_NAMED)}. Received: {name}={value!r}")
+        raise ValueError(
+            f"{name} must be units, such as Categorical([3, 2]), or one of {list(_NAMED)}. Received: {name}={value!r}"
+        )
     return found

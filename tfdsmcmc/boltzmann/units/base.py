@@ -33,8 +33,8 @@ class Units:
     A subclass defines `cumulant`, `increment`, `mean`, `draw` and `fit`; `values` where a unit has finitely many, and
     u = 0 then; `statistics`, `natural`, `parameters` and `initial` where there is more to learn than a bias; `check`,
     `check_width`, `num_uniforms` and `get_config` where they differ. It is a value: two with one configuration are
-    equal. Where v has no bound, a machine of two layers of such units need not have a log Z: `boltzmann.exact` is to
-    know when it has.
+    equal. Where v has no bound, a machine of two layers of such units need not have a log Z: `exact.machine_of` is to
+    refuse the weights that have none.
 
     Attributes:
       binary: whether entries of a row are zeros and ones.
