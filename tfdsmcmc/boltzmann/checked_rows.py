@@ -27,13 +27,15 @@ def source_of(units, name, x, width, mask=None, num_rows=None, missing=True) -> 
       ValueError: for data that do not fit.
     """
     source = rows.source_of(name, x, width, units.binary, mask, num_rows, missing)
+    if not units.checks:
+        return source
     if isinstance(x, tf.data.Dataset):
 
         def checked(batch, plain=source.rows_of):
             return _checked(units, name, plain(batch))
 
         return DatasetSource(name, source.dataset, width, num_rows, checked, missing)
-    if units.checks and not isinstance(source, DatasetSource):
+    if not isinstance(source, DatasetSource):
         for batch in source.batches(10_000):
             _checked(units, name, batch)
     return source

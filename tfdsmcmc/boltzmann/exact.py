@@ -76,8 +76,7 @@ def exact_draws(rbm, num_draws, seed):
     uniforms = [random.uniform([num_draws], each, tf.float64).numpy() for each in seeds[:2]]
     first, second = _halves(small)
     outer = _chosen(_log_sums(small), uniforms[0])
-    rows = _rows(small, _tables(small), outer)
-    inner = np.array([_chosen(row, u) for row, u in zip(rows, uniforms[1])])
+    inner = _chosen_within(small, outer, uniforms[1])
     h = np.concatenate([first[outer], second[inner]], 1).astype(np.float32)
     return h if is_visible else machine.visible.drawn(seeds[2], num_draws, *machine.visible_law(tf.constant(h))).numpy()
 
@@ -95,12 +94,7 @@ def machine_of(rbm) -> Machine:
         raise ValueError(f"rbm must be an RBM. Received: {type(rbm).__name__}")
     check_finite("the machine's weights", machine)
     gaussian_pair.check(machine)
-    return machine._make(tf.cast(part, tf.float32) for part in machine)
-
-
-def in_float64(machine) -> Machine:
-    """The same weights with more digits."""
-    return machine._make(tf.cast(part, tf.float64) for part in machine)
+    return machine.cast(tf.float32)
 
 
 def _log_states(machine):
@@ -118,7 +112,7 @@ def _enumerable(machine):
         )
     visible, hidden = _log_states(machine)
     small = machine.transposed() if visible < hidden else machine
-    return in_float64(small), visible < hidden
+    return small.cast(tf.float64), visible < hidden
 
 
 def _halves(machine):
@@ -209,6 +203,17 @@ def _rows(machine, tables, places):
 def _is_large(tables):
     _, fields, inner_linear, _ = tables
     return fields.size * len(inner_linear) >= _COMPILED_FROM
+
+
+def _chosen_within(machine, outer, uniforms):
+    """For each place k of some the place l given k, by a u for each; all of one k at once."""
+    order = np.argsort(outer, kind="stable")
+    found, firsts = np.unique(outer[order], return_index=True)
+    inner = np.empty(len(outer), np.int64)
+    rows = _rows(machine, _tables(machine), found)
+    for row, those in zip(rows, np.split(order, firsts[1:])):
+        inner[those] = _chosen(row, uniforms[those])
+    return inner
 
 
 def _chosen(log_weights, uniforms):

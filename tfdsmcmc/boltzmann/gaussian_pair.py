@@ -45,10 +45,10 @@ def draws(machine, num_draws, seed):
 
 def _factor(machine):
     """(the Cholesky factor of P, c), float64."""
-    kernel = np.asarray(machine.kernel, np.float64)
+    machine = machine.cast(tf.float64)
     ends = machine.visible_natural, machine.hidden_natural
-    linear, precisions = (np.concatenate([np.asarray(end[i], np.float64) for end in ends]) for i in (0, 1))
-    matrix, units = np.diag(precisions), len(kernel)
+    linear, precisions = (np.concatenate([end[i] for end in ends]) for i in (0, 1))
+    matrix, kernel, units = np.diag(precisions), machine.kernel.numpy(), machine.kernel.shape[0]
     matrix[:units, units:], matrix[units:, :units] = -kernel, -kernel.T
     try:
         return np.linalg.cholesky(matrix), linear

@@ -64,6 +64,10 @@ class Machine(NamedTuple):
         exchanged = (hidden_bias, bias, *hidden_further, *further)
         return machine_type(self.hidden, self.visible)(tf.transpose(self.kernel), *exchanged)
 
+    def cast(self, dtype) -> Machine:
+        """The machine with weights of another type."""
+        return self._make(tf.cast(part, dtype) for part in self)
+
     @property
     def visible_weights(self):
         """The bias and further parameters of the visible units, a list."""

@@ -24,7 +24,7 @@ from tfdsmcmc.boltzmann import schedules
 from tfdsmcmc.boltzmann.bases import checked_base, path_from
 from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.estimates import LogPartition, fingerprint_of
-from tfdsmcmc.boltzmann.exact import exact_draws, in_float64, is_enumerable, machine_of
+from tfdsmcmc.boltzmann.exact import exact_draws, is_enumerable, machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.paths import MachinePath, log_uncoupled
 from tfdsmcmc.boltzmann.sampling import program
@@ -137,7 +137,7 @@ def log_partition_ratio(
         betas = _found(_machine_pilot, ends, num_steps, pilot_seed, jit)
     ends = (first, second, draws(num_runs, draw_seeds[1]))
     log_weights = _run(_machine_forward, ends, betas, num_runs, run_seed, jit)
-    constants = [float(log_uncoupled(in_float64(machine))) for machine in (first, second)]
+    constants = [float(log_uncoupled(machine.cast(tf.float64))) for machine in (first, second)]
     starts = "exact" if is_enumerable(first) else "chains"
     return LogPartition.of_weights(log_weights, constants[1] - constants[0], starts=starts)
 

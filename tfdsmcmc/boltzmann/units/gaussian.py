@@ -6,8 +6,9 @@ The precision γ is a further natural parameter, with t_2(v) = −v²/2. It is o
 for each and learnt, as log γ: so it stays positive however a kernel moves it.
 
 A machine has a log Z where its other layer is bounded. Of two Gaussian layers it has one if Γ_v and Γ_h, the precisions
-on a diagonal, and W make a positive definite matrix (Γ_v, −W; −W', Γ_h): for equal precisions γ_v γ_h > ‖W‖².
-Of hidden units only W γ^(−½) and a γ^(−½) bear on p(v), so that there is nothing to learn of their γ.
+on a diagonal, and W make a positive definite matrix (Γ_v, −W; −W', Γ_h): for equal precisions γ_v γ_h > ‖W‖². Weights
+that have none are refused by all that needs one; learning may pass through them. Of hidden units only W γ^(−½) and
+a γ^(−½) bear on p(v), so that there is nothing to learn of their γ.
 """
 
 from __future__ import annotations
