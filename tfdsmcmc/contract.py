@@ -35,6 +35,12 @@ class Density(Protocol):
     def sample(self, num_samples: int, seed, probabilities: bool = False) -> np.ndarray:
         """Draws of x, (n, D) float32; with `probabilities` their means given all that was drawn before."""
 
+    def source(self, x: Any) -> Any:
+        """The source of rows to estimate; a ValueError for data that do not fit."""
+
+    def rows(self, name: str, x: Any, mask: Any = None) -> Any:
+        """`Rows` in memory to impute, NaN or the mask's False missing; a ValueError for data that do not fit."""
+
     def method_for(self, method: str) -> str:
         """The method of imputation that "auto" stands for, or the method itself; a ValueError for others."""
 
@@ -54,13 +60,9 @@ class Model(Protocol):
 
     units: int
     binary_data: bool
-    takes_gaps: bool
     theta_variables: list
     phi_variables: list
     named_weights: list
-
-    def check_rows(self, rows: Any) -> None:
-        """Raises a ValueError for rows that the model cannot learn from, or estimate."""
 
     def density(self, weights: Any = None, log_partition: Any = None) -> Density:
         """The density at weights (θ, φ), a pair of lists of arrays; by default at the model's own.

@@ -10,7 +10,9 @@ from tfdsmcmc.annealing import annealed_importance_sampling
 from tfdsmcmc.imputation.directed import imputation_plan, method_for
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.likelihood import importance_sampling
+from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.programs import at_weights, compiled, values_of
+from tfdsmcmc.rows import rows_in_memory
 
 _BLOCK_ENTRIES = 2**24  # floats of what a layer holds while it draws its units one by one: 64 MiB
 
@@ -45,6 +47,12 @@ class NetworkDensity:
                 for first in range(0, num_samples, most)
             ]
         return np.concatenate(blocks)
+
+    def source(self, x):
+        return rows_to_estimate(self.model, x)
+
+    def rows(self, name, x, mask=None):
+        return rows_in_memory(name, x, self.model.units, self.model.binary_data, mask)
 
     def method_for(self, method):
         return method_for(self.model.generative, method)
