@@ -9,8 +9,8 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tfdsmcmc.serving.arrays import BadRequest, arrays_of
 from tfdsmcmc.serving.server import answers, memory
-from tfdsmcmc.serving.server.incoming import BadRequest, arrays_of
 from tfdsmcmc.serving.server.predictions import Predictions
 
 
@@ -90,7 +90,7 @@ def test_no_body_takes_more_than_it_is_allowed(predictions, monkeypatch, name):
 
     assert peak(read) < needed
     if name == "rows":
-        specs = {"x": predictions.version().load().functions["impute"].structured_input_signature[1]["x"]}
+        specs = {"x": predictions.signatures["impute"]["x"]}
         assert peak(lambda: arrays_of("impute", json.loads(body)["inputs"], specs)) < needed
 
 

@@ -9,31 +9,25 @@ from __future__ import annotations
 import contextlib
 import json
 
+from google.protobuf import json_format
+
+from tfdsmcmc.serving.arrays import BadRequest
 from tfdsmcmc.serving.server import memory
-from tfdsmcmc.serving.server.predictions import BadRequest
 
 _FIELDS = {"signature_name", "inputs", "instances"}
 
 
 def status(predictions, version=None):
-    """The state of one version or of all, the newest first. One that was not asked for yet counts as available.
-
-    Args:
-      predictions: `Predictions`.
-      version: one of its versions, or None.
-    """
+    """The state of one version or of all, the newest first. One that was not asked for yet counts as available."""
     found = [v for v in reversed(predictions.versions) if version in (None, v)]
     return {"model_version_status": [{"version": str(v)} | _state(predictions.version(v).fault) for v in found]}
 
 
 def metadata(predictions, version=None):
-    """The signatures of a version, by default of the newest, as its file had them when it was loaded.
-
-    Args:
-      predictions: `Predictions`.
-      version: one of its versions, or None.
-    """
-    signatures = predictions.version(version).load().signatures
+    """The signatures of a version, by default of the newest, as its file had them when it was loaded."""
+    definitions = predictions.version(version).load().definitions
+    as_it_is = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
+    signatures = {name: json_format.MessageToDict(definition, **as_it_is) for name, definition in definitions.items()}
     version = predictions.versions[-1] if version is None else version
     return {
         "model_spec": {"name": predictions.name, "signature_name": "", "version": str(version)},

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import threading
 
-from tfdsmcmc.serving.server.incoming import BadRequest, has_rows
+from tfdsmcmc.serving.arrays import BadRequest, has_rows
 
 MOST = 2**30  # bytes
 _NUMBER = 200  # bytes of one that is written
@@ -48,39 +48,37 @@ def check_body(body):
         )
 
 
-def check_inputs(signature, function, arrays):
-    """Raises a BadRequest where a function's outputs, as far as their shapes tell, would be too many numbers.
+def check_inputs(name, signature, arrays):
+    """Raises a BadRequest where the outputs of a signature, as far as their shapes tell, would be too many numbers.
 
     An output's axes of unknown length are taken for the rows of the inputs where they have rows, and for their count,
     the one whole number among them, where there are no rows or two such axes.
 
     Args:
-      signature: its name.
-      function: a signature's function.
+      name: of the signature.
+      signature: `arrays.Signature`.
       arrays: its inputs by name.
     """
-    specs = function.structured_input_signature[1]
-    rows = [len(arrays[name]) for name, spec in specs.items() if has_rows(spec)][:1]
+    rows = [len(arrays[key]) for key, spec in signature.inputs.items() if has_rows(spec)][:1]
     counts = [int(array) for array in arrays.values() if array.ndim == 0 and array.dtype.kind in "iu"]
-    lengths = rows + counts if len(counts) == 1 else rows
+    lengths = [max(0, size) for size in (rows + counts if len(counts) == 1 else rows)]
     numbers = 0
-    for spec in function.structured_outputs.values():
-        unknown = 0 if spec.shape.rank is None else list(spec.shape).count(None)
-        if spec.shape.rank is None or unknown > len(lengths):
-            continue
-        known = [size for size in spec.shape if size is not None]
-        numbers += math.prod(known) * math.prod(max(0, size) for size in lengths[:unknown])
-    _check_numbers(signature, numbers)
+    for spec in signature.outputs.values():
+        shape = spec.shape.as_list() if spec.shape.rank is not None else []
+        if shape.count(None) <= len(lengths):
+            known = [size for size in shape if size is not None]
+            numbers += math.prod(known) * math.prod(lengths[: shape.count(None)])
+    _check_numbers(name, numbers)
 
 
-def check_outputs(signature, outputs):
+def check_outputs(name, outputs):
     """Raises a BadRequest for arrays by name that are too many numbers."""
-    _check_numbers(signature, sum(array.size for array in outputs.values()))
+    _check_numbers(name, sum(array.size for array in outputs.values()))
 
 
-def _check_numbers(signature, numbers):
+def _check_numbers(name, numbers):
     if numbers * _NUMBER > MOST:
         raise BadRequest(
-            f"The answer of {signature} must be at most {MOST // _NUMBER:,} numbers, {MOST:,} bytes of memory when it "
+            f"The answer of {name} must be at most {MOST // _NUMBER:,} numbers, {MOST:,} bytes of memory when it "
             f"is written: ask for less at a time. Received: {numbers:,} numbers"
         )

@@ -1,8 +1,8 @@
 """Answers of a SavedModel to what people send.
 
-`incoming` says what is wrong with a request before the graph sees it; what only the graph knows, that the data are
-binary or how large a number may be, it says itself, and its words are passed on. Every call gives its own inputs to a
-function without state, so that calls may run side by side and a refused one leaves nothing behind.
+`arrays` says what is wrong with a request before the graph sees it; what only the graph knows, that the data are binary
+or how large a number may be, it says itself, and its words are passed on. Every call gives its own inputs to a function
+without state, so that calls may run side by side and a refused one leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import re
 import tensorflow as tf
 
 from tfdsmcmc import files, forks
+from tfdsmcmc.serving.arrays import BadRequest, are, arrays_of, has_rows, kind, odd_tensors
 from tfdsmcmc.serving.server import memory
-from tfdsmcmc.serving.server.incoming import BadRequest, are, arrays_of, has_rows, kind
 from tfdsmcmc.serving.server.version import Version
 
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -58,7 +58,7 @@ class Predictions:
         alone = (path / "saved_model.pb").is_file() and _NUMBER.fullmatch(path.name)
         self.name = path.parent.name if alone else path.name
         self.versions = tuple(self._versions)
-        self.signatures = {name: _inputs(function) for name, function in self.version().load().functions.items()}
+        self.signatures = {name: found.inputs for name, found in self.version().load().signatures.items()}
 
     def predict(self, signature, inputs, version=None, bounded=False):
         """Calls one signature.
@@ -74,24 +74,15 @@ class Predictions:
 
         Raises:
           BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, for a
-            signature whose outputs are no numbers, and for outputs that are too large.
+            signature whose tensors are no numbers, and for outputs that are too large.
           ValueError: for a version that cannot be loaded.
         """
         forks.check()
-        function = self._function(signature, version)
-        arrays = arrays_of(signature, inputs, _inputs(function))
-        served = self.version(version)
+        found = self._signature(signature, version)
+        arrays = arrays_of(signature, inputs, found.inputs)
         if bounded:
-            memory.check_inputs(signature, function, arrays)
-        try:
-            outputs = function(**{name: tf.constant(array) for name, array in arrays.items()})
-        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
-            raise BadRequest(_words(error.message, arrays)) from None
-        except Exception as error:
-            served.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
-            raise
-        served.fault = None
-        outputs = {name: value.numpy() for name, value in outputs.items()}
+            memory.check_inputs(signature, found, arrays)
+        outputs = self._call(signature, arrays, self.version(version))
         if bounded:
             memory.check_outputs(signature, outputs)
         return outputs
@@ -111,8 +102,7 @@ class Predictions:
         Raises:
           BadRequest: as `predict`, and for a signature with an input or output that has no rows.
         """
-        function = self._function(signature, version)
-        specs, results = _inputs(function), function.structured_outputs
+        specs, results = self._signature(signature, version)
         whole = [name for name, spec in [*specs.items(), *results.items()] if not has_rows(spec)]
         if whole:
             found = f"instances for {signature}, where {are(whole)} not by row"
@@ -143,15 +133,29 @@ class Predictions:
             raise BadRequest(f"version must be one of {list(self.versions)}. Received: {version!r}")
         return self._versions[version]
 
-    def _function(self, signature, version):
-        functions = self.version(version).load().functions
-        if not isinstance(signature, str) or signature not in functions:
-            raise BadRequest(f"signature_name must be one of {sorted(functions)}. Received: {signature!r}")
-        results = functions[signature].structured_outputs
-        odd = {name: spec.dtype.name for name, spec in results.items() if not _is_number(spec.dtype)}
-        if odd:
-            raise BadRequest(f"{signature} must give numbers, or true and false, to be answered. Received: {odd}")
-        return functions[signature]
+    def _signature(self, name, version):
+        """A signature of numbers, as an `arrays.Signature`."""
+        loaded = self.version(version).load()
+        functions = loaded.model.signatures
+        if not isinstance(name, str) or name not in functions:
+            raise BadRequest(f"signature_name must be one of {sorted(functions)}. Received: {name!r}")
+        if name not in loaded.signatures:
+            odd = {key: tf.as_dtype(kind).name for key, kind in odd_tensors(loaded.definitions[name]).items()}
+            raise BadRequest(f"{name} must give numbers, or true and false, to be answered. Received: {odd}")
+        return loaded.signatures[name]
+
+    def _call(self, signature, arrays, version):
+        """The outputs of a function, as arrays."""
+        function = version.load().model.signatures[signature]
+        try:
+            outputs = function(**{name: tf.constant(array) for name, array in arrays.items()})
+        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
+            raise BadRequest(_words(error.message, arrays)) from None
+        except Exception as error:
+            version.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
+            raise
+        version.fault = None
+        return {name: value.numpy() for name, value in outputs.items()}
 
 
 def _folders(path):
@@ -160,14 +164,6 @@ def _folders(path):
         return {int(path.name) if _NUMBER.fullmatch(path.name) else 1: path}
     below = path.iterdir() if path.is_dir() else ()
     return {int(p.name): p for p in below if _NUMBER.fullmatch(p.name) and (p / "saved_model.pb").is_file()}
-
-
-def _is_number(dtype):
-    return dtype.is_floating or dtype.is_integer or dtype.is_bool
-
-
-def _inputs(function):
-    return function.structured_input_signature[1]
 
 
 def _words(message, arrays):

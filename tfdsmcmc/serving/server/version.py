@@ -11,22 +11,23 @@ import threading
 from typing import Any, NamedTuple
 
 import tensorflow as tf
-from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
+
+from tfdsmcmc.serving.arrays import signatures_of
 
 
 class Loaded(NamedTuple):
     """What a version consists of.
 
     Attributes:
-      model: TensorFlow's object, kept as its variables live as long as it does.
-      functions: its signatures as functions, by name.
-      signatures: its signatures as TensorFlow Serving describes them in JSON, by name.
+      model: TensorFlow's object, which has the signatures as functions.
+      definitions: dict from the signatures' names to their `SignatureDef`.
+      signatures: dict from names to `arrays.Signature`, of those with numbers alone.
       manifest: what was written about the model beside its graph, a dict, or None.
     """
 
     model: Any
-    functions: dict
+    definitions: dict
     signatures: dict
     manifest: dict | None
 
@@ -68,12 +69,11 @@ class Version:
 
 
 def _load(folder):
-    saved = saved_model_pb2.SavedModel()
     model = tf.saved_model.load(str(folder))
-    saved.ParseFromString((folder / "saved_model.pb").read_bytes())
+    saved = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
     graphs = [graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags] or saved.meta_graphs
-    signatures = {name: _described(signature) for name, signature in graphs[0].signature_def.items()}
-    return Loaded(model, model.signatures, signatures, _manifest(folder / "assets" / "manifest.json"))
+    definitions = dict(graphs[0].signature_def)
+    return Loaded(model, definitions, signatures_of(definitions), _manifest(folder / "assets" / "manifest.json"))
 
 
 def _manifest(path):
@@ -83,23 +83,3 @@ def _manifest(path):
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _described(signature):
-    return {
-        "inputs": {name: _tensor(info) for name, info in signature.inputs.items()},
-        "outputs": {name: _tensor(info) for name, info in signature.outputs.items()},
-        "method_name": signature.method_name,
-    }
-
-
-def _tensor(info):
-    shape = info.tensor_shape
-    return {
-        "dtype": types_pb2.DataType.Name(info.dtype),
-        "tensor_shape": {
-            "dim": [{"size": str(dim.size), "name": dim.name} for dim in shape.dim],
-            "unknown_rank": shape.unknown_rank,
-        },
-        "name": info.name,
-    }
