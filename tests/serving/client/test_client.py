@@ -15,7 +15,6 @@ answer bit for bit.
 import contextlib
 import functools
 import http.server
-import importlib
 import itertools
 import json
 import os
@@ -35,6 +34,7 @@ from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.serving import arrays
 from tfdsmcmc.serving.client import Client, transport_grpc, transport_rest, transports
 from tfdsmcmc.serving.client.transports import ServerError
+from tfdsmcmc.serving.saved_model import writing
 
 stand_in = pytest.importorskip("tests.serving.client.stand_in", reason="needs pip install tfdsmcmc[serving]")
 
@@ -51,8 +51,7 @@ def exported(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_PROXY", "127.0.0.1")
         patch.setenv("no_proxy", "127.0.0.1")
-        # the name serving.export is that of the function
-        patch.setattr(importlib.import_module("tfdsmcmc.serving.saved_model.export"), "round_trip", lambda *_: {})
+        patch.setattr(writing, "round_trip", lambda *_: {})
         path = stand_in.export_tiny(tmp_path_factory.mktemp("models").resolve())
         patch.setattr(tf.saved_model, "load", functools.cache(tf.saved_model.load))
         yield path

@@ -4,7 +4,6 @@ import http.client
 import json
 import shutil
 import threading
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -68,8 +67,7 @@ def test_a_fault_while_running_is_in_the_status_until_there_is_an_answer(whole, 
 
     assert states() == ["AVAILABLE"]
     with monkeypatch.context() as patch:
-        loaded = served.version().load()._replace(model=SimpleNamespace(signatures={"sample": broken}))
-        patch.setattr(served.version(), "_loaded", loaded)
+        patch.setitem(served.version().functions, "sample", broken)
         with pytest.raises(tf.errors.DataLossError):
             served.predict("sample", request)
     assert states() == ["END"] and "a sector of the disk" in str(answers.status(served))

@@ -6,16 +6,15 @@ import math
 
 import tensorflow as tf
 
-from tfdsmcmc import checks, files
+from tfdsmcmc import checks
 from tfdsmcmc.boltzmann import DBN, RBM
 from tfdsmcmc.boltzmann.deep_sweeps import widths_of
 from tfdsmcmc.boltzmann.estimates import known_partition
-from tfdsmcmc.serving.saved_model import audit, inputs, manifest
+from tfdsmcmc.serving.saved_model import inputs, manifest
 from tfdsmcmc.serving.saved_model.examples import COUNT, ROWS
-from tfdsmcmc.serving.saved_model.export import check_free, report, target_of, with_default
 from tfdsmcmc.serving.saved_model.machine_functions import NAMES, MachineFunctions
-from tfdsmcmc.serving.saved_model.round_trip import round_trip
 from tfdsmcmc.serving.saved_model.signatures import INPUTS
+from tfdsmcmc.serving.saved_model.writing import free_target, write_version
 
 
 def export_machines(
@@ -73,19 +72,16 @@ def export_machines(
     figures = manifest.checked_figures(figures)
     stack = model.stack
     known = known_partition(model.rbms[-1] if isinstance(model, DBN) else model, log_partition)
-    target = target_of(path, version)
-    files.remove_leftovers(target.parent)  # which may bring a version back
-    check_free(target, overwrite)
+    target = free_target(path, version, overwrite)
     module = MachineFunctions(stack, known, steps)
-    functions, live = _signatures(module, inputs.Data(model.units, True, max(widths_of(stack.machines))), max_draws)
-    specs = {name: function.structured_input_signature[1] for name, function in functions.items()}
+    functions = _signatures(module, inputs.Data(model.units, True, max(widths_of(stack.machines))), max_draws)
     contents = manifest.manifest(
         model,
         {"class": type(model).__name__, "machines": [list(machine.kernel.shape) for machine in stack.machines]},
         target.parent.name,
         {"kind": "weights of the model", "samples": 1},
         data_shape,
-        {name: (specs[name], function.structured_outputs) for name, function in functions.items()},
+        functions,
         {"steps": steps, "max_draws": max_draws},
         {
             "log_partition": known.value,
@@ -94,20 +90,11 @@ def export_machines(
             **figures,
         },
     )
-    with files.replacing(target) as new:
-        tf.saved_model.save(module, str(new), signatures=with_default(functions))
-        manifest.write(new, contents)
-        if faults := audit.faults(new):
-            raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
-        seconds = round_trip(new, live, specs, model.units)
-        check_free(target, overwrite)  # again: somebody else may have been quicker
-    if verbose:
-        report(target, seconds)
-    return str(target)
+    return write_version(target, module, functions, contents, overwrite=overwrite, verbose=verbose)
 
 
 def _signatures(module, data, max_draws):
-    """(the signatures as concrete functions, the plain functions behind them), by name."""
+    """The signatures as concrete functions, by name."""
     served, live = {}, {}
     for name in NAMES:
         specs = inputs.specs(INPUTS[name], data, False, False)
@@ -118,4 +105,4 @@ def _signatures(module, data, max_draws):
             return live[name](**inputs.checked(values, data, budget, False, False))
 
         served[name] = tf.function(run, autograph=False).get_concrete_function(**specs)
-    return served, live
+    return served

@@ -45,7 +45,7 @@ def names(generative):
 
 
 def signatures(model, weights, chosen, sweeps, max_draws, jit):
-    """(the chosen signatures as concrete functions, the plain functions behind them), dictionaries by name.
+    """The chosen signatures as concrete functions, a dictionary by name.
 
     Args:
       model: `DeepGenerativeModel`.
@@ -66,7 +66,7 @@ def signatures(model, weights, chosen, sweeps, max_draws, jit):
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
     functions = _inner(mathematics, data)
-    return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}, functions
+    return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}
 
 
 def _plain(name):

@@ -105,8 +105,9 @@ class Application:
         return response(environ, start_response)
 
     def _answer(self, request):
-        if self._local:
-            _check_origin(request)
+        named = [*(f"//{host}" for host in request.headers.getlist("Host")), *request.headers.getlist("Origin")]
+        if self._local and not all(map(is_loopback, named)):
+            raise exceptions.Forbidden("This development server answers to this machine's own names alone.")
         endpoint, found = _ROUTES.bind("").match(_path(request), request.method)
         if found.pop("name", self._predictions.name) != self._predictions.name:
             raise exceptions.NotFound(f"The model is {self._predictions.name}.")
@@ -148,31 +149,16 @@ def server(app, host, port, descriptor):
     return ThreadedWSGIServer(host, port, app, _Handler, fd=descriptor)
 
 
-def is_loopback(host):
-    """Whether a host's name or address is of this machine alone."""
-    if host.lower() == "localhost":
-        return True
+def is_loopback(url):
+    """Whether the host of a URL, as a browser would take it, is of this machine alone."""
     try:
+        host = urllib.parse.urlsplit(url).hostname or ""
+        if host == "localhost":
+            return True
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
-
-
-def _check_origin(request):
-    """Refuses what names another host, or comes from another site's page."""
-    host, origin = request.headers.get("Host"), request.headers.get("Origin")
-    for name, url in ((host, f"//{host}"), (origin, origin)):
-        if name is not None and not is_loopback(_hostname(url)):
-            raise exceptions.Forbidden(f"This development server answers to this machine's own names, not {name[:60]}.")
-
-
-def _hostname(url):
-    """The host that a browser would take from "scheme://host:port"; "" where there is none."""
-    try:
-        return urllib.parse.urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _path(request):

@@ -51,9 +51,10 @@ def make_server(path, host="127.0.0.1", port=8501):
     with _bound(host, port) as bound:  # first, as loading takes its time
         predictions = Predictions(path)
         address, port = bound.getsockname()[:2]
-        app = application.Application(predictions, application.is_loopback(address))
+        url = f"http://{f'[{address}]' if ':' in address else address}:{port}/"
+        app = application.Application(predictions, local=application.is_loopback(url))
         server = application.server(app, address, port, bound.fileno())
-    server.predictions, server.url = predictions, f"http://{f'[{address}]' if ':' in address else address}:{port}/"
+    server.predictions, server.url = predictions, url
     return server
 
 

@@ -82,7 +82,7 @@ class Predictions:
         arrays = arrays_of(signature, inputs, found.inputs)
         if bounded:
             memory.check_inputs(signature, found, arrays)
-        outputs = self._call(signature, arrays, self.version(version))
+        outputs = _called(self.version(version), signature, arrays)
         if bounded:
             memory.check_outputs(signature, outputs)
         return outputs
@@ -136,26 +136,25 @@ class Predictions:
     def _signature(self, name, version):
         """A signature of numbers, as an `arrays.Signature`."""
         loaded = self.version(version).load()
-        functions = loaded.model.signatures
-        if not isinstance(name, str) or name not in functions:
-            raise BadRequest(f"signature_name must be one of {sorted(functions)}. Received: {name!r}")
+        if not isinstance(name, str) or name not in loaded.functions:
+            raise BadRequest(f"signature_name must be one of {sorted(loaded.functions)}. Received: {name!r}")
         if name not in loaded.signatures:
             odd = {key: tf.as_dtype(kind).name for key, kind in odd_tensors(loaded.definitions[name]).items()}
             raise BadRequest(f"{name} must give numbers, or true and false, to be answered. Received: {odd}")
         return loaded.signatures[name]
 
-    def _call(self, signature, arrays, version):
-        """The outputs of a function, as arrays."""
-        function = version.load().model.signatures[signature]
-        try:
-            outputs = function(**{name: tf.constant(array) for name, array in arrays.items()})
-        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
-            raise BadRequest(_words(error.message, arrays)) from None
-        except Exception as error:
-            version.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
-            raise
-        version.fault = None
-        return {name: value.numpy() for name, value in outputs.items()}
+
+def _called(version, signature, arrays):
+    """The outputs of a function of a version, as arrays."""
+    try:
+        outputs = version.functions[signature](**{name: tf.constant(array) for name, array in arrays.items()})
+    except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
+        raise BadRequest(_words(error.message, arrays)) from None
+    except Exception as error:
+        version.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
+        raise
+    version.fault = None
+    return {name: value.numpy() for name, value in outputs.items()}
 
 
 def _folders(path):

@@ -8,28 +8,11 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import Any, NamedTuple
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfdsmcmc.serving.arrays import signatures_of
-
-
-class Loaded(NamedTuple):
-    """What a version consists of.
-
-    Attributes:
-      model: TensorFlow's object, which has the signatures as functions.
-      definitions: dict from the signatures' names to their `SignatureDef`.
-      signatures: dict from names to `arrays.Signature`, of those with numbers alone.
-      manifest: what was written about the model beside its graph, a dict, or None.
-    """
-
-    model: Any
-    definitions: dict
-    signatures: dict
-    manifest: dict | None
 
 
 class Unavailable(ValueError):
@@ -43,37 +26,39 @@ class Version:
       folder: its path.
 
     Attributes:
-      folder: its path.
       fault: why it could not be loaded, or answer, when that was last tried; or None.
+      functions: once it is loaded, its signatures as functions, by name.
+      definitions: once it is loaded, the signatures' `SignatureDef`, by name.
+      signatures: once it is loaded, its `arrays.Signature`, by name, of those with numbers alone.
+      manifest: once it is loaded, what was written about the model beside its graph, a dict, or None.
     """
 
     def __init__(self, folder):
-        self.folder, self.fault = folder, None
-        self._lock, self._loaded = threading.Lock(), None
+        self._folder, self._lock, self._model, self.fault = folder, threading.Lock(), None, None
 
-    def load(self) -> Loaded:
-        """Returns what it consists of.
+    def load(self) -> Version:
+        """Returns itself, loaded.
 
         Raises:
           Unavailable: if it cannot be loaded, which the next call tries again.
         """
         with self._lock:
-            if self._loaded is None:
+            if self._model is None:
                 try:
-                    self._loaded, self.fault = _load(self.folder), None
+                    self._load(tf.saved_model.load(str(self._folder)))
                 except Exception as error:  # of a damaged file TensorFlow raises whatever it stumbles over
                     reason = f"{type(error).__name__}: {error}".splitlines()[0]
-                    self.fault = f"The SavedModel cannot be loaded, {reason}. Received: {self.folder}"
+                    self.fault = f"The SavedModel cannot be loaded, {reason}. Received: {self._folder}"
                     raise Unavailable(self.fault) from error
-            return self._loaded
+        return self
 
-
-def _load(folder):
-    model = tf.saved_model.load(str(folder))
-    saved = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
-    graphs = [graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags] or saved.meta_graphs
-    definitions = dict(graphs[0].signature_def)
-    return Loaded(model, definitions, signatures_of(definitions), _manifest(folder / "assets" / "manifest.json"))
+    def _load(self, model):
+        saved = saved_model_pb2.SavedModel.FromString((self._folder / "saved_model.pb").read_bytes())
+        graphs = [graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags] or saved.meta_graphs
+        self.functions, self.definitions = dict(model.signatures), dict(graphs[0].signature_def)
+        self.signatures = signatures_of(self.definitions)
+        self.manifest = _manifest(self._folder / "assets" / "manifest.json")
+        self._model, self.fault = model, None  # the variables live as long as the model does
 
 
 def _manifest(path):
