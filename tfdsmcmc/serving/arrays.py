@@ -13,14 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import types_pb2
 
 from tfdsmcmc import checks
 
-_NUMBERS = {
-    types_pb2.DataType.Value(f"DT_{name}")
-    for name in "BOOL HALF FLOAT DOUBLE INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64".split()
-}
 _KINDS = {"f": "numbers", "i": "integers", "u": "integers", "b": "true or false"}
 _TAKEN = {"f": "fiub", "i": "iu", "u": "iu", "b": "b"}  # kinds of array that a tensor of each kind takes
 
@@ -37,22 +32,19 @@ class Signature(NamedTuple):
 
 
 def signatures_of(definitions) -> dict:
-    """The signatures whose tensors are all numbers, or true and false: a dict from names to `Signature`.
+    """A dict from names to `Signature`, without what TensorFlow keeps among them for itself.
 
     Args:
       definitions: dict from names to TensorFlow's `SignatureDef`.
+
+    Raises:
+      TypeError: for a tensor of no type.
     """
     return {
         name: Signature(_specs(definition.inputs), _specs(definition.outputs))
         for name, definition in definitions.items()
-        if not odd_tensors(definition)
+        if not name.startswith("__")
     }
-
-
-def odd_tensors(definition) -> dict:
-    """The names of the tensors of a `SignatureDef` that are no numbers, with the numbers of their types."""
-    infos = {**definition.inputs, **definition.outputs}
-    return {name: info.dtype for name, info in infos.items() if info.dtype not in _NUMBERS}
 
 
 def arrays_of(signature, values, specs) -> dict:
@@ -99,7 +91,7 @@ def array_of(name, value, spec):
         with contextlib.suppress(OverflowError):
             array = array.astype(np.float64)
     # NumPy makes a number of true where it stands among numbers
-    mixed = isinstance(value, list) and wanted.kind != "b" and bool in set(map(type, np.asarray(value, object).flat))
+    mixed = isinstance(value, (list, bool)) and wanted.kind != "b" and bool in set(map(type, np.asarray(value, object).flat))
     if mixed or array.size and array.dtype.kind not in _TAKEN.get(wanted.kind, ""):
         found = kind(value) if array.ndim == 0 else "true or false among numbers" if mixed else _entries(array)
         raise BadRequest(f"{name} must be {_KINDS.get(wanted.kind, 'of another type')} ({wanted}). Received: {found}")

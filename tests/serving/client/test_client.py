@@ -298,7 +298,7 @@ def test_descriptions(monkeypatch):
     monkeypatch.setattr(transport_rest.RestTransport, "_answer", lambda *_: answers[0])
     with Client("http://h", "m", packed=True) as client:
         found = client.signatures
-        assert set(found) == {"packed", "sample", "any"} and client._units(X) == 11
+        assert set(found) == {"packed", "sample", "any", "words"} and client._units(X) == 11
         assert found["sample"].inputs == {"seed": tf.TensorSpec((), tf.int32, "seed")}
         assert found["packed"].inputs["x"] == tf.TensorSpec((None, 2), tf.uint8, "x")
         client._signatures = {"packed": found["packed"]}

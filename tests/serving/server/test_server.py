@@ -19,7 +19,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from benchmarks import load
 from tests.oracles import binary_states, tiny_model
-from tfdsmcmc.serving.server import answers, development_server
+from tfdsmcmc.serving.server import answers, application, development_server
 from tfdsmcmc.serving.server.application import is_loopback
 from tfdsmcmc.serving.server.development_server import make_server
 from tfdsmcmc.serving.server.predictions import BadRequest, Predictions
@@ -566,6 +566,16 @@ def test_a_connection_has_one_answer_and_head_has_no_body(server):
         assert response.headers["Connection"] == "close" and connection.sock is None
 
 
+def test_a_body_in_chunks(server, monkeypatch):
+    body = json.dumps({"signature_name": "sample", "inputs": {"num_samples": 1, "seed": SEED}}).encode()
+    head = b"POST /v1/models/tiny:predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:9], body[9:], b""))
+    assert raw(server, head + chunks).startswith(b"HTTP/1.1 200 ")
+    assert raw(server, head + chunks[:-9]).startswith(b"HTTP/1.1 400 ")
+    monkeypatch.setattr(application, "_LIMIT", len(body) - 1)  # no more is read
+    assert raw(server, head + chunks).startswith(b"HTTP/1.1 400 ")
+
+
 @pytest.mark.parametrize("sent", [b"", b"{"])
 def test_a_body_that_stops_arriving_is_told_soon(server, monkeypatch, sent):
     """While the client holds the connection, and waits."""
@@ -611,7 +621,7 @@ def test_a_failure_is_told_and_survived(ask, direct, server, monkeypatch, caplog
     def fails(*args):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(server.predictions, "predict", fails)
+    monkeypatch.setattr(server.predictions, "call", fails)
     status, answer = ask("POST", "/v1/models/tiny:predict", {"inputs": LIKELIHOOD})
     assert status == 500 and "RuntimeError" in answer["error"] and "secret" not in answer["error"]
     assert "a secret" in caplog.text

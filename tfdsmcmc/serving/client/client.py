@@ -19,7 +19,7 @@ import numpy as np
 from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.rows import rows_of
-from tfdsmcmc.serving.arrays import array_of, arrays_of, signatures_of
+from tfdsmcmc.serving.arrays import array_of, arrays_of
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport
 from tfdsmcmc.serving.client.transports import ServerError, address, seconds
@@ -80,7 +80,7 @@ class Client:
         if self._transport is None:
             raise ValueError("The client is closed: make another one. Received: a call after close()")
         if self._signatures is None:
-            self._signatures = signatures_of(self._transport.describe())
+            self._signatures = self._transport.describe()
         return self._signatures
 
     def predict(self, signature, /, **inputs):

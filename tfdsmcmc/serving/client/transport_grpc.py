@@ -12,6 +12,7 @@ import time
 
 import tensorflow as tf
 
+from tfdsmcmc.serving.arrays import signatures_of
 from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late
 from tfdsmcmc.serving.extras import optional
 
@@ -61,7 +62,7 @@ class GrpcTransport:
         found = self._metadata.SignatureDefMap()
         if not answer.metadata["signature_def"].Unpack(found):
             raise ServerError(self.fine, "the answer describes no signatures", self.url)
-        return dict(found.signature_def)
+        return signatures_of(found.signature_def)
 
     def predict(self, signature, inputs, outputs):
         """Calls a signature with a dict of arrays, as `transports` has it.

@@ -20,6 +20,7 @@ import urllib.request
 from google.protobuf import json_format
 from tensorflow.core.protobuf import meta_graph_pb2
 
+from tfdsmcmc.serving.arrays import signatures_of
 from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late, without_user
 from tfdsmcmc.serving.extras import optional
 
@@ -55,7 +56,7 @@ class RestTransport:
         answer = self._answer("GET", url)
         try:
             found = answer["metadata"]["signature_def"]["signature_def"]
-            return {name: _definition(words) for name, words in found.items()}
+            return signatures_of({name: _definition(words) for name, words in found.items()})
         except (AttributeError, KeyError, TypeError, ValueError, json_format.ParseError):
             raise ServerError(self.fine, "the answer describes no signatures", url) from None
 

@@ -4,7 +4,7 @@ A transport has
 
     url                                     where calls go
     fine                                    the status of an answer without a fault
-    describe()                              → dict from a signature's name to TensorFlow's `SignatureDef`
+    describe()                              → dict from a signature's name to `arrays.Signature`
     predict(signature, inputs, outputs)     → dict of the outputs of these names, as they came
     close()
 

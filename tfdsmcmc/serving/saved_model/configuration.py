@@ -5,10 +5,7 @@
 
 Both are protocol buffers as text. With --enable_batching the server joins the rows of several requests to one
 signature, pads them to the next allowed size with copies of a row, and gives each request its own part of the answer.
-So every input and output must have rows: it refuses the signatures whose number of samples is a scalar
-("Batching session Run() input tensors must have at least one dimension"; GitHub, tensorflow/serving 494), and only the
-row-wise `NAME_rows` and `NAME_rows_packed` can be asked. An error of one row is then the answer to all requests of the
-batch.
+What follows from it the file says.
 
 Source: TensorFlow Serving's guides "Serving Configuration" and "Batching".
 """

@@ -172,8 +172,7 @@ def _body(request):
     try:
         return request.get_data()
     except exceptions.RequestEntityTooLarge:
-        found = "more" if request.content_length is None else request.content_length
-        words = f"The body must be at most {_LIMIT} bytes. Received: {found} bytes"
+        words = f"The body must be at most {_LIMIT} bytes. Received: {request.content_length} bytes"
         raise exceptions.RequestEntityTooLarge(words) from None
     except exceptions.ClientDisconnected:
         words = f"The body must be as long as its Content-Length says, without a pause of {PATIENCE} seconds"

@@ -14,8 +14,7 @@ import re
 import tensorflow as tf
 
 from tfdsmcmc import files, forks
-from tfdsmcmc.serving.arrays import BadRequest, are, arrays_of, has_rows, kind, odd_tensors
-from tfdsmcmc.serving.server import memory
+from tfdsmcmc.serving.arrays import BadRequest, Signature, arrays_of
 from tfdsmcmc.serving.server.version import Version
 
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -60,67 +59,24 @@ class Predictions:
         self.versions = tuple(self._versions)
         self.signatures = {name: found.inputs for name, found in self.version().load().signatures.items()}
 
-    def predict(self, signature, inputs, version=None, bounded=False):
+    def predict(self, signature, inputs, version=None):
         """Calls one signature.
 
         Args:
           signature: its name.
           inputs: for each of its inputs an array or nested list; for a single input that alone will do.
           version: one of `versions`; by default the newest.
-          bounded: whether the outputs are to be written in JSON, which bounds their size (see `memory`).
 
         Returns:
           For each output a NumPy array.
 
         Raises:
-          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, for a
-            signature whose tensors are no numbers, and for outputs that are too large.
+          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, and for a
+            signature whose outputs are no numbers.
           ValueError: for a version that cannot be loaded.
         """
-        forks.check()
-        found = self._signature(signature, version)
-        arrays = arrays_of(signature, inputs, found.inputs)
-        if bounded:
-            memory.check_inputs(signature, found, arrays)
-        outputs = _called(self.version(version), signature, arrays)
-        if bounded:
-            memory.check_outputs(signature, outputs)
-        return outputs
-
-    def predict_rows(self, signature, instances, version=None, bounded=False):
-        """Calls one signature whose inputs and outputs all have rows, on rows given one by one.
-
-        Args:
-          signature: its name.
-          instances: list of rows, each a dict with every input's value, or that value alone where there is one input.
-          version: one of `versions`; by default the newest.
-          bounded: as in `predict`.
-
-        Returns:
-          For each output a NumPy array with one entry for each row.
-
-        Raises:
-          BadRequest: as `predict`, and for a signature with an input or output that has no rows.
-        """
-        specs, results = self._signature(signature, version)
-        whole = [name for name, spec in [*specs.items(), *results.items()] if not has_rows(spec)]
-        if whole:
-            found = f"instances for {signature}, where {are(whole)} not by row"
-            raise BadRequest(f'instances suit signatures of rows alone: send "inputs". Received: {found}')
-        if not isinstance(instances, list) or not instances:
-            raise BadRequest(f"instances must be a list of at least one row. Received: {kind(instances)}")
-        if len(specs) == 1 and not isinstance(instances[0], dict):
-            instances = [{next(iter(specs)): row} for row in instances]
-        for number, row in enumerate(instances):
-            if not isinstance(row, dict) or set(row) != set(specs):
-                found = sorted(map(str, row)) if isinstance(row, dict) else kind(row)
-                raise BadRequest(f"instances[{number}] must give each of {sorted(specs)} by name. Received: {found}")
-        columns = {name: [row[name] for row in instances] for name in specs}
-        outputs = self.predict(signature, columns, version, bounded)
-        counts = {name: len(value) for name, value in outputs.items()}
-        if set(counts.values()) != {len(instances)}:
-            raise BadRequest(f"{signature} gives no row for each instance. Received: {counts} rows")
-        return outputs
+        arrays = arrays_of(signature, inputs, self.signature(signature, version).inputs)
+        return self.call(signature, arrays, version)
 
     def version(self, version=None) -> Version:
         """A version by its number, by default the newest.
@@ -133,28 +89,30 @@ class Predictions:
             raise BadRequest(f"version must be one of {list(self.versions)}. Received: {version!r}")
         return self._versions[version]
 
-    def _signature(self, name, version):
-        """A signature of numbers, as an `arrays.Signature`."""
-        loaded = self.version(version).load()
-        if not isinstance(name, str) or name not in loaded.functions:
-            raise BadRequest(f"signature_name must be one of {sorted(loaded.functions)}. Received: {name!r}")
-        if name not in loaded.signatures:
-            odd = {key: tf.as_dtype(kind).name for key, kind in odd_tensors(loaded.definitions[name]).items()}
+    def signature(self, name, version=None) -> Signature:
+        """Inputs and outputs of a signature by its name; errors are those of `predict`."""
+        signatures = self.version(version).load().signatures
+        if not isinstance(name, str) or name not in signatures:
+            raise BadRequest(f"signature_name must be one of {sorted(signatures)}. Received: {name!r}")
+        types = {key: spec.dtype for key, spec in signatures[name].outputs.items()}
+        odd = {key: t.name for key, t in types.items() if not (t.is_floating or t.is_integer or t.is_bool)}
+        if odd:
             raise BadRequest(f"{name} must give numbers, or true and false, to be answered. Received: {odd}")
-        return loaded.signatures[name]
+        return signatures[name]
 
-
-def _called(version, signature, arrays):
-    """The outputs of a function of a version, as arrays."""
-    try:
-        outputs = version.functions[signature](**{name: tf.constant(array) for name, array in arrays.items()})
-    except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
-        raise BadRequest(_words(error.message, arrays)) from None
-    except Exception as error:
-        version.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
-        raise
-    version.fault = None
-    return {name: value.numpy() for name, value in outputs.items()}
+    def call(self, signature, arrays, version=None):
+        """Calls one signature with arrays that fit it; returns and errors are those of `predict`."""
+        forks.check()
+        version = self.version(version)
+        try:
+            outputs = version.functions[signature](**{name: tf.constant(array) for name, array in arrays.items()})
+        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
+            raise BadRequest(_words(error.message, arrays)) from None
+        except Exception as error:
+            version.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
+            raise
+        version.fault = None
+        return {name: value.numpy() for name, value in outputs.items()}
 
 
 def _folders(path):

@@ -27,9 +27,8 @@ class Version:
 
     Attributes:
       fault: why it could not be loaded, or answer, when that was last tried; or None.
-      functions: once it is loaded, its signatures as functions, by name.
-      definitions: once it is loaded, the signatures' `SignatureDef`, by name.
-      signatures: once it is loaded, its `arrays.Signature`, by name, of those with numbers alone.
+      functions, definitions, signatures: once it is loaded, its signatures by name, as functions, as TensorFlow's
+        `SignatureDef` and as `arrays.Signature`.
       manifest: once it is loaded, what was written about the model beside its graph, a dict, or None.
     """
 
