@@ -90,8 +90,7 @@ def array_of(name, value, spec):
     if array.dtype == object and wanted.kind == "f" and all(isinstance(entry, Real) for entry in array.flat):
         with contextlib.suppress(OverflowError):
             array = array.astype(np.float64)
-    # NumPy makes a number of true where it stands among numbers
-    mixed = isinstance(value, (list, bool)) and wanted.kind != "b" and bool in set(map(type, np.asarray(value, object).flat))
+    mixed = wanted.kind != "b" and _has_booleans(value)
     if mixed or array.size and array.dtype.kind not in _TAKEN.get(wanted.kind, ""):
         found = kind(value) if array.ndim == 0 else "true or false among numbers" if mixed else _entries(array)
         raise BadRequest(f"{name} must be {_KINDS.get(wanted.kind, 'of another type')} ({wanted}). Received: {found}")
@@ -126,6 +125,11 @@ def kind(value):
 
 def _specs(infos):
     return {name: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype, name) for name, info in infos.items()}
+
+
+def _has_booleans(value):
+    """Whether true or false stands in a list, where NumPy makes a number of it among numbers."""
+    return isinstance(value, (list, bool)) and bool in set(map(type, np.asarray(value, object).flat))
 
 
 def _check_rows(arrays, specs):
