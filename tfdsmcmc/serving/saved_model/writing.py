@@ -40,9 +40,7 @@ def free_target(path, version, overwrite):
     return folder / str(version)
 
 
-def write_version(
-    target, module, functions, contents, jit=False, overwrite=False, serving_config=False, verbose=True
-):
+def write_version(target, module, functions, contents, jit=False, overwrite=False, serving_config=False, verbose=True):
     """Puts a version in place.
 
     Args:
@@ -63,7 +61,8 @@ def write_version(
       RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
         one; the version is not put in place then.
     """
-    examples = {name: example(_specs(function), contents["units"]) for name, function in functions.items()}
+    specs = {name: function.structured_input_signature[1] for name, function in functions.items()}
+    examples = {name: example(specs[name], contents["units"]) for name in functions}
     default = DEFAULT if DEFAULT in functions else next(iter(functions))
     with files.replacing(target) as new:
         tf.saved_model.save(module, str(new), signatures={"serving_default": functions[default], **functions})
@@ -112,10 +111,6 @@ def round_trip(path, functions, examples):
 def _check_free(target, overwrite):
     if os.path.lexists(target) and not overwrite:
         raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
-
-
-def _specs(function):
-    return function.structured_input_signature[1]
 
 
 def _compare(name, expected, received):
