@@ -8,7 +8,7 @@ from setuptools import find_packages, setup
 ROOT = pathlib.Path(__file__).parent
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py").read_text()).group(1)
 
-SERVING = ["requests>=2.28", "grpcio", "tensorflow-serving-api>=2.18"]
+SERVING = ["werkzeug>=3", "urllib3>=2", "protobuf>=5.26", "grpcio", "tensorflow-serving-api>=2.18"]
 DIAGNOSTICS = ["tensorboard"]
 TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS]
 

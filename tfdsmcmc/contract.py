@@ -15,6 +15,7 @@ from tfdsmcmc.estimates import LogLikelihood
 
 if TYPE_CHECKING:
     import keras
+    from numpy.typing import ArrayLike
 
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
@@ -47,6 +48,12 @@ class Density(Protocol):
     def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         """Draws of x, (n, D) float32; with `probabilities` their means given all that was drawn before."""
 
+    def source(self, x: Any) -> Any:
+        """The source of rows to estimate; a ValueError for data that do not fit."""
+
+    def rows(self, name: str, x: Any, mask: ArrayLike | None = None) -> Any:
+        """`Rows` in memory to impute, NaN or the mask's False missing; a ValueError for data that do not fit."""
+
     def method_for(self, method: str) -> str:
         """The method of imputation that "auto" stands for, or the method itself; a ValueError for others."""
 
@@ -71,9 +78,6 @@ class Model(Protocol):
     def binary_data(self) -> bool: ...
 
     @property
-    def takes_gaps(self) -> bool: ...
-
-    @property
     def theta_variables(self) -> list[keras.Variable]: ...
 
     @property
@@ -81,9 +85,6 @@ class Model(Protocol):
 
     @property
     def named_weights(self) -> list[tuple[str, keras.Variable]]: ...
-
-    def check_rows(self, rows: Any) -> None:
-        """Raises a ValueError for rows that the model cannot learn from, or estimate."""
 
     def density(self, weights: ThetaAndPhi | None = None, log_partition: Any = None) -> Density:
         """The density at weights (θ, φ), a pair of lists of arrays; by default at the model's own.

@@ -1,6 +1,8 @@
 """Boltzmann machines: learnt by contrastive divergence, measured by annealed importance sampling from both sides."""
 
+from tfdsmcmc.boltzmann import units
 from tfdsmcmc.boltzmann.annealed_chains import annealed_chains
+from tfdsmcmc.boltzmann.arrays import rbm_from_arrays
 from tfdsmcmc.boltzmann.bases import base_rates
 from tfdsmcmc.boltzmann.contrastive_divergence import ContrastiveDivergence, GrowingSteps
 from tfdsmcmc.boltzmann.dbn import DBN
@@ -32,5 +34,7 @@ __all__ = [
     "log_partition",
     "log_partition_ratio",
     "predictive_log_likelihood",
+    "rbm_from_arrays",
     "sandwich",
+    "units",
 ]

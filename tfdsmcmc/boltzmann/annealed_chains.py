@@ -31,7 +31,7 @@ def annealed_chains(
       seed: integer, or int32 tensor of shape (2,).
 
     Returns:
-      float32 array (betas, R, D), of zeros and ones.
+      float32 array (betas, R, D), of rows.
 
     Raises:
       ValueError: for weights or a base that are not finite, or arguments out of range.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
 from tfdsmcmc.boltzmann.mixture_path import Mixture, MixturePath
 from tfdsmcmc.boltzmann.paths import BaseRatePath
+from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.finite import check_finite
-from tfdsmcmc.rows import rows_in_memory
 
-_SMOOTHING = 0.05  # of the rows, ones and zeros each that are added to those counted: 3,000 of 60,000
+_SMOOTHING = 0.05  # of the rows, values of each sort that are added to those counted: 3,000 of 60,000
 
 
 def base_rates(x) -> np.ndarray:
@@ -23,39 +24,33 @@ def base_rates(x) -> np.ndarray:
     Raises:
       ValueError: for what are no such rows.
     """
-    return _rates(complete_rows("x", x, _units_of("x", x)))
-
-
-def complete_rows(name, x, units):
-    """Rows that users pass, without gaps, as an array (N, D)."""
-    rows = rows_in_memory(name, x, units, True)
-    if not rows.complete:
-        raise ValueError(f"{name} must be complete rows. Received: rows with missing entries")
-    return rows.values
+    return Binary().fit(complete_rows(Binary(), "x", x, _units_of("x", x)), _SMOOTHING)[0]
 
 
 def checked_base(base, machine):
-    """(rows of data or None, the base: logits (D,) float32 or a `Mixture`)."""
-    units = int(machine.kernel.shape[0])
+    """(rows of data or None, the base: weights [c, …] of independent units, float32 tensors, or a `Mixture`)."""
+    units, (bias, *further) = int(machine.kernel.shape[0]), machine.visible_weights
     if base is None:
-        return None, tf.zeros([units])
+        return None, [tf.zeros_like(bias), *further]
     if isinstance(base, MixtureOfBernoullis):
+        if machine.visible != Binary():
+            raise ValueError(f"A mixture of Bernoullis is a base of binary units. Received: {machine.visible!r}")
         mixture = Mixture(*(tf.cast(variable.value, tf.float32) for variable in base.theta_variables))
         if base.units != units:
             raise ValueError(f"base must be a mixture of {units} units. Received: one of {base.units}")
         check_finite("the mixture's weights", mixture)
         return None, mixture
     if hasattr(base, "units") or hasattr(base, "element_spec") or len(_shape("base", base)) == 2:
-        rows = complete_rows("base", base, units)
-        return rows, tf.constant(_rates(rows))
+        rows = complete_rows(machine.visible, "base", base, units)
+        return rows, [tf.constant(part) for part in machine.visible.fit(rows, _SMOOTHING)]
     try:
         vector = np.asarray(base).astype(np.float32)
     except (TypeError, ValueError):
         raise ValueError(f"base must be an array of numbers. Received: {type(base).__name__}") from None
     if vector.shape != (units,):
-        raise ValueError(f"base must be logits of shape ({units},), or rows of data. Received: shape={vector.shape}")
+        raise ValueError(f"base must be biases of shape ({units},), or rows of data. Received: shape={vector.shape}")
     check_finite("base", [vector])
-    return None, tf.constant(vector)
+    return None, [tf.constant(vector), *further]
 
 
 def path_from(base, machine, num_runs):
@@ -76,8 +71,3 @@ def _shape(name, x):
         return np.shape(x)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be an array of numbers. Received: {type(x).__name__}") from None
-
-
-def _rates(rows):
-    rates = (rows.mean(0, dtype=np.float64) + _SMOOTHING) / (1.0 + 2.0 * _SMOOTHING)
-    return (np.log(rates) - np.log1p(-rates)).astype(np.float32)

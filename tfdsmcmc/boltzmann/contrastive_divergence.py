@@ -2,8 +2,9 @@
 
     ∇ log p(v) = E[s(v, h) given v] − E[s(v, h)],            s(v, h) = (v h', v, h), for W, b and a
 
-The first expectation is known, with E[h given v] = σ(a + v'W) in place of h. The second is taken over the last states
-of Gibbs chains of T full steps, h given v and v given h, all bits; its h is summed out too:
+The first expectation is known, with E[h given v] in place of h, of binary units σ(a + v'W); where units have further
+parameters ϑ, s has ∇_ϑ log p*(v). The second is taken over the last states of Gibbs chains of T full steps, h given v
+and v given h, all of them drawn; its h is summed out too:
 
     g = mean over rows s(v, E[h given v]) − mean over chains s(v_T, E[h given v_T]) + ∇ log p(θ)/N
 
@@ -40,7 +41,6 @@ from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
 
-NAMES = ("kernel", "bias", "hidden_bias")
 FLAT = {"": None}
 
 
@@ -100,8 +100,8 @@ class GrowingSteps:
 class ContrastiveDivergence(GradientEstimator):
     """CD-T or, with persistent chains, stochastic maximum likelihood.
 
-    The metric `reconstruction_error` is the fraction of the visible units that differ between a row and the end of
-    the chain that started there; persistent chains have none.
+    The metric `reconstruction_error` is the mean absolute difference of an entry of a row and of the end of the chain
+    that started there, of binary units the fraction that differs; persistent chains have none.
 
     Args:
       steps: T, full Gibbs steps; a positive integer, or a function of the epoch, an int32 tensor counted from 0 since
@@ -126,34 +126,35 @@ class ContrastiveDivergence(GradientEstimator):
         self.num_particles = checks.positive_integer("num_particles", num_particles)
         self.carries = "run" if persistent or callable(self.steps) else None
         self.metric_names = () if persistent else ("reconstruction_error",)
-        self.prior, self.lifted = Prior(FLAT), None
+        self.prior, self.lifted, self.kind = Prior(FLAT), None, Machine
 
-    def of(self, prior, lifted=None):
-        """The same estimator for a prior of the weights and rows that lie below the machine.
+    def of(self, prior, lifted=None, kind=Machine):
+        """The same estimator for a prior of the weights, rows that lie below the machine, and units of another kind.
 
         Args:
-          prior: `Prior`, of weights named "kernel", "bias" and "hidden_bias".
+          prior: `Prior`, of weights named as the fields of the machine, "kernel", "bias", "hidden_bias", ….
           lifted: function (rows (B, …), seed) → the visible units (B, D) that they are learnt as, drawn anew in each
             step; None where the rows are the visible units.
+          kind: the class of the machine, of `machine_type`.
         """
         twin = copy.copy(self)
-        twin.prior, twin.lifted = prior, lifted
+        twin.prior, twin.lifted, twin.kind = prior, lifted, kind
         return twin
 
     def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
-        machine = Machine(*weights)
+        machine = self.kind(*weights)
         phases, moved = self._draw(machine, x, num_rows, carry, seed)
         gradients = difference(machine, phases)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(list(weights))
-            prior = prior_weight * self.prior.log_prob(NAMES, weights, auxiliary) / num_rows
+            prior = prior_weight * self.prior.log_prob(self.kind._fields, weights, auxiliary) / num_rows
         slopes = tape.gradient(prior, list(weights), unconnected_gradients="zero")
         return [g + slope for g, slope in zip(gradients, slopes)], phases, moved
 
     def start(self, weights, x, seed):
-        bias = weights[1]
-        count = self.num_particles if self.persistent else 0
-        return Carry(random.bernoulli(bias, seed, [count]), tf.constant(0), tf.constant(1))
+        machine, count = self.kind(*weights), self.num_particles if self.persistent else 0
+        particles = machine.visible.drawn(seed, count, *machine.visible_natural)
+        return Carry(particles, tf.constant(0), tf.constant(1))
 
     def metrics(self, draws):
         if self.persistent:
@@ -200,9 +201,21 @@ class ContrastiveDivergence(GradientEstimator):
 def difference(machine, phases):
     """The mean of s(v, E[h given v]) over the data less that over the chains, in the order of the weights."""
     v = tf.concat([phases.data, phases.chains], 0)
-    h = tf.concat([tf.sigmoid(machine.hidden_logits(part)) for part in phases], 0)
+    h = tf.concat([machine.hidden.mean(*machine.hidden_law(part)) for part in phases], 0)
     counts = [tf.shape(part)[0] for part in phases]
     shares = [tf.fill([1, n], sign / tf.cast(n, v.dtype)) for n, sign in zip(counts, (1.0, -1.0))]
     # all as products: XLA on a CPU sums slowly over a leading axis
     share = tf.concat(shares, 1)
-    return [tf.matmul(v, tf.transpose(share) * h, transpose_a=True), tf.matmul(share, v)[0], tf.matmul(share, h)[0]]
+    linear = tf.matmul(v, tf.transpose(share) * h, transpose_a=True), tf.matmul(share, v)[0], tf.matmul(share, h)[0]
+    return [*linear, *_further_slopes(machine, v, share)]
+
+
+def _further_slopes(machine, v, share):
+    """The gradient of Σ_n share_n log p*(v_n) in the parameters beside W and the biases."""
+    further = list(machine[3:])
+    if not further:
+        return []
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(further)
+        total = tf.linalg.matvec(share, machine._make([*machine[:3], *further]).unnormalized_log_prob(v))
+    return tape.gradient(total, further)

@@ -26,9 +26,11 @@ class DBN(FineTuned):
     layers together from there on, and make recognition weights that are the network's own.
 
     Args:
-      rbms: list of `RBM`, bottom first; each as wide as the one below has hidden units. They learn as they were
-        compiled, with the defaults of `RBM.compile` where they were not. Those above the first learn from here on from
-        rows of the data, drawn upwards anew in each step; a run that one was compiled for begins anew.
+      rbms: list of `RBM`, bottom first; each as wide as the one below has hidden units. The lowest visible and the
+        topmost hidden units may be of any kind, for `fit`, `sample`, `log_likelihood_bound` and `log_likelihood`; all
+        else takes binary units. They learn as they were compiled, with the defaults of `RBM.compile` where they were
+        not. Those above the first learn from here on from rows of the data, drawn upwards anew in each step; a run
+        that one was compiled for begins anew.
       own_recognition: whether the network begins with recognition weights of its own, which are those of the machines.
       **kwargs: of `keras.Model`.
 
@@ -179,7 +181,7 @@ class DBN(FineTuned):
           seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
             saves.
           steps: full Gibbs steps of each chain, from random bits.
-          probabilities: True for p(v given h^1) in place of the bits.
+          probabilities: True for E[v given h^1], of bits p(v given h^1), in place of the draws.
 
         Returns:
           float32 array (n, D).
@@ -212,10 +214,10 @@ class DBN(FineTuned):
         """
         if len(self.rbms) == 1:
             return self.rbms[0].impute(x, mask, num_imputations, seed, steps)
-        rows = rows_in_memory("x", x, self.units, True, mask)
-        num_imputations = checks.positive_integer("num_imputations", num_imputations)
         stack = self.stack
         layers_of(widths_of(stack.machines))
+        rows = rows_in_memory("x", x, self.units, True, mask)
+        num_imputations = checks.positive_integer("num_imputations", num_imputations)
         run, size = program(swept, self.uses_xla), max(1, _CHAINS // num_imputations)
         return sampling.imputed(run, stack, rows, num_imputations, seed, steps, size)
 

@@ -61,7 +61,7 @@ def heights(stack, states):
     """l̂, (n,), of states [v, h^1, …, h^{L−1}]."""
     log_p = stack.machines[-1].unnormalized_log_prob(states[-1])
     for machine, below, above in zip(stack.machines, states, states[1:]):
-        log_p += bernoulli_log_prob(below, machine.visible_logits(above))
+        log_p += machine.visible.log_prob(below, *machine.visible_law(above))
     return log_p
 
 
@@ -93,18 +93,18 @@ def dreamt(machines, h, seed):
 
 
 def descended(machines, h, seed):
-    """The end of such a pass: (v, p(v given h^1)), (n, D) each.
+    """The end of such a pass: (v, E[v given h^1]), (n, D) each.
 
     Of a single machine h is v itself, and its means are not known: v comes twice.
     """
-    states, logits = _passed_down(machines, h, seed)
-    return states[0], h if logits is None else tf.sigmoid(logits)
+    states, law = _passed_down(machines, h, seed)
+    return states[0], h if law is None else machines[0].visible.mean(*law)
 
 
 def _passed_down(machines, h, seed):
-    """(the states of `dreamt`, the logits that v was drawn by or None)."""
-    states, logits = [h], None
+    """(the states of `dreamt`, the law that v was drawn by or None)."""
+    states, law = [h], None
     for level, machine in reversed(list(enumerate(machines[:-1]))):
-        logits = machine.visible_logits(states[0])
-        states.insert(0, random.bernoulli(logits, random.fold(seed, level)))
-    return states, logits
+        law = machine.visible_law(states[0])
+        states.insert(0, machine.visible.drawn(random.fold(seed, level), tf.shape(h)[0], *law))
+    return states, law

@@ -11,13 +11,13 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import forward, log_normaliser, pilot, schedules
 from tfdsmcmc.boltzmann import deep
+from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.deep_path import DeepPath
 from tfdsmcmc.boltzmann.deep_sweeps import layers_of, widths_of
 from tfdsmcmc.boltzmann.estimates import known_partition
 from tfdsmcmc.boltzmann.sampling import program
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import batches, power_of_two
-from tfdsmcmc.rows import source_of
 from tfdsmcmc.streams import WeightSums
 
 _AT_ONCE = 2000  # rows times draws in one call
@@ -110,7 +110,7 @@ def _pilot(dbn, stack, rows):
 
 def _prepared(dbn, x, log_partition):
     """(the source of x, `LogPartition`), checked."""
-    source = source_of("x", x, dbn.units, True, missing=False)
+    source = source_of(dbn.rbms[0].visible, "x", x, dbn.units, missing=False)
     dbn.check_rows(source)
     return source, known_partition(dbn.rbms[-1], log_partition)
 

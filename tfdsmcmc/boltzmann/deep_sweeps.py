@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.deep import ascended
+from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.gibbs_sweeps import Factor, sweep
 from tfdsmcmc.layers import SBN
 from tfdsmcmc.networks import evaluated_at
@@ -87,8 +88,16 @@ def layers_of(widths):
 
 
 def widths_of(machines):
-    """D, H_1, …, H_L."""
+    """D, H_1, …, H_L, of machines of binary units alone, as these sweeps take them."""
+    check_binary("Gibbs sweeps of a deep belief network's units, and its export,", machines)
     return tuple(int(n) for n in (machines[0].kernel.shape[0], *(machine.kernel.shape[1] for machine in machines)))
+
+
+def check_binary(what, machines):
+    """Raises a ValueError for machines with other than binary units."""
+    kinds = [(machine.visible, machine.hidden) for machine in machines]
+    if other := [kind for pair in kinds for kind in pair if kind != Binary()]:
+        raise ValueError(f"{what} take binary units alone. Received: {other[0]!r}")
 
 
 def _weights_of(stack):

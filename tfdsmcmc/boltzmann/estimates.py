@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfdsmcmc.boltzmann.exact import exact_log_partition, is_enumerable, machine_of
+from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.estimates import LogLikelihood
 
 _ERRORS = 3.0  # standard errors on either side of an interval
@@ -74,9 +75,11 @@ class LogPartition(NamedTuple):
 
 
 def fingerprint_of(rbm):
-    """Sixteen hexadecimal digits of a machine's weights, in float32."""
-    digest = hashlib.blake2b(digest_size=8)
-    for part in machine_of(rbm):
+    """Sixteen hexadecimal digits of a machine's weights, in float32, and of its kinds of units."""
+    digest, machine = hashlib.blake2b(digest_size=8), machine_of(rbm)
+    if type(machine) is not Machine:
+        digest.update(type(machine).__name__.encode())
+    for part in machine:
         digest.update(repr(tuple(part.shape)).encode())
         digest.update(np.ascontiguousarray(part))
     return digest.hexdigest()

@@ -1,12 +1,12 @@
-"""Exact answers by enumeration of the smaller layer.
+"""Exact answers by enumeration of the layer that has fewer states; of two Gaussian layers see `gaussian_pair`.
 
-With h the units of that layer (its machine transposed where the visible layer is the smaller one),
+With h the units of that layer (its machine transposed where the visible layer is that one), and Γ of the other layer,
 
-    log Z = log Σ_h exp(a'h) Π_i (1 + exp(b_i + (W h)_i))
+    log Z = log Σ_h exp(a'h + Γ(b + W h)),      of binary units log Σ_h exp(a'h) Π_i (1 + exp(b_i + (W h)_i))
 
-The units are split into two halves, h = (k, l): b + W h = u(k) + w(l), each half tabulated once. For all l at once the
-factors are 1 + exp(u_i(k)) exp(w_i(l)), products of numbers that stand in tables, so that only one logarithm is taken
-for a group of factors; its size is such that no product overflows. Everything is float64.
+The units are split into two halves, h = (k, l): b + W h = u(k) + w(l), each half tabulated once. Of binary units, for
+all l at once, the factors are 1 + exp(u_i(k)) exp(w_i(l)), products of numbers that stand in tables, so that only one
+logarithm is taken for a group of factors; its size is such that no product overflows. Everything is float64.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
+from tfdsmcmc.boltzmann import gaussian_pair
 from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.finite import check_finite
 
 MOST_UNITS = 25
 _LARGEST_EXPONENT = 600.0  # exp of it is far below the largest float64
 _COMPILED_FROM = 10_000_000  # terms; fewer take less time than a compiler
+_ROUNDING = 1e-9
+_MOST = MOST_UNITS * math.log(2.0) + _ROUNDING
+_BINARY = Binary()
 
 
 def exact_log_partition(rbm) -> float:
-    """log Z of a machine one of whose layers has at most 25 units.
+    """log Z of a machine one of whose layers has at most 25 binary units, or as many states of others.
+
+    It is exact of two Gaussian layers too, of any width.
 
     Args:
       rbm: `RBM`, or a `Machine`.
@@ -36,7 +43,7 @@ def exact_log_partition(rbm) -> float:
       log Z, a float.
 
     Raises:
-      ValueError: if both layers are larger, or weights are not finite.
+      ValueError: if both layers have more states, weights are not finite, or two Gaussian layers have no log Z.
 
     Example:
 
@@ -44,14 +51,17 @@ def exact_log_partition(rbm) -> float:
     >>> round(ds.boltzmann.exact_log_partition(ds.boltzmann.RBM(3, 2)), 1)  # small weights: near 5 log 2
     3.5
     """
-    return float(np.logaddexp.reduce(_log_sums(_enumerable(machine_of(rbm))[0])))
+    machine = machine_of(rbm)
+    if gaussian_pair.is_pair(machine):
+        return gaussian_pair.log_partition(machine)
+    return float(np.logaddexp.reduce(_log_sums(_enumerable(machine)[0])))
 
 
 def exact_draws(rbm, num_draws, seed):
-    """Independent draws of the visible units, by enumeration: (num_draws, D) float32.
+    """Independent draws of the visible units, (num_draws, D) float32.
 
     Args:
-      rbm: `RBM`, or a `Machine`, one of whose layers has at most 25 units.
+      rbm: `RBM`, or a `Machine`, that `is_enumerable`.
       num_draws: how many.
       seed: integer, or int32 tensor of shape (2,).
 
@@ -59,19 +69,22 @@ def exact_draws(rbm, num_draws, seed):
       ValueError: as `exact_log_partition`.
     """
     machine = machine_of(rbm)
+    if gaussian_pair.is_pair(machine):
+        return gaussian_pair.draws(machine, num_draws, random.as_seed(seed))
     small, is_visible = _enumerable(machine)
     seeds = tf.unstack(random.split(random.as_seed(seed), 3))
     uniforms = [random.uniform([num_draws], each, tf.float64).numpy() for each in seeds[:2]]
     first, second = _halves(small)
     outer = _chosen(_log_sums(small), uniforms[0])
-    inner = np.array([_chosen(row, u) for row, u in zip(_rows(_tables(small), outer), uniforms[1])])
+    inner = _chosen_within(small, outer, uniforms[1])
     h = np.concatenate([first[outer], second[inner]], 1).astype(np.float32)
-    return h if is_visible else random.bernoulli(machine.visible_logits(tf.constant(h)), seeds[2]).numpy()
+    return h if is_visible else machine.visible.drawn(seeds[2], num_draws, *machine.visible_law(tf.constant(h))).numpy()
 
 
 def is_enumerable(rbm) -> bool:
-    """Whether one of the layers has at most 25 units."""
-    return min(machine_of(rbm).kernel.shape) <= MOST_UNITS
+    """Whether there are exact answers: one of the layers has at most 2^25 states, or both are Gaussian."""
+    machine = machine_of(rbm)
+    return gaussian_pair.is_pair(machine) or min(_log_states(machine)) <= _MOST
 
 
 def machine_of(rbm) -> Machine:
@@ -80,30 +93,47 @@ def machine_of(rbm) -> Machine:
     if not isinstance(machine, Machine):
         raise ValueError(f"rbm must be an RBM. Received: {type(rbm).__name__}")
     check_finite("the machine's weights", machine)
-    return Machine(*(tf.cast(part, tf.float32) for part in machine))
+    gaussian_pair.check(machine)
+    return machine.cast(tf.float32)
+
+
+def _log_states(machine):
+    """log of the number of states of the visible and of the hidden layer."""
+    return [kind.log_states(int(n)) for kind, n in zip((machine.visible, machine.hidden), machine.kernel.shape)]
 
 
 def _enumerable(machine):
-    """(the machine in float64 with its smaller layer as the hidden one, whether that is the visible layer)."""
+    """(the machine in float64 with the layer of fewer states as the hidden one, whether that is the visible layer)."""
     if not is_enumerable(machine):
+        units, hidden_units = machine.kernel.shape
         raise ValueError(
-            f"Enumeration takes a layer of at most {MOST_UNITS} units; log_partition estimates. "
-            f"Received: layers of {machine.kernel.shape[0]} and {machine.kernel.shape[1]} units"
+            f"Enumeration takes a layer of at most {MOST_UNITS} binary units, or as many states of others; "
+            f"log_partition estimates. Received: {units} {machine.visible!r}, {hidden_units} {machine.hidden!r}"
         )
-    visible_is_smaller = machine.kernel.shape[0] < machine.kernel.shape[1]
-    small = machine.transposed() if visible_is_smaller else machine
-    return Machine(*(tf.cast(part, tf.float64) for part in small)), visible_is_smaller
+    visible, hidden = _log_states(machine)
+    small = machine.transposed() if visible < hidden else machine
+    return small.cast(tf.float64), visible < hidden
 
 
 def _halves(machine):
-    """All states of the two halves of the hidden units, (2^⌊M/2⌋, ⌊M/2⌋) and (2^⌈M/2⌉, ⌈M/2⌉)."""
-    units = int(machine.kernel.shape[1])
-    return [np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1 for n in (units // 2, units - units // 2)]
+    """All states of the two halves of the hidden units; of M binary ones (2^⌊M/2⌋, ⌊M/2⌋) and (2^⌈M/2⌉, ⌈M/2⌉)."""
+    values = machine.hidden.values(int(machine.kernel.shape[1]))
+    logs = np.cumsum([0.0, *(np.log(len(each)) for each in values)])
+    cut = int(np.searchsorted(logs, logs[-1] / 2 * (1 + _ROUNDING), side="right")) - 1
+    return _states(values[:cut]), _states(values[cut:])
+
+
+def _states(values):
+    """All states of units that have these values, (S, entries), the first unit changing fastest."""
+    states = np.zeros([1, 0])
+    for each in values:
+        states = np.concatenate([np.tile(states, (len(each), 1)), np.repeat(each, len(states), 0)], 1)
+    return states
 
 
 def _tables(machine):
     """(a'k, u(k), a'l, w(l)): of each half its share of a'h and of b + W h."""
-    kernel, bias, hidden_bias = (part.numpy() for part in machine)
+    kernel, bias, hidden_bias = (part.numpy() for part in machine[:3])
     first, second = _halves(machine)
     cut = first.shape[1]
     return (
@@ -118,8 +148,10 @@ def _log_sums(machine):
     """log Σ_l exp log p*(k, l) for each k."""
     linear, fields, *inner = tables = _tables(machine)
     if not _is_large(tables):
-        return np.array([linear[k] + np.logaddexp.reduce(_row(*tables, k)) for k in range(len(linear))])
-    return _sums_of_rows(*map(tf.constant, tables), group=_group_size(fields, inner[1])).numpy()
+        rows = _rows(machine, tables, range(len(linear)))
+        return np.array([constant + np.logaddexp.reduce(row) for constant, row in zip(linear, rows)])
+    group, rest = _group_size(fields, inner[1]), machine.visible_natural[1:]
+    return _sums_of_rows(*map(tf.constant, tables), group=group, units=machine.visible, rest=rest).numpy()
 
 
 def _group_size(fields, others):
@@ -130,18 +162,20 @@ def _group_size(fields, others):
 
 
 @functools.partial(compiling.program, jit_compile=True)
-def _sums_of_rows(linear, fields, inner_linear, inner_fields, group):
+def _sums_of_rows(linear, fields, inner_linear, inner_fields, group, units=_BINARY, rest=()):
     sums = tf.TensorArray(tf.float64, linear.shape[0], element_shape=[])
 
     def row(k, sums):
-        softplus = _sum_softplus(fields[k], inner_fields, group)
-        return k + 1, sums.write(k, tf.reduce_logsumexp(linear[k] + inner_linear + softplus))
+        found = _cumulants(fields[k], inner_fields, group, units, rest)
+        return k + 1, sums.write(k, tf.reduce_logsumexp(linear[k] + inner_linear + found))
 
     return tf.while_loop(lambda k, _: k < linear.shape[0], row, (0, sums))[1].stack()
 
 
-def _sum_softplus(field, others, group):
-    """Σ_i log(1 + exp(u_i + w_i)) for one u, (D,), and many w, (n, D)."""
+def _cumulants(field, others, group, units, rest):
+    """Γ(u + w) for one u, (D,), and many w, (n, D); of binary units Σ_i log(1 + exp(u_i + w_i))."""
+    if units != _BINARY:
+        return units.cumulant(field + others, *rest)
     if not group:
         return tf.reduce_sum(tf.nn.softplus(field + others), -1)
     factors = 1.0 + tf.exp(field) * tf.exp(others)
@@ -149,19 +183,21 @@ def _sum_softplus(field, others, group):
 
 
 @functools.partial(compiling.program, jit_compile=True)
-def _row_of(field, inner_linear, inner_fields, group):
-    return inner_linear + _sum_softplus(field, inner_fields, group)
+def _row_of(field, inner_linear, inner_fields, group, units, rest):
+    return inner_linear + _cumulants(field, inner_fields, group, units, rest)
 
 
-def _rows(tables, places):
+def _rows(machine, tables, places):
     """Yields log p*(k, l) for all l, up to a constant, of each place k."""
-    if not _is_large(tables):
-        yield from (_row(*tables, k) for k in places)
-        return
     _, fields, *inner = tables
+    units, rest = machine.visible, machine.visible_natural[1:]
+    if not _is_large(tables) and units == _BINARY:
+        yield from (inner[0] + np.logaddexp(0.0, fields[k] + inner[1]).sum(1) for k in places)
+        return
+    run = _row_of if _is_large(tables) else _row_of.python_function
     group, inner = _group_size(fields, inner[1]), [tf.constant(part) for part in inner]
     for k in places:
-        yield _row_of(tf.constant(fields[k]), *inner, group=group).numpy()
+        yield run(tf.constant(fields[k]), *inner, group=group, units=units, rest=rest).numpy()
 
 
 def _is_large(tables):
@@ -169,9 +205,15 @@ def _is_large(tables):
     return fields.size * len(inner_linear) >= _COMPILED_FROM
 
 
-def _row(linear, fields, inner_linear, inner_fields, k):
-    """log p*(k, l) for all l, up to a constant for each k."""
-    return inner_linear + np.logaddexp(0.0, fields[k] + inner_fields).sum(1)
+def _chosen_within(machine, outer, uniforms):
+    """For each place k of some the place l given k, by a u for each; all of one k at once."""
+    order = np.argsort(outer, kind="stable")
+    found, firsts = np.unique(outer[order], return_index=True)
+    inner = np.empty(len(outer), np.int64)
+    rows = _rows(machine, _tables(machine), found)
+    for row, those in zip(rows, np.split(order, firsts[1:])):
+        inner[those] = _chosen(row, uniforms[those])
+    return inner
 
 
 def _chosen(log_weights, uniforms):

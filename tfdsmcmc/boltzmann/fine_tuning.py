@@ -7,15 +7,17 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import deep, deep_estimates
+from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.contrastive_divergence import FLAT
+from tfdsmcmc.boltzmann.deep_sweeps import check_binary
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.layer import RecognitionKernels
 from tfdsmcmc.boltzmann.lift import Lift
-from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.wake_sleep import ContrastiveWakeSleep, stack_of
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.rows import DatasetSource
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
@@ -30,7 +32,6 @@ class FineTuned(Learner):
       **kwargs: of `keras.Model`.
     """
 
-    binary_data = True
     takes_gaps = False
     instead = "log_likelihood_bound, log_likelihood or sample"
 
@@ -47,6 +48,11 @@ class FineTuned(Learner):
     def units(self):
         """D."""
         return self.rbms[0].units
+
+    @property
+    def binary_data(self):
+        """Whether rows are zeros and ones."""
+        return self.rbms[0].binary_data
 
     @property
     def seed(self):
@@ -78,9 +84,11 @@ class FineTuned(Learner):
         """
         if self._own is not None:
             return stack_of(theta)
-        lower, top = theta[:-3], theta[-3:]
+        count = 2 * (len(self.rbms) - 1)
+        lower, top = theta[:count], theta[count:]
         pairs = zip(lower[::2], lower[1::2], self.machines)
-        machines = [*(Machine(kernel, bias, own.hidden_bias) for kernel, bias, own in pairs), Machine(*top)]
+        machines = [own._replace(kernel=kernel, bias=bias) for kernel, bias, own in pairs]
+        machines.append(type(self.machines[-1])(*top))
         return deep.Stack(machines, list(lower[::2]))
 
     @property
@@ -101,6 +109,13 @@ class FineTuned(Learner):
     def uses_xla(self):
         return self._settings.get("jit_compile", self.rbms[-1].uses_xla)
 
+    def source(self, name, x, mask=None, num_rows=None, gaps_are_filled=False):
+        del gaps_are_filled  # no step of a network does that
+        source = source_of(self.rbms[0].visible, name, x, self.units, mask, num_rows, self.takes_gaps)
+        if not isinstance(source, DatasetSource):
+            self.check_rows(source)
+        return source
+
     def check_rows(self, rows):
         self.rbms[0].check_rows(rows)
 
@@ -117,7 +132,7 @@ class FineTuned(Learner):
           jit_compile: whether to compile with XLA.
 
         Raises:
-          ValueError: for a single machine, an argument of another kind or out of range.
+          ValueError: for a single machine, units that are not binary, an argument of another kind or out of range.
         """
         kernel = MAP(optimizer=keras.optimizers.SGD(0.01, momentum=0.9)) if kernel is None else kernel
         estimator = ContrastiveWakeSleep() if estimator is None else estimator
@@ -130,6 +145,7 @@ class FineTuned(Learner):
             raise ValueError(f"estimator must be a ContrastiveWakeSleep. Received: estimator={estimator!r}")
         if len(self.rbms) == 1:
             raise ValueError("A single machine learns by itself: compile the RBM. Received: a network of one machine")
+        check_binary("The gradients of contrastive wake-sleep", self.machines)
         settings = {
             "kernel": kernel,
             "estimator": estimator,

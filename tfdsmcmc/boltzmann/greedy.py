@@ -6,8 +6,9 @@ import keras
 import numpy as np
 
 from tfdsmcmc import checks
+from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.rbm import RBM
-from tfdsmcmc.rows import source_of
+from tfdsmcmc.boltzmann.units import Binary
 
 
 def fit(dbn, x, epochs, callbacks, tied, arguments):
@@ -28,7 +29,7 @@ def fit(dbn, x, epochs, callbacks, tied, arguments):
             )
         if tied and level and (rbm.run is None or int(rbm.run.steps) == 0):
             check_tie(dbn.rbms[level - 1], rbm)
-    source = source_of("x", x, dbn.units, True, arguments.pop("mask", None), missing=False)
+    source = source_of(dbn.rbms[0].visible, "x", x, dbn.units, arguments.pop("mask", None), missing=False)
     dbn.check_rows(source)
     histories = []
     for level, rbm in enumerate(dbn.rbms):
@@ -53,10 +54,20 @@ def check_machines(rbms):
                 "Each machine must be as wide as the one below has hidden units. "
                 f"Received: {above.units} above {below.hidden_units}"
             )
+        if not below.hidden == above.visible == Binary():
+            raise ValueError(
+                "The units between machines are binary; the lowest visible and the topmost hidden ones may be others. "
+                f"Received: {below.hidden!r} below {above.visible!r}"
+            )
 
 
 def check_tie(below, rbm):
     """Raises a ValueError for a machine that cannot begin as the one below upside down."""
+    if below.visible != rbm.hidden:
+        raise ValueError(
+            f"A tied machine has hidden units as the one below has visible ones, {below.visible!r}. "
+            f"Received: {rbm.hidden!r}"
+        )
     if rbm.hidden_units < below.units:
         raise ValueError(
             f"A tied machine has at least as many hidden units as the one below has visible ones, {below.units}. "

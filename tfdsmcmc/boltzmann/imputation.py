@@ -16,6 +16,7 @@ from tfdsmcmc import random
 from tfdsmcmc.boltzmann import deep
 from tfdsmcmc.boltzmann.deep_sweeps import sweep_hidden
 from tfdsmcmc.boltzmann.machine import sum_softplus
+from tfdsmcmc.boltzmann.sampling import fieldless
 
 
 class MachineKernel:
@@ -24,23 +25,28 @@ class MachineKernel:
     proposes = False
 
     def start(self, machine, rows, seed):
-        rows, own = _filled(rows, seed)
-        return rows, [_bits(machine.hidden_logits(rows.values), own)]
+        visible_seed, hidden_seed = tf.unstack(random.split(seed))
+        v = _kept(rows, fieldless(machine, tf.shape(rows.values)[0], visible_seed))
+        return rows._replace(values=v), [self._hidden(machine, v, hidden_seed)]
 
     def sweep(self, machine, rows, z, seed):
         visible_seed, hidden_seed = tf.unstack(random.split(seed))
-        v = _kept(rows, _bits(machine.visible_logits(z[0]), visible_seed))
-        return rows._replace(values=v), [_bits(machine.hidden_logits(v), hidden_seed)], None
+        drawn = machine.visible.drawn(visible_seed, tf.shape(z[0])[0], *machine.visible_law(z[0]))
+        v = _kept(rows, drawn)
+        return rows._replace(values=v), [self._hidden(machine, v, hidden_seed)], None
 
     def expected(self, machine, rows, z):
-        return _kept(rows, tf.sigmoid(machine.visible_logits(z[0])))
+        return _kept(rows, machine.visible.mean(*machine.visible_law(z[0])))
+
+    def _hidden(self, machine, v, seed):
+        return machine.hidden.drawn(seed, tf.shape(v)[0], *machine.hidden_law(v))
 
     def log_density(self, machine, rows, z):
         return machine.unnormalized_log_prob(rows.values)
 
 
 class StackKernel:
-    """Gibbs sweeps of a deep belief network; the one part is a `deep.Stack` of two machines or more."""
+    """Gibbs sweeps of a deep belief network of binary units; the one part is a `deep.Stack` of two machines or more."""
 
     proposes = False
 

@@ -7,7 +7,8 @@ import math
 import keras
 
 from tfdsmcmc import checks
-from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.machine import machine_type
+from tfdsmcmc.boltzmann.units import kind_of
 
 _KERNEL_DEVIATION = 0.01
 _LOGITS_DEVIATION = 0.1  # enough for the components to part in the first pass
@@ -20,35 +21,45 @@ def _check_policy(layer):
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class BoltzmannLayer(keras.layers.Layer):
-    """W ~ N(0, 0.01²), both biases 0.
+    """W ~ N(0, 0.01²), both biases 0, and what else the units have to learn.
 
     Args:
       hidden_units: M.
       seed: of the initial weights.
+      visible: what `units.kind_of` takes.
+      hidden: what it takes.
       **kwargs: of `keras.layers.Layer`.
     """
 
-    def __init__(self, hidden_units, seed=0, **kwargs):
+    def __init__(self, hidden_units, seed=0, visible="binary", hidden="binary", **kwargs):
         super().__init__(**kwargs)
         _check_policy(self)
         self.hidden_units = checks.positive_integer("hidden_units", hidden_units)
         self.seed = checks.nonnegative_integer("seed", seed)
+        self.visible, self.hidden = kind_of("visible", visible), kind_of("hidden", hidden)
+        self.hidden.check_width("hidden_units", self.hidden_units)
 
     def build(self, input_shape):
         self.parent_units = units = int(input_shape[-1])
+        self.visible.check_width("units", units)
         normal = keras.initializers.RandomNormal(stddev=_KERNEL_DEVIATION, seed=self.seed)
         self.kernel = self.add_weight(name="kernel", shape=(units, self.hidden_units), initializer=normal)
         self.bias = self.add_weight(name="bias", shape=(units,), initializer="zeros")
         self.hidden_bias = self.add_weight(name="hidden_bias", shape=(self.hidden_units,), initializer="zeros")
+        for prefix, kind, width in (("", self.visible, units), ("hidden_", self.hidden, self.hidden_units)):
+            for name, value in zip(kind.parameters, kind.initial):
+                constant = keras.initializers.Constant(value)
+                self.add_weight(name=prefix + name, shape=(width,), initializer=constant)
         self.built = True
 
     @property
     def machine(self):
         """The present weights, a `Machine`."""
-        return Machine(self.kernel.value, self.bias.value, self.hidden_bias.value)
+        return machine_type(self.visible, self.hidden)(*(variable.value for variable in self.weights))
 
     def get_config(self):
-        return {**super().get_config(), "hidden_units": self.hidden_units, "seed": self.seed}
+        kinds = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in ("visible", "hidden")}
+        return {**super().get_config(), "hidden_units": self.hidden_units, "seed": self.seed, **kinds}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -16,12 +16,13 @@ class Lift:
 
     Attributes:
       units: D, of the rows.
+      visible: their kind of units.
     """
 
     def __init__(self, rbms, kernels=None):
         self.rbms = tuple(rbms)
         self.kernels = tuple(rbm.kernel for rbm in rbms) if kernels is None else tuple(kernels)
-        self.units = self.rbms[0].units
+        self.units, self.visible = self.rbms[0].units, self.rbms[0].visible
 
     def __call__(self, x, seed):
         """h^L, (n, H_L), of rows (n, D)."""

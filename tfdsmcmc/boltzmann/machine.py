@@ -1,24 +1,39 @@
 """A restricted Boltzmann machine as a value: its weights, its densities, its transitions.
 
-    −E(v, h) = v'W h + b'v + a'h                                     v ∈ {0, 1}^D, h ∈ {0, 1}^M
+A layer is of one kind of units (`boltzmann.units`), with potentials U and, of a field x, the log-normaliser Γ(x):
+
+    −E(v, h) = v'W h − U_v(v) − U_h(h)
     p(v, h) = exp(−E(v, h))/Z
+    p(h given v) is the law of the hidden units at the field a + v'W
+    p(v given h) is the law of the visible units at the field b + W h
+    log p*(v) = log Σ_h exp(−E(v, h)) = −U_v(v) + Γ_h(a + v'W),      p(v) = p*(v)/Z
+
+−log p*(v) is called the free energy of v. With W transposed and the layers exchanged the same holds of h. By default
+units are binary, v ∈ {0, 1}^D and h ∈ {0, 1}^M:
+
+    −E(v, h) = v'W h + b'v + a'h
     p(h_j = 1 given v) = σ(a_j + (v'W)_j)
     p(v_i = 1 given h) = σ(b_i + (W h)_i)
-    log p*(v) = log Σ_h exp(−E(v, h)) = b'v + Σ_j log(1 + exp(a_j + (v'W)_j)),      p(v) = p*(v)/Z
+    log p*(v) = b'v + Σ_j log(1 + exp(a_j + (v'W)_j))
 
-−log p*(v) is called the free energy of v. With W transposed and the biases exchanged the same holds of h.
-
-Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 2.
+Sources: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 2;
+Welling, Rosen-Zvi and Hinton, "Exponential family harmoniums with an application to information retrieval", NIPS 2004
+(units of other kinds).
 """
 
 from __future__ import annotations
 
+import collections
+import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
+from tfdsmcmc.boltzmann.units import Binary
+from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
+
+__all__ = ["Machine", "machine_type", "softplus_increment", "sum_softplus"]
 
 _UNROLLED = 3  # Gibbs steps that are written out: the first then shares a product with whoever needs it too
 
@@ -26,38 +41,86 @@ _UNROLLED = 3  # Gibbs steps that are written out: the first then shares a produ
 class Machine(NamedTuple):
     """The weights of a restricted Boltzmann machine, tensors of one type.
 
+    This class itself is that of binary units. `machine_type` makes that of other kinds, which has their further
+    parameters as fields. The kinds belong to the class, so that a machine is a nest of tensors alone.
+
     Attributes:
       kernel: W, (D, M).
       bias: b, (D,), of the visible units.
       hidden_bias: a, (M,).
+      visible: `Units`, the kind of the visible layer.
+      hidden: `Units`, that of the hidden layer.
     """
 
     kernel: Any
     bias: Any
     hidden_bias: Any
 
+    visible = hidden = Binary()
+
     def transposed(self) -> Machine:
         """The machine whose visible units are the hidden ones of this."""
-        return Machine(tf.transpose(self.kernel), self.hidden_bias, self.bias)
+        (bias, *further), (hidden_bias, *hidden_further) = self.visible_weights, self.hidden_weights
+        exchanged = (hidden_bias, bias, *hidden_further, *further)
+        return machine_type(self.hidden, self.visible)(tf.transpose(self.kernel), *exchanged)
+
+    def cast(self, dtype) -> Machine:
+        """The machine with weights of another type."""
+        return self._make(tf.cast(part, dtype) for part in self)
+
+    @property
+    def visible_weights(self):
+        """The bias and further parameters of the visible units, a list."""
+        return [self.bias, *self[3 : 3 + len(self.visible.parameters)]]
+
+    @property
+    def hidden_weights(self):
+        """Those of the hidden units."""
+        return [self.hidden_bias, *self[3 + len(self.visible.parameters) :]]
+
+    @property
+    def visible_natural(self):
+        """Natural parameters of the visible units, a list that begins with b."""
+        return self.visible.natural(*self.visible_weights)
+
+    @property
+    def hidden_natural(self):
+        """Those of the hidden units, a list that begins with a."""
+        return self.hidden.natural(*self.hidden_weights)
 
     def hidden_logits(self, v):
-        """a + v'W, (n, M), of v (n, D)."""
+        """a + v'W, (n, M), of v (n, D): the field of the hidden units, of binary ones the logits."""
         return tf.matmul(v, self.kernel) + self.hidden_bias
 
     def visible_logits(self, h):
-        """b + W h, (n, D), of h (n, M)."""
+        """b + W h, (n, D), of h (n, M): the field of the visible units, of binary ones the logits."""
         return tf.matmul(h, self.kernel, transpose_b=True) + self.bias
+
+    def hidden_law(self, v):
+        """The law of h given v, a list of its natural parameters."""
+        return [self.hidden_logits(v), *self.hidden_natural[1:]]
+
+    def visible_law(self, h):
+        """The law of v given h, a list of its natural parameters."""
+        return [self.visible_logits(h), *self.visible_natural[1:]]
 
     def energy(self, v, h):
         """E(v, h), (n,), of v (n, D) and h (n, M)."""
-        return -tf.reduce_sum(self.hidden_logits(v) * h, -1) - tf.linalg.matvec(v, self.bias)
+        hidden = self.hidden.log_measure(h, self.hidden_law(v))
+        return -hidden - self.visible.log_measure(v, self.visible_natural)
 
     def unnormalized_log_prob(self, v):
         """log p*(v), (n,), of v (n, D)."""
-        return tf.linalg.matvec(v, self.bias) + sum_softplus(self.hidden_logits(v))
+        return self.visible.log_measure(v, self.visible_natural) + self.hidden.cumulant(*self.hidden_law(v))
+
+    def uniforms(self, num_rows, seed):
+        """Numbers for a draw of the hidden and one of the visible units, (n, ·) each."""
+        units, hidden_units = self.kernel.shape
+        widths = [self.hidden.num_uniforms(hidden_units), self.visible.num_uniforms(units)]
+        return random.open_uniforms(num_rows, widths, seed)
 
     def gibbs(self, v, steps, seed):
-        """States of Gibbs chains of full steps, h given v and then v given h, all of them bits.
+        """States of Gibbs chains of full steps, h given v and then v given h, all of them drawn.
 
         Args:
           v: (n, D), where the chains start.
@@ -78,32 +141,24 @@ class Machine(NamedTuple):
         return tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), v))[1]
 
     def _full_step(self, v, seed):
-        widths = [self.hidden_bias.shape[0], self.bias.shape[0]]
-        hidden, visible = random.open_uniforms(tf.shape(v)[0], widths, seed)
-        h = random.bernoulli_of(self.hidden_logits(v), hidden)
-        return random.bernoulli_of(self.visible_logits(h), visible)
+        hidden, visible = self.uniforms(tf.shape(v)[0], seed)
+        h = self.hidden.draw(hidden, *self.hidden_law(v))
+        return self.visible.draw(visible, *self.visible_law(h))
 
 
-def sum_softplus(x):
-    """Σ_j log(1 + exp x_j) over the last axis."""
-    return tf.reduce_sum(tf.nn.relu(x), -1) + sum_log_of_mantissas(1.0 + tf.exp(-tf.abs(x)))
+@functools.cache
+def machine_type(visible, hidden):
+    """The class of machines of these kinds of units, a subclass of `Machine`, and `Machine` itself of binary ones.
 
-
-def softplus_increment(x, before, after):
-    """Σ_j log(1 + exp(β' x_j)) − log(1 + exp(β x_j)) over the last axis, of neighbouring β and β'.
-
-    With σ(βx) the probability of a one, the difference is log(1 + σ(βx) (exp(Δx) − 1)), Δ = β' − β. Written for |x|,
-
-        Δ max(x, 0) + log(1 + σ(−β|x|) (exp(−Δ|x|) − 1)),
-
-    it has an argument in (−½, 0] wherever Δ ≥ 0: nothing overflows, and no digits are lost however small Δ is. The
-    difference of two sums of softplus in float32 errs by some 10⁻⁵ a step instead, which thousands of steps add up.
+    Its name tells the kinds: TensorFlow takes two nests of one name and one structure for the same.
 
     Args:
-      x: (n, M).
-      before: β, at least 0.
-      after: β', at least β.
+      visible: `Units`.
+      hidden: `Units`.
     """
-    delta, size = after - before, tf.abs(x)
-    rest = tf.sigmoid(-before * size) * tf.math.expm1(-delta * size)
-    return tf.reduce_sum(delta * tf.nn.relu(x) + tf.math.log1p(rest), -1)
+    if visible == hidden == Machine.visible:
+        return Machine
+    names = [*Machine._fields, *visible.parameters, *(f"hidden_{name}" for name in hidden.parameters)]
+    weights = collections.namedtuple("Weights", names)
+    kinds = {"visible": visible, "hidden": hidden, "__slots__": ()}
+    return type(f"Machine of {visible!r} and {hidden!r}", (weights, Machine), kinds)

@@ -7,8 +7,9 @@ With C components, u_c(v) = log π_c p(v given c) with logits l_c, and a machine
     h ~ σ(β (a + v'W)),      c ~ softmax((1 − β) u(v)),      v ~ σ((1 − β) l_c + β (b + W h))
 
 f_0 = 2^M p(v) of the mixture, which is drawn from exactly, so that log Z_0 = M log 2; and f_1 = p*, as C equal terms
-and −log C cancel. The mixture is a machine with one hidden unit of C values: the move is a Gibbs step of h and c
-together, and of v. A mixture that knows the clusters of the data leaves less for the path to bridge than base rates.
+and −log C cancel. Of hidden units of another kind Γ_h(β x) stands for the sum, and Γ_h(0) for M log 2. The mixture is a
+machine with one hidden unit of C values: the move is a Gibbs step of h and c together, and of v. A mixture that knows
+the clusters of the data leaves less for the path to bridge than base rates.
 
 Derived here; the path of two machines is that of Salakhutdinov and Murray, ICML 2008, section 4.
 """
@@ -21,8 +22,9 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.annealing import Path
-from tfdsmcmc.boltzmann.machine import softplus_increment, sum_softplus
 from tfdsmcmc.boltzmann.mixture_draws import drawn, log_components
+from tfdsmcmc.boltzmann.paths import log_uncoupled
+from tfdsmcmc.boltzmann.units.base import tempered
 
 
 class Mixture(NamedTuple):
@@ -55,12 +57,12 @@ class MixturePath(Path):
 
     def log_start(self, state):
         """log Z_0: with it a run's weight has the mean Z."""
-        return tf.fill([self.num_runs], float(self.machine.kernel.shape[1]) * tf.math.log(2.0))
+        return tf.fill([self.num_runs], log_uncoupled(self.machine))
 
     def log_density(self, beta, state):
         leaving = tf.reduce_logsumexp((1.0 - beta) * log_components(*self.mixture, state), -1) - beta * self._log_count
         coming = beta * tf.linalg.matvec(state, self.machine.bias)
-        return leaving + coming + sum_softplus(beta * self.machine.hidden_logits(state))
+        return leaving + coming + self.machine.hidden.cumulant(*tempered(beta, self.machine.hidden_law(state)))
 
     def increment(self, before, after, state):
         """With d_c = max u − u_c ≥ 0 the components' part is −Δ max u + log(1 + Σ_c e^{−(1−β')d_c} (1 − e^{−Δd_c}) /
@@ -71,12 +73,13 @@ class MixturePath(Path):
         grown = tf.reduce_sum(tf.exp(-(1.0 - after) * d) * -tf.math.expm1(-delta * d), -1)
         rest = tf.math.log1p(grown / tf.reduce_sum(tf.exp(-(1.0 - before) * d), -1))
         linear = delta * (tf.linalg.matvec(state, self.machine.bias) - largest - self._log_count)
-        return linear + rest + softplus_increment(self.machine.hidden_logits(state), before, after)
+        return linear + rest + self.machine.hidden.increment(before, after, *self.machine.hidden_law(state))
 
     def move(self, beta, state, seed, step_size=None):
         units, hidden_units = self.machine.kernel.shape
-        hidden, visible, component = random.open_uniforms(self.num_runs, [hidden_units, units, 1], seed)
-        h = random.bernoulli_of(beta * self.machine.hidden_logits(state), hidden)
+        widths = [self.machine.hidden.num_uniforms(hidden_units), units, 1]
+        hidden, visible, component = random.open_uniforms(self.num_runs, widths, seed)
+        h = self.machine.hidden.draw(hidden, *tempered(beta, self.machine.hidden_law(state)))
         ends = tf.cumsum(tf.nn.softmax((1.0 - beta) * log_components(*self.mixture, state)), -1)
         c = tf.reduce_sum(tf.cast(ends[:, :-1] <= component * ends[:, -1:], tf.int32), -1)
         logits = (1.0 - beta) * tf.gather(self.mixture.logits, c) + beta * self.machine.visible_logits(h)

@@ -22,10 +22,11 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import forward, pilot, reverse
 from tfdsmcmc.boltzmann import schedules
 from tfdsmcmc.boltzmann.bases import checked_base, path_from
+from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.estimates import LogPartition, fingerprint_of
 from tfdsmcmc.boltzmann.exact import exact_draws, is_enumerable, machine_of
 from tfdsmcmc.boltzmann.machine import Machine
-from tfdsmcmc.boltzmann.paths import MachinePath
+from tfdsmcmc.boltzmann.paths import MachinePath, log_uncoupled
 from tfdsmcmc.boltzmann.sampling import program
 from tfdsmcmc.programs import power_of_two
 
@@ -51,12 +52,12 @@ def log_partition(
       num_steps: T.
       schedule: of β: "published", "linear", "sigmoid", "adaptive" (T at most, found by a pilot run with draws of its
         own) or an increasing array from 0 to 1, whose length decides instead of T.
-      base: what the path starts from: logits (D,); rows of data (N, D) or a source of them, such as `GreyRows`, whose
-        `base_rates` are taken; a `MixtureOfBernoullis`; by default logits of 0. The nearer to the machine, the smaller
-        the error.
+      base: what the path starts from: biases of independent units (D,), of binary ones the logits; rows of data (N, D)
+        or a source of them, such as `GreyRows`, whose moments are taken, of binary units the `base_rates`; a
+        `MixtureOfBernoullis`; by default biases of 0. The nearer to the machine, the smaller the error.
       direction: "forward" for a lower bound in expectation, "reverse" for an upper one.
       draws: (R, D), in reverse, exact draws of the visible units of the machine; by default they are drawn by
-        enumeration where a layer has at most 25 units, else by chains.
+        enumeration where a layer has at most 25 binary units, or as many states, else by chains.
       chain_steps: of each of these chains; they begin at rows of `base` where it is data, else at draws of the base.
       seed: integer, or int32 tensor of shape (2,).
 
@@ -103,12 +104,12 @@ def log_partition_ratio(
     Args:
       a: `RBM`, at which the runs begin: at exact draws where one of its layers has at most 25 units, else at ends of
         chains.
-      b: `RBM`, as wide.
+      b: `RBM`, with as many visible units of the same kind; its hidden units may be of another.
       num_runs: R.
       num_steps: T.
       seed: integer, or int32 tensor of shape (2,).
       schedule: of β, as in `log_partition`.
-      chain_steps: of each chain, from random bits.
+      chain_steps: of each chain, from draws without a field, of binary units random bits.
 
     Returns:
       `LogPartition`, whose value is the difference.
@@ -119,13 +120,14 @@ def log_partition_ratio(
     num_runs, num_steps = checks.positive_integer("num_runs", num_runs), checks.positive_integer("num_steps", num_steps)
     chain_steps = checks.positive_integer("chain_steps", chain_steps)
     betas, first, second = schedules.fixed(schedule, num_steps), machine_of(a), machine_of(b)
-    if first.kernel.shape[0] != second.kernel.shape[0]:
+    kinds = [(machine.kernel.shape[0], machine.visible) for machine in (first, second)]
+    if kinds[0] != kinds[1]:
         raise ValueError(
             "The machines must have the same visible units. "
-            f"Received: {first.kernel.shape[0]} and {second.kernel.shape[0]} of them"
+            f"Received: {' and '.join(f'{count} of {kind!r}' for count, kind in kinds)}"
         )
     pilot_seed, run_seed, *draw_seeds = tf.unstack(random.split(random.stream(seed, "log partition ratio"), 4))
-    jit, still = getattr(a, "uses_xla", True), tf.zeros_like(first.bias)
+    jit, still = getattr(a, "uses_xla", True), checked_base(None, first)[1]
 
     def draws(count, seed):
         return tf.constant(_draws(first, count, chain_steps, seed, jit, still))
@@ -135,9 +137,9 @@ def log_partition_ratio(
         betas = _found(_machine_pilot, ends, num_steps, pilot_seed, jit)
     ends = (first, second, draws(num_runs, draw_seeds[1]))
     log_weights = _run(_machine_forward, ends, betas, num_runs, run_seed, jit)
-    constant = (second.kernel.shape[1] - first.kernel.shape[1]) * np.log(2.0)
+    constants = [float(log_uncoupled(machine.cast(tf.float64))) for machine in (first, second)]
     starts = "exact" if is_enumerable(first) else "chains"
-    return LogPartition.of_weights(log_weights, constant, starts=starts)
+    return LogPartition.of_weights(log_weights, constants[1] - constants[0], starts=starts)
 
 
 class PartitionSandwich(NamedTuple):
@@ -242,7 +244,7 @@ def _checked_draws(draws, direction, num_runs, machine):
         return None
     if direction == "forward":
         raise ValueError("draws are where reverse runs begin. Received: draws with direction='forward'")
-    draws = checks.rows("draws", draws, int(machine.kernel.shape[0]), True).astype(np.float32)
+    draws = complete_rows(machine.visible, "draws", draws, int(machine.kernel.shape[0])).astype(np.float32)
     if len(draws) != num_runs:
         raise ValueError(f"draws must be one for each of the {num_runs} runs. Received: {len(draws)} of them")
     return draws

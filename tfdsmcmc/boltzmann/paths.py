@@ -1,22 +1,33 @@
 """Paths of densities of the visible units that end at a restricted Boltzmann machine.
 
-From a base-rate model, independent units with logits c, to a machine (W, b, a):
+From a base-rate model, independent units with natural parameters ζ, to a machine with those η and a field x = a + v'W
+of its hidden units, see `boltzmann.units` for t, Γ and what they are in each kind:
+
+    log f_β(v) = Σ_k ((1 − β) ζ_k + β η_k)·t_k(v) + Γ_h(β x)
+
+    h ~ p(h given β x),      v ~ p(v given (1 − β) ζ + β (b + W h, η_2, …))
+
+f_1 = p*, and f_0(v) = exp(Γ_h(0) + Σ_k ζ_k·t_k(v)), so that log Z_0 = Γ_h(0) + Γ_v(ζ): the hidden units, which have the
+law of no field at β = 0, are counted there too. Of binary units, with logits c and M hidden units:
 
     log f_β(v) = (1 − β) c'v + β b'v + Σ_j log(1 + exp(β (a + v'W)_j))
 
     h ~ σ(β (a + v'W)),      v ~ σ((1 − β) c + β (b + W h))
 
-f_1 = p*, and f_0(v) = 2^M exp(c'v), so that log Z_0 = M log 2 + Σ_i log(1 + exp c_i): the hidden units, which are
-uniform at β = 0, are counted there too. From one machine A to another, B, with hidden units of both present throughout:
+    f_0(v) = 2^M exp(c'v),      log Z_0 = M log 2 + Σ_i log(1 + exp c_i)
 
-    log f_β(v) = (1 − β) b_A'v + Σ_j log(1 + exp((1 − β) (a_A + v'W_A)_j))
-                     + β b_B'v + Σ_j log(1 + exp(β (a_B + v'W_B)_j))
+From one machine A to another, B, of the same visible units, with hidden units of both present throughout:
 
-At either end the units of the other machine are uniform: Z_0 = Z_A 2^M_B and Z_1 = Z_B 2^M_A, hence
-log(Z_B/Z_A) = log(Z_1/Z_0) + (M_B − M_A) log 2.
+    log f_β(v) = Σ_k ((1 − β) η_k^A + β η_k^B)·t_k(v) + Γ_A((1 − β) x_A) + Γ_B(β x_B)
+
+At either end the units of the other machine have no field: Z_0 = Z_A exp(Γ_B(0)) and Z_1 = Z_B exp(Γ_A(0)), hence
+log(Z_B/Z_A) = log(Z_1/Z_0) + Γ_B(0) − Γ_A(0), of binary units log(Z_1/Z_0) + (M_B − M_A) log 2.
+
+Where all units are Gaussian, f_β has a normaliser for every β if it has one at both ends: the precision of v is
+(1 − β) Γ_ζ + β Γ_η − β² W W'/γ_h, at least (1 − β) Γ_ζ + β (Γ_η − W W'/γ_h) as β² ≤ β.
 
 Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4; the
-powers of 2 are derived here.
+powers of 2, and what is said of other units, are derived here.
 """
 
 from __future__ import annotations
@@ -25,7 +36,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.annealing import Path
-from tfdsmcmc.boltzmann.machine import softplus_increment, sum_softplus
+from tfdsmcmc.boltzmann.units.base import between, tempered
 
 
 class BaseRatePath(Path):
@@ -33,37 +44,37 @@ class BaseRatePath(Path):
 
     Args:
       machine: `Machine`.
-      base: c, (D,).
+      base: the bias of the independent units, (D,), or a list of it and their further parameters.
       num_runs: n.
     """
 
     def __init__(self, machine, base, num_runs):
         super().__init__(num_runs)
-        self.machine, self.base = machine, base
+        self.machine, self.visible, self.hidden = machine, machine.visible, machine.hidden
+        self.base = self.visible.natural(*(base if isinstance(base, (list, tuple)) else [base]))
 
     def start(self, seed):
-        return random.bernoulli(self.base, seed, [self.num_runs])
+        return self.visible.drawn(seed, self.num_runs, *self.base)
 
     def log_start(self, state):
         """log Z_0: with it a run's weight has the mean Z."""
-        hidden = float(self.machine.kernel.shape[1])
-        return tf.fill([self.num_runs], sum_softplus(self.base) + hidden * tf.math.log(2.0))
+        return tf.fill([self.num_runs], self.visible.cumulant(*self.base) + log_uncoupled(self.machine))
 
     def log_density(self, beta, state):
-        linear = tf.linalg.matvec(state, (1.0 - beta) * self.base + beta * self.machine.bias)
-        return linear + sum_softplus(beta * self.machine.hidden_logits(state))
+        natural = between(beta, self.base, self.machine.visible_natural)
+        hidden = self.hidden.cumulant(*tempered(beta, self.machine.hidden_law(state)))
+        return self.visible.log_measure(state, natural) + hidden
 
     def increment(self, before, after, state):
-        linear = (after - before) * tf.linalg.matvec(state, self.machine.bias - self.base)
-        return linear + softplus_increment(self.machine.hidden_logits(state), before, after)
+        linear = (after - before) * self.visible.log_ratio(state, self.base, self.machine.visible_natural)
+        return linear + self.hidden.increment(before, after, *self.machine.hidden_law(state))
 
     def move(self, beta, state, seed, step_size=None):
-        units, hidden_units = self.machine.kernel.shape
-        hidden, visible = random.open_uniforms(self.num_runs, [hidden_units, units], seed)
+        hidden, visible = self.machine.uniforms(self.num_runs, seed)
         # the product of v and W is the one that the weight of the next step is made of: compiled once
-        h = random.bernoulli_of(beta * self.machine.hidden_logits(state), hidden)
-        logits = (1.0 - beta) * self.base + beta * self.machine.visible_logits(h)
-        return random.bernoulli_of(logits, visible), None
+        h = self.hidden.draw(hidden, *tempered(beta, self.machine.hidden_law(state)))
+        law = between(beta, self.base, self.machine.visible_law(h))
+        return self.visible.draw(visible, *law), None
 
 
 class MachinePath(Path):
@@ -71,7 +82,7 @@ class MachinePath(Path):
 
     Args:
       first: `Machine`, A.
-      second: `Machine`, B, as wide.
+      second: `Machine`, B, with as many visible units of the same kind.
       num_runs: n.
       draws: function (seed) → v (n, D), draws of A.
     """
@@ -84,19 +95,28 @@ class MachinePath(Path):
         return self._draws(seed)
 
     def log_density(self, beta, state):
-        linear = tf.linalg.matvec(state, (1.0 - beta) * self.first.bias + beta * self.second.bias)
-        leaving = sum_softplus((1.0 - beta) * self.first.hidden_logits(state))
-        return linear + leaving + sum_softplus(beta * self.second.hidden_logits(state))
+        natural = between(beta, self.first.visible_natural, self.second.visible_natural)
+        leaving = self.first.hidden.cumulant(*tempered(1.0 - beta, self.first.hidden_law(state)))
+        coming = self.second.hidden.cumulant(*tempered(beta, self.second.hidden_law(state)))
+        return self.first.visible.log_measure(state, natural) + leaving + coming
 
     def increment(self, before, after, state):
-        linear = (after - before) * tf.linalg.matvec(state, self.second.bias - self.first.bias)
-        leaving = softplus_increment(self.first.hidden_logits(state), 1.0 - after, 1.0 - before)
-        return linear - leaving + softplus_increment(self.second.hidden_logits(state), before, after)
+        ends = self.first.visible_natural, self.second.visible_natural
+        linear = (after - before) * self.first.visible.log_ratio(state, *ends)
+        leaving = self.first.hidden.increment(1.0 - after, 1.0 - before, *self.first.hidden_law(state))
+        return linear - leaving + self.second.hidden.increment(before, after, *self.second.hidden_law(state))
 
     def move(self, beta, state, seed, step_size=None):
-        widths = [self.first.kernel.shape[1], self.second.kernel.shape[1], self.first.kernel.shape[0]]
+        a, b = self.first, self.second
+        (units, count), other = a.kernel.shape, b.kernel.shape[1]
+        widths = [a.hidden.num_uniforms(count), b.hidden.num_uniforms(other), a.visible.num_uniforms(units)]
         first, second, visible = random.open_uniforms(self.num_runs, widths, seed)
-        h = random.bernoulli_of((1.0 - beta) * self.first.hidden_logits(state), first)
-        k = random.bernoulli_of(beta * self.second.hidden_logits(state), second)
-        logits = (1.0 - beta) * self.first.visible_logits(h) + beta * self.second.visible_logits(k)
-        return random.bernoulli_of(logits, visible), None
+        h = a.hidden.draw(first, *tempered(1.0 - beta, a.hidden_law(state)))
+        k = b.hidden.draw(second, *tempered(beta, b.hidden_law(state)))
+        return a.visible.draw(visible, *between(beta, a.visible_law(h), b.visible_law(k))), None
+
+
+def log_uncoupled(machine):
+    """Γ_h(0), a scalar: what the hidden units add to log Z_0 where they have no field."""
+    field, *rest = machine.hidden_natural
+    return machine.hidden.cumulant(tf.zeros_like(field), *rest)

@@ -8,18 +8,17 @@ import keras
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import sampling
-from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, NAMES, ContrastiveDivergence
+from tfdsmcmc.boltzmann.checked_rows import rows_in_memory, source_of
+from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, ContrastiveDivergence
 from tfdsmcmc.boltzmann.deep import Stack
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.estimates import normalised
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.layer import BoltzmannLayer
-from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.mcmc.by_name import kernel_of
 from tfdsmcmc.priors import Prior
-from tfdsmcmc.rows import rows_in_memory, source_of
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
@@ -30,16 +29,19 @@ _MONITORED = 1000  # rows of the training data that the free-energy gap looks at
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class RBM(Learner):
-    """A restricted Boltzmann machine with binary units, see `boltzmann.machine` for its equations.
+    """A restricted Boltzmann machine, by default with binary units, see `boltzmann.machine` for its equations.
 
-    Its weights are `kernel` (units, hidden_units), `bias` (units,) and `hidden_bias` (hidden_units,).
+    Its weights are `kernel` (units, hidden_units), `bias` (units,), `hidden_bias` (hidden_units,) and the parameters of
+    its kinds of units.
 
     Args:
-      units: D, visible units.
+      units: D, visible units, the entries of a row.
       hidden_units: M.
       prior: of the weights under these names, as `Prior` takes it; by default flat. A weight decay c of W in the
         update is `{"kernel": tfd.Normal(0.0, (c * N) ** -0.5), "": None}` for N rows.
       seed: non-negative integer; initial weights, chains and the order of the rows follow from it.
+      visible: kind of the visible units, one of `boltzmann.units` or its name.
+      hidden: that of the hidden ones.
       **kwargs: of `keras.Model`.
 
     Raises:
@@ -55,19 +57,19 @@ class RBM(Learner):
     (3, 4)
     """
 
-    binary_data = True
     takes_gaps = False
     instead = "unnormalized_log_prob, log_likelihood or sample"
 
-    def __init__(self, units, hidden_units, seed=0, prior=None, **kwargs):
-        units = checks.positive_integer("units", units)
-        layer = BoltzmannLayer(hidden_units, checks.nonnegative_integer("seed", seed), name="machine")
+    def __init__(self, units, hidden_units, seed=0, prior=None, visible="binary", hidden="binary", **kwargs):
+        units, seed = checks.positive_integer("units", units), checks.nonnegative_integer("seed", seed)
+        layer = BoltzmannLayer(hidden_units, seed, visible, hidden, name="machine")
         random.as_seed(seed)  # no larger than a seed may be
         super().__init__(**kwargs)
         layer.build((None, units))
         self.layer, self._visible_units = layer, units
+        self.visible, self.hidden = layer.visible, layer.hidden
         self.prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
-        for name in NAMES:
+        for name in self.machine._fields:
             self.prior.for_weight(name)
         self.seed = seed
         self._lift = None
@@ -77,6 +79,11 @@ class RBM(Learner):
     def units(self):
         """D, the visible units."""
         return self._visible_units
+
+    @property
+    def binary_data(self):
+        """Whether rows are zeros and ones."""
+        return self.visible.binary
 
     @property
     def hidden_units(self):
@@ -116,12 +123,12 @@ class RBM(Learner):
 
     @property
     def named_weights(self):
-        return list(zip(NAMES, (self.kernel, self.bias, self.hidden_bias)))
+        return list(zip(self.machine._fields, self.layer.weights))
 
     def source(self, name, x, mask=None, num_rows=None, gaps_are_filled=False):
         del gaps_are_filled  # no step of a machine does that
-        units = self._lift.units if self._lift else self.units
-        source = source_of(name, x, units, True, mask, num_rows, self.takes_gaps)
+        lowest = self._lift or self
+        source = source_of(lowest.visible, name, x, lowest.units, mask, num_rows, self.takes_gaps)
         self.check_rows(source)
         return source
 
@@ -178,7 +185,7 @@ class RBM(Learner):
                 "ContrastiveDivergence(persistent=True).",
                 stacklevel=2,
             )
-        bound = estimator.of(self.prior, self._lift)
+        bound = estimator.of(self.prior, self._lift, type(self.machine))
         step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
         self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
 
@@ -226,7 +233,7 @@ class RBM(Learner):
         Raises:
           ValueError: for data that do not fit, or weights that are not finite.
         """
-        source = source_of("x", x, self.units, True, missing=False)
+        source = source_of(self.visible, "x", x, self.units, missing=False)
         self.check_rows(source)
         batch_size = checks.positive_integer("batch_size", batch_size)
         return sampling.unnormalized_log_prob(machine_of(self), source, batch_size, self.uses_xla)
@@ -237,7 +244,7 @@ class RBM(Learner):
         Args:
           x: what `unnormalized_log_prob` takes.
           log_partition: `LogPartition`, as `boltzmann.log_partition` gives it, or log Z as a number; by default exact,
-            where one of the layers has at most 25 units.
+            where one of the layers has at most 25 binary units, or as many states.
           batch_size: rows at a time.
 
         Returns:
@@ -256,8 +263,8 @@ class RBM(Learner):
           seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
             saves.
           steps: full Gibbs steps of each chain. Published samples took 100,000; how many are needed no chain can tell.
-          probabilities: True for p(v given h) of the last step in place of the bits.
-          start: (n, D), where the chains begin; by default at random bits.
+          probabilities: True for E[v given h] of the last step, of bits p(v given h), in place of the draws.
+          start: (n, D), where the chains begin; by default at draws without a field, of binary units random bits.
 
         Returns:
           float32 array (n, D).
@@ -276,7 +283,7 @@ class RBM(Learner):
           mask: (n, D) or (D,), True where an entry is observed.
           num_imputations: chains for each row.
           seed: integer, or int32 tensor of shape (2,).
-          steps: full Gibbs steps of each chain, from random bits.
+          steps: full Gibbs steps of each chain, from draws without a field.
 
         Returns:
           float32 array (num_imputations, n, D); what is observed is as it was.
@@ -285,24 +292,26 @@ class RBM(Learner):
           ValueError: for data or arguments that do not fit.
         """
         run = sampling.program(sampling.clamped, self.uses_xla)
-        rows = rows_in_memory("x", x, self.units, True, mask)
+        rows = rows_in_memory(self.visible, "x", x, self.units, mask)
         return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
 
     def density(self, weights=None, log_partition=None) -> MachineDensity:
         """p(x; θ) at weights (θ, φ), by default the machine's own: what averages, imputation and serving ask of it.
 
         Args:
-          weights: pair of lists of arrays, [W, b, a] and [].
+          weights: pair of lists of arrays, [W, b, a, …] and [].
           log_partition: as `log_likelihood` takes it, or a function from a `Machine` to it.
 
         Raises:
           ValueError: for weights of other shapes, or not finite.
         """
-        return MachineDensity(self, Machine(*parts_at(self, weights, "the machine's weights")), log_partition)
+        machine = type(self.machine)(*parts_at(self, weights, "the machine's weights"))
+        return MachineDensity(self, machine, log_partition)
 
     def get_config(self):
-        sizes = {"units": self.units, "hidden_units": self.hidden_units}
-        return {"name": self.name, **sizes, "prior": keras.saving.serialize_keras_object(self.prior), "seed": self.seed}
+        sizes = {"name": self.name, "units": self.units, "hidden_units": self.hidden_units, "seed": self.seed}
+        parts = {"prior": self.prior, "visible": self.visible, "hidden": self.hidden}
+        return sizes | {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
 
     @classmethod
     def from_config(cls, config):

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, compiling, random
 from tfdsmcmc.boltzmann import deep
+from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 
@@ -40,14 +41,15 @@ def sample(rbm, num_samples, seed, steps, probabilities, start):
     """Ends of Gibbs chains, (n, D) float32; arguments as `RBM.sample` takes them, checked here."""
     num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
     probabilities = checks.boolean("probabilities", probabilities)
-    start = None if start is None else checks.rows("start", start, rbm.units, True)
+    machine = machine_of(rbm)
+    start = None if start is None else complete_rows(machine.visible, "start", start, rbm.units)
     if start is not None and len(start) != num_samples:
         raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
     start_seed, chain_seed = tf.unstack(random.split(random.stream(seed, "sample")))
     if start is None:
-        start = random.bernoulli(tf.zeros([num_samples, rbm.units]), start_seed)
+        start = fieldless(machine, num_samples, start_seed)
     run = program(_last_step, rbm.uses_xla)
-    v, means = run(machine_of(rbm), tf.cast(start, tf.float32), tf.constant(steps - 1), chain_seed)
+    v, means = run(machine, tf.cast(start, tf.float32), tf.constant(steps - 1), chain_seed)
     return (means if probabilities else v).numpy()
 
 
@@ -101,11 +103,18 @@ def imputed(run, weights, rows, num_imputations, seed, steps, size=1000):
 
 
 def _last_step(machine, v, before, seed):
-    """(v, p(v given h)) of the step after so many others."""
+    """(v, E[v given h]) of the step after so many others."""
     chain_seed, hidden_seed, visible_seed = tf.unstack(random.split(seed, 3))
     v = machine.gibbs(v, before, chain_seed)
-    logits = machine.visible_logits(random.bernoulli(machine.hidden_logits(v), hidden_seed))
-    return random.bernoulli(logits, visible_seed), tf.sigmoid(logits)
+    count = tf.shape(v)[0]
+    law = machine.visible_law(machine.hidden.drawn(hidden_seed, count, *machine.hidden_law(v)))
+    return machine.visible.drawn(visible_seed, count, *law), machine.visible.mean(*law)
+
+
+def fieldless(machine, num_rows, seed):
+    """Draws of the visible units without bias or input, (n, D): of binary ones random bits."""
+    bias, *rest = machine.visible_natural
+    return machine.visible.drawn(seed, num_rows, tf.zeros_like(bias), *rest)
 
 
 def clamped(machine, x, observed, steps, seed):
@@ -118,5 +127,5 @@ def clamped(machine, x, observed, steps, seed):
     def step(i, v):
         return i + 1, kept(machine.gibbs(v, 1, random.fold(step_seed, i)))
 
-    start = kept(random.bernoulli(tf.zeros_like(x), start_seed))
+    start = kept(fieldless(machine, tf.shape(x)[0], start_seed))
     return tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), start))[1]

@@ -84,6 +84,6 @@ class ServedMixture:
 
 def _descended(machines, num_samples, steps, seed):
     start_seed, chain_seed, down_seed = tf.unstack(random.split(seed, 3))
-    h = random.bernoulli(tf.zeros([num_samples, machines[-1].bias.shape[0]]), start_seed)
+    h = sampling.fieldless(machines[-1], num_samples, start_seed)
     h = machines[-1].gibbs(h, tf.constant(steps), chain_seed)
     return deep.descended(machines, h, down_seed)[0]

@@ -21,7 +21,6 @@ from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
 from tfdsmcmc.imputation.settings import Settings
-from tfdsmcmc.rows import rows_in_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -118,7 +117,7 @@ def impute(
     components = None if posterior is None else _components_of(model, posterior, average)
     if components is None and average is not None:
         raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")
-    rows = rows_in_memory("x", x, model.units, model.binary_data, mask)
+    rows = density.rows("x", x, mask)
     places = [] if rows.complete else np.flatnonzero(~rows.observed.all(1))
     if not len(places):
         return _whole(rows, places, None, num_imputations, method == "metropolis")

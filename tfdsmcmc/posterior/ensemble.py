@@ -36,7 +36,7 @@ from tfdsmcmc.posterior.draws import Draws
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.samples import Samples
-from tfdsmcmc.rows import kept, source_of
+from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
     import keras
@@ -310,9 +310,7 @@ class Posterior(Draws):
 
 def _rows_of(model, x):
     """The rows that a user passes as a source, in memory or of random access; checked."""
-    source = source_of("x", x, model.units, model.binary_data, missing=model.takes_gaps)
-    model.check_rows(source)
-    return kept(source)
+    return kept(model.density().source(x))
 
 
 def _rows_for_refit(model, x, epochs):

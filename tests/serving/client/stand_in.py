@@ -20,6 +20,7 @@ import grpc
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2, prediction_service_pb2_grpc
+from werkzeug.wrappers import Response
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
@@ -52,7 +53,7 @@ class RestStandIn:
 
     def __init__(self, path, port=0):
         self._server = make_server(pathlib.Path(path).parent, port=port)
-        self._server.RequestHandlerClass = _faulty(self._server.RequestHandlerClass, self)
+        self._server.app = _faulty(self._server.app, self)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._released = threading.Event()
         self.reset()
@@ -126,21 +127,15 @@ class GrpcStandIn(prediction_service_pb2_grpc.PredictionServiceServicer):
             context.abort(grpc.StatusCode.NOT_FOUND, f"Servable not found for request: {which}")
 
 
-def _faulty(handler, stand_in):
-    """A class of request handlers that fails as it is told, and else does what it did."""
+def _faulty(app, stand_in):
+    """A WSGI application that fails as it is told, and else does what it did."""
 
-    class Faulty(handler):
-        def do_POST(self):
-            if stand_in.fault() == "unavailable":
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(503)
-                self.send_header("Content-Length", "0")
-                self.send_header("Retry-After", "3600")  # not to be obeyed
-                self.end_headers()
-            else:
-                super().do_POST()
+    def faulty(environ, start_response):
+        fails = environ["REQUEST_METHOD"] == "POST" and stand_in.fault() == "unavailable"
+        busy = Response(status=503, headers={"Retry-After": "3600"})  # not to be obeyed
+        return (busy if fails else app)(environ, start_response)
 
-    return Faulty
+    return faulty
 
 
 def _signature_definitions(path):

@@ -114,3 +114,15 @@ def request(signature, rows, units, binary=True, seed=0):
         found[name] = value.astype(dtype)
         assert found[name].ndim == rank, f"{name} of another rank than expected"
     return found
+
+
+def warm_up_requests(path):
+    """[(signature, {input: array})] in the folder of a version, an empty list where there is no such file."""
+    from tensorflow_serving.apis import prediction_log_pb2
+
+    file, found = pathlib.Path(path) / "assets.extra" / "tf_serving_warmup_requests", []
+    records = tf.data.TFRecordDataset(str(file)).as_numpy_iterator() if file.is_file() else ()
+    for request in (prediction_log_pb2.PredictionLog.FromString(record).predict_log.request for record in records):
+        inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
+        found.append((request.model_spec.signature_name, inputs))
+    return found

@@ -52,34 +52,27 @@ def test_the_text_is_what_the_server_parses(tmp_path):
     config = pytest.importorskip("tensorflow_serving.config.model_server_config_pb2")
     from google.protobuf import text_format
 
-    models, batching = configuration.write(tmp_path / "tiny", "tiny-1.0", batch_sizes=(1, 6, 20))
-    assert [pathlib.Path(path) for path in (models, batching)] == [
-        tmp_path / "tiny" / name for name in ("models.config", "batching.config")
-    ]
-    parsed = text_format.Parse(pathlib.Path(models).read_text(), config.ModelServerConfig())
+    configuration.write(tmp_path / "tiny", "tiny-1.0")
+    texts = {name: (tmp_path / "tiny" / name).read_text() for name in ("models.config", "batching.config")}
+    assert set(contents(tmp_path / "tiny")) == {pathlib.Path(name) for name in texts}
+    parsed = text_format.Parse(texts["models.config"], config.ModelServerConfig())
     (model,) = parsed.model_config_list.config
     assert (model.name, model.base_path, model.model_platform) == ("tiny-1.0", "/models/tiny-1.0", "tensorflow")
     assert not model.HasField("model_version_policy")
 
-    text = pathlib.Path(batching).read_text()
+    text = texts["batching.config"]
     parsed = text_format.Parse(text, batching_parameters()())
-    assert list(parsed.allowed_batch_sizes) == [1, 6, 20] and parsed.max_batch_size.value == 20
+    assert list(parsed.allowed_batch_sizes) == [1, 2, 4, 8, 16, 32] and parsed.max_batch_size.value == 32
     fields = (parsed.batch_timeout_micros, parsed.num_batch_threads, parsed.max_enqueued_batches)
     assert all(field.value >= 1 for field in fields)
     assert "NAME_rows" in text and "must have at least one dimension" in text
-    parsed = text_format.Parse(next(iter(default_batching(tmp_path))), batching_parameters()())
-    assert list(parsed.allowed_batch_sizes) == [1, 2, 4, 8, 16, 32] and parsed.max_batch_size.value == 32
-
-
-def default_batching(folder):
-    return [text for path, text in configuration.check(folder, "tiny").items() if path.name == "batching.config"]
 
 
 def test_files_of_other_content_are_kept_unless_asked(tmp_path):
     configuration.write(tmp_path, "tiny")
     configuration.write(tmp_path, "tiny")  # the same
     (tmp_path / "batching.config").write_text("# tuned by hand\n")
-    before = contents(tmp_path)
+    before, (_, batching) = contents(tmp_path), configuration.check(tmp_path / "elsewhere", "tiny").values()
     for name in ("tiny", "other"):
         for call in (configuration.write, configuration.check):
             with pytest.raises(ValueError, match="overwrite.*Received: .*config"):
@@ -87,19 +80,16 @@ def test_files_of_other_content_are_kept_unless_asked(tmp_path):
     assert contents(tmp_path) == before
     configuration.write(tmp_path, "tiny", overwrite=True)
     assert set(contents(tmp_path)) == set(before)
-    assert (tmp_path / "batching.config").read_text() == default_batching(tmp_path / "elsewhere")[0]
+    assert (tmp_path / "batching.config").read_text() == batching
     (tmp_path / "batching.config").write_bytes(b"\xff")
     with pytest.raises(ValueError, match="overwrite.*Received: "):
         configuration.write(tmp_path, "tiny")
 
 
-def test_bad_names_and_sizes_are_refused_before_a_file_is_touched(tmp_path):
+def test_bad_names_are_refused_before_a_file_is_touched(tmp_path):
     for name in ("", "a b", 'a"b', "a/b", "a\nb", "modèle", None, 3):
         with pytest.raises(ValueError, match="Received: model_name="):
             configuration.write(tmp_path, name)
-    for sizes in ((), (2, 1), (1, 1), (0, 1), (1.5,), ("a",), 8, None):
-        with pytest.raises(ValueError, match="batch.sizes?.*Received: "):
-            configuration.write(tmp_path, "tiny", batch_sizes=sizes)
     assert contents(tmp_path) == {}
 
 

@@ -1,6 +1,5 @@
 """SavedModels: equal to the live model, and able to run in a process that has nothing but TensorFlow."""
 
-import importlib
 import os
 import pathlib
 import subprocess
@@ -15,8 +14,9 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
 from tests.posterior.support import folder_of, written
+from tests.serving.saved_model import loader
 from tfdsmcmc import files
-from tfdsmcmc.serving.saved_model import audit, manifest, warm_up
+from tfdsmcmc.serving.saved_model import audit, manifest, writing
 
 SEED = np.array([3, 4], np.int32)
 QUICK = {"only": ["log_likelihood", "sample"], "verbose": False}
@@ -185,7 +185,6 @@ def test_bad_arguments_are_refused_before_anything_is_written(bad, tmp_path):
 
 def test_a_version_that_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
     """Another export puts the version in place while this one is being compared."""
-    room = importlib.import_module("tfdsmcmc.serving.saved_model.export")
     model = tiny_model((2,), units=4)
 
     def slow(*_):
@@ -193,7 +192,7 @@ def test_a_version_that_came_meanwhile_is_not_overwritten(tmp_path, monkeypatch)
         ds.serving.export(model, tmp_path / "m", figures={"who": "first"}, only="sample", verbose=False)
         return {}
 
-    monkeypatch.setattr(room, "round_trip", slow)
+    monkeypatch.setattr(writing, "round_trip", slow)
     with pytest.raises(ValueError, match="exists.*Received: "):
         ds.serving.export(model, tmp_path / "m", figures={"who": "second"}, only="sample", verbose=False)
     assert manifest.read(tmp_path / "m" / "1")["figures"] == {"who": "first"}
@@ -325,7 +324,7 @@ def test_serving_files_are_written_with_the_version(tmp_path):
     model = tiny_model((2,), units=4)
     arguments = {"serving_config": True, "only": "sample_rows", "verbose": False}
     path = pathlib.Path(ds.serving.export(model, tmp_path / "tiny", **arguments))
-    ((name, inputs),) = warm_up.read(path)
+    ((name, inputs),) = loader.warm_up_requests(path)
     assert name == "sample_rows" and inputs["seed"].shape == (2, 2)
     assert 'name: "tiny"' in (tmp_path / "tiny" / "models.config").read_text()
     assert (tmp_path / "tiny" / "batching.config").is_file()

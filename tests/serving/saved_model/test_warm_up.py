@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfdsmcmc as ds
+from tests.oracles import tiny_model
 from tests.serving.saved_model import loader
 from tfdsmcmc.serving.saved_model import warm_up
 
@@ -38,9 +40,8 @@ def test_requests_are_written_read_and_answered(tmp_path, every):
     tiny = str(shutil.copytree(loader.exported(every=every), tmp_path / "1"))
     requests = requests_to(tiny)
     assert len(requests) > 2
-    path = warm_up.write(tiny, requests, "tiny")
-    assert path == str(tmp_path / "1" / "assets.extra" / "tf_serving_warmup_requests")
-    replayed = warm_up.read(tiny)
+    warm_up.write(tiny, requests, "tiny")
+    replayed = loader.warm_up_requests(tiny)
     for (name, inputs), (other, again) in zip(requests, replayed, strict=True):
         assert name == other and set(inputs) == set(again)
         for key, value in inputs.items():
@@ -58,7 +59,8 @@ def test_the_records_are_the_servers_own(tiny):
     """Read here by the protocol buffers alone."""
     prediction_log = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
     inputs = {"num_samples": np.int32(5), "seed": np.array([1, 2], np.int32)}
-    path = warm_up.write(tiny, [("sample", inputs)] * 3, "another")
+    warm_up.write(tiny, [("sample", inputs)] * 3, "another")
+    path = str(tiny / "assets.extra" / "tf_serving_warmup_requests")
     records = [prediction_log.PredictionLog.FromString(r) for r in tf.data.TFRecordDataset(path).as_numpy_iterator()]
     assert len(records) == 3 and {record.WhichOneof("log_type") for record in records} == {"predict_log"}
     request = records[0].predict_log.request
@@ -68,64 +70,25 @@ def test_the_records_are_the_servers_own(tiny):
     assert [file.name for file in pathlib.Path(path).parent.iterdir()] == [pathlib.Path(path).name]
 
 
-def test_a_version_without_them_has_none(tmp_path):
+def test_requests_of_an_export_fit_its_signatures(tmp_path):
+    """One that does not would keep the server from loading the version."""
     pytest.importorskip("tensorflow_serving")
-    assert warm_up.read(tmp_path) == []
-
-
-def test_what_would_keep_the_server_from_loading_is_refused(tiny, tmp_path):
-    pytest.importorskip("tensorflow_serving")
-    empty = tmp_path / "empty"
-    good = {"num_samples": np.int32(5), "seed": np.array([1, 2], np.int32)}
-    warm_up.write(tiny, [("sample", good)] * warm_up.MOST, "tiny")
-    assert len(warm_up.read(tiny)) == 1000
-    before = contents(tiny)
-    number, inputs = "num_samples of sample must be int32", r"sample has the inputs \['num_samples', 'seed'\]"
-    for requests, reason in (
-        ([], "1 to 1000 requests.*Received: 0 requests"),
-        ([("sample", good)] * 1001, "1 to 1000 requests.*Received: 1001 requests"),
-        ([("sample", good), ("no_such", good)], "names a signature among.*Received: 'no_such'"),
-        ([("sample", {"seed": good["seed"]})], rf"{inputs}. Received: \['seed'\]"),
-        ([("sample", {**good, "x": np.zeros((1, UNITS), np.float32)})], f"{inputs}. Received: .*'x'"),
-        ([("sample", {**good, "num_samples": np.int64(5)})], f"{number}.*Received: int64"),
-        ([("sample", {**good, "num_samples": 5})], f"{number}.*Received: int64"),
-        ([("sample", {**good, "num_samples": np.array([5], np.int32)})], rf"{number}.*Received: .*shape \(1,\)"),
-        ([("sample", {**good, "seed": np.array([1, 2, 3], np.int32)})], r"seed of sample.*Received: .*shape \(3,\)"),
-        (
-            [("log_likelihood", {**good, "x": np.zeros((2, UNITS - 1), np.float32)})],
-            r"x of log_likelihood.*Received: .*shape \(2, 10\)",
-        ),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            warm_up.write(tiny, requests, "tiny")
-    for name in ("", None, 3):
-        with pytest.raises(ValueError, match="Received: model_name="):
-            warm_up.write(tiny, [("sample", good)], name)
-    with pytest.raises(ValueError, match="No SavedModel.*Received: "):
-        warm_up.write(empty, [("sample", good)], "tiny")
-    assert contents(tiny) == before and not empty.exists()
-
-
-def test_a_failed_write_leaves_the_earlier_file(tiny, monkeypatch):
-    pytest.importorskip("tensorflow_serving")
-    good = {"num_samples": np.int32(5), "seed": np.array([1, 2], np.int32)}
-    warm_up.write(tiny, [("sample", good)], "tiny")
-    before = contents(tiny)
-
-    def fails(*args, **kwargs):
-        raise OSError("disk full")
-
-    monkeypatch.setattr("os.replace", fails)
-    with pytest.raises(OSError, match="disk full"):
-        warm_up.write(tiny, [("sample", good)] * 2, "tiny")
-    assert contents(tiny) == before
+    model = tiny_model((2,), units=UNITS)
+    only = ["sample", "sample_rows", "impute", "log_likelihood_rows_packed"]
+    path = ds.serving.export(model, tmp_path / "tiny", only=only, serving_config=True, verbose=False)
+    requests, signatures = dict(loader.warm_up_requests(path)), loader.signatures_of(path)
+    assert set(requests) == set(signatures) - {"serving_default"}
+    for name, inputs in requests.items():
+        specs = signatures[name].inputs
+        assert set(inputs) == set(specs)
+        for key, array in inputs.items():
+            assert array.dtype == tf.as_dtype(specs[key].dtype).as_numpy_dtype
+            assert tf.TensorShape(specs[key].tensor_shape).is_compatible_with(array.shape)
 
 
 def test_the_missing_package_is_named(tiny, monkeypatch):
     before = contents(tiny)
-    monkeypatch.setitem(sys.modules, "tensorflow_serving", None)
-    monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
-    for call in (lambda: warm_up.write(tiny, [], "tiny"), lambda: warm_up.read(tiny)):
-        with pytest.raises(ImportError, match=r"pip install tfdsmcmc\[serving\]"):
-            call()
+    monkeypatch.setitem(sys.modules, "tensorflow_serving.apis.prediction_log_pb2", None)
+    with pytest.raises(ImportError, match=r"pip install tfdsmcmc\[serving\]"):
+        warm_up.write(tiny, [], "tiny")
     assert contents(tiny) == before

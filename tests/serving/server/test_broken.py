@@ -62,16 +62,12 @@ def test_a_fault_while_running_is_in_the_status_until_there_is_an_answer(whole, 
     def states():
         return [version["state"] for version in answers.status(served)["model_version_status"]]
 
-    class Broken:
-        structured_input_signature = served._function("sample", None).structured_input_signature
-        structured_outputs = served._function("sample", None).structured_outputs
-
-        def __call__(self, **inputs):
-            raise tf.errors.DataLossError(None, None, "a sector of the disk")
+    def broken(**inputs):
+        raise tf.errors.DataLossError(None, None, "a sector of the disk")
 
     assert states() == ["AVAILABLE"]
     with monkeypatch.context() as patch:
-        patch.setattr(served, "_function", lambda signature, version: Broken())
+        patch.setitem(served.version().functions, "sample", broken)
         with pytest.raises(tf.errors.DataLossError):
             served.predict("sample", request)
     assert states() == ["END"] and "a sector of the disk" in str(answers.status(served))

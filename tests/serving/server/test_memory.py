@@ -3,14 +3,16 @@
 import json
 import threading
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tfdsmcmc.serving.arrays import BadRequest, Signature, arrays_of
 from tfdsmcmc.serving.server import answers, memory
-from tfdsmcmc.serving.server.incoming import BadRequest, arrays_of
 from tfdsmcmc.serving.server.predictions import Predictions
 
 
@@ -56,9 +58,9 @@ def test_many_rows_are_refused_before_they_are_drawn(predictions, monkeypatch):
 
 def test_outputs_whose_shapes_do_not_tell_are_refused_when_they_are_there(monkeypatch):
     monkeypatch.setattr(memory, "MOST", 200 * 10)
-    memory.check_outputs("odd", {"y": np.zeros(6), "z": np.zeros((2, 2))})
+    memory.writing("odd", {"y": np.zeros(6), "z": np.zeros((2, 2))})
     with pytest.raises(BadRequest, match="odd must be at most 10 numbers.*Received: 11 numbers"):
-        memory.check_outputs("odd", {"y": np.zeros(6), "z": np.zeros(5)})
+        memory.writing("odd", {"y": np.zeros(6), "z": np.zeros(5)})
 
 
 BODIES = {
@@ -90,7 +92,7 @@ def test_no_body_takes_more_than_it_is_allowed(predictions, monkeypatch, name):
 
     assert peak(read) < needed
     if name == "rows":
-        specs = {"x": predictions.version().load().functions["impute"].structured_input_signature[1]["x"]}
+        specs = {"x": predictions.signatures["impute"]["x"]}
         assert peak(lambda: arrays_of("impute", json.loads(body)["inputs"], specs)) < needed
 
 
@@ -98,8 +100,11 @@ def test_no_body_takes_more_than_it_is_allowed(predictions, monkeypatch, name):
 def test_no_answer_takes_more_than_it_is_allowed(rows):
     values = np.random.default_rng(0).normal(size=(20_000, 4)).astype(np.float32) * 1e-20
     outputs = {"a": values[:, 0], "b": values[:, 1:]} if rows else {"x": values}
-    field = "predictions" if rows else "outputs"
-    assert peak(lambda: json.dumps({field: answers._written(field, outputs)}).encode()) < 200 * values.size
+    specs = {name: tf.TensorSpec((None, *value.shape[1:]), tf.float32) for name, value in outputs.items()}
+    signature = Signature({"x": tf.TensorSpec((None,), tf.float32)}, specs)
+    served = SimpleNamespace(signature=lambda *_: signature, call=lambda *_: outputs)
+    body = json.dumps({"instances" if rows else "inputs": [0] * len(values)}).encode()
+    assert peak(lambda: answers.predict(served, body)) < 200 * values.size
 
 
 def test_a_large_body_waits_for_its_turn(predictions):

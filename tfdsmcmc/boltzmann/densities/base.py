@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tfdsmcmc.boltzmann import sampling
+from tfdsmcmc.boltzmann import checked_rows, sampling
+from tfdsmcmc.boltzmann.checked_rows import source_of
+from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
-from tfdsmcmc.rows import source_of
 
 STEPS = 1000  # of Gibbs chains behind draws
 
@@ -15,7 +16,12 @@ class UndirectedDensity:
     Args:
       model: of which they are.
       log_partition: log Z as `RBM.log_likelihood` takes it, or a function from a `Machine` to it.
+
+    Attributes:
+      visible: kind of the visible units.
     """
+
+    visible = Binary()
 
     def __init__(self, model, log_partition=None):
         self.model = model
@@ -41,8 +47,11 @@ class UndirectedDensity:
         run, parts = sampling.program(plan, self.model.uses_xla), self.parts
         return lambda rows, seed: run(*parts, rows, seed)
 
-    def _source(self, x):
-        source = source_of("x", x, self.model.units, True, missing=False)
+    def rows(self, name, x, mask=None):
+        return checked_rows.rows_in_memory(self.visible, name, x, self.model.units, mask)
+
+    def source(self, x):
+        source = source_of(self.visible, "x", x, self.model.units, missing=False)
         self.model.check_rows(source)
         return source
 

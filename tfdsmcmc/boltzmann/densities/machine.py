@@ -37,6 +37,10 @@ class MachineDensity(UndirectedDensity):
         self.machine = machine
 
     @property
+    def visible(self):
+        return self.machine.visible
+
+    @property
     def units(self):
         return self.model.units
 
@@ -47,7 +51,7 @@ class MachineDensity(UndirectedDensity):
     def log_likelihood(self, x, num_samples, seed, batch_size, warn=True) -> LogLikelihood:
         """log p(x) of each row, however many samples."""
         batch_size = checks.positive_integer("batch_size", batch_size)
-        value = sampling.unnormalized_log_prob(self.machine, self._source(x), batch_size, self.uses_xla)
+        value = sampling.unnormalized_log_prob(self.machine, self.source(x), batch_size, self.uses_xla)
         return normalised(self.machine, value, self._known(self.machine))
 
     def annealed_log_likelihood(self, x, seed, batch_size=1000, num_steps=1000, num_runs=16, **annealing):

@@ -37,7 +37,7 @@ class MixtureDensity(UndirectedDensity):
 
     def log_likelihood(self, x, num_samples, seed, batch_size, warn=True) -> LogLikelihood:
         """log p(x) of each row, however many samples."""
-        return log_likelihood(*self.parts, self._source(x), batch_size, self.model.uses_xla)
+        return log_likelihood(*self.parts, self.source(x), batch_size, self.model.uses_xla)
 
     def annealed_log_likelihood(self, x, seed, batch_size=1000, **annealing) -> LogLikelihood:
         """log p(x) of each row: nothing is left to anneal."""

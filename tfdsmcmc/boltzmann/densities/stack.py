@@ -29,12 +29,14 @@ class StackDensity(UndirectedDensity):
     """
 
     _kernel = _KERNEL
-    served = ServedStack()
 
     def __init__(self, dbn, stack, log_partition=None):
         super().__init__(dbn, log_partition)
         self.stack = stack
-        layers_of(widths_of(stack.machines))  # variables of sweeps, which programs may not make
+
+    @property
+    def visible(self):
+        return self.stack.machines[0].visible
 
     @property
     def units(self):
@@ -65,6 +67,15 @@ class StackDensity(UndirectedDensity):
         return deep_estimates.annealed(
             self, x, num_steps, num_runs, schedule, known, seed, batch_size
         )
+
+    def imputation_plan(self, method, settings, batch_size):
+        layers_of(widths_of(self.stack.machines))  # variables of sweeps, which programs may not make
+        return super().imputation_plan(method, settings, batch_size)
+
+    @property
+    def served(self):
+        layers_of(widths_of(self.stack.machines))
+        return ServedStack()
 
     def sample(self, num_samples, seed, probabilities=False):
         return sampling.sample_of_stack(self.stack, num_samples, seed, STEPS, probabilities, self.uses_xla)

@@ -8,10 +8,13 @@ Source: tensorflow_serving/apis/prediction_service.proto.
 
 from __future__ import annotations
 
+import time
+
 import tensorflow as tf
 
-from tfdsmcmc.serving.client import wire
-from tfdsmcmc.serving.client.transports import ServerError, late, optional
+from tfdsmcmc.serving.arrays import signatures_of
+from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late
+from tfdsmcmc.serving.extras import optional
 
 _LARGEST = 2**31 - 1  # bytes of a message
 _FRAME = 2**16  # bytes for names and shapes
@@ -19,9 +22,9 @@ _OPTIONS = [
     ("grpc.max_send_message_length", _LARGEST),
     ("grpc.max_receive_message_length", _LARGEST),
     # a lost connection is looked for again as often as a call is repeated: by default no sooner than after a second
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 5000),
+    ("grpc.initial_reconnect_backoff_ms", int(1000 * FIRST_WAIT)),
+    ("grpc.min_reconnect_backoff_ms", int(1000 * FIRST_WAIT)),
+    ("grpc.max_reconnect_backoff_ms", int(1000 * LONGEST_WAIT)),
 ]
 
 
@@ -31,17 +34,20 @@ class GrpcTransport:
     Args:
       address: `transports.Address`; the scheme grpcs stands for TLS with the machine's certificates.
       timeout: seconds to wait for an answer.
+      retries: how often a call is made again.
 
     Raises:
       ImportError: without the packages grpcio and tensorflow-serving-api.
     """
 
-    def __init__(self, address, timeout):
+    fine = "OK"
+
+    def __init__(self, address, timeout, retries):
         self._grpc = optional("grpc")
         self._predict = optional("tensorflow_serving.apis.predict_pb2")
         self._metadata = optional("tensorflow_serving.apis.get_model_metadata_pb2")
         service = optional("tensorflow_serving.apis.prediction_service_pb2_grpc")
-        self._address, self._timeout = address, timeout
+        self._address, self._timeout, self._retries = address, timeout, retries
         self.url = f"{address.scheme}://{address.host}"
         if address.scheme == "grpcs":
             self._channel = self._grpc.secure_channel(address.host, self._grpc.ssl_channel_credentials(), _OPTIONS)
@@ -50,29 +56,18 @@ class GrpcTransport:
         self._stub = service.PredictionServiceStub(self._channel)
 
     def describe(self):
-        """The model's signatures: dict from names to `wire.Signature`."""
-        json_format = optional("google.protobuf.json_format")
+        """The model's signatures, as `transports` has it."""
         request = self._metadata.GetModelMetadataRequest(metadata_field=["signature_def"])
         answer = self._answer(self._stub.GetModelMetadata, request)
         found = self._metadata.SignatureDefMap()
         if not answer.metadata["signature_def"].Unpack(found):
-            raise ServerError("OK", "the answer describes no signatures", self.url)
-        described = json_format.MessageToDict(found, preserving_proto_field_name=True)
-        return wire.signatures(described.get("signature_def", {}))
+            raise ServerError(self.fine, "the answer describes no signatures", self.url)
+        return signatures_of(found.signature_def)
 
     def predict(self, signature, inputs, outputs):
-        """Calls a signature.
-
-        Args:
-          signature: its name.
-          inputs: dict of arrays.
-          outputs: dict of `wire.Tensor`, what the signature returns.
-
-        Returns:
-          dict of arrays.
+        """Calls a signature with a dict of arrays, as `transports` has it.
 
         Raises:
-          ServerError: for a fault, and an answer that is not as the signature has it.
           ValueError: for inputs that are too large for one message.
         """
         size = sum(array.nbytes for array in inputs.values())
@@ -82,26 +77,25 @@ class GrpcTransport:
         request.model_spec.signature_name = signature
         for name, array in inputs.items():
             request.inputs[name].CopyFrom(tf.make_tensor_proto(array))
-        answer = self._answer(self._stub.Predict, request)
-        try:
-            # reading an absent name would make it
-            found = {name: tf.make_ndarray(answer.outputs[name]) for name in outputs if name in answer.outputs}
-            return wire.answered(found, outputs)
-        except (KeyError, TypeError, ValueError) as error:
-            words = f"the answer does not have the outputs {sorted(outputs)}: {error}"
-            raise ServerError("OK", words, self.url) from None
+        found = self._answer(self._stub.Predict, request).outputs
+        return {name: tf.make_ndarray(found[name]) for name in outputs if name in found}  # reading would make one
 
     def close(self):
         """Closes the channel."""
         self._channel.close()
 
     def _answer(self, call, request):
+        """A call, repeated while the server is unavailable."""
         request.model_spec.name = self._address.model
         if self._address.version is not None:
             request.model_spec.version.value = self._address.version
-        try:
-            return call(request, timeout=self._timeout)
-        except self._grpc.RpcError as error:
-            if error.code() == self._grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise late(self._timeout, self.url) from None
-            raise ServerError(error.code().name, error.details(), self.url) from error
+        for attempt in range(self._retries + 1):
+            if attempt:
+                time.sleep(min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT))
+            try:
+                return call(request, timeout=self._timeout)
+            except self._grpc.RpcError as error:
+                status, words = error.code().name, error.details()
+            if status != "UNAVAILABLE":
+                break
+        raise late(self._timeout, self.url) if status == "DEADLINE_EXCEEDED" else ServerError(status, words, self.url)

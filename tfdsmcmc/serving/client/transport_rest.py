@@ -6,8 +6,7 @@
     a fault                                       → {"error": words}
 
 A float32 is written with the digits of the float64 of the same value, and read back as the nearest float32: no bit is
-lost either way. NaN is no JSON and is never sent; servers do answer with the literals NaN, Infinity and -Infinity, and
-null is none of them.
+lost either way. NaN and infinities are the literals NaN, Infinity and -Infinity, both ways; null is none of them.
 
 Source: tensorflow.org/tfx/serving/api_rest.
 """
@@ -16,9 +15,16 @@ from __future__ import annotations
 
 import json
 import urllib.parse
+import urllib.request
 
-from tfdsmcmc.serving.client import wire
-from tfdsmcmc.serving.client.transports import ServerError, late, optional
+from google.protobuf import json_format
+from tensorflow.core.protobuf import meta_graph_pb2
+
+from tfdsmcmc.serving.arrays import signatures_of
+from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late, without_user
+from tfdsmcmc.serving.extras import optional
+
+_PASSING = (429, 502, 503, 504)
 
 
 class RestTransport:
@@ -27,95 +33,110 @@ class RestTransport:
     Args:
       address: `transports.Address`.
       timeout: seconds to wait for a connection, and for each next piece of an answer.
+      retries: how often a call is made again.
 
     Raises:
-      ImportError: without the package requests.
-      ValueError: for an address that is none of HTTP.
+      ImportError: without the package urllib3.
+      ValueError: for a proxy in the environment that has no URL.
     """
 
-    def __init__(self, address, timeout):
-        self._requests, self._urllib3 = optional("requests"), optional("urllib3")
-        self._session = self._requests.Session()
-        self._timeout = timeout
+    fine = 200
+
+    def __init__(self, address, timeout, retries):
+        self._errors = optional("urllib3").exceptions
+        self._timeout, self._retries = timeout, _retries(retries)
+        self._pool = _pool(address)
         version = "" if address.version is None else f"/versions/{address.version}"
         model = urllib.parse.quote(address.model, safe="")
         self.url = f"{address.scheme}://{address.host}{address.prefix}/v1/models/{model}{version}"
-        try:
-            self._requests.Request("GET", self.url).prepare()
-        except self._requests.exceptions.RequestException as error:
-            raise ValueError(f"url is no URL: {error}. Received: url={self.url!r}") from None
 
     def describe(self):
-        """The model's signatures: dict from names to `wire.Signature`."""
+        """The model's signatures, as `transports` has it."""
         url = self.url + "/metadata"
         answer = self._answer("GET", url)
         try:
-            return wire.signatures(answer["metadata"]["signature_def"]["signature_def"])
-        except (KeyError, TypeError, ValueError):
-            raise ServerError(200, "the answer describes no signatures", url) from None
+            found = answer["metadata"]["signature_def"]["signature_def"]
+            return signatures_of({name: _definition(words) for name, words in found.items()})
+        except (AttributeError, KeyError, TypeError, ValueError, json_format.ParseError):
+            raise ServerError(self.fine, "the answer describes no signatures", url) from None
 
     def predict(self, signature, inputs, outputs):
-        """Calls a signature.
-
-        Args:
-          signature: its name.
-          inputs: dict of arrays.
-          outputs: dict of `wire.Tensor`, what the signature returns.
-
-        Returns:
-          dict of arrays.
-
-        Raises:
-          ServerError: for a fault, and an answer that is not as the signature has it.
-        """
+        """Calls a signature with a dict of arrays, as `transports` has it."""
         columns = {name: array.tolist() for name, array in inputs.items()}
         request = {"signature_name": signature, "inputs": columns}
-        url = self.url + ":predict"
-        answer = self._answer("POST", url, json.dumps(request, allow_nan=False, separators=(",", ":")).encode())
-        try:
-            found = answer["outputs"]
-            if len(outputs) == 1:
-                found = dict.fromkeys(outputs, found)
-            return wire.answered(found, outputs)
-        except (KeyError, TypeError, ValueError) as error:
-            words = f"the answer does not have the outputs {sorted(outputs)}: {error}"
-            raise ServerError(200, words, url) from None
+        answer = self._answer("POST", self.url + ":predict", json.dumps(request, separators=(",", ":")).encode())
+        found = answer.get("outputs")
+        return dict.fromkeys(outputs, found) if len(outputs) == 1 and "outputs" in answer else found
 
     def close(self):
         """Closes the connections."""
-        self._session.close()
+        self._pool.clear()
 
     def _answer(self, method, url, body=None):
         headers = {} if body is None else {"Content-Type": "application/json"}
-        exceptions = self._requests.exceptions
+        how = {"timeout": self._timeout, "retries": self._retries, "redirect": False}  # a POST would arrive as a GET
         try:
-            # a redirected POST would arrive as a GET
-            response = self._session.request(
-                method, url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False
-            )
-        except exceptions.ReadTimeout:
+            response = self._pool.request(method, url, body=body, headers=headers, **how)
+        except self._errors.ReadTimeoutError:
             raise late(self._timeout, url) from None
-        except (exceptions.ConnectionError, exceptions.ChunkedEncodingError) as error:
-            if isinstance(error.args[0], self._urllib3.exceptions.ReadTimeoutError):  # in the midst of an answer
-                raise late(self._timeout, url) from None
-            raise ServerError("UNAVAILABLE", f"no connection: {error}", url) from error
-        except exceptions.InvalidURL as error:  # that of the server was checked before
-            raise ValueError(f"A proxy in the environment must have a URL. Received: {error}") from None
-        except (exceptions.RequestException, self._urllib3.exceptions.HTTPError) as error:
+        except self._errors.MaxRetryError as error:
+            raise ServerError("UNAVAILABLE", f"no connection: {error.reason}", url) from error
+        except self._errors.HTTPError as error:
             raise ServerError("DATA_LOSS", f"the answer cannot be read: {error}", url) from error
         try:
-            answer = json.loads(response.content)
+            answer = json.loads(response.data)
         except (ValueError, RecursionError):
             answer = None
-        if response.status_code != 200:
-            raise ServerError(response.status_code, _words(answer, response), url)
+        if response.status != self.fine:
+            raise ServerError(response.status, _words(answer, response), url)
         if not isinstance(answer, dict):
-            raise ServerError(200, "the answer is no JSON object", url)
+            raise ServerError(self.fine, "the answer is no JSON object", url)
         return answer
+
+
+def _retries(count):
+    """urllib3's rule of when to ask again: no connection, one that broke off, and faults that pass; never too late."""
+    urllib3 = optional("urllib3")
+
+    class Retry(urllib3.Retry):
+        def increment(self, method=None, url=None, response=None, error=None, _pool=None, _stacktrace=None):
+            if isinstance(error, urllib3.exceptions.ReadTimeoutError):
+                raise error
+            return super().increment(method, url, response, error, _pool, _stacktrace)
+
+    return Retry(
+        count,
+        allowed_methods=None,  # POST too: the functions are pure
+        status_forcelist=_PASSING,
+        backoff_factor=FIRST_WAIT,
+        backoff_max=LONGEST_WAIT,
+        respect_retry_after_header=False,
+        raise_on_status=False,
+    )
+
+
+def _pool(address):
+    """Connections, by way of the environment's proxy where it has one for this host."""
+    urllib3 = optional("urllib3")
+    proxy = urllib.request.getproxies().get(address.scheme)
+    if not proxy or urllib.request.proxy_bypass(address.host):
+        return urllib3.PoolManager()
+    try:
+        found = urllib3.util.parse_url(proxy if "://" in proxy else f"http://{proxy}")
+    except urllib3.exceptions.LocationParseError:
+        found = urllib3.util.Url()
+    if not found.host or found.scheme not in ("http", "https"):
+        raise ValueError(f"A proxy in the environment must have a URL. Received: {without_user(proxy)!r}")
+    headers = urllib3.make_headers(proxy_basic_auth=found.auth) if found.auth else None
+    return urllib3.ProxyManager(found._replace(auth=None).url, proxy_headers=headers)
+
+
+def _definition(words):
+    return json_format.ParseDict(words, meta_graph_pb2.SignatureDef(), ignore_unknown_fields=True)
 
 
 def _words(answer, response):
     """The server's words about a fault: what it calls an error, else the start of whatever it sent."""
     if isinstance(answer, dict) and "error" in answer:
         return str(answer["error"])
-    return response.text[:200] or response.reason
+    return response.data[:200].decode(errors="replace") or response.reason

@@ -97,6 +97,8 @@ def _of_networks(model, components, source, sweeps, jit, log_partition):
 
 def _of_machines(model, components, source, sweeps, log_partition):
     own = [model.density(None, log_partition)]
+    if own[0].visible.checks:
+        raise ValueError(f"Served rows are zeros and ones, or real. Received: visible units {own[0].visible!r}")
     weights = MachineWeights(own if components is None else _Each(components, "density"))
     known, error = weights.partition, weights.partition.standard_error
     figures = {"log_partition": known.value, "log_partition_direction": known.direction}
@@ -106,7 +108,7 @@ def _of_machines(model, components, source, sweeps, log_partition):
         module=weights,
         functions=MachineFunctions(weights, model.units, sweeps),
         names=list(machine_functions.NAMES),
-        data=Data(model.units, True, max(max(shape, default=1) for shape in shapes)),
+        data=Data(model.units, model.binary_data, max(max(shape, default=1) for shape in shapes)),
         parts={"class": type(model).__name__, "weights": shapes},
         source=source,
         settings={"sweeps": sweeps},

@@ -3,26 +3,15 @@
 The signatures are said in `serving.saved_model.signatures`. Seeds are inputs: a server that reloads does not repeat
 its draws unless it is asked to. Nothing is compiled with XLA unless asked for: a stock TensorFlow Serving refuses such
 functions ("XLA compilation disabled") unless it is started with --xla_cpu_compilation_enabled=true.
-
-An export is made in a temporary folder, its graph audited, loaded again and compared with the live functions, and only
-then renamed to PATH/VERSION, where a server that watches PATH finds it whole (see `files`).
 """
 
 from __future__ import annotations
 
-import os
-import pathlib
-
-import tensorflow as tf
-
-from tfdsmcmc import checks, contract, files
-from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
+from tfdsmcmc import checks, contract
+from tfdsmcmc.serving.saved_model import configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.content import content_of
-from tfdsmcmc.serving.saved_model.examples import example
-from tfdsmcmc.serving.saved_model.round_trip import megabytes, round_trip
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
-
-DEFAULT = "log_likelihood"
+from tfdsmcmc.serving.saved_model.writing import free_target, write_version
 
 
 def export(
@@ -103,51 +92,16 @@ def export(
     figures = manifest.checked_figures(figures)
     content = content_of(model, posterior, average, sweeps, jit, log_partition)
     chosen = _chosen(only, names(content.names, content.data.binary))
-    target = target_of(path, version)
-    files.remove_leftovers(target.parent)  # which may bring a version back
-    check_free(target, overwrite)
+    target = free_target(path, version, overwrite)
     name = target.parent.name
     if serving_config:
         warm_up.protos()
         configuration.check(target.parent, name, overwrite)
-    functions, live = signatures(content, chosen, max_draws)
-    specs = {key: function.structured_input_signature[1] for key, function in functions.items()}
-    described = {key: (specs[key], function.structured_outputs) for key, function in functions.items()}
+    functions = signatures(content, chosen, max_draws)
     settings, figures = {**content.settings, "max_draws": max_draws}, {**content.figures, **figures}
-    contents = manifest.manifest(model, content.parts, name, content.source, data_shape, described, settings, figures)
-    with files.replacing(target) as new:
-        tf.saved_model.save(content.module, str(new), signatures=with_default(functions))
-        manifest.write(new, contents)
-        if serving_config:
-            warm_up.write(new, [(key, example(specs[key], model.units)) for key in functions], name)
-        if faults := audit.faults(new, jit):
-            raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
-        seconds = round_trip(new, live, specs, model.units)
-        check_free(target, overwrite)  # again: somebody else may have been quicker
-    if serving_config:
-        configuration.write(target.parent, name, overwrite=overwrite)
-    if verbose:
-        report(target, seconds)
-    return str(target)
-
-
-def target_of(path, version):
-    """The version's folder, absolute."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise ValueError(f"path is that of a folder. Received: path={path!r}")
-    folder = pathlib.Path(os.path.abspath(path))
-    for place in (folder, *folder.parents):
-        if os.path.lexists(place) and not place.is_dir():
-            found = "a link to nothing" if place.is_symlink() and not os.path.exists(place) else "a file"
-            raise ValueError(f"path is that of a folder. Received: {found}, {place}")
-    if version >= 2**63:
-        raise ValueError(f"version must fit 64 bits. Received: version={version}")
-    return folder / str(version)
-
-
-def check_free(target, overwrite):
-    if os.path.lexists(target) and not overwrite:
-        raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
+    parts, source = content.parts, content.source
+    contents = manifest.manifest(model, parts, name, source, data_shape, functions, settings, figures)
+    return write_version(target, content.module, functions, contents, jit, overwrite, serving_config, verbose)
 
 
 def _average_of(model, posterior, ensemble, average):
@@ -184,14 +138,3 @@ def _chosen(only, possible):
     if not wanted or any(name not in possible for name in wanted):
         raise ValueError(f"only has names among {possible}. Received: {only!r}")
     return [name for name in possible if name in wanted]
-
-
-def with_default(functions):
-    default = DEFAULT if DEFAULT in functions else next(iter(functions))
-    return {"serving_default": functions[default], **functions}
-
-
-def report(target, seconds):
-    print(f"{target}: {megabytes(target):.2f} MB")
-    for name, duration in seconds.items():
-        print(f"  {name:30} {1e3 * duration:9.1f} ms for two rows")

@@ -26,7 +26,7 @@ def manifest(model, parts, name, weights, data_shape, signatures, settings, figu
       name: of the served model.
       weights: dictionary that says where the weights come from.
       data_shape: of a row, a list of integers.
-      signatures: (inputs, outputs) by name, dictionaries of `tf.TensorSpec` and of tensors.
+      signatures: concrete functions by name.
       settings: dictionary.
       figures: dictionary, such as test log-likelihoods.
     """
@@ -41,8 +41,8 @@ def manifest(model, parts, name, weights, data_shape, signatures, settings, figu
         "settings": settings,
         "figures": figures,
         "signatures": {
-            key: {"inputs": _described(inputs), "outputs": _described(outputs)}
-            for key, (inputs, outputs) in signatures.items()
+            key: {"inputs": _described(f.structured_input_signature[1]), "outputs": _described(f.structured_outputs)}
+            for key, f in signatures.items()
         },
         "versions": {
             "keras": keras.__version__,

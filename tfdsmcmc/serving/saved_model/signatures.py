@@ -48,7 +48,7 @@ def names(plain, binary):
 
 
 def signatures(content, chosen, max_draws):
-    """(the chosen signatures as concrete functions, the plain functions behind them), dictionaries by name.
+    """The chosen signatures as concrete functions, a dictionary by name.
 
     Args:
       content: `Content`.
@@ -64,7 +64,7 @@ def signatures(content, chosen, max_draws):
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
     functions = _inner(content, data)
-    return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}, functions
+    return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}
 
 
 def _plain(name):

@@ -6,34 +6,27 @@ GetModelMetadataResponse, those at their defaults included.
 
 from __future__ import annotations
 
-import contextlib
 import json
 
+from google.protobuf import json_format
+
+from tfdsmcmc.serving.arrays import BadRequest, are, arrays_of, has_rows, kind
 from tfdsmcmc.serving.server import memory
-from tfdsmcmc.serving.server.predictions import BadRequest
 
 _FIELDS = {"signature_name", "inputs", "instances"}
 
 
 def status(predictions, version=None):
-    """The state of one version or of all, the newest first. One that was not asked for yet counts as available.
-
-    Args:
-      predictions: `Predictions`.
-      version: one of its versions, or None.
-    """
+    """The state of one version or of all, the newest first. One that was not asked for yet counts as available."""
     found = [v for v in reversed(predictions.versions) if version in (None, v)]
     return {"model_version_status": [{"version": str(v)} | _state(predictions.version(v).fault) for v in found]}
 
 
 def metadata(predictions, version=None):
-    """The signatures of a version, by default of the newest, as its file had them when it was loaded.
-
-    Args:
-      predictions: `Predictions`.
-      version: one of its versions, or None.
-    """
-    signatures = predictions.version(version).load().signatures
+    """The signatures of a version, by default of the newest, as its file had them when it was loaded."""
+    definitions = predictions.version(version).load().definitions
+    as_it_is = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
+    signatures = {name: json_format.MessageToDict(definition, **as_it_is) for name, definition in definitions.items()}
     version = predictions.versions[-1] if version is None else version
     return {
         "model_spec": {"name": predictions.name, "signature_name": "", "version": str(version)},
@@ -52,15 +45,25 @@ def predict(predictions, body, version=None):
     Raises:
       BadRequest: for what is no such object, what would take too much memory, and as `Predictions.predict`.
     """
-    memory.check_body(body)
-    with memory.turn if memory.is_large(body) else contextlib.nullcontext():
-        field, outputs = _outputs(predictions, body, version)
-    with memory.turn if memory.are_large(outputs) else contextlib.nullcontext():
-        return json.dumps({field: _written(field, outputs)}).encode()
+    with memory.reading(body):
+        request = _request(body)
+        name, rows = request.get("signature_name", "serving_default"), request.get("instances")
+        signature = predictions.signature(name, version)
+        inputs = _columns(name, signature, rows) if "instances" in request else request["inputs"]
+        arrays = arrays_of(name, inputs, signature.inputs)
+        memory.check_inputs(name, signature, arrays)
+        outputs = predictions.call(name, arrays, version)
+    with memory.writing(name, outputs):
+        lists = {key: value.tolist() for key, value in outputs.items()}
+        if "inputs" in request:
+            return json.dumps({"outputs": _bare(lists)}).encode()
+        if (counts := {key: len(value) for key, value in lists.items()}) != dict.fromkeys(lists, len(rows)):
+            raise BadRequest(f"{name} gives no row for each instance. Received: {counts} rows")
+        return json.dumps({"predictions": [_bare(dict(zip(lists, row))) for row in zip(*lists.values())]}).encode()
 
 
-def _outputs(predictions, body, version):
-    """("outputs" or "predictions", the arrays by name)."""
+def _request(body):
+    """The object that a body is."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -69,18 +72,30 @@ def _outputs(predictions, body, version):
         found = sorted(request) if isinstance(request, dict) else type(request).__name__
         words = 'The body must be an object with "inputs" or "instances", and "signature_name" unless it is the default'
         raise BadRequest(f"{words}. Received: {str(found)[:99]}")
-    signature = request.get("signature_name", "serving_default")
-    if "inputs" in request:
-        return "outputs", predictions.predict(signature, request["inputs"], version, True)
-    return "predictions", predictions.predict_rows(signature, request["instances"], version, True)
+    return request
 
 
-def _written(field, outputs):
-    """Arrays as lists, by name or row by row; of a single one that alone."""
-    lists = {name: value.tolist() for name, value in outputs.items()}
-    if len(lists) == 1:
-        return next(iter(lists.values()))
-    return lists if field == "outputs" else [dict(zip(lists, row)) for row in zip(*lists.values())]
+def _columns(name, signature, instances):
+    """The inputs of a signature from rows, each an object with every input's value, or of a single input that alone."""
+    whole = [key for key, spec in [*signature.inputs.items(), *signature.outputs.items()] if not has_rows(spec)]
+    if whole:
+        found = f"instances for {name}, where {are(whole)} not by row"
+        raise BadRequest(f'instances suit signatures of rows alone: send "inputs". Received: {found}')
+    if not isinstance(instances, list) or not instances:
+        raise BadRequest(f"instances must be a list of at least one row. Received: {kind(instances)}")
+    names = sorted(signature.inputs)
+    if len(names) == 1 and not isinstance(instances[0], dict):
+        return {names[0]: instances}
+    for number, row in enumerate(instances):
+        if not isinstance(row, dict) or sorted(row) != names:
+            found = sorted(row) if isinstance(row, dict) else kind(row)
+            raise BadRequest(f"instances[{number}] must give each of {names} by name. Received: {found}")
+    return {key: [row[key] for row in instances] for key in names}
+
+
+def _bare(values):
+    """Values by name, of a single one that alone."""
+    return next(iter(values.values())) if len(values) == 1 else values
 
 
 def _state(fault):

@@ -14,30 +14,25 @@ time; what is small waits for nobody.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 
-from tfdsmcmc.serving.server.incoming import BadRequest, has_rows
+from tfdsmcmc.serving.arrays import BadRequest, has_rows
 
 MOST = 2**30  # bytes
 _NUMBER = 200  # bytes of one that is written
-_SMALL = 2**20  # bytes of a body for which nobody waits
+_SMALL = 2**20  # bytes for which nobody waits
 
 turn = threading.RLock()  # of large bodies and of large answers
 
 
-def is_large(body):
-    """Whether a body, bytes, is read when it is its turn."""
-    return len(body) > _SMALL
+def reading(body):
+    """The context in which a body, bytes, is read and answered.
 
-
-def are_large(outputs):
-    """Whether arrays by name are written when it is their turn."""
-    return sum(array.size for array in outputs.values()) * _NUMBER > _SMALL
-
-
-def check_body(body):
-    """Raises a BadRequest for bytes whose objects would take too much memory."""
+    Raises:
+      BadRequest: where its objects would take too much memory.
+    """
     brackets = body.count(b"[") + body.count(b"{")
     needed = len(body) * (2 if body.isascii() else 9) + 64 * body.count(b",") + 96 * brackets
     needed += 160 * body.count(b":")
@@ -46,41 +41,45 @@ def check_body(body):
             f"The body must take at most {MOST:,} bytes of memory when it is read: send fewer rows at a time. "
             f"Received: {len(body):,} bytes that may take {needed:,}"
         )
+    return turn if len(body) > _SMALL else contextlib.nullcontext()
 
 
-def check_inputs(signature, function, arrays):
-    """Raises a BadRequest where a function's outputs, as far as their shapes tell, would be too many numbers.
+def writing(name, outputs):
+    """The context in which the outputs of a signature, arrays by name, are written.
+
+    Raises:
+      BadRequest: for too many numbers.
+    """
+    return _writing(name, sum(array.size for array in outputs.values()))
+
+
+def check_inputs(name, signature, arrays):
+    """Refuses inputs whose outputs, as far as their shapes tell, would be too many numbers.
 
     An output's axes of unknown length are taken for the rows of the inputs where they have rows, and for their count,
     the one whole number among them, where there are no rows or two such axes.
 
     Args:
-      signature: its name.
-      function: a signature's function.
+      name: of the signature.
+      signature: `arrays.Signature`.
       arrays: its inputs by name.
+
+    Raises:
+      BadRequest: for too many numbers.
     """
-    specs = function.structured_input_signature[1]
-    rows = [len(arrays[name]) for name, spec in specs.items() if has_rows(spec)][:1]
+    rows = [len(arrays[key]) for key, spec in signature.inputs.items() if has_rows(spec)][:1]
     counts = [int(array) for array in arrays.values() if array.ndim == 0 and array.dtype.kind in "iu"]
-    lengths = rows + counts if len(counts) == 1 else rows
-    numbers = 0
-    for spec in function.structured_outputs.values():
-        unknown = 0 if spec.shape.rank is None else list(spec.shape).count(None)
-        if spec.shape.rank is None or unknown > len(lengths):
-            continue
-        known = [size for size in spec.shape if size is not None]
-        numbers += math.prod(known) * math.prod(max(0, size) for size in lengths[:unknown])
-    _check_numbers(signature, numbers)
+    lengths = [max(0, size) for size in (rows + counts if len(counts) == 1 else rows)]
+    shapes = [spec.shape.as_list() for spec in signature.outputs.values() if spec.shape.rank is not None]
+    told = [shape for shape in shapes if shape.count(None) <= len(lengths)]
+    known = [math.prod(size for size in shape if size is not None) for shape in told]
+    _writing(name, sum(size * math.prod(lengths[: shape.count(None)]) for size, shape in zip(known, told)))
 
 
-def check_outputs(signature, outputs):
-    """Raises a BadRequest for arrays by name that are too many numbers."""
-    _check_numbers(signature, sum(array.size for array in outputs.values()))
-
-
-def _check_numbers(signature, numbers):
+def _writing(name, numbers):
     if numbers * _NUMBER > MOST:
         raise BadRequest(
-            f"The answer of {signature} must be at most {MOST // _NUMBER:,} numbers, {MOST:,} bytes of memory when it "
+            f"The answer of {name} must be at most {MOST // _NUMBER:,} numbers, {MOST:,} bytes of memory when it "
             f"is written: ask for less at a time. Received: {numbers:,} numbers"
         )
+    return turn if numbers * _NUMBER > _SMALL else contextlib.nullcontext()

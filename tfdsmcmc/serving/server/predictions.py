@@ -1,8 +1,8 @@
 """Answers of a SavedModel to what people send.
 
-`incoming` says what is wrong with a request before the graph sees it; what only the graph knows, that the data are
-binary or how large a number may be, it says itself, and its words are passed on. Every call gives its own inputs to a
-function without state, so that calls may run side by side and a refused one leaves nothing behind.
+`arrays` says what is wrong with a request before the graph sees it; what only the graph knows, that the data are binary
+or how large a number may be, it says itself, and its words are passed on. Every call gives its own inputs to a function
+without state, so that calls may run side by side and a refused one leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import re
 import tensorflow as tf
 
 from tfdsmcmc import files, forks
-from tfdsmcmc.serving.server import memory
-from tfdsmcmc.serving.server.incoming import BadRequest, are, arrays_of, has_rows, kind
+from tfdsmcmc.serving.arrays import BadRequest, Signature, arrays_of
 from tfdsmcmc.serving.server.version import Version
 
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -58,79 +57,26 @@ class Predictions:
         alone = (path / "saved_model.pb").is_file() and _NUMBER.fullmatch(path.name)
         self.name = path.parent.name if alone else path.name
         self.versions = tuple(self._versions)
-        self.signatures = {name: _inputs(function) for name, function in self.version().load().functions.items()}
+        self.signatures = {name: found.inputs for name, found in self.version().load().signatures.items()}
 
-    def predict(self, signature, inputs, version=None, bounded=False):
+    def predict(self, signature, inputs, version=None):
         """Calls one signature.
 
         Args:
           signature: its name.
           inputs: for each of its inputs an array or nested list; for a single input that alone will do.
           version: one of `versions`; by default the newest.
-          bounded: whether the outputs are to be written in JSON, which bounds their size (see `memory`).
 
         Returns:
           For each output a NumPy array.
 
         Raises:
-          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, for a
-            signature whose outputs are no numbers, and for outputs that are too large.
+          BadRequest: for a version, a signature, an input or a value that there is not, or that does not fit, and for a
+            signature whose outputs are no numbers.
           ValueError: for a version that cannot be loaded.
         """
-        forks.check()
-        function = self._function(signature, version)
-        arrays = arrays_of(signature, inputs, _inputs(function))
-        served = self.version(version)
-        if bounded:
-            memory.check_inputs(signature, function, arrays)
-        try:
-            outputs = function(**{name: tf.constant(array) for name, array in arrays.items()})
-        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
-            raise BadRequest(_words(error.message, arrays)) from None
-        except Exception as error:
-            served.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
-            raise
-        served.fault = None
-        outputs = {name: value.numpy() for name, value in outputs.items()}
-        if bounded:
-            memory.check_outputs(signature, outputs)
-        return outputs
-
-    def predict_rows(self, signature, instances, version=None, bounded=False):
-        """Calls one signature whose inputs and outputs all have rows, on rows given one by one.
-
-        Args:
-          signature: its name.
-          instances: list of rows, each a dict with every input's value, or that value alone where there is one input.
-          version: one of `versions`; by default the newest.
-          bounded: as in `predict`.
-
-        Returns:
-          For each output a NumPy array with one entry for each row.
-
-        Raises:
-          BadRequest: as `predict`, and for a signature with an input or output that has no rows.
-        """
-        function = self._function(signature, version)
-        specs, results = _inputs(function), function.structured_outputs
-        whole = [name for name, spec in [*specs.items(), *results.items()] if not has_rows(spec)]
-        if whole:
-            found = f"instances for {signature}, where {are(whole)} not by row"
-            raise BadRequest(f'instances suit signatures of rows alone: send "inputs". Received: {found}')
-        if not isinstance(instances, list) or not instances:
-            raise BadRequest(f"instances must be a list of at least one row. Received: {kind(instances)}")
-        if len(specs) == 1 and not isinstance(instances[0], dict):
-            instances = [{next(iter(specs)): row} for row in instances]
-        for number, row in enumerate(instances):
-            if not isinstance(row, dict) or set(row) != set(specs):
-                found = sorted(map(str, row)) if isinstance(row, dict) else kind(row)
-                raise BadRequest(f"instances[{number}] must give each of {sorted(specs)} by name. Received: {found}")
-        columns = {name: [row[name] for row in instances] for name in specs}
-        outputs = self.predict(signature, columns, version, bounded)
-        counts = {name: len(value) for name, value in outputs.items()}
-        if set(counts.values()) != {len(instances)}:
-            raise BadRequest(f"{signature} gives no row for each instance. Received: {counts} rows")
-        return outputs
+        arrays = arrays_of(signature, inputs, self.signature(signature, version).inputs)
+        return self.call(signature, arrays, version)
 
     def version(self, version=None) -> Version:
         """A version by its number, by default the newest.
@@ -143,15 +89,30 @@ class Predictions:
             raise BadRequest(f"version must be one of {list(self.versions)}. Received: {version!r}")
         return self._versions[version]
 
-    def _function(self, signature, version):
-        functions = self.version(version).load().functions
-        if not isinstance(signature, str) or signature not in functions:
-            raise BadRequest(f"signature_name must be one of {sorted(functions)}. Received: {signature!r}")
-        results = functions[signature].structured_outputs
-        odd = {name: spec.dtype.name for name, spec in results.items() if not _is_number(spec.dtype)}
+    def signature(self, name, version=None) -> Signature:
+        """Inputs and outputs of a signature by its name; errors are those of `predict`."""
+        signatures = self.version(version).load().signatures
+        if not isinstance(name, str) or name not in signatures:
+            raise BadRequest(f"signature_name must be one of {sorted(signatures)}. Received: {name!r}")
+        types = {key: spec.dtype for key, spec in signatures[name].outputs.items()}
+        odd = {key: t.name for key, t in types.items() if not (t.is_floating or t.is_integer or t.is_bool)}
         if odd:
-            raise BadRequest(f"{signature} must give numbers, or true and false, to be answered. Received: {odd}")
-        return functions[signature]
+            raise BadRequest(f"{name} must give numbers, or true and false, to be answered. Received: {odd}")
+        return signatures[name]
+
+    def call(self, signature, arrays, version=None):
+        """Calls one signature with arrays that fit it; returns and errors are those of `predict`."""
+        forks.check()
+        version = self.version(version)
+        try:
+            outputs = version.functions[signature](**{name: tf.constant(array) for name, array in arrays.items()})
+        except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
+            raise BadRequest(_words(error.message, arrays)) from None
+        except Exception as error:
+            version.fault = f"{signature} failed, {type(error).__name__}: {error}".splitlines()[0]
+            raise
+        version.fault = None
+        return {name: value.numpy() for name, value in outputs.items()}
 
 
 def _folders(path):
@@ -160,14 +121,6 @@ def _folders(path):
         return {int(path.name) if _NUMBER.fullmatch(path.name) else 1: path}
     below = path.iterdir() if path.is_dir() else ()
     return {int(p.name): p for p in below if _NUMBER.fullmatch(p.name) and (p / "saved_model.pb").is_file()}
-
-
-def _is_number(dtype):
-    return dtype.is_floating or dtype.is_integer or dtype.is_bool
-
-
-def _inputs(function):
-    return function.structured_input_signature[1]
 
 
 def _words(message, arrays):

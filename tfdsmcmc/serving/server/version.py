@@ -8,27 +8,11 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import Any, NamedTuple
 
 import tensorflow as tf
-from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
-
-class Loaded(NamedTuple):
-    """What a version consists of.
-
-    Attributes:
-      model: TensorFlow's object, kept as its variables live as long as it does.
-      functions: its signatures as functions, by name.
-      signatures: its signatures as TensorFlow Serving describes them in JSON, by name.
-      manifest: what was written about the model beside its graph, a dict, or None.
-    """
-
-    model: Any
-    functions: dict
-    signatures: dict
-    manifest: dict | None
+from tfdsmcmc.serving.arrays import signatures_of
 
 
 class Unavailable(ValueError):
@@ -42,38 +26,38 @@ class Version:
       folder: its path.
 
     Attributes:
-      folder: its path.
       fault: why it could not be loaded, or answer, when that was last tried; or None.
+      functions, definitions, signatures: once it is loaded, its signatures by name, as functions, as TensorFlow's
+        `SignatureDef` and as `arrays.Signature`.
+      manifest: once it is loaded, what was written about the model beside its graph, a dict, or None.
     """
 
     def __init__(self, folder):
-        self.folder, self.fault = folder, None
-        self._lock, self._loaded = threading.Lock(), None
+        self._folder, self._lock, self._model, self.fault = folder, threading.Lock(), None, None
 
-    def load(self) -> Loaded:
-        """Returns what it consists of.
+    def load(self) -> Version:
+        """Returns itself, loaded.
 
         Raises:
           Unavailable: if it cannot be loaded, which the next call tries again.
         """
         with self._lock:
-            if self._loaded is None:
+            if self._model is None:
                 try:
-                    self._loaded, self.fault = _load(self.folder), None
+                    self._load(tf.saved_model.load(str(self._folder)))
                 except Exception as error:  # of a damaged file TensorFlow raises whatever it stumbles over
                     reason = f"{type(error).__name__}: {error}".splitlines()[0]
-                    self.fault = f"The SavedModel cannot be loaded, {reason}. Received: {self.folder}"
+                    self.fault = f"The SavedModel cannot be loaded, {reason}. Received: {self._folder}"
                     raise Unavailable(self.fault) from error
-            return self._loaded
+        return self
 
-
-def _load(folder):
-    saved = saved_model_pb2.SavedModel()
-    model = tf.saved_model.load(str(folder))
-    saved.ParseFromString((folder / "saved_model.pb").read_bytes())
-    graphs = [graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags] or saved.meta_graphs
-    signatures = {name: _described(signature) for name, signature in graphs[0].signature_def.items()}
-    return Loaded(model, model.signatures, signatures, _manifest(folder / "assets" / "manifest.json"))
+    def _load(self, model):
+        saved = saved_model_pb2.SavedModel.FromString((self._folder / "saved_model.pb").read_bytes())
+        graphs = [graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags] or saved.meta_graphs
+        self.functions, self.definitions = dict(model.signatures), dict(graphs[0].signature_def)
+        self.signatures = signatures_of(self.definitions)
+        self.manifest = _manifest(self._folder / "assets" / "manifest.json")
+        self._model, self.fault = model, None  # the variables live as long as the model does
 
 
 def _manifest(path):
@@ -83,23 +67,3 @@ def _manifest(path):
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _described(signature):
-    return {
-        "inputs": {name: _tensor(info) for name, info in signature.inputs.items()},
-        "outputs": {name: _tensor(info) for name, info in signature.outputs.items()},
-        "method_name": signature.method_name,
-    }
-
-
-def _tensor(info):
-    shape = info.tensor_shape
-    return {
-        "dtype": types_pb2.DataType.Name(info.dtype),
-        "tensor_shape": {
-            "dim": [{"size": str(dim.size), "name": dim.name} for dim in shape.dim],
-            "unknown_rank": shape.unknown_rank,
-        },
-        "name": info.name,
-    }

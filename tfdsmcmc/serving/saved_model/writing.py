@@ -1,0 +1,122 @@
+"""A version of a served model on the disk: saved, audited, loaded again and compared, and only then put in place.
+
+It is made in a temporary folder and renamed to PATH/VERSION, where a server that watches PATH finds it whole (see
+`files`).
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import time
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import files
+from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
+from tfdsmcmc.serving.saved_model.examples import example
+
+DEFAULT = "log_likelihood"
+
+
+def free_target(path, version, overwrite):
+    """The version's folder, absolute.
+
+    Raises:
+      ValueError: for what is no folder, or an existing version without `overwrite`.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"path is that of a folder. Received: path={path!r}")
+    folder = pathlib.Path(os.path.abspath(path))
+    for place in (folder, *folder.parents):
+        if os.path.lexists(place) and not place.is_dir():
+            found = "a link to nothing" if place.is_symlink() and not os.path.exists(place) else "a file"
+            raise ValueError(f"path is that of a folder. Received: {found}, {place}")
+    if version >= 2**63:
+        raise ValueError(f"version must fit 64 bits. Received: version={version}")
+    files.remove_leftovers(folder)  # which may bring a version back
+    _check_free(folder / str(version), overwrite)
+    return folder / str(version)
+
+
+def write_version(target, module, functions, contents, jit=False, overwrite=False, serving_config=False, verbose=True):
+    """Puts a version in place.
+
+    Args:
+      target: its folder, from `free_target`.
+      module: `tf.Module` with the variables.
+      functions: the signatures as concrete functions, by name.
+      contents: the manifest, a dictionary.
+      jit: whether functions may be compiled by XLA.
+      overwrite: whether to replace an existing version, and other serving files.
+      serving_config: whether to write warm-up records into the version, and the files of `configuration` beside it.
+      verbose: whether to print the size and the time of a call of each signature.
+
+    Returns:
+      The version's path, a string.
+
+    Raises:
+      ValueError: where somebody else has put the version in place meanwhile.
+      RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
+        one; the version is not put in place then.
+    """
+    specs = {name: function.structured_input_signature[1] for name, function in functions.items()}
+    examples = {name: example(specs[name], contents["units"]) for name in functions}
+    default = DEFAULT if DEFAULT in functions else next(iter(functions))
+    with files.replacing(target) as new:
+        tf.saved_model.save(module, str(new), signatures={"serving_default": functions[default], **functions})
+        manifest.write(new, contents)
+        if serving_config:
+            warm_up.write(new, examples.items(), target.parent.name)
+        if faults := audit.faults(new, jit):
+            raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
+        seconds = round_trip(new, functions, examples)
+        _check_free(target, overwrite)  # again: somebody else may have been quicker
+    if serving_config:
+        configuration.write(target.parent, target.parent.name, overwrite)
+    if verbose:
+        size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
+        print(f"{target}: {size / 1e6:.2f} MB")
+        for name, duration in seconds.items():
+            print(f"  {name:30} {1e3 * duration:9.1f} ms for two rows")
+    return str(target)
+
+
+def round_trip(path, functions, examples):
+    """Loads a SavedModel, compares each signature with the live function, and times it.
+
+    Args:
+      path: folder of the SavedModel.
+      functions: the signatures before they were saved, by name.
+      examples: inputs of two rows, a dictionary of arrays by name of signature.
+
+    Returns:
+      Seconds of a call, by name; the first call is not timed.
+
+    Raises:
+      RuntimeError: where an answer differs.
+    """
+    loaded, seconds = tf.saved_model.load(str(path)), {}
+    for name, function in functions.items():
+        inputs = {key: tf.constant(value) for key, value in examples[name].items()}
+        served = loaded.signatures[name]
+        _compare(name, function(**inputs), served(**inputs))
+        start = time.perf_counter()
+        served(**inputs)
+        seconds[name] = time.perf_counter() - start
+    return seconds
+
+
+def _check_free(target, overwrite):
+    if os.path.lexists(target) and not overwrite:
+        raise ValueError(f"The version exists; choose another one, or overwrite=True. Received: {target}")
+
+
+def _compare(name, expected, received):
+    if set(expected) != set(received):
+        raise RuntimeError(f"{name} has the outputs {sorted(expected)}. Received: {sorted(received)}")
+    for output, value in expected.items():
+        # rounding may differ with the order of sums; draws are zeros and ones, or differ in no more than that
+        if not np.allclose(value, received[output], rtol=1e-4, atol=1e-5, equal_nan=True):
+            raise RuntimeError(f"{name} gives another {output} when it is loaded. Received: {received[output]}")
