@@ -26,6 +26,7 @@ KernelResults: TypeAlias = Any  # a named tuple of tensors, each kernel its own:
 GradientFn: TypeAlias = Callable[..., Nest]  # called as gradient_fn(*state_parts, seed=seed)
 Array: TypeAlias = "np.ndarray | tf.Tensor"  # of NumPy outside of a program, a tensor inside
 Number: TypeAlias = "float | np.number[Any] | tf.Tensor"  # a number, or a tensor that holds one
+Weight: TypeAlias = "tf.Tensor | tf.Variable"  # a variable, or in a program what stands for it
 TensorLike: TypeAlias = "tf.Tensor | tf.Variable | keras.Variable | ArrayLike"  # what TensorFlow takes for a tensor
 Shape: TypeAlias = "Sequence[int | np.integer[Any] | tf.Tensor | None] | np.ndarray | tf.Tensor | tf.TensorShape"
 DType: TypeAlias = "tf.DType | str | type[np.generic] | np.dtype[Any]"

@@ -28,7 +28,6 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
-    import numpy as np
 
     from tfdsmcmc.annealing.path import Path
     from tfdsmcmc.types import Array, Nest, Number, Seed
@@ -120,7 +119,7 @@ def target_chain(
     return tf.nest.map_structure(lambda array: array.stack(), kept)
 
 
-def log_normaliser(log_weights: np.ndarray, sign: int = 1) -> LogLikelihood:
+def log_normaliser(log_weights: Array, sign: int = 1) -> LogLikelihood:
     """The estimate of log Z from log-weights of runs, as arrays.
 
     Args:

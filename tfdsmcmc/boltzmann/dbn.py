@@ -96,7 +96,7 @@ class DBN(FineTuned):
 
     def fit(
         self, x: RowsLike | None = None, y: None = None, *, epochs: int | Sequence[int] = 1,
-        callbacks: Sequence[Callbacks] | None = None, tied: bool = False, **arguments: Any,
+        callbacks: Sequence[Callbacks | None] | None = None, tied: bool = False, **arguments: Any,
     ) -> list[keras.callbacks.History]:  # fmt: skip
         """Learns the machines one after the other, from below.
 

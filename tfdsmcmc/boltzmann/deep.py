@@ -35,7 +35,7 @@ from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 
 if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.machine import Machine
-    from tfdsmcmc.types import Seed
+    from tfdsmcmc.types import Seed, Weight
 
 
 class Stack(NamedTuple):
@@ -47,7 +47,7 @@ class Stack(NamedTuple):
     """
 
     machines: list[Machine]
-    recognition: Sequence[tf.Tensor]
+    recognition: Sequence[Weight]
 
     def upward_logits(self, level: int, below: tf.Tensor) -> tf.Tensor:
         """a^l + (h^{l−1})'R^l, (n, H_l), of the machine at a place from 0."""

@@ -14,6 +14,8 @@ from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.estimates import LogLikelihood
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from tfdsmcmc.boltzmann.densities.machine import MachineDensity
     from tfdsmcmc.boltzmann.rbm import RBM
 
@@ -60,7 +62,7 @@ class LogPartition(NamedTuple):
     @classmethod
     def of_weights(
         cls,
-        log_weights: np.ndarray,
+        log_weights: ArrayLike,
         constant: float = 0.0,
         direction: Literal["forward", "reverse"] = "forward",
         starts: Literal["independent", "exact", "chains"] = "independent",

@@ -23,7 +23,7 @@ def fit(
     dbn: DBN,
     x: RowsLike,
     epochs: int | Sequence[int],
-    callbacks: Sequence[Callbacks] | None,
+    callbacks: Sequence[Callbacks | None] | None,
     tied: bool,
     arguments: dict[str, Any],
 ) -> list[keras.callbacks.History]:

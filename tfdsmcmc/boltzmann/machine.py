@@ -35,7 +35,7 @@ from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
 
 if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.units.base import Units
-    from tfdsmcmc.types import Seed, TensorLike
+    from tfdsmcmc.types import Seed, TensorLike, Weight
 
 __all__ = ["Machine", "machine_type", "softplus_increment", "sum_softplus"]
 
@@ -56,9 +56,9 @@ class Machine(NamedTuple):
       hidden: `Units`, that of the hidden layer.
     """
 
-    kernel: tf.Tensor
-    bias: tf.Tensor
-    hidden_bias: tf.Tensor
+    kernel: Weight
+    bias: Weight
+    hidden_bias: Weight
 
     if TYPE_CHECKING:  # annotated they would be fields
 
@@ -81,22 +81,22 @@ class Machine(NamedTuple):
         return self._make(tf.cast(part, dtype) for part in self)
 
     @property
-    def visible_weights(self) -> list[tf.Tensor]:
+    def visible_weights(self) -> list[Weight]:
         """The bias and further parameters of the visible units, a list."""
         return [self.bias, *self[3 : 3 + len(self.visible.parameters)]]
 
     @property
-    def hidden_weights(self) -> list[tf.Tensor]:
+    def hidden_weights(self) -> list[Weight]:
         """Those of the hidden units."""
         return [self.hidden_bias, *self[3 + len(self.visible.parameters) :]]
 
     @property
-    def visible_natural(self) -> list[tf.Tensor]:
+    def visible_natural(self) -> list[Weight]:
         """Natural parameters of the visible units, a list that begins with b."""
         return self.visible.natural(*self.visible_weights)
 
     @property
-    def hidden_natural(self) -> list[tf.Tensor]:
+    def hidden_natural(self) -> list[Weight]:
         """Those of the hidden units, a list that begins with a."""
         return self.hidden.natural(*self.hidden_weights)
 
@@ -108,11 +108,11 @@ class Machine(NamedTuple):
         """b + W h, (n, D), of h (n, M): the field of the visible units, of binary ones the logits."""
         return tf.matmul(h, self.kernel, transpose_b=True) + self.bias
 
-    def hidden_law(self, v: TensorLike) -> list[tf.Tensor]:
+    def hidden_law(self, v: TensorLike) -> list[Weight]:
         """The law of h given v, a list of its natural parameters."""
         return [self.hidden_logits(v), *self.hidden_natural[1:]]
 
-    def visible_law(self, h: TensorLike) -> list[tf.Tensor]:
+    def visible_law(self, h: TensorLike) -> list[Weight]:
         """The law of v given h, a list of its natural parameters."""
         return [self.visible_logits(h), *self.visible_natural[1:]]
 

@@ -14,12 +14,12 @@ from tfdsmcmc.estimates import LogLikelihood
 
 if TYPE_CHECKING:
     from tfdsmcmc.rows.source import Source
-    from tfdsmcmc.types import Seed
+    from tfdsmcmc.types import Seed, TensorLike
 
 
 def log_likelihood(
-    log_shares: tf.Tensor,
-    logits: tf.Tensor,
+    log_shares: TensorLike,
+    logits: TensorLike,
     source: Source,
     batch_size: int,
     jit_compile: bool,
@@ -34,14 +34,14 @@ def log_likelihood(
     return LogLikelihood(value, np.zeros(len(value)), np.full(len(value), np.inf))
 
 
-def log_components(log_shares: tf.Tensor, logits: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+def log_components(log_shares: TensorLike, logits: TensorLike, x: tf.Tensor) -> tf.Tensor:
     """log π_c p(x given c), (n, C)."""
     return tf.matmul(x, logits, transpose_b=True) + (log_shares - sum_softplus(logits))
 
 
 def drawn(
-    log_shares: tf.Tensor,
-    logits: tf.Tensor,
+    log_shares: TensorLike,
+    logits: TensorLike,
     num_draws: int | tf.Tensor,
     seed: Seed,
 ) -> tuple[tf.Tensor, tf.Tensor]:

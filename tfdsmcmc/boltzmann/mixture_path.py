@@ -28,7 +28,7 @@ from tfdsmcmc.boltzmann.units.base import tempered
 
 if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.machine import Machine
-    from tfdsmcmc.types import Number, Seed
+    from tfdsmcmc.types import Number, Seed, Weight
 
 
 class Mixture(NamedTuple):
@@ -39,8 +39,8 @@ class Mixture(NamedTuple):
       logits: of the means, (C, D).
     """
 
-    log_shares: tf.Tensor
-    logits: tf.Tensor
+    log_shares: Weight
+    logits: Weight
 
 
 class MixturePath(Path):

@@ -63,7 +63,7 @@ def check_repeats(source: DatasetSource) -> None:
         )
 
 
-def first(source: Source, steps: int | None, batch_size: int) -> Source:
+def first(source: Source, steps: int | None, batch_size: int | None) -> Source:
     """The rows of the first `steps` batches of validation data; all where `steps` is None."""
     if steps is None:
         return source

@@ -31,7 +31,8 @@ from tfdsmcmc import random
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc.types import Config, Number, Seed
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, Number, Seed, TensorLike, Weight
 
 _U = TypeVar("_U", bound="Units")
 
@@ -59,41 +60,41 @@ class Units:
 
     # the law of a layer, from its natural parameters
 
-    def cumulant(self, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
+    def cumulant(self, field: TensorLike, *rest: TensorLike) -> tf.Tensor:
         """Γ, (…,), the sum over the units of a layer."""
         raise NotImplementedError(f"{type(self).__name__} must define cumulant.")
 
-    def increment(self, before: Number, after: Number, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
+    def increment(self, before: Number, after: Number, field: TensorLike, *rest: TensorLike) -> tf.Tensor:
         """Γ(β'x) − Γ(βx), (…,), of neighbouring β ≤ β', without a loss of digits where they are close."""
         raise NotImplementedError(f"{type(self).__name__} must define increment.")
 
-    def mean(self, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
+    def mean(self, field: TensorLike, *rest: TensorLike) -> tf.Tensor:
         """E v, (…, width)."""
         raise NotImplementedError(f"{type(self).__name__} must define mean.")
 
-    def draw(self, uniforms: tf.Tensor, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
+    def draw(self, uniforms: TensorLike, field: TensorLike, *rest: TensorLike) -> tf.Tensor:
         """v, (n, width), by numbers of `random.open_uniform`, (n, num_uniforms(width)); one law may be that of all."""
         raise NotImplementedError(f"{type(self).__name__} must define draw.")
 
-    def log_prob(self, v: tf.Tensor, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
+    def log_prob(self, v: TensorLike, field: TensorLike, *rest: TensorLike) -> tf.Tensor:
         """log p(v given x), (…,)."""
         return self.log_measure(v, [field, *rest]) - self.cumulant(field, *rest)
 
     # the potential
 
-    def natural(self, bias: tf.Tensor, *weights: tf.Tensor) -> list[tf.Tensor]:
+    def natural(self, bias: Weight, *weights: Weight) -> list[Weight]:
         """(b, η_2, …), a list, of the weights: the bias and the further parameters."""
         return [bias]
 
-    def statistics(self, v: tf.Tensor) -> list[tf.Tensor]:
+    def statistics(self, v: TensorLike) -> list[TensorLike]:
         """(t_1(v), t_2(v), …), a list."""
         return [v]
 
-    def log_measure(self, v: tf.Tensor, natural: Sequence[tf.Tensor]) -> tf.Tensor:
+    def log_measure(self, v: TensorLike, natural: Sequence[TensorLike]) -> tf.Tensor:
         """−U(v), (…,), at natural parameters."""
         return _sum(_product(t, eta) for t, eta in zip(self.statistics(v), natural))
 
-    def log_ratio(self, v: tf.Tensor, first: Sequence[tf.Tensor], second: Sequence[tf.Tensor]) -> tf.Tensor:
+    def log_ratio(self, v: TensorLike, first: Sequence[TensorLike], second: Sequence[TensorLike]) -> tf.Tensor:
         """U(v) − U'(v), (…,), of two lists of natural parameters."""
         return _sum(_product(t, b - a) for t, a, b in zip(self.statistics(v), first, second))
 
@@ -102,7 +103,7 @@ class Units:
     def check_width(self, name: str, width: int) -> None:
         """Raises a ValueError where no layer of so many entries is of this kind."""
 
-    def check(self, name: str, rows: np.ndarray) -> None:
+    def check(self, name: str, rows: Rows) -> None:
         """Raises a ValueError for `Rows` of arrays, finite and binary where they are to be, that are no values of v."""
 
     def num_uniforms(self, width: int) -> int:
@@ -125,7 +126,7 @@ class Units:
 
     # what follows from it
 
-    def drawn(self, seed: Seed, num_rows: int | tf.Tensor, *law: tf.Tensor) -> tf.Tensor:
+    def drawn(self, seed: Seed, num_rows: int | tf.Tensor, *law: TensorLike) -> tf.Tensor:
         """`draw` under a seed of its own, of so many rows."""
         field = law[0]
         return self.draw(random.open_uniform([num_rows, self.num_uniforms(int(field.shape[-1]))], seed), *law)
@@ -155,12 +156,12 @@ class Units:
         return f"{type(self).__name__}({arguments})"
 
 
-def between(beta: Number, first: Sequence[tf.Tensor], second: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+def between(beta: Number, first: Sequence[TensorLike], second: Sequence[TensorLike]) -> list[tf.Tensor]:
     """(1 − β) η + β η' of two lists of natural parameters."""
     return [(1.0 - beta) * a + beta * b for a, b in zip(first, second, strict=True)]
 
 
-def tempered(beta: Number, law: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+def tempered(beta: Number, law: Sequence[TensorLike]) -> list[tf.Tensor]:
     """A law with β times the field."""
     return [beta * law[0], *law[1:]]
 

@@ -16,7 +16,7 @@ from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Number
+    from tfdsmcmc.types import Number, TensorLike
 
 
 @registered
@@ -25,19 +25,19 @@ class Binary(Units):
 
     binary = True
 
-    def cumulant(self, field: tf.Tensor) -> tf.Tensor:
+    def cumulant(self, field: TensorLike) -> tf.Tensor:
         return sum_softplus(field)
 
-    def increment(self, before: Number, after: Number, field: tf.Tensor) -> tf.Tensor:
+    def increment(self, before: Number, after: Number, field: TensorLike) -> tf.Tensor:
         return softplus_increment(field, before, after)
 
-    def mean(self, field: tf.Tensor) -> tf.Tensor:
+    def mean(self, field: TensorLike) -> tf.Tensor:
         return tf.sigmoid(field)
 
-    def draw(self, uniforms: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
+    def draw(self, uniforms: TensorLike, field: TensorLike) -> tf.Tensor:
         return random.bernoulli_of(field, uniforms)
 
-    def log_prob(self, v: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
+    def log_prob(self, v: TensorLike, field: TensorLike) -> tf.Tensor:
         return bernoulli_log_prob(v, field)
 
     def values(self, width: int) -> list[np.ndarray] | None:

@@ -18,7 +18,8 @@ from tfdsmcmc import checks
 from tfdsmcmc.boltzmann.units.base import Units, registered
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, Number
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, Number, TensorLike
 
 
 @registered
@@ -43,10 +44,10 @@ class Categorical(Units):
         # neighbours of one size are computed as one array
         self._runs = [(size, len(list(run))) for size, run in itertools.groupby(self.groups)]
 
-    def cumulant(self, field: tf.Tensor) -> tf.Tensor:
+    def cumulant(self, field: TensorLike) -> tf.Tensor:
         return _sum(tf.reduce_sum(tf.reduce_logsumexp(x, -1), -1) for x in self._split(field))
 
-    def increment(self, before: Number, after: Number, field: tf.Tensor) -> tf.Tensor:
+    def increment(self, before: Number, after: Number, field: TensorLike) -> tf.Tensor:
         """Σ_groups Δ max x + log(1 + Σ_k p_k (exp(−Δ (max x − x_k)) − 1)), p = softmax(βx).
 
         The sum lies in (−1, 0], as the largest p_k is that of a term of 0."""
@@ -57,10 +58,10 @@ class Categorical(Units):
             found.append(tf.reduce_sum(delta * largest[..., 0] + tf.math.log1p(rest), -1))
         return _sum(found)
 
-    def mean(self, field: tf.Tensor) -> tf.Tensor:
+    def mean(self, field: TensorLike) -> tf.Tensor:
         return _joined(tf.nn.softmax(x) for x in self._split(field))
 
-    def draw(self, uniforms: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
+    def draw(self, uniforms: TensorLike, field: TensorLike) -> tf.Tensor:
         drawn = []
         for u, x in zip(tf.split(uniforms, [count for _, count in self._runs], -1), self._split(field)):
             ends = tf.cumsum(tf.nn.softmax(x), -1)
@@ -78,7 +79,7 @@ class Categorical(Units):
         if width != sum(self.groups):
             raise ValueError(f"{name} must be the states of all groups, {sum(self.groups)}. Received: {name}={width}")
 
-    def check(self, name: str, rows: np.ndarray) -> None:
+    def check(self, name: str, rows: Rows) -> None:
         firsts = np.cumsum([0, *self.groups[:-1]])
         ones = np.add.reduceat(rows.values, firsts, 1, np.float64)
         known = np.ones(ones.shape, bool)

@@ -23,7 +23,7 @@ from tfdsmcmc import checks
 from tfdsmcmc.boltzmann.units.base import Units, registered
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, Number
+    from tfdsmcmc.types import Config, Number, TensorLike, Weight
 
 
 @registered
@@ -45,29 +45,29 @@ class Gaussian(Units):
         self.parameters: tuple[str, ...] = ("log_precision",) if self.learnt else ()
         self.initial: tuple[float, ...] = (math.log(self.precision),) if self.learnt else ()
 
-    def natural(self, bias: tf.Tensor, log_precision: tf.Tensor | None = None) -> list[tf.Tensor]:
+    def natural(self, bias: Weight, log_precision: Weight | None = None) -> list[Weight]:
         return [bias, self.precision * tf.ones_like(bias) if log_precision is None else tf.exp(log_precision)]
 
-    def statistics(self, v: tf.Tensor) -> list[tf.Tensor]:
+    def statistics(self, v: TensorLike) -> list[TensorLike]:
         return [v, -0.5 * tf.square(v)]
 
-    def cumulant(self, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
+    def cumulant(self, field: TensorLike, precision: TensorLike) -> tf.Tensor:
         constant = tf.reduce_sum(math.log(2.0 * math.pi) - tf.math.log(precision), -1)
         return 0.5 * (tf.reduce_sum(tf.square(field) / precision, -1) + constant)
 
-    def increment(self, before: Number, after: Number, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
+    def increment(self, before: Number, after: Number, field: TensorLike, precision: TensorLike) -> tf.Tensor:
         """½ (β' − β) (β' + β) Σ_i x_i²/γ_i."""
         return 0.5 * (after - before) * (after + before) * tf.reduce_sum(tf.square(field) / precision, -1)
 
-    def mean(self, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
+    def mean(self, field: TensorLike, precision: TensorLike) -> tf.Tensor:
         return field / precision
 
-    def draw(self, uniforms: tf.Tensor, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
+    def draw(self, uniforms: TensorLike, field: TensorLike, precision: TensorLike) -> tf.Tensor:
         # the middle of a cell: 2u − 1 is exact in float32, symmetric and never ±1
         normal = math.sqrt(2.0) * tf.math.erfinv(tf.cast(2.0 * uniforms - 1.0, field.dtype))
         return field / precision + normal * tf.math.rsqrt(precision)
 
-    def log_prob(self, v: tf.Tensor, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
+    def log_prob(self, v: TensorLike, field: TensorLike, precision: TensorLike) -> tf.Tensor:
         terms = tf.math.log(precision) - math.log(2.0 * math.pi) - precision * tf.square(v - field / precision)
         return 0.5 * tf.reduce_sum(terms, -1)
 

@@ -9,15 +9,15 @@ import tensorflow as tf
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Number
+    from tfdsmcmc.types import Number, TensorLike
 
 
-def sum_softplus(x: tf.Tensor) -> tf.Tensor:
+def sum_softplus(x: TensorLike) -> tf.Tensor:
     """Σ_j log(1 + exp x_j) over the last axis."""
     return tf.reduce_sum(tf.nn.relu(x), -1) + sum_log_of_mantissas(1.0 + tf.exp(-tf.abs(x)))
 
 
-def softplus_increment(x: tf.Tensor, before: Number, after: Number) -> tf.Tensor:
+def softplus_increment(x: TensorLike, before: Number, after: Number) -> tf.Tensor:
     """Σ_j log(1 + exp(β' x_j)) − log(1 + exp(β x_j)) over the last axis, of neighbouring β and β'.
 
     With σ(βx) the probability of a one, the difference is log(1 + σ(βx) (exp(Δx) − 1)), Δ = β' − β. Written for |x|,

@@ -24,7 +24,8 @@ from tfdsmcmc.boltzmann.units.softplus import sum_softplus
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Number
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Number, TensorLike
 
 
 @registered
@@ -33,29 +34,29 @@ class Spin(Units):
 
     checks = True
 
-    def cumulant(self, field: tf.Tensor) -> tf.Tensor:
+    def cumulant(self, field: TensorLike) -> tf.Tensor:
         size = tf.abs(field)
         return tf.reduce_sum(size, -1) + sum_log_of_mantissas(1.0 + tf.exp(-2.0 * size))
 
-    def increment(self, before: Number, after: Number, field: tf.Tensor) -> tf.Tensor:
+    def increment(self, before: Number, after: Number, field: TensorLike) -> tf.Tensor:
         """Σ_i Δ|x_i| + log(1 + σ(−2β|x_i|) (exp(−2Δ|x_i|) − 1)), see `softplus_increment`."""
         delta, size = after - before, tf.abs(field)
         rest = tf.sigmoid(-2.0 * before * size) * tf.math.expm1(-2.0 * delta * size)
         return tf.reduce_sum(delta * size + tf.math.log1p(rest), -1)
 
-    def mean(self, field: tf.Tensor) -> tf.Tensor:
+    def mean(self, field: TensorLike) -> tf.Tensor:
         return tf.tanh(field)
 
-    def draw(self, uniforms: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
+    def draw(self, uniforms: TensorLike, field: TensorLike) -> tf.Tensor:
         return 2.0 * random.bernoulli_of(2.0 * field, uniforms) - 1.0
 
-    def log_prob(self, v: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
+    def log_prob(self, v: TensorLike, field: TensorLike) -> tf.Tensor:
         return -sum_softplus(-2.0 * v * field)
 
     def values(self, width: int) -> list[np.ndarray] | None:
         return [np.array([[-1.0], [1.0]])] * width
 
-    def check(self, name: str, rows: np.ndarray) -> None:
+    def check(self, name: str, rows: Rows) -> None:
         wrong = np.abs(rows.values) != 1
         wrong = wrong if rows.observed is None else wrong & rows.observed
         if wrong.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfdsmcmc.serving.saved_model import machine_functions
@@ -132,7 +133,7 @@ def _of_machines(model, components, source, sweeps, log_partition):
     )
 
 
-class _Each:
+class _Each(Sequence):
     """An attribute of each of the components of a posterior, which are made when they are asked for."""
 
     def __init__(self, components, name):
