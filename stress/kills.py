@@ -3,18 +3,18 @@
 The job learns with a collector and a backup, refits the recognition network, saves the model and exports it. It is
 killed, started again as it was, killed again, and after a few kills let to its end.
 
-    python -m benchmarks.kills [KILLS] [SEED]
+    python -m stress.kills 60 21
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import multiprocessing
 import os
 import pathlib
 import random
 import signal
-import sys
 import tempfile
 import time
 import zipfile
@@ -96,7 +96,30 @@ def ended(function, *arguments):
     return process.exitcode == 0
 
 
-def main(kills=100, seed=0):
+def run_of_kills(folder, kills, moments, length):
+    """Kills a run a few times and lets it end; returns (kills, its results, the seconds that it takes unkilled)."""
+    count, exported = 0, False
+    for attempt in range(min(KILLS_OF_A_RUN, kills)):
+        process, begun = CONTEXT.Process(target=_quietly, args=(job, folder)), time.perf_counter()
+        process.start()
+        process.join(moments.uniform(0.1, 1.0) * length)
+        if not process.is_alive():  # it came to its end before
+            assert process.exitcode == 0, "the run breaks off by itself"
+            length = length if attempt else time.perf_counter() - begun
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        count += 1
+        exported = exported or (folder / "done.json").exists()
+        assert ended(look, folder, exported), f"unreadable: {folder}"
+    assert ended(job, folder), "the run does not end"
+    left = [str(path) for path in folder.rglob(".tfdsmcmc-*")]
+    assert not left, f"left behind: {left}"
+    return count, json.loads((folder / "done.json").read_text()), length
+
+
+def kill(kills, seed):
+    """Runs until there were so many kills."""
     moments, count, runs = random.Random(seed), 0, 0
     with tempfile.TemporaryDirectory() as parent:
         parent = pathlib.Path(parent)
@@ -105,31 +128,24 @@ def main(kills=100, seed=0):
         length = time.perf_counter() - start
         expected = json.loads((parent / "straight" / "done.json").read_text())
         while count < kills:
-            folder, runs = parent / f"run {runs}", runs + 1
-            exported = False
-            for attempt in range(min(KILLS_OF_A_RUN, kills - count)):
-                process, begun = CONTEXT.Process(target=_quietly, args=(job, folder)), time.perf_counter()
-                process.start()
-                process.join(moments.uniform(0.1, 1.0) * length)
-                if not process.is_alive():  # it came to its end before
-                    assert process.exitcode == 0, "the run breaks off by itself"
-                    length = length if attempt else time.perf_counter() - begun
-                    break
-                os.kill(process.pid, signal.SIGKILL)
-                process.join()
-                count += 1
-                exported = exported or (folder / "done.json").exists()
-                assert ended(look, folder, exported), f"unreadable: {folder}"
-            assert ended(job, folder), "the run does not end"
-            found = json.loads((folder / "done.json").read_text())
+            more, found, length = run_of_kills(parent / f"run {runs}", kills - count, moments, length)
             assert found == expected, f"another result: {found}, not {expected}"
-            left = [str(path) for path in folder.rglob(".tfdsmcmc-*")]
-            assert not left, f"left behind: {left}"
+            count, runs = count + more, runs + 1
             print(json.dumps({"kills": count, "runs": runs, "seconds": round(time.perf_counter() - start)}), flush=True)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m stress.kills", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kills", type=int, nargs="?", default=100, help="default 100, hours")
+    parser.add_argument("seed", type=int, nargs="?", default=0, help="of their moments (default 0)")
+    args = parser.parse_args(arguments)
+    CONTEXT.set_forkserver_preload(["tfdsmcmc"])
+    kill(args.kills, args.seed)
 
 
 CONTEXT = multiprocessing.get_context("forkserver")
 
 if __name__ == "__main__":
-    CONTEXT.set_forkserver_preload(["tfdsmcmc"])
-    main(*map(int, sys.argv[1:]))
+    main()

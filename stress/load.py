@@ -3,8 +3,11 @@
 The server is a process of its own. Each client keeps one connection and asks for one signature after the other, and for
 what there is not; a fault that is not told, an error or an answer that differs from the first to the same request is
 counted. Requests before the clock starts let TensorFlow plan each signature once.
+
+    python -m stress.load
 """
 
+import argparse
 import concurrent.futures
 import contextlib
 import http.client
@@ -18,8 +21,8 @@ import urllib.parse
 
 import numpy as np
 
-_REQUESTS = 2000
-_THREADS = 8
+import tfdsmcmc as ds
+
 _ROWS = 4
 _NO_DRAWS = {"num_samples": 0, "seed": [1, 2]}  # what the graph itself refuses
 _WRONG = [
@@ -30,10 +33,14 @@ _WRONG = [
 ]
 
 
-def main(args):
-    import tfdsmcmc as ds
-
-    print(f"\nDevelopment server, SBN 200-200, 784 pixels, {_THREADS} clients, {_ROWS} rows or draws a request\n")
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m stress.load", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--requests", type=int, default=2000, help="how many in all (default 2000)")
+    parser.add_argument("--threads", type=int, default=8, help="clients (default 8)")
+    args = parser.parse_args(arguments)
+    print(f"\nDevelopment server, SBN 200-200, 784 pixels, {args.threads} clients, {_ROWS} rows or draws a request\n")
     model = ds.DeepGenerativeModel(
         generative=ds.GenerativeNetwork([ds.layers.SBN(200), ds.layers.SBN(200), ds.layers.SBN(784)]),
         recognition=ds.RecognitionNetwork([ds.layers.SBN(200), ds.layers.SBN(200)]),
@@ -41,7 +48,7 @@ def main(args):
     only = ["log_likelihood", "sample", "reconstruct", "log_likelihood_rows", "sample_rows"]  # an imputation takes long
     with tempfile.TemporaryDirectory() as folder:
         ds.serving.export(model, pathlib.Path(folder) / "load", only=only, verbose=False)
-        found = measure(pathlib.Path(folder) / "load")
+        found = measure(pathlib.Path(folder) / "load", args.requests, args.threads)
     print("| request | count | median, ms | 95 %, ms | 99 %, ms |\n| --- | --- | --- | --- | --- |")
     for name, seconds in sorted(found["seconds"].items()):
         shown = " | ".join(f"{1000 * value:.1f}" for value in np.percentile(seconds, [50, 95, 99]))
@@ -50,7 +57,7 @@ def main(args):
     print(f"memory: {found['mib_after_a_quarter']:.0f} MiB after a quarter, {found['mib_at_end']:.0f} MiB at the end")
 
 
-def measure(path, requests=_REQUESTS, threads=_THREADS):
+def measure(path, requests, threads):
     """Serves a model and sends it requests.
 
     Args:
@@ -158,3 +165,7 @@ def _resident(pid):
     """Resident memory of a process in MiB (Linux)."""
     lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+
+if __name__ == "__main__":
+    main()

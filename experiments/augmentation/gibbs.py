@@ -1,8 +1,8 @@
 """Sigmoid belief networks by Pólya-Gamma augmentation: the published table of Gibbs sampling, anew.
 
-    python recipes/augmentation.py --dataset ocr_letters --architectures 200
-    python recipes/augmentation.py --dataset binarized_mnist --architectures 200 200-200
-    python recipes/augmentation_table.py runs/augmentation/results.jsonl
+    python -m experiments.augmentation.gibbs --dataset ocr_letters --architectures 200
+    python -m experiments.augmentation.gibbs --dataset binarized_mnist --architectures 200 200-200
+    python -m experiments.augmentation.table runs/augmentation/results.jsonl
 
 40 sweeps of burn-in and 100 that are kept, as published, from training and validation rows: of binarized MNIST 10,000
 random ones, of the other data sets all. Networks of several layers learn layer by layer first, as published. The test
@@ -20,23 +20,23 @@ run again. It leaves in --output, for each DATASET_ARCHITECTURE_PRIOR,
     results.jsonl       one line a finished network
 """
 
-import argparse
 import json
-import os
 import pathlib
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
 import keras
 import numpy as np
-import tensorflow as tf
 import tensorflow_probability as tfp
-from variational_bayes import append, units_in_use
 
 import tfdsmcmc as ds
+from experiments.augmentation.harmonic_mean import harmonic_mean
+from experiments.augmentation.networks import units_in_use
+from experiments.common import files
+from experiments.common.arguments import parser_of
+from experiments.common.epoch_log import EpochLog
 
 tfd = tfp.distributions
+_BLOCK = 10  # steps in a call
 ROWS = {"binarized_mnist": 10_000}
 PRIORS = {
     "column": lambda: ds.priors.ColumnThreeParameterBetaNormal(),
@@ -45,8 +45,8 @@ PRIORS = {
 }
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(arguments=None):
+    parser = parser_of("experiments.augmentation.gibbs", __doc__)
     add = parser.add_argument
     add("--dataset", default="binarized_mnist")
     add("--architectures", nargs="+", default=["200"], help="widths, nearest to the data first (default 200)")
@@ -63,24 +63,7 @@ def parse():
     add("--data-dir", default=None, help="folder of the data set; default $TFDSMCMC_DATA, the Keras cache")
     add("--output", default="runs/augmentation")
     add("--seed", type=int, default=0)
-    return parser.parse_args()
-
-
-class Log(keras.callbacks.Callback):
-    """Appends a line a sweep to a file, and stops after some hours."""
-
-    def __init__(self, path, hours):
-        super().__init__()
-        self.path, self.limit = path, hours
-
-    def on_train_begin(self, logs=None):
-        self.begun = time.monotonic()
-
-    def on_epoch_end(self, epoch, logs=None):
-        seconds = time.monotonic() - self.begun
-        append(self.path, {"sweep": epoch + 1, "seconds": round(seconds, 1), **logs})
-        if self.limit is not None and seconds > 3600 * self.limit:
-            self.model.stop_training = True
+    return parser.parse_args(arguments)
 
 
 def model_for(units, architecture, prior, seed):
@@ -102,17 +85,17 @@ def model_for(units, architecture, prior, seed):
 
 def learnt(model, train, folder, args):
     """Collects the posterior samples; whether all of them are there."""
-    layers, options = folder / "layers.weights.h5", {"steps_per_execution": 10}
+    layers = folder / "layers.weights.h5"
     several = len(model.generative.latent_units) > 1 and args.layer_sweeps
     if several and layers.exists():
         model.load_weights(layers)
     elif several:
-        ds.pretrain(model, train, args.layer_sweeps, batch_size=args.batch_size, **options)
+        ds.pretrain(model, train, args.layer_sweeps, batch_size=args.batch_size, steps_per_execution=_BLOCK)
         model.save_weights(layers)
-    model.compile(**ds.methods.polya_gamma_gibbs(burn_in=10 if several else 0), **options)
+    model.compile(**ds.methods.polya_gamma_gibbs(burn_in=10 if several else 0), steps_per_execution=_BLOCK)
     collector = ds.posterior.Collector(folder / "posterior", args.sweeps, burn_in=args.burn_in, every=1)
     backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
-    callbacks = [collector, Log(folder / "log.jsonl", args.hours), backup]
+    callbacks = [collector, EpochLog(folder / "log.jsonl", args.hours, unit="sweep"), backup]
     epochs = args.burn_in + args.sweeps
     model.fit(train, batch_size=args.batch_size, epochs=epochs, callbacks=callbacks, verbose=0)
     whole = int(model.run.epochs) >= epochs
@@ -144,50 +127,24 @@ def measured(model, posterior, test, args):
     return found
 
 
-def harmonic_mean(model, posterior, rows, seed):
-    """−log (1/S) Σ_s 1/p(x given z_s, θ_s), nats a row: z is swept once at each kept θ_s, and 20 times at the first."""
-    generative, gibbs = model.generative, ds.latents.Gibbs(burn_in=20, initial="prior")
-    x = tf.constant(rows, tf.float32)
-    start = tf.function(lambda seed: gibbs.start(generative, model.recognition, x, seed), jit_compile=True)
-
-    @tf.function(jit_compile=True)
-    def sweep(z, seed):
-        z = gibbs.sweep(generative, x, z, seed)
-        return z, generative.layers[-1].log_prob(x, z[0])
-
-    theta, total, z = model.generative.trainable_variables, None, None
-    for number, sample in enumerate(posterior.samples):
-        for variable, value in zip(theta, sample.theta, strict=True):
-            variable.assign(value)
-        z = start(ds.random.as_seed(seed)) if z is None else z
-        z, log_prob = sweep(z, ds.random.fold(ds.random.as_seed(seed), number))
-        inverse = -log_prob.numpy().astype(np.float64)
-        total = inverse if total is None else np.logaddexp(total, inverse)
-    return float((np.log(len(posterior.samples)) - total).mean())
-
-
-def finished(path):
-    lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
-    return {line["name"]: line for line in lines}
-
-
 def seconds_a_sweep(path):
     """The median time between two sweeps of one call."""
-    seconds = [json.loads(line)["seconds"] for line in path.read_text().splitlines()]
+    seconds = [line["seconds"] for line in files.lines(path)]
     gaps = np.diff(seconds)
     return float(np.median(gaps[gaps > 0]))
 
 
-def main():
-    args = parse()
+def main(arguments=None):
+    args = parse(arguments)
     output = pathlib.Path(args.output)
     data = ds.datasets.load(args.dataset, args.data_dir)
     train = data.train_and_valid
     count = args.rows or ROWS.get(args.dataset, len(train))
     train = train[np.sort(np.random.default_rng(args.seed).permutation(len(train))[:count])].astype(np.uint8)
+    results = output / "results.jsonl"
     for architecture in args.architectures:
         name = f"{args.dataset}_{architecture}_{args.prior}"
-        if name in finished(output / "results.jsonl"):
+        if name in {line["name"] for line in files.lines(results)}:
             continue
         folder = output / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -198,7 +155,7 @@ def main():
         found = measured(model, ds.posterior.load(folder / "posterior"), data.test, args)
         line = {"name": name, "architecture": architecture, "rows": len(train), "arguments": vars(args), **found}
         line["seconds_a_sweep"] = seconds_a_sweep(folder / "log.jsonl")
-        append(output / "results.jsonl", line)
+        files.append(results, line)
         print(json.dumps(line, indent=2), flush=True)
 
 

@@ -1,9 +1,9 @@
 """What a network has learnt by Pólya-Gamma augmentation, in pictures: averaged samples, features and their scales.
 
-    python recipes/augmentation_pictures.py runs/vb_*_100_vb_full runs/vb_*_200_vb_full --dataset binarized_mnist
+    python -m experiments.augmentation.pictures runs/vb_*_100_vb_full runs/vb_*_200_vb_full --dataset binarized_mnist
 
-Each run is a folder with the model.keras of `recipes/variational_bayes.py`, `recipes/augmentation.py` or
-`recipes/pretraining_bound.py`, and gets
+Each run is a folder with the model.keras of `experiments.augmentation`: of its variational_bayes, gibbs or
+pretraining_bound. It gets
 
     samples.png     left rows of the training data, right samples: for each draw of the top units the mean of the data,
                     over --averaged draws of the layers below (published are 1,000)
@@ -18,23 +18,21 @@ and all of them together, in --output,
 A unit is in use if the root mean square of its outgoing weights is above --in-use.
 """
 
-import argparse
-import json
-import os
 import pathlib
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import numpy as np
-import variational_bayes
 from matplotlib.figure import Figure
 
 import tfdsmcmc as ds
+from experiments.augmentation.networks import IN_USE, units_in_use
+from experiments.common import files
+from experiments.common.arguments import parser_of
+from experiments.common.rows import random_rows
 
 
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("experiments.augmentation.pictures", __doc__)
     add = parser.add_argument
     add("runs", nargs="+", type=pathlib.Path, help="folders of finished runs")
     add("--dataset", required=True, help="of pictures, that the runs have learnt from")
@@ -42,7 +40,7 @@ def parse(arguments=None):
     add("--pictures", type=int, default=100, help="rows, and samples (default 100)")
     add("--averaged", type=int, default=1000, help="draws below the top units (default 1000)")
     add("--features", type=int, default=100, help="the most that are shown (default 100)")
-    add("--in-use", type=float, default=variational_bayes.IN_USE, help="see above (default %(default)s)")
+    add("--in-use", type=float, default=IN_USE, help="see above (default %(default)s)")
     add("--output", type=pathlib.Path, default=pathlib.Path("runs/augmentation_pictures"))
     add("--seed", type=int, default=0)
     return parser.parse_args(arguments)
@@ -84,9 +82,8 @@ def scales_figure(found):
 
 def bound_of(run):
     """(the bound of test rows, its error over rows) of a run by variational Bayes; None of others."""
-    path = run / "results.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    bounds = json.loads(lines[-1])["test_means"] if lines else None
+    lines = files.lines(run / "results.jsonl")
+    bounds = lines[-1]["test_means"] if lines else None
     return bounds and [bounds["value"], bounds["row_standard_error"]]
 
 
@@ -98,7 +95,7 @@ def main(arguments=None):
     data = ds.datasets.load(args.dataset, args.data_dir)
     if len(data.shape) != 2:
         raise ValueError(f"Features are shown as pictures. Received: dataset={args.dataset!r}, rows of {data.shape}")
-    rows = data.train[np.random.default_rng(args.seed).permutation(len(data.train))[: args.pictures]]
+    rows = random_rows(data.train, args.pictures, args.seed)
     found = {}
     for run in args.runs:
         model = keras.saving.load_model(run / "model.keras")
@@ -107,12 +104,12 @@ def main(arguments=None):
         ds.plots.save(beside(rows, averaged, data.shape), run / "samples.png")
         figure = ds.plots.features(kernel, data.shape, limit=args.features, scales=scales)
         ds.plots.save(figure, run / "features.png")
-        used = variational_bayes.units_in_use(model, args.in_use)[0]
+        used = units_in_use(model, args.in_use)[0]
         own = {"in_use": used, "bound": bound_of(run), "scales": sorted(scales.tolist(), reverse=True)}
         found[str(run)] = own
         print(f"{run}: {used} of {len(scales)} units in use", flush=True)
     ds.plots.save(scales_figure(found), args.output / "scales.png")
-    ds.files.write_json(args.output / "scales.json", {"in_use_above": args.in_use, **found})
+    files.write_json(args.output / "scales.json", {"in_use_above": args.in_use, **found})
     print(f"wrote {args.output}")
 
 

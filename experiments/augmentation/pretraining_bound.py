@@ -1,6 +1,6 @@
 """The bound while a deep sigmoid belief network learns layer by layer, and then as a whole, by variational Bayes.
 
-    python recipes/pretraining_bound.py --dataset caltech101_silhouettes_28 --model "SBN/SBN 200-200"
+    python -m experiments.augmentation.pretraining_bound --dataset caltech101_silhouettes_28 --model "SBN/SBN 200-200"
 
 One phase for each layer, from the data upwards, in which it learns from draws of the units below (`tfdsmcmc.pretrain`),
 and a last one in which all layers learn together. The bound is that of the literature, at the means of the weights, of
@@ -14,22 +14,24 @@ A run can be interrupted: layers begin anew, the last phase goes on where it was
     results.jsonl       one line: the bounds after each phase
 """
 
-import argparse
 import json
 import pathlib
 import time
 
 import keras
 import numpy as np
-import run_settings
-import variational_bayes
 from matplotlib.figure import Figure
 
 import tfdsmcmc as ds
+from experiments.augmentation.networks import model_for, units_in_use
+from experiments.augmentation.results import bound_of, record
+from experiments.common import files, run_settings
+from experiments.common.arguments import parser_of
+from experiments.common.rows import spread_rows
 
 
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("experiments.augmentation.pretraining_bound", __doc__)
     add = parser.add_argument
     add("--dataset", default="caltech101_silhouettes_28")
     add("--data-dir", default=None, help="folder of the data set; default $TFDSMCMC_DATA, the Keras cache")
@@ -69,12 +71,9 @@ class Bounds(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         line = {"phase": self.phase, "iteration": epoch + 1, "seconds": round(time.monotonic() - self.begun, 1), **logs}
         for name, rows in self.rows.items():
-            bounds = ds.augmentation.variational_bound(
-                self.learnt, rows, self.args.draws, weights="means", seed=self.args.seed
-            ).mean()
-            line[name] = float(bounds)
-            line[f"{name}_row_standard_error"] = bounds.row_standard_error
-        variational_bayes.append(self.path, line)
+            bound = bound_of(self.learnt, rows, "means", self.args)
+            line[name], line[f"{name}_row_standard_error"] = bound["value"], bound["row_standard_error"]
+        files.append(self.path, line)
 
 
 def so_far(whole, part):
@@ -93,8 +92,7 @@ def so_far(whole, part):
 
 def read(path):
     """The lines of a log in order; of an iteration that was made again the last one."""
-    lines = map(json.loads, path.read_text().splitlines())
-    found = {(line["phase"], line["iteration"]): line for line in lines}
+    found = {(line["phase"], line["iteration"]): line for line in files.lines(path)}
     return [found[key] for key in sorted(found)]
 
 
@@ -142,13 +140,13 @@ def main(arguments=None):
     name = f"{args.dataset}_{args.model.split()[-1]}"
     output = pathlib.Path(args.output or f"runs/pretraining_{name}")
     data = ds.datasets.load(args.dataset, args.data_dir)
-    train = variational_bayes.spread(data.train_and_valid.astype(np.uint8), args.rows)
-    model = variational_bayes.model_for(train.shape[1], args)
+    train = spread_rows(data.train_and_valid.astype(np.uint8), args.rows)
+    model = model_for(train.shape[1], args)
     if len(model.generative.latent_units) < 2:
         raise ValueError(f"Layer by layer learn networks of several latent layers. Received: model={args.model!r}")
     run_settings.note(output, vars(args))
     rows = {"test": data.test, "training": train}
-    rows = {split: variational_bayes.spread(part, args.test_rows) for split, part in rows.items()}
+    rows = {split: spread_rows(part, args.test_rows) for split, part in rows.items()}
     learn(model, train, rows, output, args)
     model.save(output / "model.keras")
     lines = read(output / "log.jsonl")
@@ -156,11 +154,11 @@ def main(arguments=None):
     line = {
         "model": f"{name}_pretrained",
         "training_rows": len(train),
-        "units_in_use": variational_bayes.units_in_use(model),
+        "units_in_use": units_in_use(model),
         "after_phases": list({part["phase"]: part for part in lines}.values()),
-        "test_means": variational_bayes.figures(model, rows["test"], "means", args),
+        "test_means": bound_of(model, rows["test"], "means", args),
     }
-    variational_bayes.record(output / "results.jsonl", {**line, "arguments": {"method": "vb", **vars(args)}})
+    record(output / "results.jsonl", {**line, "arguments": {"method": "vb", **vars(args)}})
     print(json.dumps(line, indent=2))
 
 

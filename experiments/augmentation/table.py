@@ -1,10 +1,10 @@
 """The published tables of sigmoid belief networks by Pólya-Gamma augmentation, ours beside them, as text.
 
-    python recipes/augmentation_table.py runs/augmentation/results.jsonl runs/*/results.jsonl
+    python -m experiments.augmentation.table runs/augmentation/results.jsonl runs/*/results.jsonl
 
-The files are those of `recipes/augmentation.py`, `recipes/variational_bayes.py` and `recipes/pretraining_bound.py`, of
-any data sets; each line of theirs is a row of the table of its data set, and so is what was published and has no line.
-Nats a test row, ± error over rows:
+The files are those of `experiments.augmentation`: of its gibbs, variational_bayes and pretraining_bound, of any data
+sets; each line of theirs is a row of the table of its data set, and so is what was published and has no line. Nats a
+test row, ± error over rows:
 
     bound             mean-field lower bound at the means of the weights
     log-likelihood    by annealed importance sampling, at the last draw and at the mean of the kept weights; published
@@ -13,11 +13,11 @@ Nats a test row, ± error over rows:
                       stands beside annealing as what it is, and nowhere else
 """
 
-import argparse
-import json
 import pathlib
 
-import published
+from experiments.common import files, published
+from experiments.common.arguments import parser_of
+from experiments.common.markdown import number, table
 
 METHODS = {  # of the literature, by the name that they have there
     "mean-field VB": "variational Bayes",
@@ -52,7 +52,7 @@ def row_of(line):
     arguments = line.get("arguments", {})
     if "harmonic_mean" in line:
         draws = [f"{_figure(line[part], 'log_likelihood')} ({name})" for part, name in _PARTS]
-        cells = {"log-likelihood": ", ".join(draws), "harmonic mean": _number(line["harmonic_mean"])}
+        cells = {"log-likelihood": ", ".join(draws), "harmonic mean": number(line["harmonic_mean"])}
         key = f"SBN/SBN {line['architecture']}", "Gibbs sampling"
         return arguments["dataset"], key, f"{line['rows']:,} rows, prior {arguments['prior']}", cells
     if "test_means" in line:
@@ -79,31 +79,27 @@ def _table(dataset, rows):
     known = published_rows(dataset)
     keys = sorted({*known, *(key for key, _, _ in rows)}, key=lambda key: (key[1], key[0]))
     heads = [f"{column}, {whose}" for column in COLUMNS for whose in ("published", "ours")]
-    made = [["network", "method", *heads], ["---"] * (2 + len(heads))]
+    made = []
     for key in keys:
         for what, cells in [row[1:] for row in rows if row[0] == key] or [("", {})]:
             pairs = [part.get(column, "") for column in COLUMNS for part in (known.get(key, {}), cells)]
             made.append([key[0], f"{key[1]}, {what}" if what else key[1], *pairs])
-    return "\n".join(f"| {' | '.join(row)} |" for row in made)
+    return "\n".join(table(["network", "method", *heads], made))
 
 
 _PARTS = (("last", "last draw"), ("mean", "mean of weights"))
 
 
 def _figure(estimate, name):
-    return f"{_number(estimate[name])} ± {estimate['row_standard_error']:.2f}"
-
-
-def _number(value):
-    return f"{value:.2f}".replace("-", "−")
+    return f"{number(estimate[name])} ± {estimate['row_standard_error']:.2f}"
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("experiments.augmentation.table", __doc__)
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="results.jsonl of runs; each is read once")
     args = parser.parse_args(arguments)
-    files = dict.fromkeys(file.resolve() for file in args.files)
-    print(tables([json.loads(line) for file in files for line in file.read_text().splitlines()]))
+    paths = dict.fromkeys(path.resolve() for path in args.files)
+    print(tables([line for path in paths for line in files.lines(path)]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Boltzmann machines as the recipes learn them: what they are compiled with, and rates by steps."""
+"""Boltzmann machines as the tables have them: what they are compiled with, and rates by steps."""
 
 import keras
 import tensorflow_probability as tfp

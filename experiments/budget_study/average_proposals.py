@@ -1,24 +1,21 @@
 """What proposes z for an average unit by unit, by effective sample size: a line of docs/study_appendix.md.
 
-    python recipes/average_proposals.py runs/budget_study/dna_SBN-SBN_100-50_150_flat_T1_0
+    python -m experiments.budget_study.average_proposals runs/budget_study/dna_SBN-SBN_100-50_150_flat_T1_0
 
-Of the first chain of a finished run of budget_study.py: the mean φ of the draws, the last φ, the average of the
+Of the first chain of a finished run of the study: the mean φ of the draws, the last φ, the average of the
 recognition networks unit by unit, and the mean φ fitted to the average by wake-sleep updates, a few passes over the
 training rows.
 """
 
-import argparse
-import json
 import pathlib
 
-from quiet import quiet_start
+import keras
+import numpy as np
 
-with quiet_start():
-    import keras
-    import numpy as np
-    from sampler_study import test_rows
-
-    import tfdsmcmc as ds
+import tfdsmcmc as ds
+from experiments.common import files
+from experiments.common.arguments import parser_of
+from experiments.common.rows import random_rows
 
 
 def proposals(model, posterior, train, epochs):
@@ -41,18 +38,18 @@ def proposals(model, posterior, train, epochs):
     yield f"mean φ, fitted for {epochs} epochs", (average, None)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments=None):
+    parser = parser_of("experiments.budget_study.average_proposals", __doc__)
     add = parser.add_argument
     add("run", type=pathlib.Path)
     add("--data-dir")
     add("--epochs", type=int, default=5)
     add("--test-rows", type=int, default=60)
     add("--test-samples", type=int, default=500)
-    args = parser.parse_args()
-    about = json.loads((args.run / "result.json").read_text(encoding="utf-8"))
+    args = parser.parse_args(arguments)
+    about = files.read_json(args.run / "result.json")
     data = ds.datasets.load(about["dataset"].split("[")[0], args.data_dir)
-    x = test_rows(data, args.test_rows)
+    x = random_rows(data.test, args.test_rows, seed=0)
     model = ds.models.from_name(about["architecture"], x.shape[1])
     posterior = ds.posterior.load(args.run / "posterior").chain(0)
     print("| proposal | nats a test row | effective samples, median |\n| --- | --- | --- |")

@@ -1,28 +1,28 @@
 """How the three averages over posterior samples rise with the number of draws: a figure and a table of docs/study.md.
 
-    python recipes/budget_study.py --dataset dna --samples 200
-    python recipes/averages_study.py runs/budget_study --record docs/averages.jsonl
-    python recipes/averages_study.py --table docs/averages.jsonl --page docs/study.md --figure docs/averages.png
+    python -m experiments.budget_study --dataset dna --samples 200
+    python -m experiments.budget_study.averages runs/budget_study --record docs/averages.jsonl
+    python -m experiments.budget_study.averages --table docs/averages.jsonl --page docs/study.md
+    python -m experiments.budget_study.averages --table docs/averages.jsonl --figure docs/averages.png
 
 The first M draws of each chain of finished runs are averaged to "weights", "units" and "draws", on the same test rows,
 by importance samples. What is on record is not made again.
 """
 
-import argparse
-import json
 import pathlib
 
-from quiet import quiet_start
+import numpy as np
+from matplotlib.figure import Figure
 
-with quiet_start():
-    import marked_page
-    import numpy as np
-    from sampler_study import test_rows
-    from sampler_table import figure, mean_and_error
+import tfdsmcmc as ds
+from experiments.budget_study.judging import AVERAGES
+from experiments.common import files, marked_page
+from experiments.common.arguments import parser_of
+from experiments.common.markdown import number, table
+from experiments.common.paired import mean_and_error
+from experiments.common.rows import random_rows
 
-    import tfdsmcmc as ds
-
-AVERAGES = ("weights", "units", "draws")
+COMMAND = "experiments.budget_study.averages"
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200)
 HEAD = ("data", "model", "chains", "draws", "weights", "units less weights", "draws less weights")
 
@@ -30,7 +30,7 @@ HEAD = ("data", "model", "chains", "draws", "weights", "units less weights", "dr
 def measured(about, folder, args):
     """The test rows' log-likelihoods: a dictionary from "AVERAGE M" to a list."""
     data = ds.datasets.load(about["dataset"].split("[")[0], args.data_dir)  # "[:400]" is of the training rows
-    x = test_rows(data, args.test_rows)
+    x = random_rows(data.test, args.test_rows, seed=0)
     model = ds.models.from_name(about["architecture"], x.shape[1])
     posterior, found = ds.posterior.load(folder / "posterior"), {}
     each = min(posterior.chain_numbers.count(chain) for chain in set(posterior.chain_numbers))
@@ -42,50 +42,42 @@ def measured(about, folder, args):
     return found
 
 
-def recorded(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-
 def record(args):
-    lines = recorded(args.record)
+    """Adds what is not on record."""
+    lines = files.lines(args.record)
     for file in sorted(args.runs.glob("*/result.json")):
-        about = json.loads(file.read_text(encoding="utf-8"))
+        about = files.read_json(file)
         if about["annealing_steps"] or about["name"] in {line["name"] for line in lines}:
             continue
-        kept = {name: about[name] for name in ("name", "dataset", "architecture", "chains", "budget", "seed")}
-        lines.append({**kept, "rows": measured(about, file.parent, args)})
-        with ds.files.replacing(args.record) as temporary, open(temporary, "w", encoding="utf-8") as text:
-            text.writelines(json.dumps(line) + "\n" for line in lines)
+        own = {name: about[name] for name in ("name", "dataset", "architecture", "chains", "budget", "seed")}
+        lines.append({**own, "rows": measured(about, file.parent, args)})
+        files.write_lines(args.record, lines)
         print(about["name"], {name: round(float(np.mean(v)), 2) for name, v in lines[-1]["rows"].items()}, flush=True)
 
 
 def tables(lines):
-    found = [f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
+    """The table of what is on record, at the most draws that each run has."""
+    cells = []
     for line in sorted(lines, key=lambda line: (line["architecture"], line["dataset"], line["budget"], line["seed"])):
         rows = {name: np.array(values) for name, values in line["rows"].items()}
         most = max(int(name.split()[1]) for name in rows)
         weights, units, draws = (rows[f"{average} {most}"] for average in AVERAGES)
-        cells = line["dataset"], line["architecture"], line["chains"], most, figure(weights.mean())
-        found.append(
-            f"| {' | '.join(map(str, cells))} | {mean_and_error(units - weights)} | {mean_and_error(draws - weights)} |"
-        )
-    return "\n".join(found) + "\n"
+        about = line["dataset"], line["architecture"], line["chains"], most, number(weights.mean())
+        cells.append([*about, mean_and_error(units - weights), mean_and_error(draws - weights)])
+    return "\n".join(table(HEAD, cells)) + "\n"
 
 
 def draw(lines, path):
     """A panel for each data set and model: log-likelihoods against the draws of a chain."""
-    import matplotlib.pyplot as plt
-
     lines = sorted(lines, key=lambda line: (line["dataset"], line["architecture"]))
     columns = min(4, len(lines))
     shape = -(-len(lines) // columns), columns
-    drawn, axes = plt.subplots(*shape, figsize=(3.2 * columns, 2.6 * shape[0]), squeeze=False, layout="constrained")
+    drawn = Figure(figsize=(3.2 * columns, 2.6 * shape[0]), layout="constrained")
+    axes = drawn.subplots(*shape, squeeze=False)
     for panel, line in zip(axes.flat, lines):
         for average, marker in zip(AVERAGES, "os^"):
             counts = sorted(int(name.split()[1]) for name in line["rows"] if name.startswith(average))
-            panel.plot(
-                counts, [np.mean(line["rows"][f"{average} {m}"]) for m in counts], marker=marker, label=average
-            )
+            panel.plot(counts, [np.mean(line["rows"][f"{average} {m}"]) for m in counts], marker=marker, label=average)
         panel.set_xscale("log")
         panel.set_title(f"{line['dataset'].replace('_silhouettes_28', '')}, {line['architecture'].split('/')[-1]}")
     for panel in axes.flat[len(lines) :]:
@@ -96,8 +88,8 @@ def draw(lines, path):
     ds.plots.save(drawn, path)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(arguments=None):
+    parser = parser_of(COMMAND, __doc__)
     add = parser.add_argument
     add("runs", nargs="?", type=pathlib.Path, help="folder of finished runs, with --record")
     add("--data-dir")
@@ -107,19 +99,19 @@ def main():
     add("--table", type=pathlib.Path, help="print the table of such a file")
     add("--page", type=pathlib.Path, help="with --table: the page that has it")
     add("--figure", type=pathlib.Path, help="with --table: the figure to draw")
-    args = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    args = parse(arguments)
     if (args.record is None) == (args.table is None) or (args.record is not None and args.runs is None):
         raise SystemExit("One of the two: RUNS --record FILE, or --table FILE")
     if args.record is not None:
         return record(args)
-    lines = recorded(args.table)
+    lines = files.lines(args.table)
     if args.figure is not None:
         draw(lines, args.figure)
-    if args.page is None:
-        print(tables(lines))
-    else:
-        text = args.page.read_text(encoding="utf-8")
-        marked_page.write(args.page, marked_page.with_made(text, tables(lines), "averages_study.py"))
+    marked_page.show(tables(lines), args.page, COMMAND)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,11 @@
-"""The tables of `recipes/budget_study.py`."""
+"""The tables of the study, from its runs."""
 
-import sampler_table
-from sampler_table import figure, mean_and_error
+from experiments.common.markdown import number, table
+from experiments.common.paired import mean_and_error
 
 HEAD = ("data", "budget, s", "seconds", "seeds", "chains", "rows", "average", "sampler", "`rws`", "sampler less `rws`")
 AVERAGES = ("weights", "units", "draws", "start")
 BESIDE = ("data", "budget, s", *AVERAGES, "units less weights", "draws less weights", "stacked less the chosen")
-
-
-def record(path, output):
-    """Adds what is finished in a folder to a file, a line each."""
-    sampler_table.record(path, sampler_table.finished(output))
-
-
-def recorded(path):
-    return sampler_table.recorded(path)
 
 
 def tables(runs):
@@ -32,13 +23,10 @@ def tables(runs):
     lines = []
     for architecture in sorted({key[0] for key in groups}):
         own = {key[1:]: found for key, found in sorted(groups.items()) if key[0] == architecture}
-        lines += [f"**{architecture}**", "", *_head(HEAD), *(_against(*key, found) for key, found in own.items()), ""]
-        lines += [*_head(BESIDE), *(_averages(*key, found) for key, found in own.items()), ""]
+        lines += [f"**{architecture}**", ""]
+        lines += [*table(HEAD, []), *(_against(*key, found) for key, found in own.items()), ""]
+        lines += [*table(BESIDE, []), *(_averages(*key, found) for key, found in own.items()), ""]
     return "\n".join(lines)
-
-
-def _head(names):
-    return [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
 
 
 def _against(dataset, budget, found):
@@ -51,7 +39,7 @@ def _against(dataset, budget, found):
     mean = sum(chosen) / len(chosen)
     seconds = round(sum(about["seconds"] for about, _ in own) / len(own))
     rows = f"{len(mean)} annealed" if own[0][0]["annealing_steps"] else len(mean)
-    cells = dataset, f"{budget:g}", seconds, len(own), chains, rows, names, figure(mean.mean()), figure(best.mean())
+    cells = dataset, f"{budget:g}", seconds, len(own), chains, rows, names, number(mean.mean()), number(best.mean())
     return f"| {' | '.join(map(str, cells))} | {mean_and_error(mean - best)} |"
 
 
@@ -62,7 +50,7 @@ def _averages(dataset, budget, found):
         for name in (*AVERAGES, "stacked")
         if all(name in rows for rows in own)
     }
-    cells = [figure(mean[name].mean()) if name in mean else "" for name in AVERAGES]
+    cells = [number(mean[name].mean()) if name in mean else "" for name in AVERAGES]
     for name in ("units", "draws"):
         cells.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
     chosen = sum(rows[about["average"]] for about, rows in found if about["prior"] == "flat") / len(own)

@@ -1,9 +1,9 @@
-"""A resumable run of a sampler that ends with posterior samples: what several recipes learn with."""
+"""A resumable run of a sampler that ends with posterior samples: what several studies learn with."""
 
 import keras
-import run_settings
 
 import tfdsmcmc as ds
+from experiments.common import run_settings
 
 
 def posterior_run(
@@ -17,7 +17,7 @@ def posterior_run(
     num_chains=None,
     prior=None,
     method="dsgnht_nais",
-    **options,
+    options=None,
 ):
     """Learns, or goes on learning, and returns the model at the end with its posterior samples.
 
@@ -30,19 +30,20 @@ def posterior_run(
         more of it where it has fewer epochs; those of the warm start are left out, and there are fewer then.
       seed: of weights and chain.
       data_logits: (D,), where the biases of the data layer start; by default as `models.from_name` has them.
-      prior: of the weights, as `DeepGenerativeModel` takes it; each has a folder of its own.
       num_chains: over the weights; by default those of the method.
+      prior: of the weights, as `DeepGenerativeModel` takes it; each has a folder of its own.
       method: name of a function in `methods`.
-      **options: what else it is to have instead of its defaults.
+      options: dict of its other arguments that are not as by default.
 
     Returns:
       (`DeepGenerativeModel`, `Posterior`).
     """
+    options = options or {}
     about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, prior=prior, seed=seed)
     model.compile(**getattr(ds.methods, method)(num_chains=num_chains, **options), steps_per_execution=20)
-    about |= {"method": method} if method != "dsgnht_nais" else {}  # as runs of earlier versions have it
+    about |= {"method": method} if method != "dsgnht_nais" else {}  # noted where it is not the usual one
     run_settings.note(folder, {**about, **options, "num_chains": num_chains or "auto", "rows": len(train)})
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
     spread = ds.posterior.last_part(epochs, posterior_samples)

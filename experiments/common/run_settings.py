@@ -2,13 +2,13 @@
 
 import json
 
-import tfdsmcmc as ds
+from experiments.common import files
 
 
 def check(folder, settings):
     """Raises a ValueError for a folder whose run has other settings."""
     file = folder / "arguments.json"
-    if file.exists() and json.loads(file.read_text()) != json.loads(json.dumps(settings)):
+    if file.exists() and files.read_json(file) != json.loads(json.dumps(settings)):
         raise ValueError(f"{folder} has a run with other arguments, {file.read_text().strip()}. Received: {settings}")
 
 
@@ -16,4 +16,4 @@ def note(folder, settings):
     """Notes the settings in the folder of a run, made if missing; those of another run must be the same."""
     check(folder, settings)
     folder.mkdir(parents=True, exist_ok=True)
-    ds.files.write_json(folder / "arguments.json", settings)
+    files.write_json(folder / "arguments.json", settings)

@@ -1,6 +1,6 @@
 """How good the estimates are, against the number of samples: the figures of the literature, for one data set.
 
-    python recipes/estimator_study.py --dataset digits
+    python -m experiments.estimators --dataset digits
 
 For each number K of importance samples in training a model is learnt by DSGNHT-NAIS. Then, in --output,
 
@@ -13,30 +13,26 @@ For each number K of importance samples in training a model is learnt by DSGNHT-
     results.json            the numbers behind them, with the arguments
 
 The first two have the evidence lower bound as a dashed line. All but the first are of the model learnt with the K of
---studied; the literature has 100, and a batch of 25 rows. See `recipes/estimator_bootstrap.py` for the bootstrap. A
+--studied; the literature has 100, and a batch of 25 rows. See `experiments.estimators.bootstrap` for it. A
 second start goes on where the first was.
 """
 
-import argparse
-import os
 import pathlib
 import warnings
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
-import numpy as np
-from estimator_bootstrap import study
-from matplotlib.figure import Figure
-from posterior_run import posterior_run
-
 import tfdsmcmc as ds
+from experiments.common import files
+from experiments.common.arguments import parser_of
+from experiments.common.posterior_run import posterior_run
+from experiments.common.rows import random_rows
+from experiments.estimators.bootstrap import study
+from experiments.estimators.figures import figures
 
 SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_BOUND = "evidence lower bound"
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(arguments=None):
+    parser = parser_of("experiments.estimators", __doc__)
     add = parser.add_argument
     add("--dataset", default="digits")
     add("--architecture", default="SBN/SBN 100-50", help="as in models.from_name (default SBN/SBN 100-50)")
@@ -52,20 +48,24 @@ def parse():
     add("--data-dir", default=None)
     add("--output", default=None, help="default runs/estimator_study_DATASET")
     add("--seed", type=int, default=0)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     if args.studied not in args.training_samples:
         parser.error(f"--studied is one of --training-samples. Received: {args.studied}, of {args.training_samples}")
     return args
 
 
-# ---- learning
-
-
 def learn(args, data, output, samples):
     """The model and the posterior samples learnt with K = samples."""
-    arguments = args.architecture, args.updates, args.posterior_samples, args.seed
-    method = {"learning_rate": args.learning_rate, "num_samples": samples, "num_chains": 1}
-    return posterior_run(output / f"K{samples}", data.train, *arguments, **method)
+    return posterior_run(
+        output / f"K{samples}",
+        data.train,
+        architecture=args.architecture,
+        updates=args.updates,
+        posterior_samples=args.posterior_samples,
+        seed=args.seed,
+        num_chains=1,
+        options={"learning_rate": args.learning_rate, "num_samples": samples},
+    )
 
 
 def point(estimate):
@@ -74,15 +74,13 @@ def point(estimate):
     return {"value": float(mean), "row_error": mean.row_standard_error, "error": mean.standard_error}
 
 
-def about_samples(model, posterior, args, data, chosen):
+def about_samples(model, posterior, args, shuffled):
     """What depends on K in the test and on M, and the bootstrap."""
-    few = data.test[chosen[:300]]
+    few = shuffled[:300]
     curve = posterior.curve(model, few, num_samples=200, seed=args.seed, average="draws")
     estimates = [model.log_likelihood(few, num_samples=count, seed=args.seed) for count in SAMPLES]
     return curve, {
-        "bootstrap": study(
-            model, data.test[chosen[: args.rows]], data.test[chosen[: args.batch]], args.pool, SAMPLES, args.seed
-        ),
+        "bootstrap": study(model, shuffled[: args.rows], shuffled[: args.batch], args.pool, SAMPLES, args.seed),
         "test_samples": [point(estimate) for estimate in estimates],
         "bound": point(ds.likelihood.evidence_lower_bound(model, few, seed=args.seed)),
         "posterior_samples": {
@@ -93,14 +91,14 @@ def about_samples(model, posterior, args, data, chosen):
     }
 
 
-def main():
-    args = parse()
+def main(arguments=None):
+    args = parse(arguments)
     warnings.simplefilter("once")
     output = pathlib.Path(args.output or f"runs/estimator_study_{args.dataset}")
     output.mkdir(parents=True, exist_ok=True)
     data = ds.datasets.load(args.dataset, args.data_dir)
-    chosen = np.random.default_rng(args.seed).permutation(len(data.test))
-    test = data.test[chosen[: args.test_rows]]
+    shuffled = random_rows(data.test, None, args.seed)
+    test = shuffled[: args.test_rows]
 
     results = {"arguments": vars(args), "samples": SAMPLES, "test": []}
     for samples in args.training_samples:
@@ -111,61 +109,13 @@ def main():
         results["test"].append({**found, "bound": bound})
         print(f"K = {samples}: test log-likelihood {found['value']:.2f} ± {found['row_error']:.2f}", flush=True)
         if samples == args.studied:
-            curve, about = about_samples(model, posterior, args, data, chosen)
+            curve, about = about_samples(model, posterior, args, shuffled)
             results |= about
             ds.plots.save(ds.plots.predictive_curve(curve), output / "posterior_samples.png")
     for name, figure in figures(results).items():
         ds.plots.save(figure, output / f"{name}.png")
-    ds.files.write_json(output / "results.json", results, indent=2)
+    files.write_json(output / "results.json", results, indent=2)
     print(f"wrote {output}")
-
-
-# ---- figures
-
-
-def figures(results):
-    """The figures by name."""
-    counts, unit = results["arguments"]["training_samples"], "test log-likelihood (nats a row)"
-    training = {
-        "mean of the weights": series_of(results["test"], "row_error"),
-        _BOUND: series_of([found["bound"] for found in results["test"]], "row_error"),
-    }
-    in_test = {
-        "importance sampling": series_of(results["test_samples"], "error"),
-        _BOUND: series_of([results["bound"]] * len(results["samples"]), "error"),
-    }
-    drawn = {
-        "training_samples": lines(counts, training, "importance samples in training, K", unit),
-        "test_samples": lines(results["samples"], in_test, "importance samples in the test, K", unit),
-    }
-    relative = "relative to the gradient's length"
-    titles = {"log_likelihood": ("likelihood", "nats"), "gradient": ("gradient", relative)}
-    titles["gradient_of_batch"] = ("gradient_of_batch", relative)
-    for name, (file, unit) in titles.items():
-        parts = results["bootstrap"][name]
-        series = {part.replace("_", " "): (parts[part]["mean"], parts[part]["error"]) for part in parts}
-        drawn[file] = lines(results["samples"], series, "importance samples, K", unit)
-    return drawn
-
-
-def series_of(points, error):
-    """Values and errors of points."""
-    return [found["value"] for found in points], [found[error] for found in points]
-
-
-def lines(x, series, label, unit):
-    """A figure of values with their standard errors against a number of samples; bounds are dashed."""
-    figure = Figure(figsize=(5.0, 3.6), layout="constrained")
-    axes = figure.add_subplot()
-    for name, (values, errors) in series.items():
-        style = "--" if name == _BOUND else "-"
-        axes.errorbar(x, values, errors, linestyle=style, marker="o", markersize=3, capsize=2, label=name)
-    axes.set_xscale("log")
-    axes.set_xlabel(label)
-    axes.set_ylabel(unit)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    return figure
 
 
 if __name__ == "__main__":

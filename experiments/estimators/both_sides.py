@@ -1,6 +1,6 @@
 """How far off is a log-likelihood? Importance sampling and annealed importance sampling, from below and from above.
 
-    python recipes/both_sides.py --model runs/mnist_sbn_200-200/model.keras --dataset binarized_mnist
+    python -m experiments.estimators.both_sides --model runs/mnist_sbn_200-200/model.keras
 
 On rows that the model itself has drawn the exact posterior draw of z is known, so annealing runs both ways: its forward
 estimate is in expectation below log p(x), its reverse estimate above, and the truth lies between. On test rows there is
@@ -10,23 +10,22 @@ the forward estimate only, which the first half of the table says how far to tru
     results.json        every figure with its errors
 """
 
-import argparse
-import os
 import pathlib
 import time
 import warnings
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
 import keras
-import numpy as np
 from matplotlib.figure import Figure
 
 import tfdsmcmc as ds
+from experiments.common import files
+from experiments.common.arguments import parser_of
+from experiments.common.plain_figures import named_figures
+from experiments.common.rows import random_rows
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(arguments=None):
+    parser = parser_of("experiments.estimators.both_sides", __doc__)
     add = parser.add_argument
     add("--model", required=True, help="a .keras file")
     add("--posterior", default=None, help="folder of posterior samples: their mean is evaluated")
@@ -39,25 +38,14 @@ def parse():
     add("--data-dir", default=None)
     add("--output", default="runs/both_sides")
     add("--seed", type=int, default=0)
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
-def figures(estimate, seconds):
-    mean = estimate.mean()
-    return {
-        "log_likelihood": float(mean),
-        "monte_carlo_standard_error": mean.standard_error,
-        "row_standard_error": mean.row_standard_error,
-        "effective_sample_size": mean.effective_sample_size,
-        "seconds": round(seconds, 1),
-    }
-
-
-def timed(name, function, **arguments):
+def timed(name, function):
+    """What a function that estimates has found, printed and as plain numbers, and the estimate."""
     begun = time.monotonic()
-    estimate = function(**arguments)
-    found = figures(estimate, time.monotonic() - begun)
-    found["estimate"] = estimate
+    estimate = function()
+    found = {**named_figures(estimate), "seconds": round(time.monotonic() - begun, 1), "estimate": estimate}
     print(
         f"  {name:<36}{found['log_likelihood']:9.2f} ± {found['monte_carlo_standard_error']:.2f}   "
         f"effective samples {found['effective_sample_size']:7.1f}   {found['seconds']:7.1f} s",
@@ -68,19 +56,25 @@ def timed(name, function, **arguments):
 
 def estimates(model, args, x, z=None):
     """All estimates for some rows; z are exact posterior draws, where there are any."""
-    annealing = {"model": model, "x": x, "num_runs": args.runs, "path": args.path, "seed": args.seed}
+
+    def importance(samples):
+        return ds.likelihood.importance_sampling(model, x, num_samples=samples, seed=args.seed)
+
+    def annealing(steps, direction="forward", z=None):
+        return ds.likelihood.annealed_importance_sampling(
+            model, x, steps, num_runs=args.runs, path=args.path, seed=args.seed, direction=direction, z=z
+        )
+
     found = {}
     for samples in args.samples:
-        arguments = {"model": model, "x": x, "num_samples": samples, "seed": args.seed}
         name = f"importance sampling, K = {samples:,}"
-        found[name] = timed(name, ds.likelihood.importance_sampling, **arguments)
+        found[name] = timed(name, lambda samples=samples: importance(samples))
     for steps in args.steps:
         name = f"annealing, {steps:,} steps"
-        found[name] = timed(name, ds.likelihood.annealed_importance_sampling, **annealing, num_steps=steps)
+        found[name] = timed(name, lambda steps=steps: annealing(steps))
     for steps in args.steps if z is not None else []:
         name = f"reverse annealing, {steps:,} steps"
-        reverse = {**annealing, "num_steps": steps, "direction": "reverse", "z": z}
-        found[name] = timed(name, ds.likelihood.annealed_importance_sampling, **reverse)
+        found[name] = timed(name, lambda steps=steps: annealing(steps, "reverse", z))
     return found
 
 
@@ -104,14 +98,14 @@ def figure(found, steps, samples):
     return chart
 
 
-def main():
-    args = parse()
+def main(arguments=None):
+    args = parse(arguments)
     warnings.simplefilter("ignore", UserWarning)  # the effective sample sizes are printed
     model = keras.saving.load_model(args.model)
     if args.posterior:
         ds.posterior.load(args.posterior).apply_mean(model)
     data = ds.datasets.load(args.dataset, args.data_dir)
-    test = data.test[np.random.default_rng(args.seed).permutation(len(data.test))[: args.rows]]
+    test = random_rows(data.test, args.rows, args.seed)
     x, z = model.generative.sample(args.rows, ds.random.stream(args.seed, "simulated rows"))
 
     results = {"arguments": vars(args)}
@@ -130,7 +124,7 @@ def main():
     output = pathlib.Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
     ds.plots.save(figure(simulated, args.steps, args.samples), output / "both_sides.png")
-    ds.files.write_json(output / "results.json", results, indent=2)
+    files.write_json(output / "results.json", results, indent=2)
     print(f"wrote {output}")
 
 

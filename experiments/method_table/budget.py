@@ -1,17 +1,10 @@
-"""The callbacks of a row of a table: what ends it, how it does meanwhile, and which weights it keeps.
+"""The budget of a row of a table: what ends its climb, and its learning (`experiments.method_table.row`)."""
 
-See `recipes/table_row.py`.
-"""
-
-import json
-import math
 import time
 
-import kept
 import keras
-import numpy as np
 
-import tfdsmcmc as ds
+from experiments.common import files
 
 _LOOKS = (0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 11)))  # parts of a budget
 
@@ -36,7 +29,7 @@ class Budget(keras.callbacks.Callback):
     def __init__(self, path, rounds, limit, collector=None, share=0.5):
         super().__init__()
         self.path, self.rounds, self.limit, self.collector, self.share = path, rounds, limit, collector, share
-        account = json.loads(path.read_text()) if path.exists() else {}
+        account = files.read_json(path) if path.exists() else {}
         self.seconds = account.get("seconds", 0.0)
         self.burn_in = account.get("burn_in", int(share * rounds))
         self.every = account.get("every")  # None until a round of sampling has been timed
@@ -91,58 +84,4 @@ class Budget(keras.callbacks.Callback):
 
     def _write(self):
         account = {"seconds": self.seconds, "burn_in": self.burn_in, "every": self.every, "over": self.over}
-        ds.files.write_json(self.path, account)
-
-
-class Validation(keras.callbacks.Callback):
-    """Tells a warm start what its weights are worth, which ends the climb where they no longer gain.
-
-    Args:
-      value: function of the model that returns the log-likelihood of validation rows, a number or None.
-      rounds: after so many each.
-    """
-
-    def __init__(self, value, rounds):
-        super().__init__()
-        self.value, self.rounds = value, rounds
-
-    def on_epoch_end(self, epoch, logs=None):
-        if (epoch + 1) % self.rounds == 0 and not self.model.run.sampled:
-            value = self.value(self.model)
-            self.model.run.validated(-math.inf if value is None else value)
-
-
-class Looks(keras.callbacks.Callback):
-    """Writes down what the weights are worth along the way, and may keep those that are worth most.
-
-    Args:
-      path: file of the curve, .json: a list of points, dicts of `updates`, `rows`, `seconds`, and what is looked at.
-      budget: `Budget` that tells when to look.
-      look: function of the model that returns a dict of plain numbers, `valid` among them.
-      batch_size: rows of an update.
-      seconds: spent before this budget.
-      best: file of the weights with the highest `valid`, .npz, or None to keep none.
-    """
-
-    def __init__(self, path, budget, look, batch_size, seconds=0.0, best=None):
-        super().__init__()
-        self.path, self.budget, self.look = path, budget, look
-        self.batch_size, self.before, self.best = batch_size, seconds, best
-        self.points = json.loads(path.read_text()) if path.exists() else []
-        self.value = -math.inf
-        if best is not None and best.exists():
-            with np.load(best) as arrays:
-                self.value = float(arrays["value"])
-
-    def on_epoch_end(self, epoch, logs=None):
-        if not self.budget.validate:
-            return
-        updates = int(self.model.run.steps)
-        seconds = round(self.before + self.budget.seconds, 2)
-        point = {"updates": updates, "rows": updates * self.batch_size, "seconds": seconds, **self.look(self.model)}
-        # a round that is made again after an interruption is looked at again
-        self.points = [known for known in self.points if known["updates"] < updates] + [point]
-        if self.best is not None and (point["valid"] or -math.inf) > self.value:
-            self.value = point["valid"]
-            kept.write_weights(self.model, self.best, value=self.value)
-        ds.files.write_json(self.path, self.points)
+        files.write_json(self.path, account)

@@ -1,10 +1,10 @@
 """A look at what weights are worth, along the way of learning and after it: some validation and some test rows."""
 
 import numpy as np
-import table_methods
-from plain_figures import figures
 
 import tfdsmcmc as ds
+from experiments.common.plain_figures import figures
+from experiments.method_table import methods
 
 _ROWS, _SAMPLES = 300, 50
 _ANNEALED_STEPS = 50  # where importance samples tell little
@@ -17,8 +17,8 @@ def look_of(method, settings, data, parts=("valid", "test")):
     not: there annealing does, from the network or else from the prior. The rows are the same for all methods.
     """
     rng = np.random.default_rng(settings["seed"])
-    path = "prior" if table_methods.untaught(method, settings) else "recognition"
-    annealed = table_methods.untaught(method, settings) or method in table_methods.GIBBS
+    path = "prior" if methods.untaught(method, settings) else "recognition"
+    annealed = methods.untaught(method, settings) or method in methods.GIBBS
     of_data = {name: part for name, part in data._asdict().items() if name in parts}
     chosen = {name: part[rng.permutation(len(part))[:_ROWS]] for name, part in of_data.items()}
 
@@ -26,8 +26,9 @@ def look_of(method, settings, data, parts=("valid", "test")):
         found = {}
         for name, rows in chosen.items():
             if annealed:
-                arguments = {"num_steps": _ANNEALED_STEPS, "num_runs": 2, "path": path}
-                estimate = ds.likelihood.annealed_importance_sampling(model, rows, **arguments)
+                estimate = ds.likelihood.annealed_importance_sampling(
+                    model, rows, num_steps=_ANNEALED_STEPS, num_runs=2, path=path
+                )
             else:
                 estimate = model.log_likelihood(rows, _SAMPLES)
             known = figures(estimate)

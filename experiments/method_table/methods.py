@@ -44,6 +44,11 @@ def untaught(method, settings):
     return by_chains or method == "rws_untaught"
 
 
+def phi_apart(method, settings):
+    """Whether a Gibbs sampler's φ did not learn: posterior samples hold nothing of use of it."""
+    return method in GIBBS and untaught(method, settings)
+
+
 def suits(method, architecture):
     """Whether the method is one for the latent variables of the architecture: continuous, binary, or none at all."""
     if architecture.strip().startswith("VAE"):

@@ -1,4 +1,4 @@
-"""One row of a table: a method learns an architecture, and is evaluated. `recipes/table.py` runs the rows.
+"""One row of a table: a method learns an architecture, and is evaluated. `experiments.method_table` runs the rows.
 
 Learning goes in rounds of 50 updates, which are epochs to Keras; a round reads the rows in a new order and ends with a
 backup, from which an interrupted row goes on. The budget is counted, and posterior samples are collected, after rounds.
@@ -7,15 +7,16 @@ backup, from which an interrupted row goes on. The budget is counted, and poster
 import math
 import shutil
 
-import kept
 import keras
-import numpy as np
-import table_evaluation
-import table_methods
-from table_budget import Budget, Looks, Validation
-from table_look import look_of
 
 import tfdsmcmc as ds
+from experiments.common import kept
+from experiments.common.rows import log_odds
+from experiments.method_table import evaluation, methods
+from experiments.method_table.budget import Budget
+from experiments.method_table.look import look_of
+from experiments.method_table.looks import Looks
+from experiments.method_table.validation import Validation
 
 _ROUND = 50
 _TRIAL = 0.1  # of the minutes, for each learning rate of several
@@ -26,16 +27,16 @@ def run(method, architecture, settings, data, folder):
     """Learns and evaluates.
 
     Args:
-      method: of `table_methods.METHODS`.
+      method: of `methods.METHODS`.
       architecture: name for `tfdsmcmc.models.from_name`.
-      settings: dict, see `recipes/table.py`.
+      settings: dict, see `experiments.method_table.settings`.
       data: `tfdsmcmc.datasets.Dataset`.
       folder: `pathlib.Path` of the row; what is there already goes on, or stands.
 
     Returns:
       (the model with the weights that were evaluated last, dict of `learning_rate`, `trials` (the validation
       log-likelihood of each rate, where there are several; None of one that diverged), `updates`,
-      `wall_time_seconds`, `curve`, and what `table_evaluation.evaluate` has).
+      `wall_time_seconds`, `curve`, and what `evaluation.evaluate` has).
 
     Raises:
       DivergedError: if the weights diverge with the rate that is chosen, or with each of several.
@@ -54,7 +55,7 @@ def run(method, architecture, settings, data, folder):
         "updates": int(model.run.steps),  # the last round may go beyond those asked for
         "wall_time_seconds": round(seconds, 2),
         "curve": curve,
-        **table_evaluation.evaluate(model, method, settings, data, folder / "learning"),
+        **evaluation.evaluate(model, method, settings, data, folder / "learning"),
     }
 
 
@@ -80,29 +81,23 @@ def build(method, architecture, settings, x):
         units=x.shape[1],
         hidden_units=inner[0] if len(inner) == 1 else inner,
         data_logits=log_odds(x),
-        prior=table_methods.prior_of(method, settings),
+        prior=methods.prior_of(method, settings),
         seed=settings["seed"],
     )
-
-
-def log_odds(x):
-    """Log-odds of the mean of binary rows, with one more row of ones and one of zeros so that all are finite."""
-    ones = x.sum(0, dtype=np.float64)
-    return np.log((ones + 1) / (len(x) - ones + 1)).astype(np.float32)
 
 
 def learn(method, architecture, rate, settings, data, folder, share):
     """Spends a share of the budget, or what is left of it, in the phases of the method.
 
     Returns:
-      (model, its curve: list of points, see `table_budget.Looks`, seconds).
+      (model, its curve: list of points, see `looks.Looks`, seconds).
     """
     keras.utils.clear_session()  # the names and seeds of a row do not depend on the rows before it
     keras.utils.set_random_seed(settings["seed"])
     if not _backed_up(folder / "phase_0"):
         shutil.rmtree(folder, ignore_errors=True)  # what was left before the first backup belongs to no chain
     model = build(method, architecture, settings, data.train)
-    phases, seconds = table_methods.phases(method, rate, settings), 0.0
+    phases, seconds = methods.phases(method, rate, settings), 0.0
     block = min(_ROUND, settings["updates"])
     updates = max(block, math.ceil(share * settings["updates"] / len(phases)))
     rounds, limit = -(-updates // block), 60 * settings["minutes"] * share / len(phases)
@@ -120,11 +115,11 @@ def _phase(model, method, settings, data, folder, number, rounds, limit, seconds
         shutil.rmtree(own, ignore_errors=True)
     own.mkdir(parents=True, exist_ok=True)
     collector = None
-    if method in table_methods.SAMPLERS:
+    if method in methods.SAMPLERS:
         collector = ds.posterior.Collector(folder / "posterior", settings["posterior_samples"], burn_in=0, stop=False)
-    budget = Budget(own / "progress.json", rounds, limit, collector, settings.get("burn_in", 0.5))
-    look, best = look_of(method, settings, data), folder / "best.npz"
-    looks = Looks(folder / "curve.json", budget, look, settings["batch_size"], seconds, best)
+    budget = Budget(own / "progress.json", rounds, limit, collector, share=settings.get("burn_in", 0.5))
+    look = look_of(method, settings, data)
+    looks = Looks(folder / "curve.json", budget, look, settings["batch_size"], seconds, best=folder / "best.npz")
     if budget.over:
         model.load_weights(own / "backup" / "latest.weights.h5")
         return looks
@@ -144,7 +139,7 @@ def _of_sampler(method, settings, data, collector):
     """The callbacks of a method that samples; with importance samples their estimates may end the climb before."""
     if collector is None:
         return []
-    if method in table_methods.GIBBS:
+    if method in methods.GIBBS:
         return [collector]
     look = look_of(method, settings, data, ("valid",))
     rounds = max(1, settings["patience"] // (_VALIDATED * _ROUND))

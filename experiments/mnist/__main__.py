@@ -1,6 +1,6 @@
 """Sigmoid belief networks on fixed binarized MNIST by DSGNHT-NAIS.
 
-    python recipes/mnist_sbn.py --architecture 200 --epochs 1000 --hours 1.2
+    python -m experiments.mnist --architecture 200 --epochs 1000 --hours 1.2
 
 Architectures: 200, 200-200, 200-200-200, nearest to the data first. The run can be interrupted and started again with
 the same arguments: it goes on where it was. It leaves in --output
@@ -12,19 +12,22 @@ the same arguments: it goes on where it was. It leaves in --output
     *.png               learning curve, samples, features
 """
 
-import argparse
 import json
 import pathlib
-import time
 
 import keras
 import numpy as np
 
 import tfdsmcmc as ds
+from experiments.common import files
+from experiments.common.arguments import parser_of
+from experiments.common.epoch_log import EpochLog
+from experiments.common.plain_figures import named_figures
+from experiments.common.rows import random_rows
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parse(arguments=None):
+    parser = parser_of("experiments.mnist", __doc__)
     add = parser.add_argument
     add("--architecture", default="200", help="widths of the latent layers, nearest to the data first (default 200)")
     add("--epochs", type=int, default=100, help="epochs of 500 steps (default 100)")
@@ -46,7 +49,7 @@ def parse():
     add("--data-dir", default=None, help="folder of binarized_mnist.npz; default $TFDSMCMC_DATA, the Keras cache")
     add("--output", default=None, help="default runs/mnist_sbn_ARCHITECTURE")
     add("--seed", type=int, default=0)
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def build(widths, seed):
@@ -73,86 +76,78 @@ def compile_model(model, args):
     )
 
 
-class Log(keras.callbacks.Callback):
-    """Appends a line an epoch to a file, and stops after some hours."""
+class Log(EpochLog):
+    """Its lines have the steps too."""
 
-    def __init__(self, path, hours):
-        super().__init__()
-        self.path, self.limit = path, hours
-        self.begun = time.monotonic()
-
-    def on_epoch_end(self, epoch, logs=None):
-        seconds = time.monotonic() - self.begun
-        line = {"epoch": epoch + 1, "steps": int(self.model.run.steps), "seconds": round(seconds, 1), **logs}
-        with open(self.path, "a") as file:
-            file.write(json.dumps(line) + "\n")
-        if self.limit is not None and seconds > 3600 * self.limit:
-            self.model.stop_training = True
+    def more(self):
+        return {"steps": int(self.model.run.steps)}
 
 
 def evaluate(model, output, x, num_samples):
     """Test log-likelihoods; each with its Monte Carlo error and its error over rows."""
-
-    def figures(estimate):
-        mean = estimate.mean()
-        return {
-            "log_likelihood": float(mean),
-            "monte_carlo_standard_error": mean.standard_error,
-            "row_standard_error": mean.row_standard_error,
-            "effective_sample_size": mean.effective_sample_size,
-        }
-
-    results = {"rows": len(x), "samples": num_samples, "last_weights": figures(model.log_likelihood(x, num_samples))}
-    if (output / "posterior").exists() and list((output / "posterior").glob("sample_*.h5")):
-        posterior = ds.posterior.load(output / "posterior")
+    last = named_figures(model.log_likelihood(x, num_samples))
+    results = {"rows": len(x), "samples": num_samples, "last_weights": last}
+    if list((output / "posterior").glob("sample_*.h5")):
+        posterior, weights = ds.posterior.load(output / "posterior"), model.get_weights()
+        few = max(1, num_samples // 10)
         results["posterior_samples"] = len(posterior.samples)
-        results["predictive"] = figures(posterior.log_likelihood(model, x, max(1, num_samples // 10), average="draws"))
-        last = model.get_weights()
-        results["mean_of_weights"] = figures(posterior.apply_mean(model).log_likelihood(x, num_samples))
-        model.set_weights(last)
+        results["predictive"] = named_figures(posterior.log_likelihood(model, x, few, average="draws"))
+        results["mean_of_weights"] = named_figures(posterior.apply_mean(model).log_likelihood(x, num_samples))
+        model.set_weights(weights)
     return results
 
 
-def main():
-    args = parse()
-    widths = [int(width) for width in args.architecture.split("-")]
-    output = pathlib.Path(args.output or f"runs/mnist_sbn_{args.architecture}")
-    data = ds.datasets.load("binarized_mnist", args.data_dir)
-    # the test split is sorted by digit
-    rows = np.random.default_rng(args.seed).permutation(len(data.test))[: args.test_rows]
-
-    keras.utils.set_random_seed(args.seed)
-    model = build(widths, args.seed)
-    compile_model(model, args)
-    output.mkdir(parents=True, exist_ok=True)
+def learn(model, data, output, args):
+    """Goes on where an interrupted run was; the model is left beside its log and its posterior samples."""
     collector = ds.posterior.Collector(
-        output / "posterior", args.posterior_samples, args.patience, args.burn_in, args.every
+        output / "posterior",
+        args.posterior_samples,
+        patience=args.patience,
+        burn_in=args.burn_in,
+        every=args.every,
     )
+    backup = keras.callbacks.BackupAndRestore(output / "backup", delete_checkpoint=False)
     model.fit(
         data.train,
         batch_size=args.batch_size,
         epochs=args.epochs,
         validation_data=data.valid[::10],
-        callbacks=[
-            collector,
-            Log(output / "log.jsonl", args.hours),
-            keras.callbacks.BackupAndRestore(output / "backup", delete_checkpoint=False),
-        ],
+        callbacks=[collector, Log(output / "log.jsonl", args.hours), backup],
     )
     model.save(output / "model.keras")
 
-    # an epoch that was cut off and run again stands there twice, with the same values
-    lines = {line["epoch"]: line for line in map(json.loads, (output / "log.jsonl").read_text().splitlines())}
-    history = {name: [line.get(name, np.nan) for _, line in sorted(lines.items())] for name in lines[1]}
-    ds.plots.save(ds.plots.learning_curves(history, title=f"SBN {args.architecture}"), output / "learning_curve.png")
-    drawn = model.sample(100, seed=args.seed, probabilities=True)
-    ds.plots.save(ds.plots.samples(drawn, data.shape, title="samples (probabilities)"), output / "samples.png")
-    kernel = model.generative.layers[-1].kernel.numpy()
-    ds.plots.save(ds.plots.features(kernel, data.shape, title="features", limit=100), output / "features.png")
 
+def draw(model, data, output, args):
+    """The pictures."""
+    # an epoch that was cut off and run again stands there twice, with the same values
+    lines = {line["epoch"]: line for line in files.lines(output / "log.jsonl")}
+    history = {name: [line.get(name, np.nan) for _, line in sorted(lines.items())] for name in lines[1]}
+    drawn = model.sample(100, seed=args.seed, probabilities=True)
+    kernel = model.generative.layers[-1].kernel.numpy()
+    figures = {
+        "learning_curve": ds.plots.learning_curves(history, title=f"SBN {args.architecture}"),
+        "samples": ds.plots.samples(drawn, data.shape, title="samples (probabilities)"),
+        "features": ds.plots.features(kernel, data.shape, title="features", limit=100),
+    }
+    for name, figure in figures.items():
+        ds.plots.save(figure, output / f"{name}.png")
+
+
+def main(arguments=None):
+    args = parse(arguments)
+    output = pathlib.Path(args.output or f"runs/mnist_sbn_{args.architecture}")
+    data = ds.datasets.load("binarized_mnist", args.data_dir)
+    rows = random_rows(data.test, args.test_rows, args.seed)  # the test split is sorted by digit
+
+    keras.utils.set_random_seed(args.seed)
+    model = build([int(width) for width in args.architecture.split("-")], args.seed)
+    compile_model(model, args)
+    output.mkdir(parents=True, exist_ok=True)
+    learn(model, data, output, args)
+    draw(model, data, output, args)
     results = {"arguments": vars(args), "steps": int(model.run.steps)}
-    results.update(evaluate(model, output, data.test[rows], args.test_samples))
-    ds.files.write_json(output / "results.json", results, indent=2)
+    results |= evaluate(model, output, rows, args.test_samples)
+    files.write_json(output / "results.json", results, indent=2)
     print(json.dumps(results, indent=2))
 
 

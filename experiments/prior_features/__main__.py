@@ -1,6 +1,6 @@
 """What a prior does to features: the weights from the lowest latent layer to the data, under several priors.
 
-    python recipes/prior_features.py --dataset caltech101_silhouettes_28 --architecture "SBN/SBN 200" --updates 20000
+    python -m experiments.prior_features --dataset caltech101_silhouettes_28 --architecture "SBN/SBN 200"
 
 A model is learnt by DSGNHT-NAIS under each prior: the default with scales that are learnt; the published Student-t
 prior, sparse too; and a normal one. In --output
@@ -12,22 +12,24 @@ prior, sparse too; and a normal one. In --output
 A second start goes on where the first was.
 """
 
-import argparse
 import pathlib
 
 import numpy as np
 import tensorflow_probability as tfp
 from matplotlib.figure import Figure
-from posterior_run import posterior_run
 
 import tfdsmcmc as ds
+from experiments.common import files
+from experiments.common.arguments import parser_of
+from experiments.common.posterior_run import posterior_run
+from experiments.common.rows import random_rows
 
 PRIORS = ("learnt", "student_t", "normal")
 _TITLES = {"learnt": "scales learnt", "student_t": "Student-t", "normal": "normal"}
 
 
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("experiments.prior_features", __doc__)
     add = parser.add_argument
     add("--dataset", default="digits", help="of pictures")
     add("--architecture", default="SBN/SBN 100", help="as in models.from_name (default SBN/SBN 100)")
@@ -81,20 +83,27 @@ def main(arguments=None):
         raise ValueError(f"Features are shown as pictures. Received: dataset={args.dataset!r}, rows of {data.shape}")
     if not args.architecture.strip().startswith("SBN"):
         raise ValueError(f"Features are those of a data layer SBN. Received: architecture={args.architecture!r}")
-    rows = data.test[np.random.default_rng(args.seed).permutation(len(data.test))[: args.test_rows]]
+    rows = random_rows(data.test, args.test_rows, args.seed)
     kernels, results = {}, {"arguments": vars(args)}
     for name in args.priors:
         folder = output / (f"normal_{args.normal_scale:g}" if name == "normal" else name)
-        arguments = args.architecture, args.updates, args.posterior_samples, args.seed
-        prior = prior_of(name, args.normal_scale)
-        model, posterior = posterior_run(folder, data.train, *arguments, num_chains=1, prior=prior)
+        model, posterior = posterior_run(
+            folder,
+            data.train,
+            architecture=args.architecture,
+            updates=args.updates,
+            posterior_samples=args.posterior_samples,
+            seed=args.seed,
+            num_chains=1,
+            prior=prior_of(name, args.normal_scale),
+        )
         mean = posterior.apply_mean(model).log_likelihood(rows, num_samples=1000, seed=args.seed).mean()
         kernels[name] = model.generative.layers[-1].kernel.numpy()
         results[name] = {"log_likelihood": float(mean), "row_standard_error": mean.row_standard_error}
         results[name] |= {"effective_sample_size": mean.effective_sample_size, **sparseness(kernels[name])}
         print(name, results[name], flush=True)
     ds.plots.save(side_by_side(kernels, data.shape, args.features), output / "features.png")
-    ds.files.write_json(output / "results.json", results, indent=2)
+    files.write_json(output / "results.json", results, indent=2)
     print(f"wrote {output}")
 
 

@@ -1,6 +1,6 @@
 """How hot a chain becomes by the noise of its gradient, with one learning rate for all weights and with rates by noise.
 
-    python recipes/heat_of_noise.py --dataset binarized_mnist --architecture "SBN/SBN 200-200" --batch-size 25
+    python -m experiments.sampler_study.heat_of_noise --dataset binarized_mnist --architecture "SBN/SBN 200-200"
 
 A sigmoid belief network climbs, and is then sampled by `methods.dsgnht_gibbs`, with the same draws for each line of the
 table that is printed, which --output keeps too, line by line:
@@ -11,23 +11,20 @@ table that is printed, which --output keeps too, line by line:
     sampled      after it, of the last draw
 """
 
-import argparse
 import pathlib
 
-from quiet import quiet_start
-from table_arguments import number
+import keras
 
-with quiet_start():
-    import keras
-    import numpy as np
-
-    import tfdsmcmc as ds
+import tfdsmcmc as ds
+from experiments.common import files, markdown
+from experiments.common.arguments import number, parser_of
+from experiments.common.rows import random_rows
 
 _EPOCH = 250  # updates
 
 
 def parse(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("experiments.sampler_study.heat_of_noise", __doc__)
     add, count = parser.add_argument, number(int)
     add("--dataset", default="digits", help="of binary rows (default digits)")
     add("--architecture", default="SBN/SBN 100-50", help="as in models.from_name (default SBN/SBN 100-50)")
@@ -53,13 +50,19 @@ def measured(args, data, rate, tolerance):
     model.compile(**{**method, "kernel": kernel}, steps_per_execution=_EPOCH)
 
     def fit(updates, before):
-        epochs = {"initial_epoch": before // _EPOCH, "epochs": (before + updates) // _EPOCH}
         history = model.fit(
-            data.train, batch_size=args.batch_size, steps_per_epoch=_EPOCH, verbose=0, **epochs
+            data.train,
+            batch_size=args.batch_size,
+            steps_per_epoch=_EPOCH,
+            initial_epoch=before // _EPOCH,
+            epochs=(before + updates) // _EPOCH,
+            verbose=0,
         ).history
-        rows = data.test[np.random.default_rng(args.seed).permutation(len(data.test))[: args.test_rows]]
-        annealing = {"num_steps": args.annealing_steps, "num_runs": 2, "seed": args.seed}
-        return history, ds.likelihood.annealed_importance_sampling(model, rows, **annealing).mean()
+        rows = random_rows(data.test, args.test_rows, args.seed)
+        estimate = ds.likelihood.annealed_importance_sampling(
+            model, rows, num_steps=args.annealing_steps, num_runs=2, seed=args.seed
+        )
+        return history, estimate.mean()
 
     _, climbed = fit(args.climb, 0)
     history, sampled = fit(args.updates, args.climb)
@@ -76,13 +79,13 @@ def measured(args, data, rate, tolerance):
 
 def table(lines):
     """The lines as Markdown."""
-    head = ["rows", "learning rate", "v²/η", "−N θ·g/d", "climbed", "sampled"]
-    cells = [head, ["---"] * len(head)]
+    cells = []
     for line in lines:
         numbers = (line["kinetic_temperature"], line["configurational_temperature"], line["climbed"], line["sampled"])
         rate = f"{line['learning_rate']:g} {'at most, by noise' if line['by_noise'] else 'of all weights'}"
-        cells.append([str(line["rows"]), rate, *(f"{number:.2f}".replace("-", "−") for number in numbers)])
-    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+        cells.append([line["rows"], rate, *map(markdown.number, numbers)])
+    header = ("rows", "learning rate", "v²/η", "−N θ·g/d", "climbed", "sampled")
+    return "\n".join(markdown.table(header, cells))
 
 
 def main(arguments=None):
@@ -94,9 +97,9 @@ def main(arguments=None):
     settings = [(args.learning_rates[0], "auto"), *((rate, None) for rate in args.learning_rates)]
     folder, lines = pathlib.Path(args.output), []
     folder.mkdir(parents=True, exist_ok=True)
-    for setting in settings:
-        lines.append(measured(args, data, *setting))
-        ds.files.write_json(folder / "results.json", {"settings": vars(args), "lines": lines})
+    for rate, tolerance in settings:
+        lines.append(measured(args, data, rate, tolerance))
+        files.write_json(folder / "results.json", {"settings": vars(args), "lines": lines})
     print(table(lines))
 
 

@@ -1,57 +1,22 @@
-"""The tables of `recipes/sampler_study.py`, from what its runs have left, or from a file where they are on record."""
-
-import json
+"""The tables of the study, from its runs."""
 
 import numpy as np
 
-import tfdsmcmc as ds
+from experiments.common.markdown import number, table
+from experiments.common.paired import log_mean_exp, mean_and_error
+from experiments.sampler_study.settings import OPTIMIZERS, SETTINGS
 
-OPTIMIZERS = ("rws", "rws_fast", "rws_falling", "rws_learnt")
-SAMPLERS = ("sampler", "cold", "temperature_0", "scale_0.09", "scale_1")
-WITHOUT_RECOGNITION = ("gibbs", "augmentation")
-SETTINGS = (*OPTIMIZERS, *SAMPLERS, *WITHOUT_RECOGNITION)
 HEAD = (
     *("setting", "seeds", "minutes", "updates", "last", "chain 0", "all chains"),
     *("all chains less the best optimizer", "annealed", "annealed less the best optimizer"),
 )
 
 
-def finished(output):
-    """What the runs in a folder have left: list of (dict of figures, dict of the test rows' log-likelihoods)."""
-    found = []
-    for file in sorted(output.glob("*/result.json")):
-        with np.load(file.parent / "rows.npz") as rows:
-            found.append(({"name": file.parent.name, **json.loads(file.read_text())}, dict(rows)))
-    return found
-
-
-def recorded(path):
-    """The same of a file that `record` has written."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [(line, {name: np.array(values) for name, values in line.pop("rows").items()}) for line in lines]
-
-
-def record(path, runs):
-    """Adds runs to a file, a line each, in place of those of the same names; log-likelihoods to two decimals.
-
-    Args:
-      path: the file; made where there is none.
-      runs: list of pairs, as `finished` has them.
-    """
-    lines = {}
-    for about, rows in [*(recorded(path) if path.exists() else []), *runs]:
-        rounded = {name: np.round(np.asarray(values, np.float64), 2).tolist() for name, values in rows.items()}
-        lines[about["name"]] = {**about, "rows": rounded}
-    with ds.files.replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines.values())
-    print(f"{len(lines)} runs in {path}, {len(runs)} of them new or written again")
-
-
 def tables(runs):
     """A table in Markdown for each data set and architecture: means over seeds, differences to an optimizer.
 
     Args:
-      runs: list of pairs, as `finished` has them.
+      runs: list of pairs, as `finished_runs.finished` has them.
 
     Returns:
       Text.
@@ -74,7 +39,7 @@ def tables(runs):
         of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
         of_rows = cut_to_common_rows(settings)
         lines += [f"**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}, {of_rows}", ""]
-        lines += [f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
+        lines += table(HEAD, [])
         best, best_annealed = (best_optimizer(settings, part) for part in ("last", "annealed"))
         for name in sorted(settings, key=lambda name: SETTINGS.index(name.split(",")[0])):
             lines += _lines_of(name, settings[name], best, best_annealed)
@@ -84,13 +49,13 @@ def tables(runs):
 
 def _lines_of(name, runs, best, best_annealed):
     mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1] if part != "annealed"}
-    cells = [figure(mean[part]) if part in mean else "" for part in ("last", "chain", "predictive")]
+    cells = [number(mean[part]) if part in mean else "" for part in ("last", "chain", "predictive")]
     against = [rows["predictive" if "predictive" in rows else "last"] for _, rows in runs if "last" in rows]
     minutes = np.mean([result.get("processor_seconds", result["seconds"]) for result, _ in runs]) / 60
     updates = np.mean([result["updates_made"] for result, _ in runs])
     cells.append("" if best is None or not against else mean_and_error(np.mean(against, 0) - best))
     annealed = [rows["annealed"] for _, rows in runs if "annealed" in rows]
-    cells.append(figure(np.mean(annealed)) if annealed else "")
+    cells.append(number(np.mean(annealed)) if annealed else "")
     known = annealed and best_annealed is not None
     cells.append(mean_and_error(np.mean(annealed, 0) - best_annealed) if known else "")
     costs = f"{minutes:.1f} | {updates:,.0f}"
@@ -99,7 +64,7 @@ def _lines_of(name, runs, best, best_annealed):
         together = log_mean_exp(np.stack([rows["last"] for _, rows in runs]))
         paired = mean_and_error(together - best)
         what = f"{len(runs)} of `{name}`, averaged | 1 | {minutes * len(runs):.1f}"
-        lines.append(f"| {what} | | | | {figure(together.mean())} | {paired} | | |")
+        lines.append(f"| {what} | | | | {number(together.mean())} | {paired} | | |")
     return lines
 
 
@@ -124,15 +89,3 @@ def best_optimizer(settings, part):
     """The rows' figures of the run of an optimizer that is best on the test rows, or None."""
     found = [rows[part] for name in rivals(settings) for _, rows in settings[name] if part in rows]
     return max(found, key=np.mean) if found else None
-
-
-def figure(value, sign=""):
-    return f"{value:{sign}.2f}".replace("-", "−")
-
-
-def mean_and_error(difference):
-    return f"{figure(difference.mean(), '+')} ± {figure(difference.std(ddof=1) / len(difference) ** 0.5)}"
-
-
-def log_mean_exp(rows):
-    return np.logaddexp.reduce(rows, 0) - np.log(len(rows))

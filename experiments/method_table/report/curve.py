@@ -16,7 +16,7 @@ def gain(curve):
     """What twice the budget would add by extrapolation.
 
     Args:
-      curve: list of points, see `table_budget.Looks`.
+      curve: list of points, see `experiments.method_table.looks`.
 
     Returns:
       (nats, standard error) where the row still climbs, else None; None too where fewer than four looks tell.

@@ -1,19 +1,20 @@
-"""The curves of rows on record: test log-likelihood against seconds, and against rows visited, a line a row.
+r"""The curves of rows on record: test log-likelihood against seconds, and against rows visited, a line a row.
 
-    python recipes/table_figures.py runs/table/*/results.jsonl --dataset binarized_mnist --architecture "SBN/SBN 200"
+    python -m experiments.method_table.report.figures runs/table/*/results.jsonl --dataset ocr_letters \
+        --architecture "SBN/SBN 200"
 
-The test rows are the few hundred that `recipes/table.py` looks at along the way, the same for all methods; weights are
-the last ones. Methods that draw z by Gibbs sampling are looked at by short annealing runs in place of importance
+The test rows are the few hundred that a table looks at along the way, the same for all methods; weights are the last
+ones. Methods that draw z by Gibbs sampling are looked at by short annealing runs in place of importance
 samples, and rows of theirs that were learnt before, as those of MNIST on record, on 50 of the rows.
 """
 
-import argparse
 import pathlib
 
-import table_file
 from matplotlib.figure import Figure
 
 import tfdsmcmc as ds
+from experiments.common.arguments import parser_of
+from experiments.method_table import rows_file
 
 _AXES = (("seconds", "seconds of learning"), ("rows", "rows visited"))
 
@@ -22,7 +23,7 @@ def curves(rows, title=None):
     """The figure of some rows.
 
     Args:
-      rows: list of dicts, see `recipes/table.py`.
+      rows: list of dicts, see `experiments.method_table`.
       title: of the figure.
 
     Returns:
@@ -47,13 +48,13 @@ def curves(rows, title=None):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of("experiments.method_table.report.figures", __doc__)
     parser.add_argument("files", nargs="+", type=pathlib.Path, help="results.jsonl of tables")
     parser.add_argument("--dataset", required=True)
     parser.add_argument("--architecture", required=True)
     parser.add_argument("--output", default="runs/curves.png")
     args = parser.parse_args(arguments)
-    found = [row for file in args.files for row in table_file.finished(file).values()]
+    found = [row for file in args.files for row in rows_file.finished(file).values()]
     wanted = (args.dataset, args.architecture)
     rows = [row for row in found if (row["dataset"], row["architecture"]) == wanted and row.get("curve")]
     if not rows:

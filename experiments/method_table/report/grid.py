@@ -6,8 +6,9 @@ Of several rows with a method and an architecture the one that is worth most on 
 import math
 from typing import NamedTuple
 
-from table_methods import METHODS
-from table_text import architecture_of, as_published, kind_of, number, papers_of, table
+from experiments.common.markdown import number, table
+from experiments.method_table.methods import METHODS
+from experiments.method_table.report.text import architecture_of, as_published, kind_of, papers_of
 
 _NOTE = (
     "At a glance: nats a test row ± all of its errors, over rows and of the estimate, and the minutes of learning; in "
@@ -38,7 +39,7 @@ def grid_of(rows):
     """The lines of the table and an empty one; none for fewer than two methods.
 
     Args:
-      rows: list of dicts of one data set, see `recipes/table.py`.
+      rows: list of dicts of one data set, see `experiments.method_table`.
     """
     cells = {}
     for row in sorted(rows, key=_validated):

@@ -1,11 +1,12 @@
 """Tables of finished rows and of published figures in Markdown."""
 
-import table_curve
-from published import CONFLICTS, PUBLISHED, sources_of
-from table_arguments import command_of
-from table_grid import grid_of
-from table_methods import GIBBS, untaught
-from table_text import architecture_of, as_published, kind_of, number, papers_of, table
+from experiments.common.markdown import number, table
+from experiments.common.published import CONFLICTS, PUBLISHED, sources_of
+from experiments.method_table.methods import GIBBS, phi_apart
+from experiments.method_table.report.curve import gain
+from experiments.method_table.report.grid import grid_of
+from experiments.method_table.report.text import architecture_of, as_published, kind_of, papers_of
+from experiments.method_table.settings import command_of
 
 _HEADER = (
     "method",
@@ -52,7 +53,7 @@ def page_of(dataset, rows):
 
     Args:
       dataset: name.
-      rows: list of dicts, see `recipes/table.py`.
+      rows: list of dicts, see `experiments.method_table`.
     """
     lines = []
     if rows:
@@ -99,7 +100,7 @@ def _cells(row):
 
 
 def _marked(row):
-    return row["method"] in GIBBS and untaught(row["method"], row["settings"])
+    return phi_apart(row["method"], row["settings"])
 
 
 def _name(row):
@@ -135,7 +136,7 @@ def _apart(sides):
 
 
 def _climbing(row):
-    found = table_curve.gain(row.get("curve", []))
+    found = gain(row.get("curve", []))
     if found is None:
         return None
     last = row["log_likelihood"]["last"]["value"]

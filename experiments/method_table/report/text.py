@@ -1,6 +1,6 @@
-"""Tables in Markdown: their lines and numbers, and what they say of a row on record and of published figures."""
+"""What pages say of a row on record and of published figures."""
 
-from published import of_model, sources_of
+from experiments.common.published import of_model, sources_of
 
 _PAPERS_NAMES = {  # of our methods, in the order of preference
     "dsgnht_nais": ("DSGNHT-NAIS", "DSGHMC-AIS"),
@@ -45,13 +45,3 @@ def as_published(figure, dataset):
     sources = sources_of(dataset)
     value, note = figure.log_likelihood.replace("-", "−"), f"({figure.note})" if figure.note else ""
     return " ".join(filter(None, (value, figure.method, f"[{sources.index(figure.source) + 1}]", note)))
-
-
-def number(value, digits=2):
-    """A number as it is printed."""
-    return "not finite" if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def table(header, rows):
-    """The lines of a table, for a header and rows of cells."""
-    return ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
