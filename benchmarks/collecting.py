@@ -53,9 +53,8 @@ def show(parent=None, epochs=2000):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.collecting", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.collecting", description=__doc__, formatter_class=raw)
     parser.add_argument("--folder", help="on the disk that is to be timed (default: that of temporary files)")
     parser.add_argument("--epochs", type=int, default=2000, help="default 2000")
     given = parser.parse_args()
