@@ -1,18 +1,9 @@
-"""TensorFlow's start without the lines that it writes before it looks at TF_CPP_MIN_LOG_LEVEL.
+"""TensorFlow's start without the lines that it writes before it looks at TF_CPP_MIN_LOG_LEVEL."""
 
-    python -m experiments.common.quiet SCRIPT [ARGUMENT …]
-
-runs a script so.
-"""
-
-import argparse
 import contextlib
 import os
-import runpy
 import subprocess
 import sys
-
-from experiments.common.arguments import parser_of
 
 # notes of its libraries; and that CUDA cannot be started, where there is no driver to start
 _NOTES = "^WARNING: All log messages before absl::InitializeLog|^I[0-9]{4} |^[0-9-]+ [0-9:.]+: I "
@@ -37,16 +28,3 @@ def quiet_start():
         sieve.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):  # somebody else holds on to its input
             sieve.wait(1.0)
-
-
-def main(arguments=None):
-    parser = parser_of("experiments.common.quiet", __doc__)
-    parser.add_argument("script")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
-    args = parser.parse_args(arguments)
-    sys.argv = [args.script, *args.arguments]
-    runpy.run_path(args.script, run_name="__main__")  # TensorFlow has started with `experiments`
-
-
-if __name__ == "__main__":
-    main()
