@@ -1,28 +1,24 @@
-"""The recipe of Gibbs sampling by augmentation, cut short."""
+"""Gibbs sampling by augmentation, cut short."""
 
 import json
-import runpy
-import sys
 
 import keras
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from experiments.augmentation.gibbs import main
 
 
 @pytest.mark.slow
-def test_the_recipe(monkeypatch, request, tmp_path, capsys):
-    """Two layers, whose learning is cut off after a sweep and goes on; what is finished is not run again."""
-    folder = request.config.rootpath / "recipes"
+def test_two_layers(monkeypatch, tmp_path, capsys):
+    """Their learning is cut off after a sweep and goes on; what is finished is not run again."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(folder))  # as where it is run
 
     def run(*arguments):
         short = ("--dataset", "digits", "--architectures", "5-3", "--burn-in", 2, "--sweeps", 3, "--layer-sweeps", 2)
         sizes = ("--rows", 300, "--test-rows", 40, "--annealing-steps", 20, "--output", "out")
-        monkeypatch.setattr(sys, "argv", ["augmentation.py", *map(str, (*short, *sizes, *arguments))])
-        runpy.run_path(str(folder / "augmentation.py"), run_name="__main__")
+        main([*map(str, (*short, *sizes, *arguments))])
         return capsys.readouterr().out
 
     own = tmp_path / "out" / "digits_5-3_column"

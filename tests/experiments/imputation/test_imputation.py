@@ -1,76 +1,73 @@
-"""The scores of the imputation table, and the recipe cut short."""
+"""The scores of the imputation table, and a short table."""
 
-import importlib
 import json
-import runpy
-import sys
 
 import numpy as np
 import pytest
 import sklearn.metrics
 
 import tfdsmcmc as ds
+from experiments.imputation import imputers, score
+from experiments.imputation.__main__ import main
 
 
-@pytest.fixture
-def recipe(monkeypatch, request):
-    monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
-    return importlib.import_module("imputation_table")
-
-
-def test_scores_are_those_of_scikit_learn(recipe):
+def test_scores_are_those_of_scikit_learn():
     rng = np.random.default_rng(1)
     truth, missing, p = rng.integers(0, 2, (50, 8)), rng.random((50, 8)) < 0.4, rng.random((50, 8))
-    found = recipe.score(truth, missing, p)
+    found = score.score(truth, missing, p)
     assert found["log_loss"] == pytest.approx(sklearn.metrics.log_loss(truth[missing], p[missing]))
     assert found["accuracy"] == pytest.approx(100 * sklearn.metrics.accuracy_score(truth[missing], p[missing] > 0.5))
-    assert recipe.score(truth, missing, np.where(truth, 0.0, 1.0))["log_loss"] == pytest.approx(-np.log(1e-3))
+    assert score.score(truth, missing, np.where(truth, 0.0, 1.0))["log_loss"] == pytest.approx(-np.log(1e-3))
     # the stated error against the spread of bootstrapped rows
     index = rng.integers(0, 50, (2000, 50))
-    replicates = [recipe.score(truth[i], missing[i], p[i])["log_loss"] for i in index]
+    replicates = [score.score(truth[i], missing[i], p[i])["log_loss"] for i in index]
     assert found["log_loss_error"] == pytest.approx(np.std(replicates), rel=0.15)
 
 
-def test_gaps_are_at_random_and_leave_the_rest_alone(recipe):
+def test_gaps_are_at_random_and_leave_the_rest_alone():
     x = np.random.default_rng(2).integers(0, 2, (2000, 5)).astype(np.float32)
-    found = recipe.gaps(x, 0.3, np.random.default_rng(3))
+    found = score.gaps(x, 0.3, np.random.default_rng(3))
     missing = np.isnan(found)
     np.testing.assert_array_equal(found[~missing], x[~missing])
     assert missing.mean() == pytest.approx(0.3, abs=6 * np.sqrt(0.3 * 0.7 / x.size))
 
 
-def test_neighbours_state_no_certainties(recipe):
+def test_neighbours_state_no_certainties():
     train = np.repeat([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], 12, axis=0)
-    found = recipe.neighbours(train)(np.array([[1.0, 1.0, np.nan], [np.nan, 0.0, 1.0]]))
+    found = imputers.neighbours(train)(np.array([[1.0, 1.0, np.nan], [np.nan, 0.0, 1.0]]))
     np.testing.assert_allclose(found, [[1, 1, 0.5 / 11], [0.5 / 11, 0, 1]])
 
 
 @pytest.mark.parametrize(
     ("options", "received"),
+    [("--missing 0.3 1.5", "Received: 1.5"), ("--rows 0", "Received: 0"), ("--burn-in -1", "Received: -1")],
+)
+def test_numbers_out_of_range_are_told_before_any_work(tmp_path, capsys, options, received):
+    with pytest.raises(SystemExit):
+        main([*options.split(), "--output", str(tmp_path / "runs")])
+    assert received in capsys.readouterr().err and not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "received"),
     [
-        ("--missing 0.3 1.5", "Received: 1.5"),
-        ("--rows 0", "Received: rows=0"),
         ("--seen gaps --learnt runs", "Received: --seen gaps"),
         ("--seen complete --learnt none", "a model.keras. Received: none"),
     ],
 )
-def test_what_cannot_be_done_is_told_before_any_work(recipe, tmp_path, monkeypatch, options, received):
-    monkeypatch.setattr(sys, "argv", ["imputation_table.py", *options.split(" "), "--output", str(tmp_path / "runs")])
+def test_what_cannot_be_done_is_told_before_any_work(tmp_path, options, received):
     with pytest.raises(ValueError, match=received):
-        recipe.main()
+        main([*options.split(), "--output", str(tmp_path / "runs")])
     assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.slow
-def test_the_recipe_prints_its_table(tmp_path, monkeypatch, capsys, request):
-    path = request.config.rootpath / "recipes" / "imputation_table.py"
+def test_a_short_table(tmp_path):
     options = "--dataset digits --updates 24 --posterior-samples 1 --rows 20 --train-rows 50 --missing 0.3"
     options = [*options.split(), "--architecture", "SBN/SBN 5", "--output", str(tmp_path)]
-    monkeypatch.syspath_prepend(str(path.parent))  # as where it is run
 
     def rows_by(*more):
-        monkeypatch.setattr(sys, "argv", [str(path), *options, *more])
-        runpy.run_path(str(path), run_name="__main__")
+        main([*options, *more])
         return json.loads((tmp_path / "results.json").read_text())["rows"]
 
     rows = rows_by()

@@ -1,29 +1,18 @@
-"""What the tests of the table recipe share."""
+"""What the tests of the table share."""
 
-import importlib
 import json
-import types
 
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from experiments.method_table.arguments import parse
+from experiments.method_table.settings import settings_of
 
-_MODULES = (
-    "table table_arguments table_row table_budget table_methods table_evaluation table_file table_pages table_curve "
-    "table_look kept plain_figures papers published results_page table_figures table_grid"
-).split()
 _SIZES = (
     "--dataset tiny --no-jit --updates 4 --minutes 9 --batch-size 20 --test-samples 30 --refit-updates 2 "
     "--posterior-samples 2 --hidden-units 3 --test-rows 10"
 )
-
-
-@pytest.fixture
-def recipe(monkeypatch, request):
-    """The modules of the recipe, which find each other as when it is run."""
-    monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
-    return types.SimpleNamespace(**{name: importlib.import_module(name) for name in _MODULES})
 
 
 @pytest.fixture
@@ -42,7 +31,6 @@ def recorded(tmp_path):
 
 
 @pytest.fixture
-def settings(recipe, tiny):
+def settings(tiny):
     """A function that gives the settings of a method's row."""
-    arguments = recipe.table_arguments
-    return lambda method, *more: arguments.settings_of(method, arguments.parse([*tiny, *more]))
+    return lambda method, *more: settings_of(method, parse([*tiny, *more]))

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from experiments.method_table import annealing as table_annealing
+from experiments.method_table import evaluation
 
 STAGES = ["refit", "last", "refit", "mean", "look", "predictive", "annealed", "both_sides", "draws"]
 SETTINGS = {"seed": 0, "test_rows": 3, "test_samples": 30, "refit_updates": 2, "refit_learning_rate": 0.1}
@@ -27,7 +29,7 @@ class _Model:
 
 
 @pytest.fixture
-def evaluate(recipe, tmp_path, monkeypatch):
+def evaluate(tmp_path, monkeypatch):
     """A function that evaluates up to a stage, or to the end, and a list of the stages made."""
     (tmp_path / "posterior").mkdir()
     (tmp_path / "posterior" / "sample_1.h5").touch()
@@ -66,18 +68,20 @@ def evaluate(recipe, tmp_path, monkeypatch):
         stage("look")
         return {"valid": float(model.weights[0])}
 
-    monkeypatch.setattr(recipe.table_evaluation, "look_of", lambda *_: look)
+    monkeypatch.setattr(evaluation, "look_of", lambda *_: look)
     posterior = types.SimpleNamespace(apply_mean=lambda model: model.set_weights([np.array(-5.0)]))
-    monkeypatch.setattr(recipe.table_evaluation.ds.posterior, "load", lambda folder: posterior)
+    monkeypatch.setattr(ds.posterior, "load", lambda folder: posterior)
     monkeypatch.setattr(_Model, "log_likelihood", estimate, raising=False)
-    for replaced in (refit, predictive, annealed, annealed_predictive, both_sides):
-        monkeypatch.setattr(recipe.table_evaluation, replaced.__name__, replaced)
+    for replaced in (refit, predictive):
+        monkeypatch.setattr(evaluation, replaced.__name__, replaced)
+    for replaced in (annealed, annealed_predictive, both_sides):
+        monkeypatch.setattr(table_annealing, replaced.__name__, replaced)
     data = types.SimpleNamespace(train=None, test=np.zeros((3, 2)))
 
     def run(stages=None, **others):
         until[0] = stages
         settings = SETTINGS | ANNEALING | others
-        return recipe.table_evaluation.evaluate(_Model(), "dsgnht_gibbs", settings, data, tmp_path)
+        return evaluation.evaluate(_Model(), "dsgnht_gibbs", settings, data, tmp_path)
 
     return run, made
 
@@ -113,7 +117,7 @@ def test_another_evaluation_makes_what_differs(evaluate):
     assert made == STAGES
 
 
-def test_rows_that_the_model_draws_are_as_many_as_are_asked_for(evaluate, recipe, monkeypatch):
+def test_rows_that_the_model_draws_are_as_many_as_are_asked_for(evaluate, monkeypatch):
     run, made = evaluate
     results = run(drawn_rows=0)
     assert "both_sides" not in results and "annealed" in results and made == [s for s in STAGES if s != "both_sides"]
@@ -125,5 +129,5 @@ def test_rows_that_the_model_draws_are_as_many_as_are_asked_for(evaluate, recipe
     for number in (None, 3):
         settings = SETTINGS | ANNEALING | {"drawn_rows": number, "proposal_learning_rate": 0.1}
         with pytest.raises(KeyError, match="stop"):
-            recipe.table_evaluation.both_sides(model, "rws", settings)
+            table_annealing.both_sides(model, "rws", settings)
     assert drawn == [2, 3]

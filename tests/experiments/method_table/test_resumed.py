@@ -1,4 +1,4 @@
-"""Rows of the table recipe that are interrupted go on as if they had not been."""
+"""Rows of a table that are interrupted go on as if they had not been."""
 
 import json
 import shutil
@@ -6,17 +6,21 @@ import shutil
 import keras
 import pytest
 
+from experiments.method_table import evaluation
+from experiments.method_table import row as table_row
+from experiments.method_table.__main__ import main
+from experiments.method_table.budget import Budget
 from tfdsmcmc.posterior import store
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["dsgnht_nais", "rws", "nvil", "rws_published"])
-def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path, monkeypatch, recorded, method):
-    monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
+def test_an_interrupted_row_goes_on_as_if_it_had_not_been(tiny, tmp_path, monkeypatch, recorded, method):
+    monkeypatch.setattr(table_row, "_ROUND", 2)
     rates = ["--momentum-rate", "0.003"]
     looks = ["--patience", "8"]  # a look at validation data after each round
     arguments = [*tiny, "--methods", method, "--architectures", "SBN 3", "--updates", "10", *rates, *looks]
-    recipe.table.main(arguments)
+    main(arguments)
     (whole,) = recorded()
     shutil.rmtree(tmp_path / "out")
 
@@ -31,21 +35,21 @@ def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path
 
         monkeypatch.setattr(keras.callbacks.BackupAndRestore, "on_epoch_end", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            recipe.table.main(arguments)
+            main(arguments)
     monkeypatch.setattr(keras.callbacks.BackupAndRestore, "on_epoch_end", save)
-    evaluate, steps = recipe.table_evaluation.evaluate, []
+    evaluate, steps = evaluation.evaluate, []
 
     def learnt(model, method, settings, data, folder):
         steps.extend(store.step_of(path) for path in store.sample_paths(folder / "posterior"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(recipe.table_evaluation, "evaluate", learnt)
+    monkeypatch.setattr(evaluation, "evaluate", learnt)
     with pytest.raises(KeyboardInterrupt):
-        recipe.table.main(arguments)
+        main(arguments)
     assert steps == ([6, 8] if method == "dsgnht_nais" else [])  # after two of five rounds
-    monkeypatch.setattr(recipe.table_evaluation, "evaluate", evaluate)
-    monkeypatch.setattr(recipe.table_row.Budget, "on_epoch_begin", lambda *_: pytest.fail("it has been learnt"))
-    recipe.table.main(arguments)
+    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    monkeypatch.setattr(Budget, "on_epoch_begin", lambda *_: pytest.fail("it has been learnt"))
+    main(arguments)
     (resumed,) = recorded()
     assert resumed["updates"] == whole["updates"] == (12 if method == "rws_published" else 10)
     assert resumed["log_likelihood"] == whole["log_likelihood"]
@@ -54,20 +58,20 @@ def test_an_interrupted_row_goes_on_as_if_it_had_not_been(recipe, tiny, tmp_path
 
 
 @pytest.mark.slow
-def test_a_row_whose_minutes_end_early_samples_in_half_of_them(recipe, tiny, tmp_path, monkeypatch, recorded):
+def test_a_row_whose_minutes_end_early_samples_in_half_of_them(tiny, tmp_path, monkeypatch, recorded):
     """Of a million updates there is time for some rounds: half of the seconds are sampling, within a round's."""
-    monkeypatch.setattr(recipe.table_row, "_ROUND", 2)
+    monkeypatch.setattr(table_row, "_ROUND", 2)
     late = ["--updates", "1000000", "--minutes", "0.05", "--patience", "1000000000"]
     kept = []
-    evaluate = recipe.table_evaluation.evaluate
+    evaluate = evaluation.evaluate
 
     def watched(model, method, settings, data, folder):
         kept.append(json.loads((folder / "phase_0" / "progress.json").read_text()))
         kept.append(int(model.run.state.kernel_results.begins))
         return evaluate(model, method, settings, data, folder)
 
-    monkeypatch.setattr(recipe.table_evaluation, "evaluate", watched)
-    recipe.table.main([*tiny, "--methods", "dsgnht_nais", "--architectures", "SBN 3", *late])
+    monkeypatch.setattr(evaluation, "evaluate", watched)
+    main([*tiny, "--methods", "dsgnht_nais", "--architectures", "SBN 3", *late])
     (row,) = recorded()
     account, begins = kept
     assert begins == 2 * account["burn_in"] < row["updates"] < 1000000 and row["posterior_samples"] >= 1

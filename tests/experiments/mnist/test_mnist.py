@@ -1,27 +1,24 @@
-"""The MNIST recipe on a few random rows: what it leaves, and that a second start goes on where the first ended."""
+"""The run on MNIST with a few random rows: what it leaves, and that a second start goes on where the first ended."""
 
 import json
-import runpy
-import sys
 
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from experiments.mnist.__main__ import main
 
 
 @pytest.mark.slow
-def test_it_records_a_run_and_resumes_it(tmp_path, monkeypatch, request):
+def test_it_records_a_run_and_resumes_it(tmp_path):
     rng = np.random.default_rng(0)
     splits = [(rng.random((rows, 784)) < 0.1).astype(np.uint8) for rows in (60, 20, 30)]
     ds.datasets.pack(tmp_path / "binarized_mnist.npz", *splits, (28, 28))
-    recipe = request.config.rootpath / "recipes" / "mnist_sbn.py"
     sizes = "--architecture 3-2 --batch-size 20 --test-rows 10 --test-samples 20 --posterior-samples 2 --burn-in 0"
     folders = ["--data-dir", str(tmp_path), "--output", str(tmp_path / "run")]
 
     def run(epochs):
-        monkeypatch.setattr(sys, "argv", [str(recipe), *sizes.split(), *folders, "--epochs", str(epochs)])
-        runpy.run_path(str(recipe), run_name="__main__")
+        main([*sizes.split(), *folders, "--epochs", str(epochs)])
         log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
         return log, json.loads((tmp_path / "run" / "results.json").read_text())
 

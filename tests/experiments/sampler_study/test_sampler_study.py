@@ -1,18 +1,15 @@
-"""The study of sampling beside optimizers: its table, and the recipe cut short."""
+"""The study of sampling beside optimizers: its table, and a short run of it."""
 
-import importlib
 import json
-import sys
 import types
 
 import numpy as np
 import pytest
 
-
-@pytest.fixture
-def recipe(monkeypatch, request):
-    monkeypatch.syspath_prepend(str(request.config.rootpath / "recipes"))
-    return importlib.import_module("sampler_study")
+from experiments.common import finished_runs, marked_page
+from experiments.sampler_study.__main__ import COMMAND, main
+from experiments.sampler_study.study import folder_of
+from experiments.sampler_study.table import tables
 
 
 def leave(folder, setting, seed, equal_time, **rows):
@@ -24,14 +21,14 @@ def leave(folder, setting, seed, equal_time, **rows):
     np.savez(folder / "rows.npz", **{name: np.array(values, np.float64) for name, values in rows.items()})
 
 
-def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path):
+def test_differences_are_paired_and_to_the_best_single_run(tmp_path):
     leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0], annealed=[-18.0, -20.0])
     leave(tmp_path / "b", "rws", 1, True, last=[-12.0, -16.0], annealed=[-19.0, -21.0])  # the best but for annealing
     leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -13.0])
     leave(tmp_path / "d", "rws", 0, False, last=[-1.0, -1.0])  # in equal updates, not in equal time
     leave(tmp_path / "e", "augmentation", 0, True, annealed=[-13.0, -13.0])
-    tables = recipe.sampler_table.tables(recipe.sampler_table.finished(tmp_path)).split("\n\n")
-    lines = next(part for i, part in enumerate(tables) if "sampler's time" in tables[i - 1]).splitlines()[2:]
+    parts = tables(finished_runs.finished(tmp_path)).split("\n\n")
+    lines = next(part for i, part in enumerate(parts) if "sampler's time" in parts[i - 1]).splitlines()[2:]
     assert lines == [
         "| `rws` | 2 | 2.0 | 90 | −14.50 |  |  | −0.50 ± 3.50 | −19.50 | −0.50 ± 0.00 |",
         "| 2 of `rws`, averaged | 1 | 4.0 | | | | −11.69 | +2.31 ± 3.00 | | |",
@@ -40,53 +37,45 @@ def test_differences_are_paired_and_to_the_best_single_run(recipe, tmp_path):
     ]
 
 
-def test_runs_on_different_numbers_of_rows_are_compared_on_those_of_both(recipe, tmp_path):
+def test_runs_on_different_numbers_of_rows_are_compared_on_those_of_both(tmp_path):
     leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0, -7.0], annealed=[-18.0, -20.0])
     leave(tmp_path / "b", "gibbs", 0, True, annealed=[-17.0, -18.0, -100.0])
     leave(tmp_path / "c", "sampler", 0, False, last=[-9.0, -9.0], chain=[-9.0, -8.0], predictive=[-11.0, -12.0])
-    lines = recipe.sampler_table.tables(recipe.sampler_table.finished(tmp_path)).splitlines()
+    lines = tables(finished_runs.finished(tmp_path)).splitlines()
     assert "**digits, SBN/SBN 5**, 100 updates, optimizers in the sampler's time, 2 test rows, 2 annealed" in lines
     assert "| `rws` | 1 | 2.0 | 90 | −15.00 |  |  | +0.00 ± 0.00 | −19.00 | +0.00 ± 0.00 |" in lines
     assert "| `gibbs` | 1 | 2.0 | 90 |  |  |  |  | −17.50 | +1.50 ± 0.50 |" in lines
     assert "| `sampler` | 1 | 2.0 | 90 | −9.00 | −8.50 | −11.50 | +3.50 ± 5.50 |  |  |" in lines
 
 
-def test_what_is_on_record_makes_the_same_tables(recipe, tmp_path, monkeypatch, capsys):
+def test_what_is_on_record_makes_the_same_tables(tmp_path, capsys):
     """Also where a run was put there twice, and the other at another time."""
     for folder, setting in (("a", "rws"), ("b", "gibbs")):
         leave(tmp_path / folder, setting, 0, True, **{"last" if setting == "rws" else "annealed": [-20.004, -10.0]})
         for _ in range(2):
             options = ["--output", str(tmp_path), "--record", str(tmp_path / "study.jsonl")]
-            monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
-            recipe.main()
+            main(options)
     assert len((tmp_path / "study.jsonl").read_text().splitlines()) == 2
-    tables = []
+    printed = []
     for options in (["--output", str(tmp_path), "--table"], ["--table", str(tmp_path / "study.jsonl")]):
         capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
-        recipe.main()
-        tables.append(capsys.readouterr().out)
-    assert tables[0] == tables[1] and tables[0].count("| `rws` | 1 | 2.0 | 90 | −15.00 |") == 1
+        main(options)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] and printed[0].count("| `rws` | 1 | 2.0 | 90 | −15.00 |") == 1
 
 
-def test_a_setting_that_is_not_known_any_more_is_named(recipe, tmp_path):
+def test_a_setting_that_is_not_known_any_more_is_named(tmp_path):
     leave(tmp_path / "a", "rws", 0, True, last=[-20.0, -10.0])
     leave(tmp_path / "b", "persistent", 0, True, annealed=[-17.0, -18.0])
     with pytest.raises(ValueError, match="Received: 'persistent' of b"):
-        recipe.sampler_table.tables(recipe.sampler_table.finished(tmp_path))
+        tables(finished_runs.finished(tmp_path))
 
 
-def test_the_record_has_two_decimals(recipe, tmp_path):
-    row = {"last": np.array([-17.12, -3.0], np.float32)}
-    recipe.sampler_table.record(tmp_path / "study.jsonl", [({"name": "a"}, row)])
-    assert "[-17.12, -3.0]" in (tmp_path / "study.jsonl").read_text()
-
-
-def test_the_tables_of_the_project_are_what_its_record_makes(recipe, request):
+def test_the_tables_of_the_project_are_what_its_record_makes(request):
     docs = request.config.rootpath / "docs"
     text = (docs / "study_appendix.md").read_text(encoding="utf-8")
-    tables = recipe.sampler_table.tables(recipe.sampler_table.recorded(docs / "study.jsonl"))
-    assert recipe.marked_page.with_made(text, tables, "sampler_study.py") == text
+    made = tables(finished_runs.recorded(docs / "study.jsonl"))
+    assert marked_page.with_made(text, made, COMMAND) == text
 
 
 @pytest.mark.parametrize(
@@ -101,31 +90,29 @@ def test_the_tables_of_the_project_are_what_its_record_makes(recipe, request):
         ("--record study.jsonl", "Received: .*runs"),
     ],
 )
-def test_what_cannot_be_run_is_said_before_anything_is(recipe, tmp_path, monkeypatch, options, received):
-    monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options.split(), "--output", str(tmp_path / "runs")])
+def test_what_cannot_be_run_is_said_before_anything_is(tmp_path, options, received):
     with pytest.raises(SystemExit, match=received):
-        recipe.main()
+        main([*options.split(), "--output", str(tmp_path / "runs")])
     assert not (tmp_path / "runs").exists()
 
 
-def test_time_that_depends_on_the_chains_of_the_sampler_has_a_folder_for_each(recipe, tmp_path):
+def test_time_that_depends_on_the_chains_of_the_sampler_has_a_folder_for_each(tmp_path):
     def folder(setting, chains):
         args = types.SimpleNamespace(dataset="digits", architecture="SBN 5", updates=9, equal_time=True)
         args.output, args.chains = tmp_path, chains
-        return recipe.folder_of(setting, args, 0)
+        return folder_of(setting, args, 0)
 
     for setting in ("sampler", "gibbs", "augmentation", "rws"):
         assert len({folder(setting, chains) for chains in (None, 1, 3)}) == 3
 
 
 @pytest.mark.slow
-def test_the_recipe(recipe, tmp_path, monkeypatch, capsys):
+def test_a_short_study(tmp_path, capsys):
     def run(*more):
         options = "--dataset digits --updates 24 --test-rows 20 --test-samples 10 --equal-time".split()
         options += ["--settings", "sampler", "rws", "gibbs", "augmentation", "--architecture", "SBN/SBN 5"]
         options += ["--output", str(tmp_path), *more]
-        monkeypatch.setattr(sys, "argv", ["sampler_study.py", *options])
-        recipe.main()
+        main(options)
         return capsys.readouterr().out
 
     first = run()

@@ -2,12 +2,16 @@
 
 import pytest
 
+from experiments.method_table.arguments import parse
+from experiments.method_table.report.grid import grid_of
+from experiments.method_table.settings import settings_of
+
 EXACT = {"standard_error": 0.0}
 
 
-def row_of(recipe, tiny, method="rws", architecture="SBN/SBN 200", seed=0, look=-40.0, found=None, **more):
+def row_of(tiny, method="rws", architecture="SBN/SBN 200", seed=0, look=-40.0, found=None, **more):
     """A row of the letters with three minutes; figures are numbers, or pairs of a number and what differs of it."""
-    args = recipe.table_arguments.parse([*tiny, "--dataset", "ocr_letters", "--seed", str(seed)])
+    args = parse([*tiny, "--dataset", "ocr_letters", "--seed", str(seed)])
     figures = {"last": -41.0} if found is None else found
     pairs = {name: value if isinstance(value, tuple) else (value, {}) for name, value in figures.items()}
     usual = {"standard_error": 0.3, "row_standard_error": 0.4}
@@ -15,7 +19,7 @@ def row_of(recipe, tiny, method="rws", architecture="SBN/SBN 200", seed=0, look=
         "method": method,
         "architecture": architecture,
         "dataset": "ocr_letters",
-        "settings": recipe.table_arguments.settings_of(method if method != "unknown" else "rws", args),
+        "settings": settings_of(method if method != "unknown" else "rws", args),
         "wall_time_seconds": 180.0,
         "curve": [{"valid": -1.0, "seconds": 1.0}, {"valid": look, "seconds": 180.0}],
         "log_likelihood": {name: {"value": value, **usual, **differs} for name, (value, differs) in pairs.items()},
@@ -24,11 +28,11 @@ def row_of(recipe, tiny, method="rws", architecture="SBN/SBN 200", seed=0, look=
 
 
 @pytest.fixture
-def cells(recipe, tiny):
+def cells(tiny):
     """The function (rows) → {(architecture, method): cell}, of what is said of each row."""
 
     def of(*rows):
-        lines = recipe.table_grid.grid_of([row_of(recipe, tiny, **row) for row in rows])
+        lines = grid_of([row_of(tiny, **row) for row in rows])
         table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
         if not table:
             return {}
