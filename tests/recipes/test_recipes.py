@@ -39,6 +39,14 @@ def test_it_says_its_command(path):
     assert ("make demo" in said) == ("runs/digits/" in text)
 
 
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_it_has_help(path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(path), "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path), run_name="__main__")
+    assert ended.value.code == 0 and "--quick" in capsys.readouterr().out
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
     """Runs a recipe in an empty folder; returns what it prints."""
