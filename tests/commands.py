@@ -25,7 +25,7 @@ def commands(package):
 
 
 def named(text):
-    """The commands in a text, pairs (name or path, its options up to the end of the line, or of those that follow on)."""
+    """The commands in a text: pairs (name or path, its options up to the end of the line, continued lines included)."""
     whole = text.replace("\\\n", " ")
     pattern = r"(?:python|/python) (?:-m ((?:experiments|benchmarks|stress)[\w.]*)|(recipes/\w+\.py))([^\n`|]*)"
     for match in re.finditer(pattern, whole):
