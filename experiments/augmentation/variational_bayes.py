@@ -60,6 +60,17 @@ def method_of(args):
     return ds.methods.online_vb(args.rate, args.covariance, **rounds)
 
 
+def bounds_of(model, splits, args):
+    """The bound of some rows of each split, at the means of the weights and with the weights integrated out."""
+    found = {}
+    for split, rows in splits.items():
+        x = spread_rows(rows, args.test_rows)
+        for weights in ("means", "integrated"):
+            bound = bound_of(model, x, weights, args, initial=args.initial, num_starts=args.starts)
+            found[f"{split}_{weights}"] = bound
+    return found
+
+
 def main(arguments=None):
     args = parse(arguments)
     name = f"{args.dataset}_{args.model.split()[-1]}_{args.method}_{args.covariance}"
@@ -90,17 +101,8 @@ def main(arguments=None):
         "bound": lines[-1]["bound"],
         "seconds_an_epoch": float(np.median([part["seconds"] for part in lines])),
         "units_in_use": units_in_use(model),
+        **bounds_of(model, {"test": data.test, "train": train}, args),
     }
-    for split, rows in (("test", data.test), ("train", train)):
-        for weights in ("means", "integrated"):
-            line[f"{split}_{weights}"] = bound_of(
-                model,
-                spread_rows(rows, args.test_rows),
-                weights,
-                args,
-                initial=args.initial,
-                num_starts=args.starts,
-            )
     record(output / "results.jsonl", {**line, "arguments": vars(args)})
     print(json.dumps(line, indent=2))
 

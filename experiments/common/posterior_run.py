@@ -39,15 +39,19 @@ def posterior_run(
       (`DeepGenerativeModel`, `Posterior`).
     """
     options = options or {}
-    about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(architecture, train.shape[1], data_logits=data_logits, prior=prior, seed=seed)
     model.compile(**getattr(ds.methods, method)(num_chains=num_chains, **options), steps_per_execution=20)
-    about |= {"method": method} if method != "dsgnht_nais" else {}  # noted where it is not the usual one
+    about = {"architecture": architecture, "updates": updates, "posterior_samples": posterior_samples, "seed": seed}
+    about |= {} if method == "dsgnht_nais" else {"method": method}  # noted where it is not the usual one
     run_settings.note(folder, {**about, **options, "num_chains": num_chains or "auto", "rows": len(train)})
+    _fit(model, train, folder, updates, posterior_samples)
+    return model, ds.posterior.load(folder / "posterior")
+
+
+def _fit(model, train, folder, updates, posterior_samples):
     epochs = max(posterior_samples + 1, updates // -(-len(train) // 100))
     spread = ds.posterior.last_part(epochs, posterior_samples)
     collector = ds.posterior.Collector(folder / "posterior", posterior_samples, **spread)
     backup = keras.callbacks.BackupAndRestore(folder / "backup", delete_checkpoint=False)
     model.fit(train, batch_size=100, epochs=epochs, callbacks=[collector, backup], verbose=0)
-    return model, ds.posterior.load(folder / "posterior")

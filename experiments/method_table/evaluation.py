@@ -54,15 +54,10 @@ def evaluate(model, method, settings, data, folder):
         results["posterior_samples"] = sampled
     if settings["annealing_rows"] and model.recognition.layers:
         own = own / _named(settings, rows_file.OF_ANNEALING)
-        results |= _annealed(model, method, settings, x, own, of, found)
+        results |= _annealed(model, method, settings, x, own, of, found[of])
         draws = min(sampled, settings.get("annealing_draws", 0))
         if draws:
-            results["annealed_predictive"] = kept.content(
-                own / f"predictive_{draws}.json",
-                lambda: annealing.annealed_predictive(
-                    posterior, draws, model, method, settings, x, found["predictive"]
-                ),
-            )
+            results |= _annealed_predictive(posterior, draws, model, method, settings, x, own, found["predictive"])
     return results
 
 
@@ -105,15 +100,26 @@ def _estimates(model, method, settings, data, x, own, makes, posterior):
     return found, valid
 
 
-def _annealed(model, method, settings, x, own, of, found):
-    """What annealing says of the weights that the model has, those called `of`."""
-    below = kept.content(own / f"annealed_{of}.json", lambda: annealing.annealed(model, method, settings, x, found[of]))
+def _annealed(model, method, settings, x, own, of, importance):
+    """What annealing says of the weights that the model has, those called `of`, beside importance sampling."""
+    below = kept.content(
+        own / f"annealed_{of}.json", lambda: annealing.annealed(model, method, settings, x, importance)
+    )
     results = {"annealed": {"of": of, **below}}
     if annealing.drawn_rows(settings):
         results["both_sides"] = kept.content(
             own / f"both_sides_{of}.json", lambda: annealing.both_sides(model, method, settings)
         )
     return results
+
+
+def _annealed_predictive(posterior, draws, model, method, settings, x, own, importance):
+    """What annealing says of the predictive average over some draws."""
+
+    def make():
+        return annealing.annealed_predictive(posterior, draws, model, method, settings, x, importance)
+
+    return {"annealed_predictive": kept.content(own / f"predictive_{draws}.json", make)}
 
 
 def take_best(folder, model, method, settings, train):
