@@ -1,6 +1,6 @@
 """What makes the papers' tables and the studies of the documentation: `python -m experiments.ROOM --help`.
 
-Rooms import the package and `experiments.common`, seldom each other; the package imports none of them.
+Rooms import the package and `experiments.common`, not each other; the package imports none of them.
 """
 
 import os
