@@ -18,7 +18,8 @@ step of the climb goes back to them, and where validation or a callback ends the
 By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
 epoch has u of them:
 
-    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),  ε = min(1, √(60u/H))
+    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),
+                          ε = min(1, max(10N/|θ|, √(60u/H))) for N rows
     patience, in steps    the median of 5u, 1000 and 50u
 
 (`climb_plan.py` says why). An optimizer that is given keeps its own rate, but for one whose rate is a
@@ -50,6 +51,7 @@ updates D is a guess: thousands of steps are too hot. θ's own motion counts as 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import keras
@@ -78,7 +80,7 @@ class WarmStartResults(NamedTuple):
       best_state: list of parts, the state at that step.
       noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
       previous_gradient: list of parts, g of the last step that was not skipped.
-      epoch_steps: int32 scalar, u of the fit that planned the climb; 0 where that is not known.
+      gentle: float32 scalar, ε; 1 before a plan.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
@@ -93,7 +95,7 @@ class WarmStartResults(NamedTuple):
     skipped_steps: tf.Tensor
     noise_variance: Any = ()
     previous_gradient: Any = ()
-    epoch_steps: Any = ()
+    gentle: Any = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -225,24 +227,26 @@ class WarmStart(StochasticGradientKernel):
 
     def told(self, event, kernel_results, state):
         if isinstance(event, Planned):
-            return self._planned(kernel_results, *event)
+            return self._planned(kernel_results, event, state)
         if isinstance(event, ClimbEnds):
             return self._climbed(kernel_results)
         return self._validated(state, kernel_results, event)
 
-    def _planned(self, kernel_results, steps, epoch_steps):
+    def _planned(self, kernel_results, event, state):
         begins = kernel_results.begins
-        if steps is None:
+        if event.steps is None:
             if np.any(np.asarray(begins) == NEVER):
                 raise ValueError(
                     "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
                     "Received: a run of unknown length"
                 )
             return kernel_results
-        ends, first = kernel_results.step + int(self.fraction * steps), begins == NEVER
+        planned, first = int(self.fraction * event.steps), begins == NEVER
+        weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
+        gentle = climb_plan.gentleness(weights, event.num_rows, planned, event.epoch_steps)
         return kernel_results._replace(
-            begins=tf.where(first, ends, begins),
-            epoch_steps=tf.where(first, epoch_steps or 0, kernel_results.epoch_steps),
+            begins=tf.where(first, kernel_results.step + planned, begins),
+            gentle=tf.where(first, gentle, kernel_results.gentle),
         )
 
     def _climbed(self, kernel_results):
@@ -307,7 +311,7 @@ class WarmStart(StochasticGradientKernel):
             best=tf.constant(tf.float32.min),  # finite, as all that a step keeps is
             best_step=tf.zeros([], tf.int32),
             best_state=[tf.identity(part) for part in parts],
-            epoch_steps=tf.zeros([], tf.int32),
+            gentle=tf.ones([]),
             **counts,
             **{name: [tf.zeros_like(part) for part in parts] for name in self._of_noise},
         )
@@ -326,7 +330,7 @@ class WarmStart(StochasticGradientKernel):
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
-            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins, results.epoch_steps)
+            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins, results.gentle)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
         moved, new = tf.cond(self.samples(results), sample, climb)
