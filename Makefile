@@ -23,8 +23,9 @@ FILES ?= $(shell find tests -name 'test_*.py' | sort)
 test-all: $(READY)  ## the slow statistical and training tests too
 	printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n 1 $(BIN)/python -m pytest -q -p no:cacheprovider
 
-lint: $(READY)
+lint: $(READY)  ## style, and what a type checker says of the public names and of programs that use them
 	$(BIN)/ruff check .
+	$(BIN)/python -m pytest -q -p no:cacheprovider --noconftest tests/typing/test_checker.py
 
 bench: $(READY)  ## tables of times; nothing is asserted
 	$(BIN)/python -m benchmarks

@@ -10,7 +10,7 @@ VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py")
 
 SERVING = ["werkzeug>=3", "urllib3>=2", "protobuf>=5.26", "grpcio", "tensorflow-serving-api>=2.18"]
 DIAGNOSTICS = ["tensorboard"]
-TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", *SERVING, *DIAGNOSTICS]
+TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS]
 
 setup(
     name="tfdsmcmc",

@@ -2,11 +2,12 @@
 
 import importlib
 import sys
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
 
-def __getattr__(name):
+def _room(name):
     """A room of the package that nothing has imported so far."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -16,6 +17,10 @@ def __getattr__(name):
         if error.name != f"{__name__}.{name}":
             raise
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+if not TYPE_CHECKING:  # so that a type checker finds what is no public name
+    __getattr__ = _room
 
 
 def _is_command_line():

@@ -13,7 +13,7 @@ import zipfile
 _FREE, _RATIO = 2**30, 100  # bytes, and times the size, that any archive may unpack to
 
 
-def check(path):
+def check(path: str | os.PathLike[str]) -> None:
     """Looks at the directory of a ZIP archive, such as NAME.npz or NAME.keras; what is none is left to its reader.
 
     Raises:

@@ -14,7 +14,8 @@ takes H M D exponentials a row, where the layers' own log-probabilities would ta
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
@@ -24,6 +25,10 @@ from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.layers import DARN, SBN, UnitAverage
 from tfdsmcmc.layers.unit_average import averaged_logits
 from tfdsmcmc.rows import as_rows
+
+if TYPE_CHECKING:
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed
 
 _FARTHEST = 80.0  # of a logit, as in the layers
 _BLOCK_ENTRIES = 2**19  # logits held at a time: 2 MiB, which stay in a core's cache
@@ -49,14 +54,20 @@ class _Targets(NamedTuple):
     own: bool
 
 
-def takes(factors):
+def takes(factors: Sequence[Any]) -> bool:
     """Whether some layers of the factors are averages, and all of kinds whose logits are linear."""
     layers = [factor.layer for factor in factors]
     linear = all(layer.kind in (SBN, DARN) for layer in layers)
     return linear and any(isinstance(layer, UnitAverage) for layer in layers)
 
 
-def sweep_averaged(factors, values, place, seed, update=None):
+def sweep_averaged(
+    factors: Sequence[Any],
+    values: Sequence[tf.Tensor | Rows],
+    place: int,
+    seed: Seed,
+    update: tf.Tensor | None = None,
+) -> tf.Tensor:
     """`gibbs_sweeps.sweep` where `takes(factors)`; each factor's child or parent is the variable.
 
     Args:

@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+    from numpy.typing import ArrayLike
 
-def positive_integer(name: str, value) -> int:
+_T = TypeVar("_T")
+
+
+def positive_integer(name: str, value: object) -> int:
     """Returns `value` as an integer of at least 1."""
     return _integer(name, value, 1, "positive")
 
 
-def nonnegative_integer(name: str, value) -> int:
+def nonnegative_integer(name: str, value: object) -> int:
     """Returns `value` as an integer of at least 0."""
     return _integer(name, value, 0, "non-negative")
 
 
-def nonnegative_number(name: str, value):
+def nonnegative_number(name: str, value: _T) -> _T:
     """Returns `value`; a plain number must be finite and at least 0, a tensor is taken as it is."""
     if _is_tensor(value):
         return value
@@ -31,14 +40,14 @@ def nonnegative_number(name: str, value):
     return value
 
 
-def boolean(name: str, value) -> bool:
+def boolean(name: str, value: object) -> bool:
     """True or False, of Python or NumPy."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False. Received: {name}={value!r}")
     return bool(value)
 
 
-def positive_number(name: str, value):
+def positive_number(name: str, value: _T) -> _T:
     """Returns `value`; a plain number must be finite and above 0, a tensor is taken as it is."""
     nonnegative_number(name, value)
     if not _is_tensor(value) and float(value) == 0.0:
@@ -46,14 +55,14 @@ def positive_number(name: str, value):
     return value
 
 
-def fraction(name: str, value) -> float:
+def fraction(name: str, value: object) -> float:
     """Returns a plain number between 0 and 1, without either."""
     if not 0 < _number(value) < 1:
         raise ValueError(f"{name} must be a number between 0 and 1, without either. Received: {name}={value!r}")
     return _number(value)
 
 
-def learning_rate(value):
+def learning_rate(value: object) -> float | tf.Tensor | keras.optimizers.schedules.LearningRateSchedule:
     """Returns a positive number as it is, and a Keras schedule or its configuration as a schedule."""
     import keras
 
@@ -64,7 +73,7 @@ def learning_rate(value):
     return value
 
 
-def optimizer(value):
+def optimizer(value: object) -> keras.optimizers.Optimizer:
     """Returns the Keras optimizer of a name or a configuration, or the optimizer itself."""
     import keras
 
@@ -77,7 +86,7 @@ def optimizer(value):
     return found
 
 
-def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.ndarray:
+def rows(name: str, x: object, units: int, binary: bool, missing: bool = False) -> np.ndarray:
     """Returns data as an array (n, units): uint8 where they are binary and complete, else float32.
 
     Args:
@@ -126,7 +135,7 @@ def rows(name: str, x, units: int, binary: bool, missing: bool = False) -> np.nd
     return array
 
 
-def numbers(x) -> np.ndarray:
+def numbers(x: object) -> np.ndarray:
     """Returns array-like data as an array, with NaN for what pandas or a masked array takes for missing.
 
     Raises:
@@ -142,7 +151,7 @@ def numbers(x) -> np.ndarray:
         return np.where(x.isna(), np.nan, x.to_numpy(object)).astype(np.float64)
 
 
-def observed(name: str, mask, shape) -> np.ndarray:
+def observed(name: str, mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """Returns a mask of observed entries as a boolean array.
 
     Args:
@@ -168,7 +177,7 @@ def observed(name: str, mask, shape) -> np.ndarray:
     return np.broadcast_to(array.astype(bool), shape)
 
 
-def no_targets(name: str, y):
+def no_targets(name: str, y: object) -> None:
     """Refuses targets: a generative model learns from data alone."""
     if y is not None:
         raise ValueError(f"{name} takes data x alone: there are no targets. Received: y={type(y).__name__}")
@@ -200,12 +209,12 @@ def _integer(name, value, least, kind):
     return number
 
 
-def steps_at_once(value):
+def steps_at_once(value: object) -> int | Literal["auto"]:
     """A positive integer, or "auto"."""
     return value if isinstance(value, str) and value == "auto" else positive_integer("steps_per_execution", value)
 
 
-def part_of(name, value, named, contract):
+def part_of(name: str, value: object, named: Mapping[str, Callable[[], _T]], contract: type[_T]) -> _T:
     """A part of a method: the value itself, or what a name stands for, with its defaults.
 
     Args:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextvars
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import tensorflow as tf
 
 _xla = contextvars.ContextVar("xla", default=False)
 
 
-def program(function, jit_compile):
+def program(function: Callable[..., Any], jit_compile: bool) -> Callable[..., Any]:
     """The program of a function.
 
     Args:
@@ -33,7 +35,7 @@ def program(function, jit_compile):
     return tf.function(traced, jit_compile=jit_compile, autograph=False)
 
 
-def by_xla():
+def by_xla() -> bool:
     """Whether what is traced now is within a `program` that XLA compiles.
 
     False within what users compile themselves, and where a gradient is traced after the program, by a tape outside. A

@@ -7,18 +7,30 @@ is a ValueError that says what can.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from tfdsmcmc.estimates import LogLikelihood
+
+if TYPE_CHECKING:
+    import keras
+
+    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
 @runtime_checkable
 class Density(Protocol):
     """p(x; θ) at one set of weights."""
 
-    def log_likelihood(self, x, num_samples: int, seed, batch_size: int, warn: bool = True) -> LogLikelihood:
+    def log_likelihood(
+        self,
+        x: Any,
+        num_samples: int,
+        seed: Seed,
+        batch_size: int,
+        warn: bool = True,
+    ) -> LogLikelihood:
         """Estimates of log p(x; θ) of each row.
 
         Args:
@@ -29,10 +41,10 @@ class Density(Protocol):
           warn: whether to warn of few effective samples and heavy tails.
         """
 
-    def annealed_log_likelihood(self, x, seed, **annealing) -> LogLikelihood:
+    def annealed_log_likelihood(self, x: Any, seed: Seed, **annealing: Any) -> LogLikelihood:
         """Estimates of log p(x; θ) by annealing, with such arguments as num_steps and num_runs."""
 
-    def sample(self, num_samples: int, seed, probabilities: bool = False) -> np.ndarray:
+    def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         """Draws of x, (n, D) float32; with `probabilities` their means given all that was drawn before."""
 
     def source(self, x: Any) -> Any:
@@ -58,13 +70,22 @@ class Density(Protocol):
 class Model(Protocol):
     """A model with weights θ, and φ beside them where it has a recognition network."""
 
-    units: int
-    binary_data: bool
-    theta_variables: list
-    phi_variables: list
-    named_weights: list
+    @property
+    def units(self) -> int: ...
 
-    def density(self, weights: Any = None, log_partition: Any = None) -> Density:
+    @property
+    def binary_data(self) -> bool: ...
+
+    @property
+    def theta_variables(self) -> list[keras.Variable]: ...
+
+    @property
+    def phi_variables(self) -> list[keras.Variable]: ...
+
+    @property
+    def named_weights(self) -> list[tuple[str, keras.Variable]]: ...
+
+    def density(self, weights: ThetaAndPhi | None = None, log_partition: Any = None) -> Density:
         """The density at weights (θ, φ), a pair of lists of arrays; by default at the model's own.
 
         Args:
@@ -73,7 +94,7 @@ class Model(Protocol):
         """
 
 
-def check_model(model, name="model"):
+def check_model(model: object, name: str = "model") -> None:
     """Raises a ValueError for what is no `Model`."""
     if not callable(getattr(model, "density", None)):
         raise ValueError(
@@ -82,7 +103,7 @@ def check_model(model, name="model"):
         )
 
 
-def check_directed(model, name, instead):
+def check_directed(model: object, name: str, instead: str) -> None:
     """Raises a ValueError for a model without a directed and a recognition network.
 
     Args:

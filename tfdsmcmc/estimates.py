@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Estimate(float):
@@ -17,21 +21,31 @@ class Estimate(float):
       effective_sample_size: mean over the rows.
     """
 
-    def __new__(cls, value, standard_error, row_standard_error, effective_sample_size):
+    standard_error: float
+    row_standard_error: float
+    effective_sample_size: float
+
+    def __new__(
+        cls,
+        value: float,
+        standard_error: float,
+        row_standard_error: float,
+        effective_sample_size: float,
+    ) -> Self:
         self = super().__new__(cls, value)
         self.standard_error = float(standard_error)
         self.row_standard_error = float(row_standard_error)
         self.effective_sample_size = float(effective_sample_size)
         return self
 
-    def __getnewargs__(self):
+    def __getnewargs__(self) -> tuple[float, float, float, float]:
         return float(self), self.standard_error, self.row_standard_error, self.effective_sample_size
 
     @property
-    def value(self):
+    def value(self) -> float:
         return float(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Estimate({float(self):.3f}, standard_error={self.standard_error:.3f}, "
             f"row_standard_error={self.row_standard_error:.3f}, "
@@ -61,7 +75,7 @@ class LogLikelihood(NamedTuple):
     shared_standard_error: float = 0.0
 
     @classmethod
-    def joined(cls, parts) -> LogLikelihood:
+    def joined(cls, parts: Iterable[LogLikelihood]) -> LogLikelihood:
         """The estimates of some rows and then of others, one after the other; whatever error they share is the same."""
         *of_rows, shared = zip(*parts, strict=True)
         return cls(*(None if fields[0] is None else np.concatenate(fields) for fields in of_rows), shared[0])

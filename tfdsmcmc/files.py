@@ -22,6 +22,7 @@ import secrets
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 
 _NAME = re.compile(r"\.tfdsmcmc-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}-(new|old)-(.+)", re.DOTALL)
 _DAY = 86400.0  # seconds after which what another machine has not finished is taken for abandoned
@@ -29,7 +30,7 @@ _open = set()  # the names that this process is at
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     """A temporary name beside `path`: the file or the folder that is written there takes its place at the end.
 
     If the block raises, `path` stays as it was, and neither the temporary file nor a folder made for it is left. What
@@ -71,7 +72,7 @@ def replacing(path):
 
 
 @contextlib.contextmanager
-def locked(folder):
+def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
     """Keeps other processes and threads that ask for the same out of a folder; a kill lets them in.
 
     Args:
@@ -93,7 +94,7 @@ def locked(folder):
         os.close(descriptor)
 
 
-def check_room(folder, size):
+def check_room(folder: str | os.PathLike[str], size: int) -> None:
     """Sees to it that a file of some bytes fits into a folder: they are reserved and given back.
 
     HDF5 cannot close a file whose last bytes find no room, and ends the process with a segmentation fault at its exit.
@@ -116,14 +117,14 @@ def check_room(folder, size):
         raise OSError(error.errno, f"{error.strerror}: {size:,} bytes are needed", str(folder)) from None
 
 
-def write_json(path, content, indent=None):
+def write_json(path: str | os.PathLike[str], content: object, indent: int | None = None) -> None:
     """Writes what `json` can say to a file, whole or not at all."""
     text = json.dumps(content, indent=indent)  # before a file is touched
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def remove_leftovers(folder):
+def remove_leftovers(folder: str | os.PathLike[str]) -> None:
     """Deletes the temporary files and folders of processes that no longer live; puts back an old folder without a new.
 
     Those of living processes stay, and so do those of another machine that shares the disk, for a day after they were
@@ -147,12 +148,12 @@ def remove_leftovers(folder):
                     _delete(path)
 
 
-def writer():
+def writer() -> str:
     """Who writes: digits for this machine, and the number of this process."""
     return f"{_machine()}-{os.getpid()}"
 
 
-def is_gone(name):
+def is_gone(name: object) -> bool:
     """Whether the process that `writer` named on this machine has ended; this one, and a namesake of it, count so."""
     machine, _, pid = str(name).partition("-")
     return machine == _machine() and pid.isdecimal() and (int(pid) == os.getpid() or not _lives(int(pid)))

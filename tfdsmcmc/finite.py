@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -11,7 +13,7 @@ import tensorflow as tf
 _FOLDS, _LARGE = 16, 10_000
 
 
-def all_finite(tensors):
+def all_finite(tensors: Iterable[Any]) -> tf.Tensor:
     """Whether all entries of the floating tensors among these are finite: a boolean scalar, True for none.
 
     What XLA on a CPU reduces to a scalar it reads entry by entry, at the cost of a sixth of a step of a large Boltzmann
@@ -27,7 +29,7 @@ def all_finite(tensors):
     return tf.reduce_all([tf.reduce_all(_folded(flags)) for flags in joined])
 
 
-def check_finite(what, arrays):
+def check_finite(what: str, arrays: Iterable[Any]) -> None:
     """Raises a ValueError if one of some arrays has an entry that is not finite.
 
     Args:

@@ -12,7 +12,7 @@ import os
 _state = {"used": False, "copied": False}
 
 
-def check():
+def check() -> None:
     """Notes that TensorFlow is at work.
 
     Raises:

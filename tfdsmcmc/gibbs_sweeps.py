@@ -29,7 +29,8 @@ of which log 2 cancels. It is exact to rounding for logits of any size, needs on
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import tensorflow as tf
 
@@ -37,6 +38,14 @@ from tfdsmcmc import averaged_sweeps, random
 from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.rows import as_rows
+
+if TYPE_CHECKING:
+    from tfdsmcmc.layers.base import StochasticLayer
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Number, Seed
+
+_Values: TypeAlias = "Sequence[tf.Tensor | Rows]"  # [x, z_1, …, z_L]
 
 _PARTS = 16  # targets whose factors are multiplied before a logarithm is taken
 _VECTOR = 8  # numbers that a processor works on at once
@@ -53,10 +62,10 @@ class Factor(NamedTuple):
       power: scalar, a number or a tensor.
     """
 
-    layer: Any
+    layer: StochasticLayer
     child: int
     parent: int | None
-    power: Any = 1.0
+    power: Number = 1.0
 
 
 class _Targets(NamedTuple):
@@ -67,7 +76,9 @@ class _Targets(NamedTuple):
     power: Any
 
 
-def generative_factors(network, power=1.0, data_power=None):
+def generative_factors(
+    network: GenerativeNetwork, power: Number = 1.0, data_power: Number | None = None
+) -> list[Factor]:
     """The factors of p(x, z), the data layer first.
 
     Args:
@@ -81,12 +92,14 @@ def generative_factors(network, power=1.0, data_power=None):
     return [Factor(*parts) for parts in zip(layers, range(len(layers)), parents, powers)]
 
 
-def recognition_factors(network, power=1.0):
+def recognition_factors(network: RecognitionNetwork, power: Number = 1.0) -> list[Factor]:
     """The factors of q(z given x), the layer nearest to the data first."""
     return [Factor(layer, i + 1, i, power) for i, layer in enumerate(network.layers)]
 
 
-def sweep_all(network, rows, z, seed):
+def sweep_all(
+    network: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor], seed: Seed
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Draws each latent unit of a generative network, from the data upwards, and then the missing entries of x.
 
     Where the units of the data layer are independent given z, z is drawn given x_observed alone, with x_missing summed
@@ -116,7 +129,9 @@ def sweep_all(network, rows, z, seed):
     return sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed)), z
 
 
-def sweep(factors, values, place, seed, update=None):
+def sweep(
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
+) -> tf.Tensor:
     """Draws each unit of one variable once given the rest.
 
     Args:
@@ -136,7 +151,9 @@ def sweep(factors, values, place, seed, update=None):
     return (sweep_logistic if logistic else sweep_any)(around, values, place, seed, update)
 
 
-def sweep_any(factors, values, place, seed, update=None):
+def sweep_any(
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
+) -> tf.Tensor:
     """`sweep` for layers of any kind; each factor's child or parent is the variable."""
     current = values[place]
     units = current.shape[-1]
@@ -154,7 +171,9 @@ def sweep_any(factors, values, place, seed, update=None):
     return tf.while_loop(lambda j, _: j < units, draw_unit, (0, current), maximum_iterations=units)[1]
 
 
-def sweep_logistic(factors, values, place, seed, update=None):
+def sweep_logistic(
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
+) -> tf.Tensor:
     """`sweep` where each factor is an SBN or a DARN; each factor's child or parent is the variable."""
     current = values[place]
     units = current.shape[-1]

@@ -9,7 +9,7 @@ class LabelsLeftOut(UserWarning):
     """Weights of a model whose top biases depend on labels are used without a label."""
 
 
-def warn_of(sample, stacklevel):
+def warn_of(sample: object, stacklevel: int) -> None:
     """Warns of a sample with biases for each label; `stacklevel` is that of `warnings.warn`, from the caller on."""
     if getattr(sample, "label_biases", None) is not None:
         warnings.warn(

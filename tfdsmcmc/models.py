@@ -7,6 +7,8 @@ units next to the data and 100 above them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -16,6 +18,9 @@ from tfdsmcmc.layers import DARN, NADE, SBN, MLPBernoulli, MLPGaussian
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import TensorLike
+
 _KINDS = ("SBN", "DARN", "NADE", "VAE")
 _FORM = re.compile(r"\s*(\w+)(?:/(\w+))?(?:\s+(\d+(?:-\d+)*))?\s*", re.ASCII)
 
@@ -23,7 +28,14 @@ _FORM = re.compile(r"\s*(\w+)(?:/(\w+))?(?:\s+(\d+(?:-\d+)*))?\s*", re.ASCII)
 _WIDEST = 1_000_000  # units of a layer: beyond it the weights of two layers fill any memory
 
 
-def from_name(name, /, units, hidden_units=200, data_logits=None, **arguments):
+def from_name(
+    name: str,
+    /,
+    units: int,
+    hidden_units: int | Sequence[int] = 200,
+    data_logits: TensorLike | None = None,
+    **arguments: Any,
+) -> DeepGenerativeModel:
     """A model by its name in the papers: "P-model/Q-model sizes", nearest to the data first.
 
     The kinds of layers are SBN, DARN, NADE and VAE. VAE stands for continuous latent layers, `MLPGaussian`, below a

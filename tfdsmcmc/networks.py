@@ -9,6 +9,9 @@ missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
@@ -16,8 +19,14 @@ from tfdsmcmc import random
 from tfdsmcmc.layers import StochasticLayer
 from tfdsmcmc.rows import Rows, as_rows
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-def evaluated_at(variables, values):
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Config, Seed, TensorLike
+
+
+def evaluated_at(variables: Iterable[keras.Variable], values: Iterable[TensorLike]) -> keras.StatelessScope:
     """A context in which Keras variables read as the given tensors; the variables themselves stay as they are."""
     return keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True)))
 
@@ -25,9 +34,10 @@ def evaluated_at(variables, values):
 class _Network(keras.layers.Layer):
     """A list of stochastic layers, each the parent of the next."""
 
+    layers: list[StochasticLayer]
     _fewest = 1
 
-    def __init__(self, layers, name=None, **kwargs):
+    def __init__(self, layers: Sequence[StochasticLayer], name: str | None = None, **kwargs: Any):
         layers = list(layers) if isinstance(layers, (list, tuple)) else layers
         fits = isinstance(layers, list) and len(layers) >= self._fewest
         if not fits or not all(isinstance(layer, StochasticLayer) for layer in layers):
@@ -46,16 +56,16 @@ class _Network(keras.layers.Layer):
             setattr(self, f"layer_{i}", layer)  # tf.train.Checkpoint does not look into Keras' lists
 
     @property
-    def named_weights(self):
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
         """Pairs (name, variable) of the trainable weights; a name is "layer/weight", as priors match them."""
         return [(f"{layer.name}/{v.name}", v) for layer in self.layers for v in layer.trainable_variables]
 
-    def get_config(self):
+    def get_config(self) -> Config:
         layers = [keras.saving.serialize_keras_object(layer) for layer in self.layers]
         return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype_policy.name, "layers": layers}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         layers = [keras.saving.deserialize_keras_object(layer) for layer in config["layers"]]
         return cls(**{**config, "layers": layers})
 
@@ -97,25 +107,25 @@ class GenerativeNetwork(_Network):
     TensorShape([7])
     """
 
-    def __init__(self, layers, **kwargs):
+    def __init__(self, layers: Sequence[StochasticLayer], **kwargs: Any):
         super().__init__(layers, **kwargs)
         self._build_layers(0)
         self.built = True
 
     @property
-    def units(self):
+    def units(self) -> int:
         return self.layers[-1].units
 
     @property
-    def latent_units(self):
+    def latent_units(self) -> list[int]:
         return [layer.units for layer in reversed(self.layers[:-1])]
 
     @property
-    def binary_data(self):
+    def binary_data(self) -> bool:
         """Whether the data layer takes zeros and ones only."""
         return self.layers[-1].binary
 
-    def log_joint(self, x, z):
+    def log_joint(self, x: TensorLike | Rows, z: Sequence[TensorLike]) -> tf.Tensor:
         """log p(x, z; θ); missing entries of x are summed out.
 
         Args:
@@ -137,7 +147,7 @@ class GenerativeNetwork(_Network):
         terms = [layer.log_prob(value, above) for layer, value, above in zip(latent, values[1:], parents[1:])]
         return sum(terms, likelihood)
 
-    def check_gaps(self, rows):
+    def check_gaps(self, rows: Rows | Source) -> None:
         """Raises a ValueError for rows with missing entries if the data layer's units depend on each other.
 
         Args:
@@ -151,7 +161,7 @@ class GenerativeNetwork(_Network):
                 f"parents: SBN, MLPBernoulli or MLPGaussian. Received: {type(layer).__name__}"
             )
 
-    def sample(self, num_samples, seed):
+    def sample(self, num_samples: int | tf.Tensor, seed: Seed) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Ancestral samples.
 
         Args:
@@ -169,7 +179,7 @@ class GenerativeNetwork(_Network):
         x, *z = reversed(values)
         return x, z
 
-    def mean_given_top(self, top, num_draws, seed):
+    def mean_given_top(self, top: tf.Tensor, num_draws: int | tf.Tensor, seed: Seed) -> tf.Tensor:
         """E[x given z_L], the average of num_draws means of p(x given z_1), z_1 drawn down from z_L each time.
 
         Of a data layer that draws its units one by one, the means are of each given those drawn before it.
@@ -217,14 +227,14 @@ class RecognitionNetwork(_Network):
     _fewest = 0
 
     @property
-    def latent_units(self):
+    def latent_units(self) -> list[int]:
         return [layer.units for layer in self.layers]
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         self._build_layers(int(input_shape[-1]))
         self.built = True
 
-    def sample(self, x, num_samples, seed):
+    def sample(self, x: TensorLike | Rows, num_samples: int | tf.Tensor, seed: Seed) -> list[tf.Tensor]:
         """Draws z from q(z given x).
 
         Args:
@@ -237,7 +247,9 @@ class RecognitionNetwork(_Network):
         """
         return self.sample_and_log_prob(x, num_samples, seed)[0]
 
-    def sample_and_log_prob(self, x, num_samples, seed):
+    def sample_and_log_prob(
+        self, x: TensorLike | Rows, num_samples: int | tf.Tensor, seed: Seed
+    ) -> tuple[list[tf.Tensor], tf.Tensor]:
         """Draws z from q(z given x); returns z, as `sample` does, and log q(z given x), (K, B)."""
         x = self.seen(x)
         seeds = tf.unstack(random.split(seed, len(self.layers)))
@@ -251,7 +263,7 @@ class RecognitionNetwork(_Network):
             total += log_prob
         return z, total
 
-    def log_prob(self, z, x):
+    def log_prob(self, z: Sequence[TensorLike], x: TensorLike | Rows) -> tf.Tensor:
         """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D); zeros (B,) without layers.
 
         Raises:
@@ -262,7 +274,7 @@ class RecognitionNetwork(_Network):
         terms = [layer.log_prob(value, above) for layer, value, above in zip(self.layers, z, [x, *z[:-1]])]
         return sum(terms[1:], terms[0]) if terms else tf.zeros(tf.shape(x)[:1])
 
-    def seen(self, x):
+    def seen(self, x: TensorLike | Rows) -> tf.Tensor:
         """What the network sees of rows of data: their values, with a constant in place of what is missing."""
         x = tf.convert_to_tensor(as_rows(x).values)
         if not self.built:
@@ -270,7 +282,7 @@ class RecognitionNetwork(_Network):
         return x
 
 
-def data_log_prob(layer, rows: Rows, parents):
+def data_log_prob(layer: StochasticLayer, rows: Rows, parents: tf.Tensor) -> tf.Tensor:
     """log p(the observed entries of rows given parents) of a data layer."""
     if rows.complete:
         return layer.log_prob(rows.values, parents)

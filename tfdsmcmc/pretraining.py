@@ -14,6 +14,9 @@ section 3.4; Hinton, Osindero and Teh, "A fast learning algorithm for deep belie
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -23,20 +26,24 @@ from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.rows import as_rows
 
+if TYPE_CHECKING:
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Callbacks, Verbose
+
 _ROWS = 1000  # whose units are drawn at a time
 
 
 def pretrain(
-    model,
-    x,
-    epochs,
-    method=None,
-    batch_size=100,
-    steps_per_execution=1,
-    jit_compile=True,
-    verbose=0,
-    callbacks=None,
-):
+    model: DeepGenerativeModel,
+    x: RowsLike,
+    epochs: int | Sequence[int],
+    method: dict[str, Any] | None = None,
+    batch_size: int = 100,
+    steps_per_execution: int | Literal["auto"] = 1,
+    jit_compile: bool = True,
+    verbose: Verbose = 0,
+    callbacks: Callbacks | None = None,
+) -> list[keras.callbacks.History]:
     """Learns the layers of a model one after the other, from the data upwards; θ and φ of the model are changed.
 
     Args:

@@ -8,18 +8,38 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
+from tfdsmcmc.contract import Model
 from tfdsmcmc.finite import check_finite
-from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork, evaluated_at
+
+if TYPE_CHECKING:
+    import contextlib
+
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _programs = weakref.WeakKeyDictionary()
 
 
-def values_of(model, weights, name="weights"):
+class DirectedModel(Model, Protocol):
+    """A model of two networks, such as `DeepGenerativeModel`."""
+
+    @property
+    def generative(self) -> GenerativeNetwork: ...
+
+    @property
+    def recognition(self) -> RecognitionNetwork: ...
+
+
+def values_of(model: DirectedModel, weights: ThetaAndPhi | None, name: str = "weights") -> list[list[tf.Tensor]]:
     """The pair (θ, φ) of lists of tensors; by default the model's own. The name is for the error.
 
     Raises:
@@ -42,12 +62,12 @@ def values_of(model, weights, name="weights"):
     return values
 
 
-def at_weights(model, values):
+def at_weights(model: DirectedModel, values: ThetaAndPhi) -> contextlib.AbstractContextManager[Any]:
     """A context in which both networks have the given weights (θ, φ)."""
     return evaluated_at([variable for group in _groups(model) for variable in group], [*values[0], *values[1]])
 
 
-def compiled(model, key, evaluate):
+def compiled(model: DirectedModel, key: Hashable, evaluate: Callable[..., Any]) -> Callable[..., Any]:
     """The program (θ, φ, …) → evaluate(generative, recognition, …) at these weights.
 
     Args:
@@ -66,7 +86,7 @@ def compiled(model, key, evaluate):
     return programs[key]
 
 
-def batches(source, batch_size, seed):
+def batches(source: Source, batch_size: int, seed: Seed) -> Iterator[tuple[Rows, tf.Tensor]]:
     """Yields (`Rows` of arrays, seed) of each batch of a source; of one without end, as many rows as it says it has."""
     left = source.num_rows
     for number, rows in enumerate(source.batches(batch_size)):
@@ -77,7 +97,7 @@ def batches(source, batch_size, seed):
     raise ValueError(f"A stream must give the same rows whenever it is read. Received: one that gave {left} fewer")
 
 
-def power_of_two(number):
+def power_of_two(number: int) -> int:
     """The smallest power of two that is not below `number`."""
     return 1 << (number - 1).bit_length()
 

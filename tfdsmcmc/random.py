@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -29,11 +31,14 @@ import tensorflow as tf
 
 from tfdsmcmc import forks, threefry
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import DType, Seed, Shape, TensorLike
+
 _DRAWS, _SPLIT, _STREAM = 0, 1, 2  # the second words of counters
 _FOLD = -(2**63)  # flips the highest bit
 
 
-def as_seed(seed) -> tf.Tensor:
+def as_seed(seed: Seed) -> tf.Tensor:
     """Returns `seed` as a stateless seed, an int32 tensor of shape (2,).
 
     Args:
@@ -63,31 +68,31 @@ def as_seed(seed) -> tf.Tensor:
     return tf.cast(tensor, tf.int32)
 
 
-def split(seed, n: int = 2) -> tf.Tensor:
+def split(seed: Seed, n: int = 2) -> tf.Tensor:
     """Returns `n` new independent seeds, int32 of shape (n, 2). The old one is used up."""
     words = threefry.words(as_seed(seed), tf.range(n), _SPLIT)
     return tf.ensure_shape(tf.bitcast(tf.stack(words, 1), tf.int32), [n, 2])
 
 
-def fold(seed, data) -> tf.Tensor:
+def fold(seed: Seed, data: int | np.integer[Any] | np.ndarray | tf.Tensor | tf.Variable) -> tf.Tensor:
     """Returns the seed that belongs to `data`, an integer (a step, a layer's place), under `seed`."""
     number = data if tf.is_tensor(data) else np.asarray(data, np.int64)
     return threefry.word_pair(as_seed(seed), tf.cast(number, tf.int64) + _FOLD)
 
 
-def stream(seed, purpose: str) -> tf.Tensor:
+def stream(seed: Seed, purpose: str) -> tf.Tensor:
     """Returns the seed of a purpose, such as "row order", under `seed`: different purposes never share draws."""
     return threefry.word_pair(as_seed(seed), _STREAM << 32 | zlib.crc32(purpose.encode()))
 
 
-def bits(shape, seed) -> tf.Tensor:
+def bits(shape: Shape, seed: Seed) -> tf.Tensor:
     """Independent uniform random words, uint32 of shape `shape`."""
     size, shape = _size(shape)
     x0, x1 = _words((size + 1) // 2, seed)
     return tf.reshape(tf.concat([x0, x1], 0)[:size], shape)
 
 
-def uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
+def uniform(shape: Shape, seed: Seed, dtype: DType = tf.float32) -> tf.Tensor:
     """Uniform draws from [0, 1), float32 (a grid of 2²³ points) or float64 (2⁵²)."""
     dtype = tf.as_dtype(dtype)
     if dtype == tf.float64:
@@ -96,7 +101,7 @@ def uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
     return tf.cast(tf.bitcast(mantissa, tf.float32) - 1.0, dtype)
 
 
-def uniform_at(places, seed) -> tf.Tensor:
+def uniform_at(places: TensorLike, seed: Seed) -> tf.Tensor:
     """Uniform draws from [0, 1), float32, each of a place under the seed, whatever other places are asked for.
 
     Args:
@@ -107,7 +112,7 @@ def uniform_at(places, seed) -> tf.Tensor:
     return tf.cast(_right(word, 9), tf.float32) * 2.0**-23
 
 
-def open_uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
+def open_uniform(shape: Shape, seed: Seed, dtype: DType = tf.float32) -> tf.Tensor:
     """Uniform draws from (0, 1), each from the middle of a cell of width 2⁻²³ (float64: 2⁻⁵²).
 
     For comparison with a probability: u = 0 would give a 1 at any logit, with a weight p/q that no estimator survives.
@@ -115,7 +120,7 @@ def open_uniform(shape, seed, dtype=tf.float32) -> tf.Tensor:
     return uniform(shape, seed, dtype) + (2.0**-53 if tf.as_dtype(dtype) == tf.float64 else 2.0**-24)
 
 
-def normal(shape, seed, dtype=tf.float32) -> tf.Tensor:
+def normal(shape: Shape, seed: Seed, dtype: DType = tf.float32) -> tf.Tensor:
     """Standard normal draws of shape `shape`."""
     dtype = tf.as_dtype(dtype)
     if dtype == tf.float64:
@@ -128,14 +133,14 @@ def normal(shape, seed, dtype=tf.float32) -> tf.Tensor:
     return tf.cast(math.sqrt(2.0) * tf.math.erfinv(centred), dtype)
 
 
-def bernoulli(logits, seed, sample_shape=()) -> tf.Tensor:
+def bernoulli(logits: TensorLike, seed: Seed, sample_shape: Shape = ()) -> tf.Tensor:
     """Draws from Bernoulli(σ(logits)): 0 or 1 in the type of `logits`, shape sample_shape + logits.shape."""
     logits = tf.convert_to_tensor(logits)
     shape = tf.concat([tf.cast(sample_shape, tf.int32), tf.shape(logits)], 0)
     return bernoulli_of(logits, open_uniform(shape, seed))
 
 
-def open_uniforms(rows, widths, seed) -> list[tf.Tensor]:
+def open_uniforms(rows: int | tf.Tensor, widths: Sequence[int], seed: Seed) -> list[tf.Tensor]:
     """`open_uniform` for several layers of units at once, (rows, width) for each width.
 
     One draw: where each layer's words are drawn within the loop that uses them, XLA on a CPU makes that loop many
@@ -144,13 +149,13 @@ def open_uniforms(rows, widths, seed) -> list[tf.Tensor]:
     return tf.split(open_uniform([rows, sum(widths)], seed), widths, -1)
 
 
-def bernoulli_of(logits, uniform) -> tf.Tensor:
+def bernoulli_of(logits: TensorLike, uniform: TensorLike) -> tf.Tensor:
     """1 where a number of `open_uniform` is below σ(logit), else 0, in the type of `logits`."""
     logits = tf.convert_to_tensor(logits)
     return tf.cast(uniform < tf.cast(_sigmoid(logits), tf.float32), logits.dtype)
 
 
-def gamma(shape, concentration, seed, dtype=tf.float32) -> tf.Tensor:
+def gamma(shape: Shape, concentration: TensorLike, seed: Seed, dtype: DType = tf.float32) -> tf.Tensor:
     """Draws from the gamma law of rate 1; no gradient passes through them.
 
     Args:
@@ -179,18 +184,18 @@ def gamma(shape, concentration, seed, dtype=tf.float32) -> tf.Tensor:
     return tf.where(a < 1, tf.exp(power), 1.0) * _gamma_by_rejection(tf.where(a < 1, a + 1, a), rejection_seed)
 
 
-def integers(shape, maxval, seed) -> tf.Tensor:
+def integers(shape: Shape, maxval: int | tf.Tensor, seed: Seed) -> tf.Tensor:
     """Uniform draws from {0, …, maxval − 1}, int32; the bias of a value is at most maxval / 2³²."""
     product = tf.cast(bits(shape, seed), tf.uint64) * tf.cast(maxval, tf.uint64)
     return tf.cast(_right(product, 32), tf.int32)
 
 
-def permutation(n: int, seed) -> tf.Tensor:
+def permutation(n: int, seed: Seed) -> tf.Tensor:
     """A uniformly random order of 0, …, n − 1, int32 of shape (n,)."""
     return tf.argsort(_bits52([n], seed), stable=True)
 
 
-def host_permutation(n: int, seed, block: int = 1 << 19) -> np.ndarray:
+def host_permutation(n: int, seed: Seed, block: int = 1 << 19) -> np.ndarray:
     """`permutation` as a NumPy array, drawn outside of any program, in some fourteen bytes an entry.
 
     Words of the first bits of a key and the place that it belongs to are sorted, which is many times faster than an

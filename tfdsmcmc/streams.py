@@ -17,10 +17,14 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class Shift(NamedTuple):
@@ -31,10 +35,10 @@ class Shift(NamedTuple):
       ratio: (K, …), the chunk's weights relative to the new maximum.
     """
 
-    scale: Any
-    ratio: Any
+    scale: tf.Tensor
+    ratio: tf.Tensor
 
-    def carry(self, total, values, power=1):
+    def carry(self, total: tf.Tensor, values: tf.Tensor | ArrayLike, power: int = 1) -> tf.Tensor:
         """total · scale^p + Σ_k ratio_k^p · values_k; a value of weight 0 adds 0, whatever it is.
 
         Args:
@@ -62,23 +66,27 @@ class WeightSums(NamedTuple):
       squares: s, (…) float64.
     """
 
-    maximum: Any
-    total: Any
-    squares: Any
+    maximum: tf.Tensor
+    total: tf.Tensor
+    squares: tf.Tensor
 
     @classmethod
-    def of_nothing(cls, shape, dtype=tf.float32) -> WeightSums:
+    def of_nothing(
+        cls,
+        shape: Sequence[int | tf.Tensor] | tf.Tensor | tf.TensorShape,
+        dtype: tf.DType = tf.float32,
+    ) -> WeightSums:
         """The sums over no weights; of rows of a shape, and log-weights of a type."""
         zero = tf.zeros(shape, tf.float64)
         return cls(tf.cast(zero, dtype) - np.inf, zero, zero)
 
     @classmethod
-    def of(cls, log_weights) -> WeightSums:
+    def of(cls, log_weights: tf.Tensor | ArrayLike) -> WeightSums:
         """The sums over a single chunk, (K, …)."""
         log_weights = tf.convert_to_tensor(log_weights)
         return cls.of_nothing(tf.shape(log_weights)[1:], log_weights.dtype).add(log_weights)[0]
 
-    def add(self, log_weights) -> tuple[WeightSums, Shift]:
+    def add(self, log_weights: tf.Tensor | ArrayLike) -> tuple[WeightSums, Shift]:
         """The sums with a chunk of weights, and what it does to other sums with the same weights.
 
         Args:
@@ -95,21 +103,21 @@ class WeightSums(NamedTuple):
         return WeightSums(highest, total, squares), Shift(scale, ratio)
 
     @property
-    def log_total(self):
+    def log_total(self) -> tf.Tensor:
         """log Σ w, (…) float64."""
         return tf.cast(self.maximum, self.total.dtype) + tf.math.log(self.total)
 
     @property
-    def log_squares(self):
+    def log_squares(self) -> tf.Tensor:
         """log Σ w², (…) float64."""
         return 2.0 * tf.cast(self.maximum, self.total.dtype) + tf.math.log(self.squares)
 
     @property
-    def effective_sample_size(self):
+    def effective_sample_size(self) -> tf.Tensor:
         """(Σ w)² / Σ w², (…) float64; nan where every weight is 0."""
         return self.total**2 / self.squares
 
-    def estimate(self, count):
+    def estimate(self, count: float | tf.Tensor | np.ndarray) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """What K weights say of log E w.
 
         Args:
@@ -126,6 +134,6 @@ class WeightSums(NamedTuple):
         return tuple(tf.cast(part, self.maximum.dtype) for part in found)
 
 
-def log_mean_exp(log_weights):
+def log_mean_exp(log_weights: tf.Tensor) -> tf.Tensor:
     """log (1/K) Σ_k w_k over the leading axis, of one chunk; gradients pass through it."""
     return tf.reduce_logsumexp(log_weights, 0) - tf.math.log(tf.cast(tf.shape(log_weights)[0], log_weights.dtype))

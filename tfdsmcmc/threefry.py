@@ -12,6 +12,8 @@ known-answer vectors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import tensorflow as tf
 
@@ -19,7 +21,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
 
-def threefry_2x32(key, counter):
+def threefry_2x32(key: Sequence[tf.Tensor], counter: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
     """The block function.
 
     Args:
@@ -47,7 +49,7 @@ def threefry_2x32(key, counter):
     input_signature=[tf.TensorSpec([2], tf.int32), tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32)],
     autograph=False,
 )
-def words(seed, low, high):
+def words(seed: tf.Tensor, low: tf.Tensor, high: int | tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Two uint32 tensors (n,): the words of the counters (low_i, high) under a seed.
 
     Args:
@@ -60,7 +62,7 @@ def words(seed, low, high):
 
 
 @tf.function(input_signature=[tf.TensorSpec([2], tf.int32), tf.TensorSpec([], tf.int64)], autograph=False)
-def word_pair(seed, counter):
+def word_pair(seed: tf.Tensor, counter: int | tf.Tensor) -> tf.Tensor:
     """int32 of shape (2,): the words of one counter, an int64 scalar, under a seed."""
     key = tf.unstack(tf.bitcast(seed, tf.uint32))
     low, high = tf.unstack(tf.bitcast(counter, tf.uint32))

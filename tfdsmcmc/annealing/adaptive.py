@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -13,9 +16,25 @@ from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.programs import compiled, power_of_two, values_of
 from tfdsmcmc.rows import source_of
 
+if TYPE_CHECKING:
+    from tfdsmcmc.annealing.latent_paths import PathName
+    from tfdsmcmc.annealing.transitions import HMC, MALA
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed, ThetaAndPhi
+
 
 def annealing_schedule(
-    model, x, num_steps=1000, fraction=FRACTION, path="prior", transition=None, seed=0, batch_size=100, weights=None
+    model: DirectedModel,
+    x: RowsLike,
+    num_steps: int = 1000,
+    fraction: float = FRACTION,
+    path: PathName = "prior",
+    transition: HMC | MALA | None = None,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    weights: ThetaAndPhi | None = None,
 ) -> np.ndarray:
     """β_0, …, β_T at which neighbouring densities are equally far apart, by a pilot run.
 
@@ -53,7 +72,13 @@ def annealing_schedule(
     return pilot.adaptive(run, num_steps, fraction, seed)[0]
 
 
-def pilot_of(model, values, rows, path, kernel):
+def pilot_of(
+    model: DirectedModel,
+    values: ThetaAndPhi,
+    rows: Rows,
+    path: PathName,
+    kernel: HMC | MALA | None,
+) -> Callable[..., Sequence[np.ndarray]]:
     """The compiled pilot along a path over the latents, a function (betas, fraction, seed) → (β, step sizes).
 
     Args:

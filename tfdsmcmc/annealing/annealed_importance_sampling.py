@@ -23,6 +23,9 @@ Salakhutdinov and Grosse, "On the quantitative analysis of decoder-based generat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 import tensorflow as tf
 
@@ -35,23 +38,33 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import at_weights, batches, compiled, power_of_two, values_of
 from tfdsmcmc.rows import source_of
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.annealing.latent_paths import PathName
+    from tfdsmcmc.annealing.schedules import ScheduleName
+    from tfdsmcmc.annealing.transitions import HMC, MALA
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed, ThetaAndPhi
+
 _DIRECTIONS = ("forward", "reverse")
 
 
 def annealed_importance_sampling(
-    model,
-    x,
-    num_steps=1000,
-    num_runs=16,
-    path="prior",
-    schedule="sigmoid",
-    direction="forward",
-    z=None,
-    transition=None,
-    seed=0,
-    batch_size=100,
-    weights=None,
-    separation=10,
+    model: DirectedModel,
+    x: RowsLike,
+    num_steps: int = 1000,
+    num_runs: int = 16,
+    path: PathName = "prior",
+    schedule: ScheduleName | ArrayLike = "sigmoid",
+    direction: Literal["forward", "reverse"] = "forward",
+    z: Sequence[ArrayLike] | None = None,
+    transition: HMC | MALA | None = None,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    weights: ThetaAndPhi | None = None,
+    separation: int = 10,
 ) -> LogLikelihood:
     """Estimates log p(x) of each row by R runs from a simple density of z to the posterior, or back.
 

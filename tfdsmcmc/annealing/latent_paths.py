@@ -24,6 +24,7 @@ Sources: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import tensorflow as tf
 
@@ -33,6 +34,15 @@ from tfdsmcmc.annealing.transitions import step
 from tfdsmcmc.gibbs_sweeps import generative_factors, recognition_factors, sweep
 from tfdsmcmc.networks import data_log_prob, evaluated_at
 from tfdsmcmc.rows import as_rows
+
+if TYPE_CHECKING:
+    from tfdsmcmc.annealing.transitions import HMC, MALA
+    from tfdsmcmc.gibbs_sweeps import Factor
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
+
+PathName: TypeAlias = Literal["prior", "recognition", "weights"]
 
 
 class LatentPath(Path):
@@ -46,7 +56,20 @@ class LatentPath(Path):
       num_rows: of which x has copies; by default the rows of x.
     """
 
-    def __init__(self, generative, recognition, x, kernel=None, num_rows=None):
+    generative: GenerativeNetwork
+    recognition: RecognitionNetwork
+    rows: Rows
+    step_size: float | Literal["auto"] | None
+    target_acceptance: float | None
+
+    def __init__(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        kernel: HMC | MALA | None = None,
+        num_rows: int | None = None,
+    ):
         rows = as_rows(x)
         super().__init__(rows.values.shape[0], num_rows or rows.values.shape[0])
         self.generative, self.recognition, self.rows = generative, recognition, rows
@@ -54,22 +77,28 @@ class LatentPath(Path):
         if kernel is not None:
             self.step_size, self.target_acceptance = kernel.step_size, kernel.target_acceptance
 
-    def at(self, beta):
+    def at(self, beta: Number) -> contextlib.AbstractContextManager[Any]:
         """A context in which the layers have the weights that `factors` needs."""
         return contextlib.nullcontext()
 
-    def factors(self, beta):
+    def factors(self, beta: Number) -> list[Factor]:
         """f_β as a product of layers' conditional distributions, to be used inside `at`."""
         raise NotImplementedError(f"{type(self).__name__} must define factors(beta).")
 
-    def log_density(self, beta, state):
+    def log_density(self, beta: Number, state: Nest) -> tf.Tensor:
         with self.at(beta):
             return self._log_density(beta, state)
 
-    def increment(self, before, after, state):
+    def increment(self, before: Number, after: Number, state: Nest) -> tf.Tensor:
         return (after - before) * self._slope(state)
 
-    def move(self, beta, state, seed, step_size=None):
+    def move(
+        self,
+        beta: Number,
+        state: Nest,
+        seed: Seed,
+        step_size: Number | None = None,
+    ) -> tuple[Nest, tf.Tensor | None]:
         layers = self.generative.layers[-2::-1]
         binary = [i for i, layer in enumerate(layers) if layer.binary]
         real = [i for i, layer in enumerate(layers) if not layer.binary]
@@ -112,10 +141,10 @@ class LatentPath(Path):
 class PriorPath(LatentPath):
     """The likelihood comes in by degrees."""
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> Nest:
         return self.generative.sample(self.num_runs, seed)[1]
 
-    def factors(self, beta):
+    def factors(self, beta: Number) -> list[Factor]:
         return generative_factors(self.generative, data_power=beta)
 
     def _log_density(self, beta, z):
@@ -128,10 +157,10 @@ class PriorPath(LatentPath):
 class RecognitionPath(LatentPath):
     """The geometric path from the recognition network to the joint density."""
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> Nest:
         return [part[0] for part in self.recognition.sample(self.rows, 1, seed)]
 
-    def factors(self, beta):
+    def factors(self, beta: Number) -> list[Factor]:
         joint = generative_factors(self.generative, beta)
         return [*joint, *recognition_factors(self.recognition, 1.0 - beta)]
 
@@ -145,36 +174,50 @@ class RecognitionPath(LatentPath):
 class WeightsPath(LatentPath):
     """The weights of the generative network grow from 0."""
 
-    def __init__(self, generative, recognition, x, kernel=None, num_rows=None):
+    def __init__(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        kernel: HMC | MALA | None = None,
+        num_rows: int | None = None,
+    ):
         super().__init__(generative, recognition, x, kernel, num_rows)
         self._variables = generative.trainable_variables
         self._theta = [variable.value for variable in self._variables]
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> Nest:
         with self.at(0.0):
             return self.generative.sample(self.num_runs, seed)[1]
 
-    def log_start(self, state):
+    def log_start(self, state: Nest) -> tf.Tensor:
         with self.at(0.0):
             return self._log_likelihood(state)
 
-    def at(self, beta):
+    def at(self, beta: Number) -> contextlib.AbstractContextManager[Any]:
         return evaluated_at(self._variables, [beta * value for value in self._theta])
 
-    def factors(self, beta):
+    def factors(self, beta: Number) -> list[Factor]:
         return generative_factors(self.generative)
 
     def _log_density(self, beta, z):
         return self._log_joint(z)
 
-    def increment(self, before, after, state):
+    def increment(self, before: Number, after: Number, state: Nest) -> tf.Tensor:
         return self.log_density(after, state) - self.log_density(before, state)
 
 
-PATHS = {"prior": PriorPath, "recognition": RecognitionPath, "weights": WeightsPath}
+PATHS: dict[PathName, type[LatentPath]] = {"prior": PriorPath, "recognition": RecognitionPath, "weights": WeightsPath}
 
 
-def path_over_latents(name, generative, recognition, x, kernel=None, copies=1):
+def path_over_latents(
+    name: PathName,
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    x: TensorLike | Rows,
+    kernel: HMC | MALA | None = None,
+    copies: int = 1,
+) -> LatentPath:
     """The path of a name for `copies` of each row, one after the other.
 
     Args:
@@ -190,7 +233,7 @@ def path_over_latents(name, generative, recognition, x, kernel=None, copies=1):
     return PATHS[name](generative, recognition, tiled, kernel, rows.values.shape[0])
 
 
-def check_name(path):
+def check_name(path: object) -> None:
     """Raises a ValueError for an unknown path."""
     if not isinstance(path, str) or path not in PATHS:
         raise ValueError(f"path is one of {list(PATHS)}. Received: path={path!r}")

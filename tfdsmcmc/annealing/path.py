@@ -13,7 +13,12 @@ The simplest path has `start`, `log_density` and `move`. `tests/conformance/path
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Nest, Number, Seed
 
 
 class Path:
@@ -32,13 +37,15 @@ class Path:
       target_acceptance: the mean acceptance probability at which such a fit aims.
     """
 
-    step_size = None
-    target_acceptance = None
+    num_runs: int
+    num_rows: int
+    step_size: float | Literal["auto"] | None = None
+    target_acceptance: float | None = None
 
-    def __init__(self, num_runs, num_rows=1):
+    def __init__(self, num_runs: int, num_rows: int = 1):
         self.num_runs, self.num_rows = num_runs, num_rows
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> Nest:
         """The states of n runs drawn from g.
 
         Args:
@@ -46,11 +53,11 @@ class Path:
         """
         raise NotImplementedError(f"{type(self).__name__} must define start(seed).")
 
-    def log_start(self, state):
+    def log_start(self, state: Nest) -> tf.Tensor:
         """log f_0(s)/g(s), (n,)."""
         return tf.zeros([self.num_runs])
 
-    def log_density(self, beta, state):
+    def log_density(self, beta: Number, state: Nest) -> tf.Tensor:
         """log f_β(s), (n,).
 
         Args:
@@ -59,11 +66,17 @@ class Path:
         """
         raise NotImplementedError(f"{type(self).__name__} must define log_density(beta, state).")
 
-    def increment(self, before, after, state):
+    def increment(self, before: Number, after: Number, state: Nest) -> tf.Tensor:
         """log f_after(s) − log f_before(s), (n,), of two β."""
         return self.log_density(after, state) - self.log_density(before, state)
 
-    def move(self, beta, state, seed, step_size=None):
+    def move(
+        self,
+        beta: Number,
+        state: Nest,
+        seed: Seed,
+        step_size: Number | None = None,
+    ) -> tuple[Nest, tf.Tensor | None]:
         """One transition that leaves f_β invariant.
 
         Args:

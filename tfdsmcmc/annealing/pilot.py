@@ -19,6 +19,8 @@ Journal of Computational and Graphical Statistics 25 (2016), section 3.3.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -26,6 +28,13 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.annealing import schedules
 from tfdsmcmc.streams import WeightSums
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.annealing.path import Path
+    from tfdsmcmc.annealing.schedules import ScheduleName
+    from tfdsmcmc.types import Array, Number, Seed
 
 NUM_RUNS = 16  # of each row; the spacing needs more than one
 FRACTION = 0.999
@@ -35,7 +44,13 @@ _WARM_UP = 100  # transitions at β_0
 _FEWEST_TRANSITIONS = 200  # in all, so that a short schedule gives step sizes too
 
 
-def plan(run, schedule, num_steps, step_size, seed):
+def plan(
+    run: Callable[..., Sequence[np.ndarray]],
+    schedule: ScheduleName | ArrayLike,
+    num_steps: int,
+    step_size: float | Literal["auto"] | None,
+    seed: Seed,
+) -> tuple[np.ndarray, np.ndarray]:
     """(β (T + 1,), step sizes (T + 1,)) for a run, from a pilot where one is needed.
 
     Args:
@@ -57,7 +72,12 @@ def plan(run, schedule, num_steps, step_size, seed):
     return betas, step_sizes
 
 
-def adaptive(run, num_steps, fraction, seed):
+def adaptive(
+    run: Callable[..., Sequence[np.ndarray]],
+    num_steps: int,
+    fraction: float,
+    seed: Seed,
+) -> tuple[np.ndarray, np.ndarray]:
     """(β, step sizes), at most `num_steps` steps: where `fraction` takes more, 1 − fraction is doubled.
 
     Raises:
@@ -75,7 +95,7 @@ def adaptive(run, num_steps, fraction, seed):
         fraction, attempt = 2.0 * fraction - 1.0, attempt + 1
 
 
-def pilot(path, betas, fraction, seed):
+def pilot(path: Path, betas: Array, fraction: Number | None, seed: Seed) -> tuple[tf.Tensor, tf.Tensor]:
     """One pilot run, in graph or eager mode.
 
     Args:

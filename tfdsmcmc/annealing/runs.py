@@ -19,14 +19,28 @@ Source: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001)
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.streams import WeightSums
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def forward(path, betas, seed, step_sizes=None, last=None):
+    from tfdsmcmc.annealing.path import Path
+    from tfdsmcmc.types import Array, Nest, Number, Seed
+
+
+def forward(
+    path: Path,
+    betas: Array,
+    seed: Seed,
+    step_sizes: Array | None = None,
+    last: int | tf.Tensor | None = None,
+) -> tf.Tensor:
     """log w of each run of a path, (n,) float64.
 
     Args:
@@ -50,7 +64,14 @@ def forward(path, betas, seed, step_sizes=None, last=None):
     return tf.while_loop(lambda t, *_: t <= last, step, first)[-1]
 
 
-def reverse(path, state, betas, seed, step_sizes=None, last=None):
+def reverse(
+    path: Path,
+    state: Nest,
+    betas: Array,
+    seed: Seed,
+    step_sizes: Array | None = None,
+    last: int | tf.Tensor | None = None,
+) -> tf.Tensor:
     """log w' of each run of a path, from exact draws of the density at β = 1, (n,) float64."""
     last = betas.shape[0] - 1 if last is None else last
 
@@ -64,7 +85,14 @@ def reverse(path, state, betas, seed, step_sizes=None, last=None):
     return log_w - _double(path.log_start(state))
 
 
-def target_chain(path, state, count, separation, seed, step_size=None):
+def target_chain(
+    path: Path,
+    state: Nest,
+    count: int,
+    separation: int,
+    seed: Seed,
+    step_size: Number | None = None,
+) -> Nest:
     """States of a Markov chain at β = 1, each so many transitions after the one before.
 
     Args:
@@ -92,7 +120,7 @@ def target_chain(path, state, count, separation, seed, step_size=None):
     return tf.nest.map_structure(lambda array: array.stack(), kept)
 
 
-def log_normaliser(log_weights, sign=1) -> LogLikelihood:
+def log_normaliser(log_weights: np.ndarray, sign: int = 1) -> LogLikelihood:
     """The estimate of log Z from log-weights of runs, as arrays.
 
     Args:

@@ -17,7 +17,7 @@ models", ICLR 2017, section 4.1.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -30,6 +30,15 @@ from tfdsmcmc.annealing.latent_paths import check_name
 from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.estimates import Estimate, LogLikelihood
 from tfdsmcmc.programs import at_weights, values_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.annealing.latent_paths import PathName
+    from tfdsmcmc.annealing.schedules import ScheduleName
+    from tfdsmcmc.annealing.transitions import HMC, MALA
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
 class Sandwich(NamedTuple):
@@ -54,17 +63,17 @@ class Sandwich(NamedTuple):
 
 
 def sandwich(
-    model,
-    num_rows=100,
-    num_steps=1000,
-    num_runs=16,
-    path="prior",
-    schedule="sigmoid",
-    transition=None,
-    seed=0,
-    batch_size=100,
-    weights=None,
-    separation=10,
+    model: DirectedModel,
+    num_rows: int = 100,
+    num_steps: int = 1000,
+    num_runs: int = 16,
+    path: PathName = "prior",
+    schedule: ScheduleName | ArrayLike = "sigmoid",
+    transition: HMC | MALA | None = None,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    weights: ThetaAndPhi | None = None,
+    separation: int = 10,
 ) -> Sandwich:
     """Bounds log p(x) of rows simulated from the model from both sides.
 

@@ -9,24 +9,31 @@ arXiv:1511.02543 (2015), section 6.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
 import numpy as np
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+ScheduleName: TypeAlias = Literal["sigmoid", "linear", "adaptive"]
+
 _STEEPNESS = 4.0
-NAMES = ("sigmoid", "linear", "adaptive")
+NAMES: tuple[ScheduleName, ...] = ("sigmoid", "linear", "adaptive")
 
 
-def linear(num_steps):
+def linear(num_steps: int) -> np.ndarray:
     """β_0, …, β_T, (T + 1,)."""
     return np.linspace(0.0, 1.0, num_steps + 1)
 
 
-def sigmoid(num_steps):
+def sigmoid(num_steps: int) -> np.ndarray:
     """β_0, …, β_T, (T + 1,)."""
     s = 1.0 / (1.0 + np.exp(-_STEEPNESS * (2.0 * linear(num_steps) - 1.0)))
     return (s - s[0]) / (s[-1] - s[0])
 
 
-def fixed(schedule, num_steps):
+def fixed(schedule: ScheduleName | ArrayLike, num_steps: int) -> np.ndarray | None:
     """The schedule of a name or an array, (T + 1,) float32; None for "adaptive".
 
     Args:

@@ -14,12 +14,17 @@ B 60 (1998).
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import checks, random
+
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork
+    from tfdsmcmc.types import Number, Seed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,17 +39,17 @@ class HMC:
       ValueError: if `step_size` is neither "auto" nor a positive number, or `num_leapfrog_steps` no positive integer.
     """
 
-    step_size: Any = "auto"
+    step_size: float | Literal["auto"] = "auto"
     num_leapfrog_steps: int = 10
 
-    target_acceptance = 0.65
+    target_acceptance: ClassVar[float] = 0.65
     _jitter = 0.2
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "step_size", _checked_step_size(self.step_size))
         checks.positive_integer("num_leapfrog_steps", self.num_leapfrog_steps)
 
-    def kernel(self, log_density, step_size, seed):
+    def kernel(self, log_density: Callable[..., tf.Tensor], step_size: Number, seed: Seed) -> Any:
         """The TFP kernel."""
         jitter = 1.0 + self._jitter * (2.0 * random.uniform([], seed) - 1.0)
         return tfp.mcmc.HamiltonianMonteCarlo(log_density, step_size * jitter, self.num_leapfrog_steps)
@@ -61,19 +66,19 @@ class MALA:
       ValueError: if `step_size` is neither "auto" nor a positive number.
     """
 
-    step_size: Any = "auto"
+    step_size: float | Literal["auto"] = "auto"
 
-    target_acceptance = 0.574
+    target_acceptance: ClassVar[float] = 0.574
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "step_size", _checked_step_size(self.step_size))
 
-    def kernel(self, log_density, step_size, seed):
+    def kernel(self, log_density: Callable[..., tf.Tensor], step_size: Number, seed: Seed) -> Any:
         """The TFP kernel."""
         return tfp.mcmc.MetropolisAdjustedLangevinAlgorithm(log_density, step_size)
 
 
-def transition_for(generative, transition):
+def transition_for(generative: GenerativeNetwork, transition: HMC | MALA | None) -> HMC | MALA | None:
     """The kernel for the real latent layers of a network; None if it has none.
 
     Raises:
@@ -88,7 +93,13 @@ def transition_for(generative, transition):
     return (transition or HMC()) if real else None
 
 
-def step(kernel, log_density, parts, step_size, seed):
+def step(
+    kernel: HMC | MALA,
+    log_density: Callable[..., tf.Tensor],
+    parts: Sequence[tf.Tensor],
+    step_size: Number,
+    seed: Seed,
+) -> tuple[Sequence[tf.Tensor], tf.Tensor]:
     """One step of a kernel.
 
     Args:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc import random
 from tfdsmcmc.augmentation.labels import LabelledTop
 from tfdsmcmc.augmentation.networks_with_augmentation import check_network
 from tfdsmcmc.training.starts import fresh_weights
 from tfdsmcmc.training.step import Step
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+
+    from tfdsmcmc.augmentation.labels import Labels
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.types import Seed
 
 
 class AugmentedStep(Step):
@@ -21,20 +32,24 @@ class AugmentedStep(Step):
       top: `LabelledTop`, or None without labels.
     """
 
-    def __init__(self, generative, recognition, labels):
+    top: LabelledTop | None
+    generative: GenerativeNetwork
+    recognition: RecognitionNetwork
+
+    def __init__(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, labels: Labels | None):
         check_network(generative)
         self.generative, self.recognition = generative, recognition
-        self.top = None if labels is None else LabelledTop(generative.layers[0], *labels)
-        self.sampled_beside = () if labels is None else ("label_biases",)
+        self.top: LabelledTop | None = None if labels is None else LabelledTop(generative.layers[0], *labels)
+        self.sampled_beside: tuple[str, ...] = () if labels is None else ("label_biases",)
 
     @property
-    def beside(self):
+    def beside(self) -> list[keras.Variable]:
         return list(self.recognition.trainable_variables)
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: RandomAccessSource) -> None:
         if self.top is not None:
             self.top.check_rows(rows)
 
-    def fresh_weights(self, seed):
+    def fresh_weights(self, seed: Seed) -> list[np.ndarray]:
         theta = fresh_weights(self.generative, seed)
         return [*theta, *fresh_weights(self.recognition, random.stream(seed, "recognition network"))]

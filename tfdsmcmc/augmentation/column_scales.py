@@ -11,6 +11,8 @@ sections 2.2 and 5.2.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
@@ -18,8 +20,11 @@ from tfdsmcmc.augmentation.polya_gamma_gibbs import PolyaGammaGibbsStep
 from tfdsmcmc.augmentation.scale_factors import ThreeParameterScales
 from tfdsmcmc.priors import ColumnThreeParameterBetaNormal
 
+if TYPE_CHECKING:
+    from tfdsmcmc.programs import DirectedModel
 
-def column_scales(model):
+
+def column_scales(model: DirectedModel) -> list[np.ndarray]:
     """√φ_k of the units of each latent layer under `priors.ColumnThreeParameterBetaNormal`.
 
     Args:

@@ -13,11 +13,17 @@ Source: Gan, Henao, Carlson and Carin (2015), section 3.2.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc.augmentation import full_covariance, symmetric
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.types import Number
 
 NAME = "diagonal"
 
@@ -42,49 +48,60 @@ class Slopes(NamedTuple):
     second: tf.Tensor
 
 
-def initial(mean, variance, mask):
+def initial(mean: tf.Tensor, variance: float, mask: np.ndarray) -> tf.Tensor:
     """s² (J, P), all of one variance."""
     return tf.cast(mask, mean.dtype) * variance
 
 
-def log_det(covariance, mask):
+def log_det(covariance: tf.Tensor, mask: np.ndarray) -> tf.Tensor:
     """Σ ln s², of the weights that count."""
     return tf.reduce_sum(tf.where(mask > 0, tf.math.log(covariance), 0.0))
 
 
-def variances(covariance):
+def variances(covariance: tf.Tensor) -> tf.Tensor:
     """(J, P), the variance of each weight."""
     return covariance
 
 
-def spread(covariance, r):
+def spread(covariance: tf.Tensor, r: tf.Tensor) -> tf.Tensor:
     """(B, J), E_r[Σ_p s²_jp r_p²] for the means r (B, P) of the regressors."""
     return tf.matmul(r, covariance, transpose_b=True)
 
 
-def quadratic(covariance, r):
+def quadratic(covariance: tf.Tensor, r: tf.Tensor) -> tf.Tensor:
     """(B, J), Σ_p s²_jp r_p² of given regressors (B, P)."""
     return tf.matmul(tf.square(r), covariance, transpose_b=True)
 
 
-def slopes(mean, covariance, gamma, targets, r):
+def slopes(
+    mean: tf.Tensor,
+    covariance: tf.Tensor,
+    gamma: tf.Tensor,
+    targets: tf.Tensor,
+    r: tf.Tensor,
+) -> tuple[Slopes, tf.Tensor]:
     """(`Slopes`, γ̄ ψ̄ (B, J)) for γ̄ (B, J), targets ȳ − ½ (B, J) and the means r (B, P)."""
     squares = tf.matmul(gamma, tf.square(mean))
     parts = Slopes(tf.matmul(targets, mean), gamma, squares, squares + tf.matmul(gamma, covariance))
     return parts, gamma * tf.matmul(r, mean, transpose_b=True)
 
 
-def slope(parts, moving, mean, p, value):
+def slope(parts: Slopes, moving: tf.Tensor, mean: tf.Tensor, p: int | tf.Tensor, value: tf.Tensor) -> tf.Tensor:
     """(B,), the slope of regressor p, whose mean is now `value`, without the linear part."""
     return -0.5 * parts.second[:, p] - tf.linalg.matvec(moving, mean[:, p]) + parts.squares[:, p] * value
 
 
-def moved(parts, moving, mean, p, change):
+def moved(parts: Slopes, moving: tf.Tensor, mean: tf.Tensor, p: int | tf.Tensor, change: tf.Tensor) -> tf.Tensor:
     """γ̄ ψ̄ after r̄_p has changed by (B,)."""
     return moving + change[:, tf.newaxis] * parts.gamma * mean[:, p]
 
 
-def update(statistics, precision, mean, mask):
+def update(
+    statistics: Sequence[tf.Tensor],
+    precision: tf.Tensor,
+    mean: tf.Tensor,
+    mask: np.ndarray,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """(μ, s², Σ ln s²) after one round of all weights for the statistics and ⟨1/ζ⟩ (J, P), from the means so far."""
     outer, linear = symmetric.expanded(statistics[0]), statistics[1]
     mask = tf.cast(mask, mean.dtype)
@@ -98,7 +115,17 @@ def update(statistics, precision, mean, mask):
     return mean, mask / total, -tf.reduce_sum(tf.where(mask > 0, tf.math.log(total), 0.0))
 
 
-def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rate):
+def online_update(
+    naturals: tuple[tf.Tensor, tf.Tensor],
+    gamma: tf.Tensor,
+    targets: tf.Tensor,
+    r: tf.Tensor,
+    precision: tf.Tensor,
+    mean: tf.Tensor,
+    mask: np.ndarray,
+    scale: Number,
+    rate: Number,
+) -> tuple[tuple[tf.Tensor, tf.Tensor], tf.Tensor, tf.Tensor, tf.Tensor]:
     """One round of all weights of natural parameters λ ← (1 − ρ) λ + ρ λ̂, from the rows of a minibatch.
 
     Args:
@@ -135,12 +162,12 @@ def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rat
     return (total, linear), mean, mask / total, -tf.reduce_sum(tf.where(mask > 0, tf.math.log(total), 0.0))
 
 
-def initial_naturals(precision):
+def initial_naturals(precision: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The natural parameters of the prior, ⟨1/ζ⟩ (J, P)."""
     return precision, tf.zeros_like(precision)
 
 
-def draw(mean, covariance, normal):
+def draw(mean: tf.Tensor, covariance: tf.Tensor, normal: tf.Tensor) -> tf.Tensor:
     """Weights (J, P) of q for standard normal numbers (J, P)."""
     return mean + tf.sqrt(covariance) * normal
 

@@ -17,12 +17,18 @@ Source: Gan, Henao, Carlson and Carin (2015), section 3.2; the bias joined to th
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc.augmentation import symmetric
 from tfdsmcmc.augmentation.inverses import normal_posteriors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.types import Number
 
 NAME = "full"
 
@@ -41,33 +47,39 @@ class Slopes(NamedTuple):
     diagonal: tf.Tensor
 
 
-def initial(mean, variance, mask):
+def initial(mean: tf.Tensor, variance: float, mask: np.ndarray) -> tf.Tensor:
     """Σ, diagonal, of one variance."""
     diagonal = tf.cast(mask, mean.dtype)[:, tf.newaxis] * variance
     return tf.pad(diagonal, [[0, 0], [0, symmetric.count(mask.shape[1]) - 1], [0, 0]])
 
 
-def log_det(covariance, mask):
+def log_det(covariance: tf.Tensor, mask: np.ndarray) -> tf.Tensor:
     """Σ_j ln det Σ_j of diagonal covariances, as `initial` gives them."""
     return tf.reduce_sum(tf.where(mask > 0, tf.math.log(variances(covariance)), 0.0))
 
 
-def variances(covariance):
+def variances(covariance: tf.Tensor) -> tf.Tensor:
     """(J, P), the variance of each weight."""
     return covariance[:, 0]
 
 
-def spread(covariance, r):
+def spread(covariance: tf.Tensor, r: tf.Tensor) -> tf.Tensor:
     """(B, J), E_r[rᵀ Σ_j r] for the means r (B, P) of the regressors."""
     return _sums_of_products(symmetric.products_of_bits(r), covariance)
 
 
-def quadratic(covariance, r):
+def quadratic(covariance: tf.Tensor, r: tf.Tensor) -> tf.Tensor:
     """(B, J), rᵀ Σ_j r of given regressors (B, P)."""
     return _sums_of_products(symmetric.products(r), covariance)
 
 
-def slopes(mean, covariance, gamma, targets, r):
+def slopes(
+    mean: tf.Tensor,
+    covariance: tf.Tensor,
+    gamma: tf.Tensor,
+    targets: tf.Tensor,
+    r: tf.Tensor,
+) -> tuple[Slopes, tf.Tensor]:
     """(`Slopes`, M r̄ (P, B)) for γ̄ (B, J), targets ȳ − ½ (B, J) and the means r (B, P)."""
     second, size = symmetric.flat(covariance + symmetric.products(mean)), mean.shape[1]
     coupling = tf.matmul(second, gamma, transpose_a=True, transpose_b=True)
@@ -79,25 +91,30 @@ def slopes(mean, covariance, gamma, targets, r):
     return parts, tf.while_loop(lambda p, _: p < size, with_column, (tf.constant(0), tf.zeros_like(coupling[:size])))[1]
 
 
-def slope(parts, moving, mean, p, value):
+def slope(parts: Slopes, moving: tf.Tensor, mean: tf.Tensor, p: int | tf.Tensor, value: tf.Tensor) -> tf.Tensor:
     """(B,), the slope of regressor p, whose mean is now `value`, without the linear part."""
     diagonal = parts.diagonal[:, p]
     return -0.5 * diagonal - moving[p] + diagonal * value
 
 
-def moved(parts, moving, mean, p, change):
+def moved(parts: Slopes, moving: tf.Tensor, mean: tf.Tensor, p: int | tf.Tensor, change: tf.Tensor) -> tf.Tensor:
     """M r̄ after r̄_p has changed by (B,)."""
     return moving + change * symmetric.row(parts.coupling, mean.shape[1], p)
 
 
-def statistics(gamma, targets, r):
+def statistics(gamma: tf.Tensor, targets: tf.Tensor, r: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """(Σ_n γ̄_jn ⟨r_n r_nᵀ⟩ as wrapped diagonals, Σ_n (ȳ_jn − ½) r̄_n (J, P))."""
     products = symmetric.products_of_bits(r)
     outer = tf.matmul(gamma, symmetric.flat(products), transpose_a=True)
     return tf.reshape(outer, [-1, *products.shape[1:]]), tf.matmul(targets, r, transpose_a=True)
 
 
-def update(statistics, precision, mean, mask):
+def update(
+    statistics: Sequence[tf.Tensor],
+    precision: tf.Tensor,
+    mean: tf.Tensor,
+    mask: np.ndarray,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """(μ, Σ, Σ_j ln det Σ_j) that are best for the statistics and ⟨1/ζ⟩ (J, P).
 
     The weights are scaled by √ζ first, as ⟨1/ζ⟩ reaches 10¹⁰ and more.
@@ -109,7 +126,17 @@ def update(statistics, precision, mean, mask):
     return mean, covariance, log_det
 
 
-def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rate):
+def online_update(
+    naturals: tuple[tf.Tensor, tf.Tensor, tf.Tensor],
+    gamma: tf.Tensor,
+    targets: tf.Tensor,
+    r: tf.Tensor,
+    precision: tf.Tensor,
+    mean: tf.Tensor,
+    mask: np.ndarray,
+    scale: Number,
+    rate: Number,
+) -> tuple[tuple[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor, tf.Tensor, tf.Tensor]:
     """Natural parameters λ ← (1 − ρ) λ + ρ λ̂ of the weights, from the rows of a minibatch.
 
     Args:
@@ -133,18 +160,18 @@ def online_update(naturals, gamma, targets, r, precision, mean, mask, scale, rat
     return naturals, *update(naturals[:2], naturals[2], mean, mask)
 
 
-def initial_naturals(precision):
+def initial_naturals(precision: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """The natural parameters of the prior, ⟨1/ζ⟩ (J, P)."""
     return no_sums(precision), tf.zeros_like(precision), precision
 
 
-def no_sums(like):
+def no_sums(like: tf.Tensor) -> tf.Tensor:
     """The statistic Σ_n γ̄ ⟨r rᵀ⟩ of no rows, of the type of a tensor (J, P)."""
     units, size = like.shape
     return tf.zeros([units, symmetric.count(size), size], like.dtype)
 
 
-def draw(mean, covariance, normal):
+def draw(mean: tf.Tensor, covariance: tf.Tensor, normal: tf.Tensor) -> tf.Tensor:
     """Weights (J, P) of q for standard normal numbers (J, P).
 
     By the root of the correlations, whose diagonal is raised by 10⁻⁵: more than the errors of a float32 inverse.
@@ -158,7 +185,7 @@ def draw(mean, covariance, normal):
     return mean + scale * tf.linalg.matvec(root, normal)
 
 
-def entropy(log_det, mask):
+def entropy(log_det: tf.Tensor, mask: np.ndarray) -> tf.Tensor:
     """Σ_j ½ ln det (2πe Σ_j), a scalar."""
     return 0.5 * (log_det + float(mask.sum()) * math.log(2 * math.pi * math.e))
 

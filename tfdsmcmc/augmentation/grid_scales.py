@@ -30,12 +30,16 @@ Source: derived here, for the priors of `priors/shrinkage.py`.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.priors.scales_given_weights import log_probabilities, log_step
+
+if TYPE_CHECKING:
+    from tfdsmcmc.priors.shrinkage import Group, ThreeParameterBetaNormal
+    from tfdsmcmc.types import DType
 
 _STEP = 0.25  # at most, in ln ζ and in ln τ
 _REACH = 7.0  # of ln τ/τ₀
@@ -51,13 +55,16 @@ class GridScales:
       mask: (J, P), 1 for weights that count.
     """
 
+    mask: np.ndarray
+    group: Group
+
     class State(NamedTuple):
         """ln q(ζ) of each group (G, I), and ln q(τ), (T,)."""
 
         zeta: tf.Tensor
         tau: tf.Tensor
 
-    def __init__(self, prior, group, mask):
+    def __init__(self, prior: ThreeParameterBetaNormal, group: Group, mask: np.ndarray):
         self.mask, self.group = np.asarray(mask, np.float64), group
         scale, floor = prior.global_scale, prior.minimum_scale**2
         self._counts = self._sums(self.mask)
@@ -74,11 +81,11 @@ class GridScales:
         self._tau_prior = _normalised(offset - np.logaddexp(0, 2 * offset))
         self._variance = np.exp(log_zeta) + floor
 
-    def initial(self, second):
+    def initial(self, second: tf.Tensor) -> State:
         tau = tf.constant(self._tau_prior, second.dtype)
         return self.update(self.State(None, tau), second)
 
-    def precision(self, state, dtype):
+    def precision(self, state: State, dtype: DType) -> tf.Tensor:
         """⟨1/(ζ + m²)⟩, (J, P)."""
         inverse = tf.linalg.matvec(tf.exp(state.zeta), tf.constant(1 / self._variance, dtype))
         rows, columns = self.mask.shape
@@ -87,19 +94,19 @@ class GridScales:
             return tf.broadcast_to(inverse, [rows, columns])
         return tf.reshape(inverse, [rows, columns]) if self.group == "entry" else tf.fill([rows, columns], inverse[0])
 
-    def update(self, state, second):
+    def update(self, state: State, second: tf.Tensor) -> State:
         return self.update_tau(self.update_zeta(state, second))
 
-    def update_zeta(self, state, second):
+    def update_zeta(self, state: State, second: tf.Tensor) -> State:
         prior = tf.linalg.matvec(self._constant(self._given_tau, second), tf.exp(state.tau), transpose_a=True)
         return state._replace(zeta=tf.nn.log_softmax(prior + self._evidence(second)))
 
-    def update_tau(self, state):
+    def update_tau(self, state: State) -> State:
         zeta = tf.reduce_sum(self._used(state.zeta) * tf.exp(state.zeta), 0)
         told = tf.linalg.matvec(self._constant(self._given_tau, zeta), zeta)
         return state._replace(tau=tf.nn.log_softmax(self._constant(self._tau_prior, zeta) + told))
 
-    def bound(self, state, second):
+    def bound(self, state: State, second: tf.Tensor) -> tf.Tensor:
         zeta, tau = tf.exp(state.zeta), tf.exp(state.tau)
         prior = tf.linalg.matvec(self._constant(self._given_tau, second), tau, transpose_a=True)
         weights = self._evidence(second) - 0.5 * math.log(2 * math.pi) * self._constant(self._counts, second)[:, None]

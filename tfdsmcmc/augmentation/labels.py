@@ -11,6 +11,9 @@ Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import numpy as np
 import tensorflow as tf
 
@@ -20,10 +23,19 @@ from tfdsmcmc.layers import SBN
 from tfdsmcmc.priors import ThreeParameterBetaNormal
 from tfdsmcmc.rows import ArraySource
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.layers.base import StochasticLayer
+    from tfdsmcmc.rows.source import RandomAccessSource, Source
+    from tfdsmcmc.types import Config, Seed, TensorLike
+
+Labels: TypeAlias = "tuple[np.ndarray, int]"  # (N,) int32, and how many there may be
+
 _FEW_LABELS = 1000  # as many may be there though few rows have them
 
 
-def check_labels(labels, num_labels=None):
+def check_labels(labels: ArrayLike, num_labels: int | None = None) -> Labels:
     """(labels as an int32 array (N,), how many there may be).
 
     Args:
@@ -53,20 +65,20 @@ def check_labels(labels, num_labels=None):
     return found.astype(np.int32), num_labels
 
 
-def prior_of_biases(member):
+def prior_of_biases(member: Any) -> Any:
     """What the prior of the top layer's bias is for biases (labels, units): groups are those of one label."""
     if isinstance(member, ThreeParameterBetaNormal) and member.group != "entry":
         return type(member)(**{**member.get_config(), "group": "parent"})
     return member
 
 
-def config_of(labels):
+def config_of(labels: Labels | None) -> Config:
     """The arguments `labels` and `num_labels` as plain data, of what `check_labels` gave, or of None."""
     found, number = (None, None) if labels is None else labels
     return {"labels": None if labels is None else found.tolist(), "num_labels": number}
 
 
-def places_of(labels, num_labels, num_rows):
+def places_of(labels: ArrayLike, num_labels: int | None, num_rows: int) -> list[tuple[int, np.ndarray]]:
     """[(label, the places of its rows)] of the labels that there are, checked against the number of rows."""
     labels, _ = check_labels(labels, num_labels)
     if len(labels) != num_rows:
@@ -74,7 +86,13 @@ def places_of(labels, num_labels, num_rows):
     return [(int(label), np.flatnonzero(labels == label)) for label in np.unique(labels)]
 
 
-def log_likelihood_by_label(source, labels, num_labels, estimate, seed):
+def log_likelihood_by_label(
+    source: RandomAccessSource,
+    labels: ArrayLike,
+    num_labels: int | None,
+    estimate: Callable[..., LogLikelihood],
+    seed: Seed,
+) -> LogLikelihood:
     """The estimates of each row given its label.
 
     Args:
@@ -107,18 +125,21 @@ class LabelledTop:
       ValueError: for a top layer that is no SBN, or frozen.
     """
 
-    def __init__(self, top, labels, num_labels):
+    labels: np.ndarray
+    num_labels: int
+
+    def __init__(self, top: StochasticLayer, labels: np.ndarray, num_labels: int):
         if type(top) is not SBN or not top.trainable_variables:
             raise ValueError(
                 "Labels decide the biases of an SBN that learns. "
                 f"Received: top layer {top.name!r}, {type(top).__name__}"
             )
         self.labels, self.num_labels = labels, num_labels
-        self.layer = SBN(top.units, kernel_initializer="zeros", name=f"{top.name}_given_labels")
+        self.layer: SBN = SBN(top.units, kernel_initializer="zeros", name=f"{top.name}_given_labels")
         self.layer.build((None, num_labels))
-        self.shares = np.bincount(labels, minlength=num_labels).astype(np.float32) / len(labels)
+        self.shares: np.ndarray = np.bincount(labels, minlength=num_labels).astype(np.float32) / len(labels)
 
-    def check_rows(self, source):
+    def check_rows(self, source: Source) -> None:
         """Raises a ValueError if there is not a label for each row."""
         if source.num_rows != len(self.labels):
             raise ValueError(
@@ -126,14 +147,14 @@ class LabelledTop:
                 f"validation_split holds out not among them. Received: {len(self.labels)} labels"
             )
 
-    def first(self, bias):
+    def first(self, bias: TensorLike) -> tf.Tensor:
         """The biases of each label to start from."""
         return tf.repeat(tf.cast(bias, tf.float32)[tf.newaxis], self.num_labels, 0)
 
-    def one_hot(self, index):
+    def one_hot(self, index: tf.Tensor) -> tf.Tensor:
         """(n, labels), those of some rows."""
         return tf.one_hot(tf.gather(tf.constant(self.labels), index), self.num_labels)
 
-    def mean(self, biases):
+    def mean(self, biases: tf.Tensor) -> tf.Tensor:
         """The mean of the biases over the rows, (units,)."""
         return tf.linalg.matvec(biases, tf.constant(self.shares), transpose_a=True)

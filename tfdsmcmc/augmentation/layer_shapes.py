@@ -13,13 +13,18 @@ sections 2 and 3.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
 from tfdsmcmc.layers import DARN
+
+if TYPE_CHECKING:
+    from tfdsmcmc.layers.base import StochasticLayer
+    from tfdsmcmc.types import TensorLike
 
 
 class LayerShape(NamedTuple):
@@ -38,47 +43,47 @@ class LayerShape(NamedTuple):
     biases: int = 1
 
     @property
-    def lateral(self):
+    def lateral(self) -> int:
         """J where units depend on each other, else 0."""
         return 0 if self.earlier is None else self.units
 
     @property
-    def width(self):
+    def width(self) -> int:
         """P, the number of regressors."""
         return self.parents + self.lateral + self.biases
 
     @property
-    def columns(self):
+    def columns(self) -> tuple[slice, slice, slice]:
         """The slices of the regressors that are parents, units of the layer, and biases."""
         ends = np.cumsum([0, self.parents, self.lateral, self.biases])
         return tuple(slice(int(first), int(last)) for first, last in zip(ends[:-1], ends[1:]))
 
     @property
-    def mask(self):
+    def mask(self) -> np.ndarray:
         """(J, P), 1 where a regressor counts, else 0."""
         mask = np.ones((self.units, self.width))
         if self.earlier is not None:
             mask[:, self.columns[1]] = self.earlier
         return mask
 
-    def regressors(self, parents, own, indicators):
+    def regressors(self, parents: tf.Tensor, own: tf.Tensor, indicators: tf.Tensor) -> tf.Tensor:
         """(B, P), r from the parents (B, K), the layer's own units (B, J) and e (B, Y)."""
         parts = [parents, own] if self.lateral else [parents]
         return tf.concat([*(parts if self.parents else parts[1:]), indicators], 1)
 
-    def weights(self, mean):
+    def weights(self, mean: tf.Tensor) -> list[tf.Tensor]:
         """[W (K, J), bias (J,), or (Y, J) of Y > 1 labels, and U (J, J) if lateral] of the vectors w_j, (J, P)."""
         parents, lateral, biases = (tf.transpose(mean[:, part]) for part in self.columns)
         return [parents, biases[0] if self.biases == 1 else biases, *([lateral] if self.lateral else [])]
 
-    def vectors(self, weights):
+    def vectors(self, weights: Sequence[TensorLike]) -> tf.Tensor:
         """(J, P), the vectors w_j of such weights; lateral ones that count for nothing become 0."""
         kernel, bias, *lateral = weights
         parts = [kernel, *lateral, tf.reshape(bias, [self.biases, self.units])]
         return tf.transpose(tf.concat(parts, 0)) * tf.cast(self.mask, kernel.dtype)
 
 
-def shape_of(layer):
+def shape_of(layer: StochasticLayer) -> LayerShape:
     """The `LayerShape` of an SBN or DARN layer."""
     earlier = None
     if type(layer) is DARN:

@@ -17,11 +17,17 @@ Source: Gan, Henao, Carlson and Carin (2015), section 3.2; deep and autoregressi
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc.distributions.polya_gamma import mean_of_one
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tfdsmcmc.augmentation.layer_shapes import LayerShape
 
 
 class WeightFactor(NamedTuple):
@@ -39,8 +45,8 @@ class LocalFactors(NamedTuple):
       tilts: list of (B, J_l), C, of the data's layer first.
     """
 
-    units: list
-    tilts: list
+    units: list[tf.Tensor]
+    tilts: list[tf.Tensor]
 
 
 class Observations(NamedTuple):
@@ -57,7 +63,7 @@ class Observations(NamedTuple):
     indicators: tf.Tensor
 
 
-def log_cosh(x):
+def log_cosh(x: tf.Tensor) -> tf.Tensor:
     """ln cosh x."""
     return tf.abs(x) + tf.math.softplus(-2 * tf.abs(x)) - math.log(2)
 
@@ -70,10 +76,13 @@ class LocalModel:
       kind: the module of the weights' factors, `full_covariance` or `diagonal_covariance`.
     """
 
-    def __init__(self, layers, kind):
+    layers: list[LayerShape]
+    kind: ModuleType
+
+    def __init__(self, layers: Iterable[LayerShape], kind: ModuleType):
         self.layers, self.kind = list(layers), kind
 
-    def regressors(self, rows, units):
+    def regressors(self, rows: Observations, units: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """List of (B, P), the means of each layer's regressors."""
         values = [rows.x, *units]
         parents = [*units, values[0][:, :0]]
@@ -83,12 +92,12 @@ class LocalModel:
             layer.regressors(*parts) for layer, *parts in zip(self.layers, parents, values, biases, strict=True)
         ]
 
-    def targets(self, rows, units):
+    def targets(self, rows: Observations, units: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """List of (B, J), ȳ − ½; 0 for missing entries."""
         data = rows.x - 0.5
         return [data if rows.known is None else data * rows.known, *(part - 0.5 for part in units)]
 
-    def tilts(self, weights, rows, units):
+    def tilts(self, weights: Sequence[WeightFactor], rows: Observations, units: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """List of (B, J), the best C for the other factors."""
         tilts = []
         for (mean, covariance), r in zip(weights, self.regressors(rows, units), strict=True):
@@ -96,12 +105,18 @@ class LocalModel:
             tilts.append(tf.sqrt(tf.maximum(second, 0)))
         return tilts
 
-    def gammas(self, rows, tilts):
+    def gammas(self, rows: Observations, tilts: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """List of (B, J), γ̄; 0 for missing entries."""
         data, *latent = (mean_of_one(tilt) for tilt in tilts)
         return [data if rows.known is None else data * rows.known, *latent]
 
-    def update_units(self, weights, rows, factors, place):
+    def update_units(
+        self,
+        weights: Sequence[WeightFactor],
+        rows: Observations,
+        factors: LocalFactors,
+        place: int,
+    ) -> tf.Tensor:
         """The means (B, K) of latent layer `place`, nearest to the data 0, one unit after the other."""
         own = self.layers[place + 1]
         gammas = self.gammas(rows, factors.tilts)[place : place + 2]
@@ -133,11 +148,25 @@ class LocalModel:
         state = (tf.constant(0), start, moving, *([own_moving] if own.lateral else []))
         return tf.while_loop(lambda k, *_: k < own.units, one, state)[1]
 
-    def slope_of_later_units(self, parts, moving, mean, p, units, value):
+    def slope_of_later_units(
+        self,
+        parts: Any,
+        moving: tf.Tensor,
+        mean: tf.Tensor,
+        p: int | tf.Tensor,
+        units: tf.Tensor,
+        value: tf.Tensor,
+    ) -> tf.Tensor:
         """(B,), what the units (B, J) of a DARN add to the logit of one before them, regressor p of mean `value`."""
         return tf.linalg.matvec(units - 0.5, mean[:, p]) + self.kind.slope(parts, moving, mean, p, value)
 
-    def fit(self, weights, rows, units, rounds):
+    def fit(
+        self,
+        weights: Sequence[WeightFactor],
+        rows: Observations,
+        units: Sequence[tf.Tensor],
+        rounds: int,
+    ) -> tuple[LocalFactors, tf.Tensor]:
         """Rounds over q(γ), then q(h) of each layer from the data up.
 
         Args:
@@ -159,7 +188,13 @@ class LocalModel:
             units = factors.units
         return factors, bound
 
-    def bound(self, weights, rows, factors, best=False):
+    def bound(
+        self,
+        weights: Sequence[WeightFactor],
+        rows: Observations,
+        factors: LocalFactors,
+        best: bool = False,
+    ) -> tf.Tensor:
         """(B,), what the bound has of each row; `best` if the tilts are those of `tilts`."""
         targets = self.targets(rows, factors.units)
         total = sum(entropy(part) for part in factors.units) if factors.units else 0.0
@@ -180,6 +215,6 @@ class LocalModel:
         return tf.matmul(r * (1 - r), tf.square(mean), transpose_b=True) + self.kind.spread(covariance, r)
 
 
-def entropy(means):
+def entropy(means: tf.Tensor) -> tf.Tensor:
     """(B,), the entropy of independent zeros and ones (B, K) of these means."""
     return -tf.reduce_sum(tf.math.xlogy(means, means) + tf.math.xlog1py(1 - means, -means), 1)

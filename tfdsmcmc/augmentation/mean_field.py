@@ -16,11 +16,21 @@ section 3.2.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.augmentation.variational_method import VariationalMethod
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.augmentation.mean_field_step import Covariance
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.training.step import Step
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -61,10 +71,18 @@ class MeanFieldVB(VariationalMethod):
     True
     """
 
-    def __init__(self, covariance="full", rounds=1, labels=None, num_labels=None, initial="random", burn_in=0):
+    def __init__(
+        self,
+        covariance: Covariance = "full",
+        rounds: int = 1,
+        labels: ArrayLike | None = None,
+        num_labels: int | None = None,
+        initial: Literal["random", "recognition"] = "random",
+        burn_in: int = 0,
+    ):
         super().__init__(covariance, rounds, labels, num_labels, initial, burn_in)
 
-    def step_for(self, generative, recognition, prior):
+    def step_for(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior) -> Step:
         return MeanFieldStep(generative, recognition, prior, *self.of_step)
 
 

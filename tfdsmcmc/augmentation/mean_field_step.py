@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -17,7 +18,24 @@ from tfdsmcmc.augmentation.variational_priors import layer_prior
 from tfdsmcmc.rows import as_rows
 from tfdsmcmc.training import row_parts
 
-KINDS = {kind.NAME: kind for kind in (full_covariance, diagonal_covariance)}
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import keras
+
+    from tfdsmcmc.augmentation.labels import Labels
+    from tfdsmcmc.augmentation.layer_shapes import LayerShape
+    from tfdsmcmc.augmentation.weight_factors import LayerPrior
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.training.batch import Batch
+    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
+
+Covariance: TypeAlias = Literal["full", "diagonal"]
+
+KINDS: dict[str, ModuleType] = {kind.NAME: kind for kind in (full_covariance, diagonal_covariance)}
 
 
 class UnitsStart(NamedTuple):
@@ -46,14 +64,14 @@ class VariationalState(NamedTuple):
       units: list of (N, K_l), the means of each row's latent units, nearest to the data first.
     """
 
-    weights: list
-    label_biases: list
-    covariances: list
-    scales: list
-    sums: list
-    bound: Any
-    updates: Any
-    units: Any
+    weights: list[tf.Tensor]
+    label_biases: list[tf.Tensor]
+    covariances: list[tf.Tensor]
+    scales: list[Nest]
+    sums: list[Nest]
+    bound: tf.Tensor
+    updates: tf.Tensor
+    units: list[tf.Tensor] | None
 
 
 class VariationalStep(AugmentedStep):
@@ -69,36 +87,54 @@ class VariationalStep(AugmentedStep):
       start: `UnitsStart`; by default at random and without a burn-in.
     """
 
-    metric_names = ("bound",)
-    per_row = ("units",)
+    rounds: int
+    start: UnitsStart
+    metric_names: tuple[str, ...] = ("bound",)
+    per_row: tuple[str, ...] = ("units",)
 
-    def __init__(self, generative, recognition, prior, covariance, rounds, labels=None, start=None):
+    def __init__(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        prior: Prior,
+        covariance: Covariance,
+        rounds: int,
+        labels: Labels | None = None,
+        start: UnitsStart | None = None,
+    ):
         super().__init__(generative, recognition, labels)
         self.rounds, self.start = rounds, start or UnitsStart()
-        self.kind = KINDS[covariance]
+        self.kind: ModuleType = KINDS[covariance]
         # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
         named = generative.named_weights
-        self.variables = [variable for _, variable in named]
+        self.variables: list[keras.Variable] = [variable for _, variable in named]
         names = {id(variable): name for name, variable in named}
         layers = generative.layers[::-1]
-        self.shapes = [shape_of(layer) for layer in layers]
+        self.shapes: list[LayerShape] = [shape_of(layer) for layer in layers]
         if self.top is not None:
             self.shapes[-1] = self.shapes[-1]._replace(biases=self.top.num_labels)
-        self.local = LocalModel(self.shapes, self.kind)
+        self.local: LocalModel = LocalModel(self.shapes, self.kind)
         self._layers = layers
         # a partial, as TensorFlow warns where one function's code is traced for many models
         self._start = tf.function(functools.partial(self._start_units), autograph=False)
-        self.learnt = [place for place, layer in enumerate(layers) if layer.trainable_variables]
+        self.learnt: list[int] = [place for place, layer in enumerate(layers) if layer.trainable_variables]
         self._parts, first = {}, 0  # of the list of the weights, whose top layer is first
         for place in reversed(self.learnt):
             count = 3 if self.shapes[place].lateral else 2
             self._parts[place], first = slice(first, first + count), first + count
-        self.priors = [
+        self.priors: list[LayerPrior] = [
             layer_prior(prior, self.shapes[place], [names[id(v)] for v in layers[place].trainable_variables])
             for place in self.learnt
         ]
 
-    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+    def init(
+        self,
+        rows: RandomAccessSource | None,
+        seed: Seed,
+        weights: Sequence[tf.Tensor],
+        num_rows: Number = 1.0,
+        state: VariationalState | None = None,
+    ) -> VariationalState:
         if state is None:
             state = self._first_state(weights)
         units = state.units
@@ -108,7 +144,7 @@ class VariationalStep(AugmentedStep):
             units = row_parts.started(self._start, none, rows, factors, random.stream(seed, "units"))
         return state._replace(weights=list(weights), units=units)
 
-    def step(self, state, batch, seed):
+    def step(self, state: VariationalState, batch: Batch, seed: Seed) -> tuple[VariationalState, dict[str, tf.Tensor]]:
         before = row_parts.of_rows(state.units, batch.index)
         counted = tf.cast(batch.counted, tf.float32)
         rows = observations(batch.rows, None if self.top is None else self.top.one_hot(batch.index))
@@ -120,10 +156,10 @@ class VariationalStep(AugmentedStep):
         state = self._global_update(state, self._for_weights(rows, factors, counted), batch)
         return state._replace(units=row_parts.with_rows(state.units, batch.index, units)), metrics
 
-    def metric_weight(self, batch):
+    def metric_weight(self, batch: Batch) -> tf.Tensor:
         return tf.reduce_sum(tf.cast(batch.counted, tf.float64))
 
-    def factors(self, state):
+    def factors(self, state: VariationalState) -> list[WeightFactor]:
         """List of `WeightFactor`, q(w_j) of each layer; a frozen layer has no variance."""
         means = self._vectors(state.weights, state.label_biases)
         covariances = dict(zip(self.learnt, state.covariances))
@@ -133,7 +169,7 @@ class VariationalStep(AugmentedStep):
             found.append(WeightFactor(mean, covariances.get(place, still)))
         return found
 
-    def posterior_draw(self, state, seed):
+    def posterior_draw(self, state: VariationalState, seed: Seed) -> list[tf.Tensor]:
         """Weights drawn from q, as `variables`, and the biases of the labels after them."""
         factors, drawn = self.factors(state), {}
         for place in self.learnt:
@@ -243,7 +279,7 @@ class VariationalStep(AugmentedStep):
         return list(tf.while_loop(lambda i, *_: i < self.start.burn_in, fitted, (tf.constant(0), *units))[1:])
 
 
-def observations(rows, indicators=None):
+def observations(rows: TensorLike | Rows, indicators: tf.Tensor | None = None) -> Observations:
     """`Observations` of `Rows`, with the indicators (B, Y) of their labels if there are any."""
     known = None if rows.observed is None else tf.cast(rows.observed, tf.float32)
     values = tf.cast(rows.values, tf.float32)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc.layers import DARN, SBN
 
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork
 
-def check_network(generative):
+
+def check_network(generative: GenerativeNetwork) -> None:
     """Raises a ValueError for a generative network with a layer that has no augmentation.
 
     Args:

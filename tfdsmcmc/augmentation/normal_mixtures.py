@@ -7,11 +7,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
 from tfdsmcmc.priors import WeightPrior
+
+if TYPE_CHECKING:
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.types import Seed, TensorLike
 
 tfd = tfp.distributions
 
@@ -24,12 +31,14 @@ class NormalMixture(WeightPrior):
       scale: s, a number.
     """
 
+    loc: float
+    scale: float
     conditionally_normal = True
 
-    def __init__(self, loc, scale):
+    def __init__(self, loc: float, scale: float):
         self.loc, self.scale = loc, scale
 
-    def conditional_normal(self, auxiliary):
+    def conditional_normal(self, auxiliary: Sequence[TensorLike]) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.constant(self.loc), tf.constant(self.scale**2)
 
 
@@ -42,21 +51,24 @@ class StudentTMixture(WeightPrior):
       scale: s, a number.
     """
 
+    df: float
+    loc: float
+    scale: float
     auxiliary_count = 1
     conditionally_normal = True
 
-    def __init__(self, df, loc, scale):
+    def __init__(self, df: float, loc: float, scale: float):
         self.df, self.loc, self.scale = df, loc, scale
 
-    def initial_auxiliary(self, value, seed):
+    def initial_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         return self.update_auxiliary(value, [], seed)
 
-    def update_auxiliary(self, value, auxiliary, seed):
+    def update_auxiliary(self, value: TensorLike, auxiliary: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         value = tf.cast(value, tf.float32)
         rate = 0.5 * (self.df * self.scale**2 + tf.square(value - self.loc))
         return [rate / random.gamma(tf.shape(value), 0.5 * (self.df + 1), seed)]
 
-    def conditional_normal(self, auxiliary):
+    def conditional_normal(self, auxiliary: Sequence[TensorLike]) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.constant(self.loc), auxiliary[0]
 
 
@@ -71,22 +83,27 @@ class NormalMixtures:
       ValueError: for a weight whose prior is no such mixture, or flat.
     """
 
-    def __init__(self, prior, names):
-        self.members = [_mixture(name, prior.for_weight(name)) for name in names]
+    def __init__(self, prior: Prior, names: Sequence[str]):
+        self.members: list[WeightPrior] = [_mixture(name, prior.for_weight(name)) for name in names]
 
-    def initial_auxiliary(self, weights, seed):
+    def initial_auxiliary(self, weights: Sequence[tf.Tensor], seed: Seed) -> list[list[tf.Tensor]]:
         """The tensors of each weight, a list of lists."""
         seeds = random.split(seed, len(self.members))
         pairs = zip(self.members, weights, strict=True)
         return [member.initial_auxiliary(weight, seeds[i]) for i, (member, weight) in enumerate(pairs)]
 
-    def update_auxiliary(self, weights, auxiliary, seed):
+    def update_auxiliary(
+        self,
+        weights: Sequence[tf.Tensor],
+        auxiliary: Sequence[Sequence[TensorLike]],
+        seed: Seed,
+    ) -> list[list[tf.Tensor]]:
         """Draws of them given the weights."""
         seeds = random.split(seed, len(self.members))
         triples = zip(self.members, weights, auxiliary, strict=True)
         return [member.update_auxiliary(weight, own, seeds[i]) for i, (member, weight, own) in enumerate(triples)]
 
-    def laws(self, auxiliary):
+    def laws(self, auxiliary: Sequence[Sequence[TensorLike]]) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """(mean, variance) of the entries of each weight."""
         return [member.conditional_normal(own) for member, own in zip(self.members, auxiliary, strict=True)]
 

@@ -17,6 +17,8 @@ Sources: Hoffman, Blei, Wang and Paisley, "Stochastic variational inference", Jo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -24,6 +26,15 @@ import tensorflow as tf
 from tfdsmcmc import checks
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.augmentation.variational_method import VariationalMethod
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.augmentation.mean_field_step import Covariance
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.training.step import Step
+    from tfdsmcmc.types import Config, LearningRate
 
 # steps at which a schedule is looked at: the first ones, and up to a million at distances of some hundredth parts
 _STEPS = np.unique(np.concatenate([np.arange(100), np.geomspace(100, 10**6, 1000).round()])).astype(int).tolist()
@@ -60,15 +71,22 @@ class OnlineVB(VariationalMethod):
     """
 
     def __init__(
-        self, rate=0.1, covariance="full", rounds=4, labels=None, num_labels=None, initial="random", burn_in=0
+        self,
+        rate: LearningRate = 0.1,
+        covariance: Covariance = "full",
+        rounds: int = 4,
+        labels: ArrayLike | None = None,
+        num_labels: int | None = None,
+        initial: Literal["random", "recognition"] = "random",
+        burn_in: int = 0,
     ):
-        self.rate = _checked(rate)
+        self.rate: float | keras.optimizers.schedules.LearningRateSchedule = _checked(rate)
         super().__init__(covariance, rounds, labels, num_labels, initial, burn_in)
 
-    def step_for(self, generative, recognition, prior):
+    def step_for(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior) -> Step:
         return OnlineStep(generative, recognition, prior, *self.of_step, rate=self.rate)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         rate = self.rate
         if not isinstance(rate, float):
             rate = keras.saving.serialize_keras_object(rate)
@@ -89,7 +107,7 @@ class OnlineStep(VariationalStep):
       rate: ρ, a number or a schedule.
     """
 
-    def __init__(self, *arguments, rate, **options):
+    def __init__(self, *arguments: Any, rate: LearningRate, **options: Any):
         super().__init__(*arguments, **options)
         self.rate = rate
 

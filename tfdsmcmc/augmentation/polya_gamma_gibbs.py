@@ -22,7 +22,8 @@ biases' γ as `regressions` says.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
 import numpy as np
@@ -40,6 +41,18 @@ from tfdsmcmc.rows import as_rows
 from tfdsmcmc.training import row_parts
 from tfdsmcmc.training.step_method import StepMethod
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.augmentation.labels import Labels
+    from tfdsmcmc.augmentation.regressions import Sums
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.training.batch import Batch
+    from tfdsmcmc.training.step import Step
+    from tfdsmcmc.types import Config, Number, Seed
+
 
 class GibbsState(NamedTuple):
     """What a pass moves.
@@ -52,11 +65,11 @@ class GibbsState(NamedTuple):
       label_biases: [(labels, H_L)], the top layer's biases for each label; [] without labels.
     """
 
-    weights: list
-    auxiliary: list
-    sums: list
-    units: Any
-    label_biases: list
+    weights: list[tf.Tensor]
+    auxiliary: list[list[tf.Tensor]]
+    sums: list[Sums]
+    units: list[tf.Tensor]
+    label_biases: list[tf.Tensor]
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -93,15 +106,22 @@ class PolyaGammaGibbs(StepMethod):
     ['log_joint', 'log_prob_given_units']
     """
 
-    def __init__(self, sweeps=1, initial="prior", burn_in=0, labels=None, num_labels=None):
-        self.sweeps = checks.positive_integer("sweeps", sweeps)
-        self.start = Gibbs(burn_in=burn_in, initial=initial)
-        self.labels = None if labels is None else check_labels(labels, num_labels)
+    def __init__(
+        self,
+        sweeps: int = 1,
+        initial: Literal["prior", "recognition"] = "prior",
+        burn_in: int = 0,
+        labels: ArrayLike | None = None,
+        num_labels: int | None = None,
+    ):
+        self.sweeps: int = checks.positive_integer("sweeps", sweeps)
+        self.start: Gibbs = Gibbs(burn_in=burn_in, initial=initial)
+        self.labels: Labels | None = None if labels is None else check_labels(labels, num_labels)
 
-    def step_for(self, generative, recognition, prior):
+    def step_for(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior) -> Step:
         return PolyaGammaGibbsStep(generative, recognition, prior, self.sweeps, self.start, self.labels)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         start = {"initial": self.start.initial, "burn_in": self.start.burn_in}
         return {"sweeps": self.sweeps, **start, **config_of(self.labels)}
 
@@ -121,18 +141,28 @@ class PolyaGammaGibbsStep(AugmentedStep):
       labels: (array (N,), how many labels there may be), or None.
     """
 
-    metric_names = ("log_joint", "log_prob_given_units")
-    per_row = ("units",)
+    names: list[str]
+    variables: list[keras.Variable]
+    metric_names: tuple[str, ...] = ("log_joint", "log_prob_given_units")
+    per_row: tuple[str, ...] = ("units",)
     needs_passes = True
 
-    def __init__(self, generative, recognition, prior, sweeps=1, start=None, labels=None):
+    def __init__(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        prior: Prior,
+        sweeps: int = 1,
+        start: Gibbs | None = None,
+        labels: Labels | None = None,
+    ):
         super().__init__(generative, recognition, labels)
         self.sweeps = sweeps
         # kept here, for a layer may be frozen later
         self.names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
-        self.mixtures = NormalMixtures(prior, self.names)
+        self.mixtures: NormalMixtures = NormalMixtures(prior, self.names)
         layers = [layer for layer in generative.layers if layer.trainable_variables]
-        self.regressions = [Regression(layer) for layer in layers]
+        self.regressions: list[Regression] = [Regression(layer) for layer in layers]
         self._places = [generative.layers[::-1].index(layer) for layer in layers]  # among [x, z_1, …, z_L]
         self._factors = generative_factors(generative)
         if self.top is not None:  # the first of the layers, whose parents are the labels
@@ -142,7 +172,14 @@ class PolyaGammaGibbsStep(AugmentedStep):
         self._chain = start or Gibbs(burn_in=0, initial="prior")
         self._start = tf.function(self._started, autograph=False)
 
-    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+    def init(
+        self,
+        rows: RandomAccessSource | None,
+        seed: Seed,
+        weights: Sequence[tf.Tensor],
+        num_rows: Number = 1.0,
+        state: GibbsState | None = None,
+    ) -> GibbsState:
         if state is None:
             biases = [] if self.top is None else [self.top.first(weights[1])]
             entries = self._entries(weights, biases)
@@ -155,7 +192,7 @@ class PolyaGammaGibbsStep(AugmentedStep):
             units = row_parts.started(self._start, none, rows, weights, random.stream(seed, "units"))
         return GibbsState(list(weights), auxiliary, sums, units, biases)
 
-    def step(self, state, batch, seed):
+    def step(self, state: GibbsState, batch: Batch, seed: Seed) -> tuple[GibbsState, dict[str, tf.Tensor]]:
         unit_seed, gamma_seed, draw_seed = tf.unstack(random.split(seed, 3))
         before = row_parts.of_rows(state.units, batch.index)
         counted = batch.counted[:, tf.newaxis]

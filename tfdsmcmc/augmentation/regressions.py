@@ -20,7 +20,8 @@ and the sums for autoregressive layers, are derived here.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
@@ -29,6 +30,13 @@ from tfdsmcmc.augmentation import symmetric
 from tfdsmcmc.augmentation.inverses import in_groups, normal_draws, scaled
 from tfdsmcmc.augmentation.layer_shapes import shape_of
 from tfdsmcmc.distributions import PolyaGamma
+
+if TYPE_CHECKING:
+    import keras
+
+    from tfdsmcmc.augmentation.layer_shapes import LayerShape
+    from tfdsmcmc.layers import SBN
+    from tfdsmcmc.types import Seed, TensorLike
 
 
 class Sums(NamedTuple):
@@ -39,11 +47,11 @@ class Sums(NamedTuple):
       linear: (J, R), Σ_n (y − ½) r.
     """
 
-    precision: Any
-    linear: Any
+    precision: tf.Tensor
+    linear: tf.Tensor
 
 
-def gammas(logits, seed):
+def gammas(logits: Sequence[tf.Tensor], seed: Seed) -> list[tf.Tensor]:
     """γ ~ PG(1, ψ) for the logits of several layers, list of (n, J).
 
     One draw: each takes a program of its own to be compiled.
@@ -60,17 +68,20 @@ class Regression:
       constant: whether 1 is among the regressors. Without it the layer's bias stays as it is.
     """
 
-    def __init__(self, layer, constant=True):
-        self.layer, self.units = layer, layer.units
-        self.shape = shape_of(layer)._replace(biases=int(constant))
-        self.variables = list(layer.trainable_variables) if constant else [layer.kernel]
-        self.regressors = self.shape.width
+    layer: SBN
+    units: int
 
-    def no_sums(self):
+    def __init__(self, layer: SBN, constant: bool = True):
+        self.layer, self.units = layer, layer.units
+        self.shape: LayerShape = shape_of(layer)._replace(biases=int(constant))
+        self.variables: list[keras.Variable] = list(layer.trainable_variables) if constant else [layer.kernel]
+        self.regressors: int = self.shape.width
+
+    def no_sums(self) -> Sums:
         shape = [symmetric.count(self.regressors), self.units, self.regressors]
         return Sums(tf.zeros(shape), tf.zeros([self.units, self.regressors]))
 
-    def added(self, sums, child, parents, observed, gamma):
+    def added(self, sums: Sums, child: tf.Tensor, parents: tf.Tensor, observed: tf.Tensor, gamma: tf.Tensor) -> Sums:
         """The sums with those of a block of rows.
 
         Args:
@@ -84,12 +95,12 @@ class Regression:
         linear = tf.matmul((child - 0.5) * observed, regressors, transpose_a=True)
         return Sums(self._with_products(sums.precision, gamma * observed, regressors), sums.linear + linear)
 
-    def logits(self, child, parents):
+    def logits(self, child: tf.Tensor, parents: tf.Tensor) -> tf.Tensor:
         """ψ, (n, J)."""
         logits = self.layer.logits(parents)
         return logits + tf.matmul(child, self.layer.lateral_kernel()) if self.shape.lateral else logits
 
-    def draw(self, sums, laws, seed):
+    def draw(self, sums: Sums, laws: Sequence[tuple[TensorLike, TensorLike]], seed: Seed) -> list[tf.Tensor]:
         """The weights given the sums and the laws of their entries, a list as `variables`.
 
         Args:

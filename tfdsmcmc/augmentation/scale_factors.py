@@ -15,11 +15,14 @@ and Clyde, "Generalized beta mixtures of Gaussians", NIPS 2011.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import DType
 
 _LEAST = 1e-30  # of ⟨w²⟩: ⟨1/ζ⟩ has no limit as it goes to 0
 
@@ -32,23 +35,26 @@ class NormalScales:
       mask: (J, P), 1 for weights that count.
     """
 
+    variance: float
+    mask: np.ndarray
+
     class State(NamedTuple):
         """There is nothing to keep."""
 
-    def __init__(self, scale, mask):
+    def __init__(self, scale: float, mask: np.ndarray):
         self.variance, self.mask = float(scale) ** 2, np.asarray(mask, np.float64)
 
-    def initial(self, second):
+    def initial(self, second: tf.Tensor) -> State:
         return self.State()
 
-    def precision(self, state, dtype):
+    def precision(self, state: State, dtype: DType) -> tf.Tensor:
         """⟨1/ζ⟩, (J, P)."""
         return tf.ones(self.mask.shape, dtype) / self.variance
 
-    def update(self, state, second):
+    def update(self, state: State, second: tf.Tensor) -> State:
         return state
 
-    def bound(self, state, second):
+    def bound(self, state: State, second: tf.Tensor) -> tf.Tensor:
         mask = tf.cast(self.mask, second.dtype)
         return tf.reduce_sum(mask * (-0.5 * math.log(2 * math.pi * self.variance) - 0.5 * second / self.variance))
 
@@ -64,26 +70,29 @@ class StudentTScales:
       mask: (J, P), 1 for weights that count.
     """
 
+    shape: float
+    rate: float
+
     class State(NamedTuple):
         """The rates of q(τ), (J, P)."""
 
         rate: tf.Tensor
 
-    def __init__(self, df, scale, mask):
+    def __init__(self, df: float, scale: float, mask: np.ndarray):
         self.shape, self.rate = float(df) / 2, float(df) * float(scale) ** 2 / 2
-        self.mask = np.asarray(mask, np.float64)
+        self.mask: np.ndarray = np.asarray(mask, np.float64)
 
-    def initial(self, second):
+    def initial(self, second: tf.Tensor) -> State:
         return self.update(None, second)
 
-    def precision(self, state, dtype):
+    def precision(self, state: State, dtype: DType) -> tf.Tensor:
         """⟨τ⟩, (J, P)."""
         return (self.shape + 0.5) / state.rate
 
-    def update(self, state, second):
+    def update(self, state: State | None, second: tf.Tensor) -> State:
         return self.State(self.rate + second / 2)
 
-    def bound(self, state, second):
+    def bound(self, state: State, second: tf.Tensor) -> tf.Tensor:
         shape = tf.constant(self.shape + 0.5, second.dtype)
         mean, log_mean = _gamma_moments(shape, state.rate)
         prior = self.shape * math.log(self.rate) - math.lgamma(self.shape) - self.rate * mean
@@ -109,6 +118,11 @@ class ThreeParameterScales:
       mask: (J, K), 1 for weights that count.
     """
 
+    a: float
+    b: float
+    mask: np.ndarray
+    shapes: tuple[float, np.ndarray, float]
+
     class State(NamedTuple):
         """A and B of q(ζ), (J, K); the rates of q(ξ), (J, K), of q(φ), (K,), and of q(ω), a scalar."""
 
@@ -118,43 +132,43 @@ class ThreeParameterScales:
         phi: tf.Tensor
         omega: tf.Tensor
 
-    def __init__(self, a, b, mask):
+    def __init__(self, a: float, b: float, mask: np.ndarray):
         self.a, self.b, self.mask = float(a), float(b), np.asarray(mask, np.float64)
-        self.order = self.a - 0.5
+        self.order: float = self.a - 0.5
         self.shapes = (self.a + self.b, 0.5 + self.b * self.mask.sum(0), 0.5 + self.mask.shape[1] / 2)
 
-    def initial(self, second):
+    def initial(self, second: tf.Tensor) -> State:
         """ξ̄ = a/⟨w²⟩, so that the weights have the variance that they show; φ and ω at their best for it."""
         second = self._of_those_that_count(second)
         xi = self.shapes[0] * second / self.a
         phi = 1 + tf.reduce_sum(self._mask(second) * self.a / second, 0)
         return self.update_omega(self.State(2 * self.a / second, second, xi, phi, tf.ones([], second.dtype)))
 
-    def precision(self, state, dtype):
+    def precision(self, state: State, dtype: DType) -> tf.Tensor:
         """⟨1/ζ⟩, (J, K)."""
         return self._moments(state)[1]
 
-    def update(self, state, second):
+    def update(self, state: State, second: tf.Tensor) -> State:
         """ζ, ξ, φ and ω, each once."""
         return self.update_omega(self.update_phi(self.update_xi(self.update_zeta(state, second))))
 
-    def columns(self, state):
+    def columns(self, state: State) -> tf.Tensor:
         """⟨φ⟩, (K,)."""
         return self._phi(state)
 
-    def update_zeta(self, state, second):
+    def update_zeta(self, state: State, second: tf.Tensor) -> State:
         return state._replace(a=2 * self._xi(state), b=self._of_those_that_count(second))
 
-    def update_xi(self, state):
+    def update_xi(self, state: State) -> State:
         return state._replace(xi=self._moments(state)[0] + self._phi(state))
 
-    def update_phi(self, state):
+    def update_phi(self, state: State) -> State:
         return state._replace(phi=self._omega(state) + tf.reduce_sum(self._mask(state.xi) * self._xi(state), 0))
 
-    def update_omega(self, state):
+    def update_omega(self, state: State) -> State:
         return state._replace(omega=1 + tf.reduce_sum(self._phi(state)))
 
-    def bound(self, state, second):
+    def bound(self, state: State, second: tf.Tensor) -> tf.Tensor:
         dtype = second.dtype
         zeta, inverse, log_norm = self._moments(state)
         shapes = [tf.cast(shape, dtype) for shape in self.shapes]

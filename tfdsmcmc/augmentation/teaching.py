@@ -11,6 +11,7 @@ pass over the training rows to the last, to the same end.
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -20,8 +21,14 @@ from tfdsmcmc import checks, compiling, random
 from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.rows.source import RandomAccessSource
 
+if TYPE_CHECKING:
+    from tfdsmcmc.augmentation.mean_field_step import VariationalState
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed
 
-def variational_run(model, what):
+
+def variational_run(model: DirectedModel, what: str) -> tuple[VariationalStep, VariationalState]:
     """(step, state) of the first chain; a ValueError for a model that learns otherwise.
 
     Args:
@@ -35,7 +42,14 @@ def variational_run(model, what):
     return step, state
 
 
-def teach_recognition(model, x, epochs=30, batch_size=100, learning_rate=2e-3, seed=0):
+def teach_recognition(
+    model: DirectedModel,
+    x: RowsLike,
+    epochs: int = 30,
+    batch_size: int = 100,
+    learning_rate: float = 2e-3,
+    seed: Seed = 0,
+) -> None:
     """Fits the recognition network to the units of the rows that the model has learnt from; θ stays.
 
     For importance sampling `refit_recognition` is better: it fits the posterior p(z given x; θ), not q.

@@ -27,6 +27,8 @@ section 3.3; what is bounded was derived here.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 import tensorflow as tf
 
@@ -39,22 +41,29 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.programs import batches, compiled, values_of
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed
+
 _WEIGHTS = ("integrated", "means")
 _STARTS, _DRAWS = ("half", "recognition"), 20
 
 
 def variational_bound(
-    model,
-    x,
-    num_samples=10,
-    rounds=10,
-    weights="integrated",
-    seed=0,
-    batch_size=100,
-    labels=None,
-    initial="half",
-    num_starts=1,
-):
+    model: DirectedModel,
+    x: RowsLike,
+    num_samples: int = 10,
+    rounds: int = 10,
+    weights: Literal["integrated", "means"] = "integrated",
+    seed: Seed = 0,
+    batch_size: int = 100,
+    labels: ArrayLike | None = None,
+    initial: Literal["half", "recognition"] = "half",
+    num_starts: int = 1,
+) -> LogLikelihood:
     """Estimates the mean-field bound of each row, of a model that learnt by variational Bayes.
 
     Args:

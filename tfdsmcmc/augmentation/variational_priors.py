@@ -8,6 +8,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 import tensorflow_probability as tfp
 
@@ -16,10 +19,14 @@ from tfdsmcmc.augmentation.scale_factors import NormalScales, StudentTScales, Th
 from tfdsmcmc.augmentation.weight_factors import LayerPrior
 from tfdsmcmc.priors import ColumnThreeParameterBetaNormal, ThreeParameterBetaNormal
 
+if TYPE_CHECKING:
+    from tfdsmcmc.augmentation.layer_shapes import LayerShape
+    from tfdsmcmc.priors.prior import Prior
+
 tfd = tfp.distributions
 
 
-def layer_prior(prior, shape, names):
+def layer_prior(prior: Prior, shape: LayerShape, names: Sequence[str]) -> LayerPrior:
     """The priors of a layer's weights.
 
     Args:

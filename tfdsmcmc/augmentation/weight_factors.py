@@ -6,7 +6,17 @@ precisions ⟨1/ζ⟩ of all stand side by side.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tfdsmcmc.augmentation.layer_shapes import LayerShape
+    from tfdsmcmc.augmentation.local_factors import WeightFactor
+    from tfdsmcmc.types import DType, Nest
 
 VARIANCE = 0.01  # of each weight at the start
 
@@ -19,26 +29,29 @@ class LayerPrior:
       scales: list of (slice of the regressors, object of `scale_factors`), in order and without gaps.
     """
 
-    def __init__(self, layer, scales):
+    layer: LayerShape
+    parts: list[tuple[slice, Any]]
+
+    def __init__(self, layer: LayerShape, scales: Iterable[tuple[slice, Any]]):
         self.layer, self.parts = layer, [part for part in scales if part[0].stop > part[0].start]
 
-    def initial(self, second):
+    def initial(self, second: tf.Tensor) -> list[Nest]:
         """The scales' states for second moments (J, P), a list."""
         return [scales.initial(second[:, columns]) for columns, scales in self.parts]
 
-    def precision(self, states, dtype):
+    def precision(self, states: Sequence[Nest], dtype: DType) -> tf.Tensor:
         """⟨1/ζ⟩, (J, P)."""
         found = [scales.precision(state, dtype) for (_, scales), state in zip(self.parts, states, strict=True)]
         return tf.concat(found, 1)
 
-    def update(self, states, second):
+    def update(self, states: Sequence[Nest], second: tf.Tensor) -> list[Nest]:
         """The states after each factor has moved once."""
         return [
             scales.update(state, second[:, columns])
             for (columns, scales), state in zip(self.parts, states, strict=True)
         ]
 
-    def bound(self, states, second):
+    def bound(self, states: Sequence[Nest], second: tf.Tensor) -> tf.Tensor:
         """What the bound has of the weights and their scales, the entropy of q(w) left out; a float64 scalar."""
         states, second = tf.nest.map_structure(lambda part: tf.cast(part, tf.float64), (states, second))
         return sum(
@@ -47,6 +60,6 @@ class LayerPrior:
         )
 
 
-def second_moments(kind, factor):
+def second_moments(kind: ModuleType, factor: WeightFactor) -> tf.Tensor:
     """⟨w²⟩, (J, P)."""
     return tf.square(factor.mean) + kind.variances(factor.covariance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 # when to choose which, in the order of `methods`; that module imports TensorFlow, which takes seconds
-METHODS = {
+METHODS: dict[str, str] = {
     "dsghmc_gibbs": "samples the weights, z by Gibbs chains that go on: rows of hundreds of columns",
     "dsghmc_nais": "samples the weights, z by importance sampling: tens of thousands of rows",
     "dsgld_nais": "the same without momentum: slower",
@@ -42,7 +42,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
         return action.help if action.default in (None, False) else super()._get_help_string(action)
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
     """The parser of all commands; each sets `module`, which has a function of its name that carries it out."""
     commands_parser = argparse.ArgumentParser(
         prog="python -m tfdsmcmc", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import zipfile
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -12,11 +13,14 @@ from tfdsmcmc import archives, checks, files
 from tfdsmcmc import public as ds
 from tfdsmcmc.cli import tables
 
+if TYPE_CHECKING:
+    import argparse
+
 _AUGMENTATION = ("online_vb", "polya_gamma_gibbs", "vb")  # the methods by augmentation
 _REFIT_EPOCHS = 10
 
 
-def fit(args):
+def fit(args: argparse.Namespace) -> None:
     path = pathlib.Path(args.model)
     if path.suffix != ".keras":
         raise ValueError(f"The model's file ends in .keras. Received: {args.model}")
@@ -91,7 +95,7 @@ def _resumed(args):
     return model
 
 
-def evaluate(args):
+def evaluate(args: argparse.Namespace) -> None:
     if args.average is not None and not args.posterior:
         raise ValueError(f"An average is of posterior samples: --posterior. Received: --average {args.average}")
     model = _load(args.model)
@@ -104,7 +108,7 @@ def evaluate(args):
         _print_estimate(f"average over {average}, {len(posterior.samples)} samples", estimate)
 
 
-def sample(args):
+def sample(args: argparse.Namespace) -> None:
     output = pathlib.Path(args.output)
     if output.suffix not in (".png", ".pdf", ".svg", ".npy"):
         raise ValueError(f"The file's name must end in .png, .pdf, .svg or .npy. Received: {args.output}")
@@ -119,7 +123,7 @@ def sample(args):
     print(f"wrote {output}")
 
 
-def impute(args):
+def impute(args: argparse.Namespace) -> None:
     output = tables.check_name(args.output)
     if args.probabilities and args.majority:
         raise ValueError("Choose one of the two. Received: --probabilities --majority")
@@ -152,7 +156,7 @@ def impute(args):
     print(f"wrote {output}: {len(sizes)} rows with gaps of {len(table.x)}{worth}")
 
 
-def export(args):
+def export(args: argparse.Namespace) -> None:
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
     model = _load(args.model)
     path = ds.serving.export(
@@ -170,7 +174,7 @@ def export(args):
     print(f"wrote {path}")
 
 
-def serve(args):
+def serve(args: argparse.Namespace) -> None:
     ds.serving.serve(args.path, args.host, args.port)
 
 

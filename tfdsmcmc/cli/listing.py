@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc.datasets import names
 
+if TYPE_CHECKING:
+    import argparse
 
-def datasets(args):
+
+def datasets(args: argparse.Namespace) -> None:
     for name in names():
         print(name)

@@ -6,10 +6,11 @@ import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def quiet_start():
+def quiet_start() -> Iterator[None]:
     """Keeps standard error from being seen, that of libraries in C too; where the block raises all of it is."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # looked at after the first lines have been written
     if sys.stderr is None:  # it was closed before the start

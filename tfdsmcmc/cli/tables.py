@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import csv
 import pathlib
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from tfdsmcmc import files
 
-SUFFIXES = (".csv", ".npz")
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath
+
+SUFFIXES: tuple[str, ...] = (".csv", ".npz")
 _MISSING = ("", "na", "n/a", "<na>", "nan", "null", "none")
 
 
@@ -31,10 +35,10 @@ class Table(NamedTuple):
 
     x: np.ndarray
     mask: np.ndarray | None
-    header: list | None
+    header: list[str] | None
 
 
-def check_name(path):
+def check_name(path: FilePath) -> pathlib.Path:
     """The path, if its name ends in one of the suffixes.
 
     Raises:
@@ -46,7 +50,7 @@ def check_name(path):
     return path
 
 
-def read(path, header=None) -> Table:
+def read(path: FilePath, header: bool | None = None) -> Table:
     """Reads a table.
 
     Args:
@@ -63,7 +67,7 @@ def read(path, header=None) -> Table:
     return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, header)
 
 
-def write_csv(path, x, header, integers):
+def write_csv(path: FilePath, x: np.ndarray, header: Sequence[str] | None, integers: bool) -> None:
     """Writes rows (n, D) as a .csv; integers without a point, other numbers so that they are read back exactly."""
     text = (lambda v: str(int(v))) if integers else (lambda v: np.format_float_positional(np.float32(v), trim="0"))
 
@@ -74,7 +78,7 @@ def write_csv(path, x, header, integers):
         writer.writerows([text(value) for value in row] for row in x)
 
 
-def write_npz(path, **arrays):
+def write_npz(path: FilePath, **arrays: np.ndarray) -> None:
     """Writes arrays as an .npz."""
     with files.replacing(path) as temporary:
         np.savez_compressed(temporary, **arrays)

@@ -11,13 +11,13 @@ from tfdsmcmc.datasets.originals import ORIGINALS, verify
 from tfdsmcmc.datasets.packed import SPLITS
 
 
-def cache():
+def cache() -> pathlib.Path:
     """The folder of packed files inside the Keras cache."""
     home = os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras"
     return pathlib.Path(home) / "datasets" / "tfdsmcmc"
 
 
-def download(name):
+def download(name: str) -> str:
     """Verifies and packs a known dataset.
 
     Its original files are taken from the folder originals/NAME of the cache where somebody has put them, otherwise

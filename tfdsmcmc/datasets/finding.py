@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import pathlib
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from tfdsmcmc.datasets import packed
 from tfdsmcmc.datasets.downloading import cache, download
 from tfdsmcmc.datasets.originals import ORIGINALS
 from tfdsmcmc.datasets.packed import SPLITS
+
+if TYPE_CHECKING:
+    from tfdsmcmc.datasets.packed import Split
+    from tfdsmcmc.types import FilePath
+
+Binarization: TypeAlias = Literal["dynamic", "threshold", "none"]
 
 _DIGITS_THRESHOLD = 8  # of grey values from 0 to 16
 _DIGITS_SPLIT = (1197, 1497)  # 1,197 rows to learn from, 300 to validate on, 300 to test
@@ -25,7 +32,7 @@ class Labels(NamedTuple):
     test: np.ndarray
 
     @property
-    def train_and_valid(self):
+    def train_and_valid(self) -> np.ndarray:
         """Those of both splits, in this order."""
         return np.concatenate([self.train, self.valid])
 
@@ -50,17 +57,23 @@ class Dataset(NamedTuple):
     labels: Labels | None = None
 
     @property
-    def train_and_valid(self):
+    def train_and_valid(self) -> np.ndarray:
         """The rows of both splits, in this order: what is learnt from where nothing is chosen by validation."""
         return np.concatenate([self.train, self.valid])
 
 
-def names():
+def names() -> list[str]:
     """The datasets that are known by name, sorted."""
     return sorted(["digits", *ORIGINALS])
 
 
-def load(name, data_dir=None, *, binarization="dynamic", seed=0):
+def load(
+    name: str,
+    data_dir: FilePath | None = None,
+    *,
+    binarization: Binarization = "dynamic",
+    seed: int = 0,
+) -> Dataset:
     """Loads a dataset.
 
     `digits` comes with scikit-learn: 1,797 images of 8 × 8, a pixel is 1 from half of the full ink on (8 of 16), in
@@ -98,7 +111,7 @@ def load(name, data_dir=None, *, binarization="dynamic", seed=0):
     return Dataset(name, *splits, stored.shape, labels)
 
 
-def check_binarization(binarization, seed):
+def check_binarization(binarization: Binarization, seed: int) -> None:
     """Raises a ValueError for what `load` does not take."""
     if binarization not in ("dynamic", "threshold", "none"):
         raise ValueError(f"binarization is 'dynamic', 'threshold' or 'none'. Received: binarization={binarization!r}")
@@ -106,7 +119,7 @@ def check_binarization(binarization, seed):
         raise ValueError(f"seed must be a non-negative integer. Received: seed={seed!r}")
 
 
-def binarizer(grey, binarization, seed, split):
+def binarizer(grey: bool, binarization: Binarization, seed: int, split: Split) -> Callable[[np.ndarray], np.ndarray]:
     """The function that makes float32 rows of the uint8 rows of a split: of all, or of a block after the one before."""
     seeds = dict(zip(SPLITS, np.random.SeedSequence(seed).spawn(len(SPLITS))))
     generator = np.random.Generator(np.random.Philox(seeds[split]))
@@ -120,7 +133,7 @@ def binarizer(grey, binarization, seed, split):
     return functions.get(binarization, lambda x: x.astype(np.float32) / 255)
 
 
-def file_of(name, data_dir):
+def file_of(name: str, data_dir: FilePath | None) -> pathlib.Path:
     """The packed file of a name; one that is not at hand is downloaded."""
     if not isinstance(name, str) or pathlib.Path(name).name != name:
         raise ValueError(f"A dataset has one of the names {names()}. Received: name={name!r}")

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class GreyRows:
@@ -28,32 +33,35 @@ class GreyRows:
       ValueError: for another type or shape.
     """
 
-    def __init__(self, values, shape=None, labels=None):
+    values: np.ndarray
+    labels: np.ndarray | None
+
+    def __init__(self, values: ArrayLike, shape: Sequence[int] | None = None, labels: ArrayLike | None = None):
         array = np.asarray(values)
         if array.dtype != np.uint8 or array.ndim != 2 or 0 in array.shape:
             raise ValueError(
                 "Grey rows are uint8 (rows, features), a row or more. "
                 f"Received: {array.dtype.name} of shape {array.shape}"
             )
-        self.shape = (array.shape[1],) if shape is None else tuple(int(n) for n in shape)
+        self.shape: tuple[int, ...] = (array.shape[1],) if shape is None else tuple(int(n) for n in shape)
         if math.prod(self.shape) != array.shape[1]:
             raise ValueError(f"A row has {array.shape[1]} features. Received: shape={shape}")
         if labels is not None and np.shape(labels) != array.shape[:1]:
             raise ValueError(f"labels must be one for each of {len(array)} rows. Received: shape={np.shape(labels)}")
         self.values, self.labels = array, labels
-        self.units = array.shape[1]
+        self.units: int = array.shape[1]
 
     @property
-    def num_rows(self):
+    def num_rows(self) -> int:
         return len(self.values)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, part):
+    def __getitem__(self, part: slice) -> GreyRows:
         if not isinstance(part, slice) or not len(self.values[part]):
             raise ValueError(f"Some of the rows, one at least, are chosen by a slice. Received: [{part!r}]")
         return GreyRows(self.values[part], self.shape, None if self.labels is None else self.labels[part])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"GreyRows(num_rows={len(self)}, shape={self.shape})"

@@ -16,16 +16,29 @@ import io
 import itertools
 import json
 import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc import checks, files
 from tfdsmcmc.datasets.mapped_rows import BLOCK, MappedRows, bytes_of_row
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.types import FilePath
+
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
-def write(path, rows, shape=None, labels=None, packed=True):
+def write(
+    path: FilePath,
+    rows: ArrayLike | Iterable[ArrayLike],
+    shape: Sequence[int] | None = None,
+    labels: ArrayLike | None = None,
+    packed: bool = True,
+) -> str:
     """Writes rows to a file, a block at a time, so that they need not fit into memory. See `pack`."""
     blocks = _blocks(rows)
     first = next(blocks, None)
@@ -49,7 +62,7 @@ def write(path, rows, shape=None, labels=None, packed=True):
     return str(path)
 
 
-def read(path, units=None):
+def read(path: FilePath, units: int | None = None) -> MappedRows:
     """Maps the rows of a file. See `open`."""
     try:
         stored, end = _map(path, 0)
@@ -73,7 +86,7 @@ def read(path, units=None):
     return rows
 
 
-def row_shape(shape, width):
+def row_shape(shape: Sequence[int] | None, width: int) -> tuple[int, ...]:
     """The shape of a row as a tuple, which must have as many entries as the row."""
     shape = tuple(checks.positive_integer("shape", n) for n in np.atleast_1d(np.asarray(shape, object)))
     if math.prod(shape) != width:
@@ -81,7 +94,7 @@ def row_shape(shape, width):
     return shape
 
 
-def label_array(name, labels):
+def label_array(name: str, labels: ArrayLike) -> np.ndarray:
     """Labels as an array (n,) of numbers or texts."""
     array = np.asarray(labels)
     if array.ndim != 1 or array.dtype.kind not in "biufSU":

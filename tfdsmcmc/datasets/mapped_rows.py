@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.types import Index
 
 BLOCK = 1 << 24  # bytes that are looked at, or written, at a time
 
@@ -32,7 +39,17 @@ class MappedRows:
         once, a block at a time, where there can be such.
     """
 
-    def __init__(self, stored, shape=None, packed=False, labels=None):
+    shape: tuple[int, ...]
+    packed: bool
+    labels: np.ndarray | None
+
+    def __init__(
+        self,
+        stored: np.ndarray,
+        shape: Sequence[int] | None = None,
+        packed: bool = False,
+        labels: ArrayLike | None = None,
+    ):
         if stored.ndim != 2 or stored.dtype not in (np.uint8, bool) or 0 in stored.shape:
             raise ValueError(
                 "Mapped rows are uint8 (rows, features), a row or more. "
@@ -47,23 +64,23 @@ class MappedRows:
         if labels is not None and labels.shape != stored.shape[:1]:
             raise ValueError(f"labels must be one for each of {len(stored)} rows. Received: shape={labels.shape}")
         self.shape, self.packed, self.labels = shape, packed, labels
-        self.units = math.prod(shape)
+        self.units: int = math.prod(shape)
         self._stored = np.asarray(stored).view(np.uint8)
         self._check()
 
     @property
-    def num_rows(self):
+    def num_rows(self) -> int:
         return len(self._stored)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._stored)
 
-    def take(self, index):
+    def take(self, index: Index) -> np.ndarray:
         """The rows of a slice, or of an array of indices in any order: uint8 (n, D) in memory."""
         rows = self._stored[index]
         return np.unpackbits(rows, axis=1, count=self.units) if self.packed else np.array(rows)
 
-    def __getitem__(self, part):
+    def __getitem__(self, part: slice) -> MappedRows:
         if not isinstance(part, slice):
             raise ValueError(f"Some of the rows are chosen by a slice, or read with take. Received: [{part!r}]")
         found = object.__new__(MappedRows)
@@ -73,12 +90,12 @@ class MappedRows:
             raise ValueError(f"At least one row must be left of {len(self)}. Received: [{part!r}]")
         return found
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: np.dtype[Any] | type[np.generic] | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("Mapped rows become an array by a copy. Received: copy=False")
         return self.take(slice(None)).astype(dtype or np.uint8, copy=False)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"MappedRows(num_rows={len(self)}, shape={self.shape}, packed={self.packed})"
 
     def _check(self):
@@ -95,6 +112,6 @@ class MappedRows:
                 raise ValueError(f"Mapped rows are zeros and ones. Received: {what} in row {first + wrong.argmax()}")
 
 
-def bytes_of_row(units, packed):
+def bytes_of_row(units: int, packed: bool) -> int:
     """The bytes that a row takes."""
     return -(-units // 8) if packed else units

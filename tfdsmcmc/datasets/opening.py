@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -15,8 +16,42 @@ from tfdsmcmc.datasets.grey_rows import GreyRows
 from tfdsmcmc.datasets.mapped_rows import BLOCK
 from tfdsmcmc.datasets.packed import SPLITS
 
+if TYPE_CHECKING:
+    from tfdsmcmc.datasets.finding import Binarization
+    from tfdsmcmc.datasets.mapped_rows import MappedRows
+    from tfdsmcmc.datasets.packed import Split
+    from tfdsmcmc.types import FilePath
 
-def open(name_or_path, split="train", data_dir=None, *, units=None, binarization="dynamic", seed=0):
+
+@overload
+def open(
+    name_or_path: FilePath,
+    split: Split = ...,
+    data_dir: FilePath | None = ...,
+    *,
+    units: int | None = ...,
+    binarization: Literal["dynamic", "threshold"] = ...,
+    seed: int = ...,
+) -> MappedRows: ...
+@overload
+def open(
+    name_or_path: FilePath,
+    split: Split = ...,
+    data_dir: FilePath | None = ...,
+    *,
+    units: int | None = ...,
+    binarization: Literal["each_epoch"],
+    seed: int = ...,
+) -> GreyRows: ...
+def open(
+    name_or_path: FilePath,
+    split: Split = "train",
+    data_dir: FilePath | None = None,
+    *,
+    units: int | None = None,
+    binarization: Binarization | Literal["each_epoch"] = "dynamic",
+    seed: int = 0,
+) -> MappedRows | GreyRows:
     """Opens rows of zeros and ones that stay in their file: `fit`, `evaluate` and the like read them as they need them.
 
     A dataset by its name is found as `load` finds it. Its rows are those that `load` gives; they are written once to a

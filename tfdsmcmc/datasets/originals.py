@@ -29,7 +29,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,9 @@ from tfdsmcmc.datasets.parsing import (
     read_silhouettes,
     read_text,
 )
+
+if TYPE_CHECKING:
+    from tfdsmcmc.datasets.packed import Split
 
 _DENSITY = (
     "https://raw.githubusercontent.com/UCLA-StarAI/Density-Estimation-Datasets/"
@@ -67,7 +71,7 @@ class Source(NamedTuple):
     """
 
     urls: tuple[str, ...]
-    read: object
+    read: Callable[..., dict[str, np.ndarray]]
     file_digests: tuple[str, ...] = ()
 
 
@@ -83,11 +87,11 @@ class Original(NamedTuple):
 
     sources: tuple[Source, ...]
     shape: tuple[int, ...]
-    sizes: dict[str, int]
-    digests: dict[str, str] = {}
+    sizes: dict[Split, int]
+    digests: dict[Split, str] = {}
 
 
-def verify(name, arrays):
+def verify(name: str, arrays: Mapping[str, np.ndarray]) -> None:
     """Raises a ValueError, which names the split, where the rows are not those of the dataset."""
     original = ORIGINALS[name]
     for split, rows in original.sizes.items():
@@ -100,7 +104,7 @@ def verify(name, arrays):
             raise ValueError(f"The {split} rows of {name} are not the published ones. Received: {split} {shape}")
 
 
-def content_digest(x):
+def content_digest(x: np.ndarray) -> str:
     """SHA-256 of the rows, bit-packed where they are binary, in sorted order."""
     packed = np.packbits(x, axis=1) if x.max() <= 1 else x
     return hashlib.sha256(b"".join(sorted(row.tobytes() for row in np.ascontiguousarray(packed)))).hexdigest()
@@ -126,7 +130,7 @@ def _by_split(*values):
     return dict(zip(SPLITS, values))
 
 
-ORIGINALS = {
+ORIGINALS: dict[str, Original] = {
     "mnist": Original(
         (Source((f"{_MNIST}/train-images-idx3-ubyte.gz", f"{_MNIST}/t10k-images-idx3-ubyte.gz"), read_idx),),
         (28, 28),

@@ -11,7 +11,8 @@ import math
 import pathlib
 import zipfile
 import zlib
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,7 +20,14 @@ from tfdsmcmc import archives, files
 from tfdsmcmc.datasets import mapped_file
 from tfdsmcmc.datasets.mapped_file import label_array, row_shape
 
-SPLITS = ("train", "valid", "test")
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.types import FilePath
+
+Split: TypeAlias = Literal["train", "valid", "test"]
+
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 
 
 class Packed(NamedTuple):
@@ -32,18 +40,26 @@ class Packed(NamedTuple):
       grey: whether entries are 0 to 255, not bits.
     """
 
-    arrays: dict
-    labels: dict | None
+    arrays: dict[str, np.ndarray]
+    labels: dict[str, np.ndarray] | None
     shape: tuple[int, ...]
     grey: bool
 
-    def rows(self, split):
+    def rows(self, split: str) -> np.ndarray:
         """The rows of a split, uint8 (n, D): zeros and ones, or 0 to 255 where `grey`."""
         stored = self.arrays[split]
         return stored if self.grey else np.unpackbits(stored, axis=1, count=math.prod(self.shape))
 
 
-def pack(path, train, valid=None, test=None, shape=None, labels=None, packed=True):
+def pack(
+    path: FilePath,
+    train: ArrayLike | Iterable[ArrayLike],
+    valid: ArrayLike | None = None,
+    test: ArrayLike | None = None,
+    shape: Sequence[int] | None = None,
+    labels: ArrayLike | Sequence[ArrayLike] | None = None,
+    packed: bool = True,
+) -> str:
     """Writes rows to a file: the splits of a dataset that `load` and `open` find by name, or rows that `open` maps.
 
     Args:
@@ -95,7 +111,7 @@ def pack(path, train, valid=None, test=None, shape=None, labels=None, packed=Tru
     return str(path)
 
 
-def read(path, splits=SPLITS) -> Packed:
+def read(path: FilePath, splits: Sequence[str] = SPLITS) -> Packed:
     """Reads a packed file.
 
     Args:

@@ -11,33 +11,37 @@ import pathlib
 import struct
 import zipfile
 import zlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc import archives
 from tfdsmcmc.datasets.packed import SPLITS
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath
+
 _OMNIGLOT_VALID = 1345
 _OMNIGLOT_SEED = 123
 
 
-def read_text(train, valid, test):
+def read_text(train: FilePath, valid: FilePath, test: FilePath) -> dict[str, np.ndarray]:
     """Three text files, a row a line, zeros and ones with commas or spaces between them."""
     return {split: _digits(path, _lines(path)) for split, path in zip(SPLITS, (train, valid, test))}
 
 
-def read_labelled_text(train, valid, test):
+def read_labelled_text(train: FilePath, valid: FilePath, test: FilePath) -> dict[str, np.ndarray]:
     """Three text files, a row a line, zeros and ones and then a label, which is left out, with spaces between them."""
     rows = {path: [line.rsplit(None, 1)[0] for line in _lines(path)] for path in (train, valid, test)}
     return {split: _digits(path, rows[path]) for split, path in zip(SPLITS, (train, valid, test))}
 
 
-def read_libsvm(train, valid, test, *, width):
+def read_libsvm(train: FilePath, valid: FilePath, test: FilePath, *, width: int) -> dict[str, np.ndarray]:
     """Three text files, a row a line: a label, which is left out, and index:value of what is not 0, from index 1 on."""
     return {split: _libsvm(path, width) for split, path in zip(SPLITS, (train, valid, test))}
 
 
-def read_arrays(path):
+def read_arrays(path: FilePath) -> dict[str, np.ndarray]:
     """One NumPy archive with the keys train_data, valid_data and test_data, zeros and ones of any numeric type."""
     archives.check(path)
     try:
@@ -59,19 +63,19 @@ def read_arrays(path):
     return {split: _binary(path, x) for split, x in arrays.items()}
 
 
-def read_idx(train, test):
+def read_idx(train: FilePath, test: FilePath) -> dict[str, np.ndarray]:
     """The two image files of MNIST in IDX format, gzipped; the last 10,000 training images are for validation."""
     images, held_out = (_idx(path) for path in (train, test))
     return {"train": images[:50000], "valid": images[50000:], "test": held_out}
 
 
-def read_silhouettes(path):
+def read_silhouettes(path: FilePath) -> dict[str, np.ndarray]:
     """The MATLAB file of the silhouettes, whose images lie column by column."""
     content = _matlab(path, ("train_data", "val_data", "test_data"))
     return {split: _binary(path, _turned(path, x)) for split, x in zip(SPLITS, content)}
 
 
-def read_characters(path):
+def read_characters(path: FilePath) -> dict[str, np.ndarray]:
     """The MATLAB file of omniglot: an image a column, its pixels column by column, intensities from 0 to 1.
 
     Intensities are stored as grey values from 0 to 255, so that they change by 1/510 at most. The training images are

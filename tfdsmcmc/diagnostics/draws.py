@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
 
+if TYPE_CHECKING:
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.types import Seed, TensorLike
+
 _SWEEPS = 20
 
 
-def arrangement(posterior):
+def arrangement(posterior: Posterior) -> np.ndarray:
     """Where the draws of each chain stand in `posterior.samples`, integers (chains, draws).
 
     Chains are in the order of their numbers. Where they have unequal numbers of draws, the last ones of the longer
@@ -34,12 +42,12 @@ class LogPrior:
       model: `contract.Model` with a prior.
     """
 
-    def __init__(self, model):
+    def __init__(self, model: Model):
         self._prior = model.prior
         self._names = [name for name, _ in model.named_weights]
         self._sweeps = compiling.program(self._swept, model.uses_xla)
 
-    def __call__(self, theta, seed):
+    def __call__(self, theta: Sequence[TensorLike], seed: Seed) -> float:
         """A float.
 
         Args:
@@ -49,7 +57,7 @@ class LogPrior:
         theta = [tf.convert_to_tensor(weight) for weight in theta]
         return float(self._prior.log_prob(self._names, theta, self.scales(theta, seed)))
 
-    def scales(self, theta, seed):
+    def scales(self, theta: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         """Auxiliary scales λ given θ, a list of tensors.
 
         Args:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,10 +12,26 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
 
+if TYPE_CHECKING:
+    from arviz import InferenceData
+
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed
+
 
 def inference_data(
-    posterior, model, x=None, weights="", num_samples=100, seed=0, batch_size=100, separator="/", log_partition=None
-):
+    posterior: Posterior,
+    model: Model,
+    x: RowsLike | None = None,
+    weights: str | Sequence[str] = "",
+    num_samples: int = 100,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    separator: str = "/",
+    log_partition: Any = None,
+) -> InferenceData:
     """The draws of the chosen weights as `arviz.InferenceData`.
 
     Unlike everything else here it holds the chosen weights of all draws in memory, and p(x given θ) of all rows and

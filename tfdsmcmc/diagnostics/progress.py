@@ -5,10 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
 
 import keras
 
 from tfdsmcmc import checks
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Logs
 
 
 class Progress(keras.callbacks.Callback):
@@ -36,13 +41,18 @@ class Progress(keras.callbacks.Callback):
     epoch 4 of 4, ...
     """
 
-    def __init__(self, metrics=("log_likelihood", "val_log_likelihood"), parts=10, stream=None):
+    def __init__(
+        self,
+        metrics: Iterable[str] = ("log_likelihood", "val_log_likelihood"),
+        parts: int = 10,
+        stream: TextIO | None = None,
+    ):
         super().__init__()
-        self.metrics = tuple(metrics)
-        self.parts = checks.positive_integer("parts", parts)
+        self.metrics: tuple[str, ...] = tuple(metrics)
+        self.parts: int = checks.positive_integer("parts", parts)
         self.stream = stream
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: Logs | None = None) -> None:
         self._stream = sys.stdout if self.stream is None else self.stream
         self._in_place = self._stream.isatty()
         self._begun = time.monotonic()
@@ -51,7 +61,7 @@ class Progress(keras.callbacks.Callback):
         if self._in_place:
             self._show("compiling")
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         seconds = time.monotonic() - self._begun
         before, self._done = self._done, epoch + 1
         if self._first is None:
@@ -61,7 +71,7 @@ class Progress(keras.callbacks.Callback):
         if self._in_place or self._done * self.parts // epochs > before * self.parts // epochs:
             self._show(self._line)
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: Logs | None = None) -> None:
         if self._line and self._shown != self._line:  # stopped between two lines
             self._show(self._line)
         if self._in_place:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import keras
+    from numpy.typing import ArrayLike
 
 _INDEX = re.compile(r"(?P<pattern>.*?)\[(?P<index>\s*-?\d+\s*(,\s*-?\d+\s*)*)\]")
 
@@ -26,21 +31,21 @@ class Selection(NamedTuple):
     shape: tuple[int, ...]
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The name, with the index where there is one."""
         return f"{self.name}[{', '.join(map(str, self.index))}]" if self.index else self.name
 
-    def of(self, theta):
+    def of(self, theta: Sequence[ArrayLike]) -> np.ndarray:
         """The part of a list of weights."""
         return np.asarray(theta[self.number])[self.index]
 
-    def entries(self):
+    def entries(self) -> Iterator[Selection]:
         """The `Selection` of each entry."""
         for rest in np.ndindex(*self.shape):
             yield Selection(self.name, self.number, self.index + rest, ())
 
 
-def select(named_weights, patterns) -> list[Selection]:
+def select(named_weights: Sequence[tuple[str, keras.Variable]], patterns: str | Sequence[str]) -> list[Selection]:
     """The weights that patterns choose; none twice, those without entries left out.
 
     Args:

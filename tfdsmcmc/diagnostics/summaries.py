@@ -14,8 +14,14 @@ for assessing convergence of MCMC", Bayesian Analysis 16 (2021).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from pandas import DataFrame
 
 _FEWEST_DRAWS = 8
 _R_HAT = 1.01
@@ -23,7 +29,7 @@ _DRAWS_A_CHAIN = 100
 _NAMED = 8
 
 
-def summary(trace, *others):
+def summary(trace: Mapping[str, ArrayLike], *others: Mapping[str, ArrayLike]) -> DataFrame:
     """Prints and returns the table of traces, with what is wrong in words below.
 
     Chains that all started alike may agree and be wrong together: from small random weights under a prior of unknown

@@ -15,7 +15,7 @@ Source: Wenzel et al., "How good is the Bayes posterior in deep neural networks 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -26,6 +26,12 @@ from tfdsmcmc.latents import NAIS
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.rows import kept
+
+if TYPE_CHECKING:
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed
 
 
 class Temperature(NamedTuple):
@@ -40,7 +46,14 @@ class Temperature(NamedTuple):
     standard_error: float
 
 
-def configurational_temperature(posterior, model, x, num_samples=100, seed=0, batch_size=100):
+def configurational_temperature(
+    posterior: Posterior,
+    model: DirectedModel,
+    x: RowsLike,
+    num_samples: int = 100,
+    seed: Seed = 0,
+    batch_size: int = 100,
+) -> dict[str, Temperature]:
     """The configurational temperature of each weight, see the module.
 
     Args:

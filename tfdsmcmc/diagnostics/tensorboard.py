@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.training.chains import of_chain
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath, Logs
 
 
 class TensorBoard(keras.callbacks.TensorBoard):
@@ -43,15 +48,15 @@ class TensorBoard(keras.callbacks.TensorBoard):
     1
     """
 
-    def __init__(self, log_dir="logs", histogram_freq=0, **kwargs):
+    def __init__(self, log_dir: FilePath = "logs", histogram_freq: int = 0, **kwargs: Any):
         super().__init__(str(log_dir), histogram_freq, **{"write_graph": False, **kwargs})
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: Logs | None = None) -> None:
         if self.write_steps_per_second and self.model.optimizer is None:
             raise ValueError("Keras counts the steps of φ, which does not learn. Received: write_steps_per_second=True")
         super().on_train_begin(logs)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         # a new dict: the history and other callbacks see the metrics alone
         super().on_epoch_end(epoch, {**(logs or {}), **_state_of(self.model)})
 

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from tfdsmcmc import random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
 
+if TYPE_CHECKING:
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed
+
 _MOST = 1000
 
 
-def trace(posterior, model, x=None, weights=(), num_samples=100, seed=0, batch_size=100, log_partition=None):
+def trace(
+    posterior: Posterior,
+    model: Model,
+    x: RowsLike | None = None,
+    weights: str | Sequence[str] = (),
+    num_samples: int = 100,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    log_partition: Any = None,
+) -> dict[str, np.ndarray]:
     """What a chain's convergence is judged by, at each posterior sample.
 
     "log_likelihood" (where x is given) is the mean over the rows of importance-sampling estimates of log p(x given θ):

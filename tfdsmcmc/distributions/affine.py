@@ -1,9 +1,11 @@
 """The affine map of a stack of row vectors, with a backward pass that suits XLA on a CPU."""
 
+from __future__ import annotations
+
 import tensorflow as tf
 
 
-def affine(x, kernel, bias):
+def affine(x: tf.Tensor, kernel: tf.Tensor | tf.Variable, bias: tf.Tensor | tf.Variable) -> tf.Tensor:
     """x @ kernel + bias for x of any rank.
 
     The leading axes are flattened, so that both passes are single matrix products, and the gradient of the bias

@@ -13,6 +13,9 @@ visible sigmoid belief network); Gregor, Danihelka, Mnih, Blundell and Wierstra,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
@@ -22,6 +25,9 @@ from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
 from tfdsmcmc.distributions.sequential import SequentialBernoulli
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import TensorLike
 
 tfd = tfp.distributions
 
@@ -42,12 +48,12 @@ class AutoregressiveBernoulli(SequentialBernoulli):
 
     def __init__(
         self,
-        logits,
-        lateral,
-        ordering=None,
-        validate_args=False,
-        allow_nan_stats=True,
-        name="AutoregressiveBernoulli",
+        logits: TensorLike,
+        lateral: TensorLike,
+        ordering: Sequence[int] | None = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "AutoregressiveBernoulli",
     ):
         parameters = dict(locals())
         with tf.name_scope(name):
@@ -76,7 +82,7 @@ class AutoregressiveBernoulli(SequentialBernoulli):
             "lateral": tfp.util.ParameterProperties(event_ndims=2),
         }
 
-    def conditional_logits(self, y):
+    def conditional_logits(self, y: TensorLike) -> tf.Tensor:
         """Log-odds of each unit given those before it in y, (…, units)."""
         y, lateral = tf.cast(y, self.dtype), earlier_to_later(self._lateral, self._ordering)
         return self._logits + affine(y, lateral, tf.zeros_like(lateral[0]))
@@ -90,7 +96,7 @@ class AutoregressiveBernoulli(SequentialBernoulli):
         return in_place(y, self._ordering), bernoulli_log_prob(y, logits)
 
 
-def earlier_to_later(lateral, ordering=None):
+def earlier_to_later(lateral: tf.Tensor | tf.Variable, ordering: Sequence[int] | None = None) -> tf.Tensor:
     """U with zeros where a unit is not before the other."""
     units = int(lateral.shape[0])
     place = np.arange(units) if ordering is None else np.argsort(ordering)

@@ -7,10 +7,16 @@ where l_j depends on the units before the j-th alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import tensorflow as tf
 
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 from tfdsmcmc.distributions.sequential import SequentialBernoulli, tfd
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import TensorLike
 
 
 class BernoulliByConditionals(SequentialBernoulli):
@@ -25,12 +31,12 @@ class BernoulliByConditionals(SequentialBernoulli):
 
     def __init__(
         self,
-        like,
-        conditional_logits,
-        draw,
-        validate_args=False,
-        allow_nan_stats=True,
-        name="BernoulliByConditionals",
+        like: tf.Tensor,
+        conditional_logits: Callable[[tf.Tensor], tf.Tensor],
+        draw: Callable[[Any, Any], tf.Tensor],
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "BernoulliByConditionals",
     ):
         parameters = dict(locals())
         with tf.name_scope(name):
@@ -51,7 +57,7 @@ class BernoulliByConditionals(SequentialBernoulli):
     def _batch_shape_tensor(self, **parameters):
         return tf.shape(self._logits)[:-1]
 
-    def conditional_logits(self, y):
+    def conditional_logits(self, y: TensorLike) -> tf.Tensor:
         """Log-odds of each unit given those before it in y, (…, units)."""
         return self._conditional_logits(tf.cast(y, self.dtype))
 

@@ -18,13 +18,17 @@ Source: Devroye, "Random variate generation for the generalized inverse Gaussian
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from tfdsmcmc import random
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Seed, TensorLike
 
-def generalised_inverse_gaussian(p, a, b, seed):
+
+def generalised_inverse_gaussian(p: float, a: TensorLike, b: TensorLike, seed: Seed) -> tf.Tensor:
     """Draws of GIG(p, A, B), float32.
 
     ω = √(AB) is taken as 10⁻¹⁵ where it is less: for p = 0 the law has no limit at B = 0, and its mass goes to 0.

@@ -9,11 +9,16 @@ once as the logarithm of their product (at most 2¹⁶), and the gradient reuses
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import DType, TensorLike
 
 tfd = tfp.distributions
 
@@ -34,7 +39,14 @@ class IndependentBernoulli(tfd.Distribution):
     0.25
     """
 
-    def __init__(self, logits, dtype=None, validate_args=False, allow_nan_stats=True, name="IndependentBernoulli"):
+    def __init__(
+        self,
+        logits: TensorLike,
+        dtype: DType | None = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "IndependentBernoulli",
+    ):
         parameters = dict(locals())
         with tf.name_scope(name):
             self._logits = tf.convert_to_tensor(logits, name="logits")
@@ -52,11 +64,11 @@ class IndependentBernoulli(tfd.Distribution):
         return {"logits": tfp.util.ParameterProperties(event_ndims=1)}
 
     @property
-    def logits(self):
+    def logits(self) -> tf.Tensor:
         """Log-odds, (…, units)."""
         return self._logits
 
-    def probs_parameter(self):
+    def probs_parameter(self) -> tf.Tensor:
         """Probabilities of a one, (…, units)."""
         return tf.sigmoid(self._logits)
 
@@ -69,7 +81,7 @@ class IndependentBernoulli(tfd.Distribution):
     def _log_prob(self, x):
         return bernoulli_log_prob(x, self._logits)
 
-    def observed_log_prob(self, x, observed):
+    def observed_log_prob(self, x: TensorLike, observed: TensorLike) -> tf.Tensor:
         """The log-probability of the observed entries, the others summed out.
 
         Args:
@@ -103,7 +115,7 @@ class IndependentBernoulli(tfd.Distribution):
         return None
 
 
-def bernoulli_log_prob(x, logits):
+def bernoulli_log_prob(x: TensorLike, logits: tf.Tensor) -> tf.Tensor:
     """Σᵢ xᵢ lᵢ − log(1 + exp lᵢ) over the last axis; the other axes broadcast.
 
     Args:
@@ -126,7 +138,7 @@ def _log_prob(x, logits):
     return value, gradient
 
 
-def sum_like(gradient, operand):
+def sum_like(gradient: tf.Tensor, operand: tf.Tensor) -> tf.Tensor:
     """Sums a broadcast gradient to the shape of its operand."""
     if not (gradient.shape.is_fully_defined() and operand.shape.is_fully_defined()):
         shape = tf.shape(operand)

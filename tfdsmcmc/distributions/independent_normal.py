@@ -8,11 +8,15 @@ The same law as `tfd.MultivariateNormalDiag`, with draws that are fast under XLA
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import TensorLike
 
 tfd = tfp.distributions
 
@@ -33,7 +37,14 @@ class IndependentNormal(tfd.Distribution):
     -1.8379
     """
 
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="IndependentNormal"):
+    def __init__(
+        self,
+        loc: TensorLike,
+        scale: TensorLike,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "IndependentNormal",
+    ):
         parameters = dict(locals())
         with tf.name_scope(name):
             hint = None if hasattr(loc, "dtype") else tf.float32  # for Python numbers
@@ -60,12 +71,12 @@ class IndependentNormal(tfd.Distribution):
         }
 
     @property
-    def loc(self):
+    def loc(self) -> tf.Tensor:
         """μ."""
         return self._loc
 
     @property
-    def scale(self):
+    def scale(self) -> tf.Tensor:
         """σ."""
         return self._scale
 
@@ -80,7 +91,7 @@ class IndependentNormal(tfd.Distribution):
         squares = tf.reduce_sum(tf.square((tf.cast(y, self.dtype) - self._loc) / self._scale), -1)
         return -0.5 * squares - self._log_scale() - 0.5 * math.log(2 * math.pi) * units
 
-    def observed_log_prob(self, y, observed):
+    def observed_log_prob(self, y: TensorLike, observed: TensorLike) -> tf.Tensor:
         """The log-density of the observed entries, the others integrated out.
 
         Args:

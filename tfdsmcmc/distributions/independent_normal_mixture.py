@@ -9,11 +9,15 @@ Each variable chooses its component for itself: the vector has M^D combinations 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import TensorLike
 
 tfd = tfp.distributions
 
@@ -34,7 +38,14 @@ class IndependentNormalMixture(tfd.Distribution):
     (1.0, 2.0)
     """
 
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="IndependentNormalMixture"):
+    def __init__(
+        self,
+        loc: TensorLike,
+        scale: TensorLike,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "IndependentNormalMixture",
+    ):
         parameters = dict(locals())
         with tf.name_scope(name):
             self._loc = tf.convert_to_tensor(loc, dtype_hint=tf.float32, name="loc")
@@ -54,12 +65,12 @@ class IndependentNormalMixture(tfd.Distribution):
             )
 
     @property
-    def loc(self):
+    def loc(self) -> tf.Tensor:
         """μ, (M, …, units)."""
         return self._loc
 
     @property
-    def scale(self):
+    def scale(self) -> tf.Tensor:
         """σ, (M, …, units)."""
         return self._scale
 
@@ -85,7 +96,7 @@ class IndependentNormalMixture(tfd.Distribution):
     def _log_prob(self, y):
         return tf.reduce_sum(self._unit_log_probs(y), -1)
 
-    def observed_log_prob(self, y, observed):
+    def observed_log_prob(self, y: TensorLike, observed: TensorLike) -> tf.Tensor:
         """The log-density of the observed entries, the others integrated out.
 
         Args:

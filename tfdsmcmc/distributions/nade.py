@@ -23,6 +23,8 @@ Source: Larochelle and Murray, "The neural autoregressive distribution estimator
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
@@ -33,6 +35,9 @@ from tfdsmcmc.distributions.independent_bernoulli import sum_like
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
 from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.distributions.sequential import SequentialBernoulli
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import TensorLike
 
 tfd = tfp.distributions
 
@@ -64,14 +69,14 @@ class NADE(SequentialBernoulli):
 
     def __init__(
         self,
-        logits,
-        hidden_bias,
-        encoder,
-        decoder,
-        ordering=None,
-        validate_args=False,
-        allow_nan_stats=True,
-        name="NADE",
+        logits: TensorLike,
+        hidden_bias: TensorLike,
+        encoder: TensorLike,
+        decoder: TensorLike,
+        ordering: Sequence[int] | None = None,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "NADE",
     ):
         parameters = dict(locals())
         with tf.name_scope(name):
@@ -105,7 +110,7 @@ class NADE(SequentialBernoulli):
             "decoder": tfp.util.ParameterProperties(event_ndims=2),
         }
 
-    def conditional_logits(self, x):
+    def conditional_logits(self, x: TensorLike) -> tf.Tensor:
         """Log-odds of each unit given those before it in x, (…, units)."""
         operands = self._in_order(tf.cast(x, self.dtype))
         return in_place(_forward(*operands, keep_logits=True), self._ordering)

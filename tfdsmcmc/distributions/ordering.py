@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import tensorflow as tf
 
 
-def check_ordering(ordering, units):
+def check_ordering(ordering: Sequence[int] | np.ndarray | None, units: int) -> list[int] | None:
     """Returns an order as a list of integers, the unit drawn first first; None is the natural order.
 
     Raises:
@@ -26,12 +28,12 @@ def check_ordering(ordering, units):
     return [int(unit) for unit in order]
 
 
-def in_order(x, ordering, axis=-1):
+def in_order(x: tf.Tensor, ordering: Sequence[int] | np.ndarray | None, axis: int = -1) -> tf.Tensor:
     """The units of an axis, put in order."""
     return x if ordering is None else _permuted(x, ordering, axis)
 
 
-def in_place(x, ordering, axis=-1):
+def in_place(x: tf.Tensor, ordering: Sequence[int] | np.ndarray | None, axis: int = -1) -> tf.Tensor:
     """The inverse of `in_order`."""
     return x if ordering is None else _permuted(x, np.argsort(ordering), axis)
 

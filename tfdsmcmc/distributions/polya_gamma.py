@@ -17,6 +17,7 @@ of the American Statistical Association 108 (2013).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
@@ -24,6 +25,9 @@ import tensorflow_probability as tfp
 
 from tfdsmcmc import random
 from tfdsmcmc.distributions.polya_gamma_draws import draws_of_one
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import TensorLike
 
 tfd = tfp.distributions
 
@@ -56,7 +60,14 @@ class PolyaGamma(tfd.Distribution):
     TensorShape([3, 2])
     """
 
-    def __init__(self, shape, tilt, validate_args=False, allow_nan_stats=True, name="PolyaGamma"):
+    def __init__(
+        self,
+        shape: TensorLike,
+        tilt: TensorLike,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str = "PolyaGamma",
+    ):
         parameters = dict(locals())
         with tf.name_scope(name):
             self._tilt = tf.convert_to_tensor(tilt, name="tilt")
@@ -78,21 +89,21 @@ class PolyaGamma(tfd.Distribution):
         return {"shape": tfp.util.ParameterProperties(), "tilt": tfp.util.ParameterProperties()}
 
     @property
-    def shape(self):
+    def shape(self) -> tf.Tensor:
         """b."""
         return self._shape
 
     @property
-    def tilt(self):
+    def tilt(self) -> tf.Tensor:
         """c."""
         return self._tilt
 
-    def log_laplace(self, t):
+    def log_laplace(self, t: TensorLike) -> tf.Tensor:
         """log E e^{−tγ} for t ≥ 0; it broadcasts with the batch."""
         t = tf.convert_to_tensor(t, self.dtype)
         return self._shape * (_log_cosh(self._tilt / 2) - _log_cosh(tf.sqrt(tf.square(self._tilt) / 4 + t / 2)))
 
-    def divergence_from_untilted(self):
+    def divergence_from_untilted(self) -> tf.Tensor:
         """KL(PG(b, c) ‖ PG(b, 0)), in nats."""
         half = tf.abs(self._tilt) / 2
         # both terms go as c²/8 near 0, their difference as c⁴/192
@@ -126,7 +137,7 @@ class PolyaGamma(tfd.Distribution):
         return None
 
 
-def mean_of_one(tilt):
+def mean_of_one(tilt: TensorLike) -> tf.Tensor:
     """E γ of PG(1, tilt), tanh(c/2)/2c, also near c = 0."""
     c = tf.abs(tilt)
     near = c < 0.05
@@ -134,7 +145,7 @@ def mean_of_one(tilt):
     return tf.where(near, 0.25 - tf.square(c) / 48 + c**4 / 480, tf.tanh(safe / 2) / (2 * safe))
 
 
-def variance_of_one(tilt):
+def variance_of_one(tilt: TensorLike) -> tf.Tensor:
     """Var γ of PG(1, tilt), (sinh c − c)/(4c³ cosh²(c/2)), also near c = 0 and where sinh c overflows."""
     c = tf.abs(tilt)
     near = c < 0.5

@@ -31,11 +31,15 @@ Statistician 30 (1976), inverse Gaussian draws. The envelope by a tangent is der
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Seed
 
 _BLOCK = 8192
 _SWITCH = 2.1  # c from which the inverse Gaussian envelope is used
@@ -43,7 +47,7 @@ _SMALL_T, _LARGE_T = 0.5, 1.2
 _MOST = 1e9  # c: the law is a point beyond float32 there
 
 
-def draws_of_one(tilt, seed):
+def draws_of_one(tilt: tf.Tensor, seed: Seed) -> tf.Tensor:
     """Draws of PG(1, tilt).
 
     Args:

@@ -6,10 +6,19 @@ threads wait for one another at each turn. A GPU works off all rows at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import tensorflow as tf
 
 
-def in_blocks(function, parts, limit, count, sums=()):
+def in_blocks(
+    function: Callable[..., Any],
+    parts: Sequence[tf.Tensor],
+    limit: int,
+    count: int,
+    sums: Sequence[tf.Tensor] = (),
+) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
     """`function(*parts)` for blocks of rows one after the other.
 
     Args:

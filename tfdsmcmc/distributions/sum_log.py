@@ -10,7 +10,7 @@ import tensorflow as tf
 _LARGEST_PRODUCT = 16
 
 
-def sum_log_of_mantissas(factors):
+def sum_log_of_mantissas(factors: tf.Tensor) -> tf.Tensor:
     """Σ log over the last axis of factors in [1, 2]."""
     units = factors.shape[-1]
     if units is None or units == 0:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
 from tfdsmcmc.imputation.kernels import NetworkKernel
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
 from tfdsmcmc.layers import NADE
 
+if TYPE_CHECKING:
+    from tfdsmcmc.imputation.resampling import Resampling
+    from tfdsmcmc.imputation.settings import Settings
+    from tfdsmcmc.imputation.sweep_plan import SweepPlan
+    from tfdsmcmc.networks import GenerativeNetwork
+
+ImputationMethod: TypeAlias = Literal["auto", "gibbs", "metropolis", "resampling"]
+
 _METHODS = ("auto", "gibbs", "metropolis", "resampling")
 
 
-def method_for(generative, method):
+def method_for(generative: GenerativeNetwork, method: ImputationMethod) -> ImputationMethod:
     """The method that "auto" stands for, or the method itself.
 
     Args:
@@ -33,7 +43,12 @@ def method_for(generative, method):
     return method
 
 
-def imputation_plan(generative, method, settings, batch_size):
+def imputation_plan(
+    generative: GenerativeNetwork,
+    method: ImputationMethod,
+    settings: Settings,
+    batch_size: int,
+) -> Resampling | SweepPlan:
     """The plan of a method that `method_for` has returned; its parts are (generative, recognition).
 
     Args:

@@ -17,7 +17,7 @@ import numpy as np
 _SHORTEST = 4
 
 
-def effective_sample_size(trace):
+def effective_sample_size(trace: np.ndarray) -> np.ndarray:
     """The effective number of independent states in the traces of a quantity.
 
     Args:

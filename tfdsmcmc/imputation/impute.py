@@ -12,7 +12,7 @@ be the same as later. Runs with a longer `burn_in` tell. Their files have the eq
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,27 +22,35 @@ from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
 from tfdsmcmc.imputation.settings import Settings
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.imputation.directed import ImputationMethod
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Average, Seed
+
 _WEIGHTS = ("likelihood", "equal")
 _DRAWS = 1000
 _SWEEPS = 50
 
 
 def impute(
-    model,
-    x,
-    mask=None,
-    num_imputations=1,
-    seed=0,
-    method="auto",
-    burn_in=50,
-    thinning=10,
-    num_samples=None,
-    num_chains=2,
-    posterior=None,
-    posterior_weights="likelihood",
-    evidence_samples=_DRAWS,
-    batch_size=100,
-    average=None,
+    model: Model,
+    x: RowsLike,
+    mask: ArrayLike | None = None,
+    num_imputations: int = 1,
+    seed: Seed = 0,
+    method: ImputationMethod = "auto",
+    burn_in: int = 50,
+    thinning: int = 10,
+    num_samples: int | None = None,
+    num_chains: int = 2,
+    posterior: Any = None,
+    posterior_weights: Literal["likelihood", "equal"] = "likelihood",
+    evidence_samples: int = _DRAWS,
+    batch_size: int = 100,
+    average: Average | None = None,
 ) -> Imputation:
     """Draws the missing entries of rows given the observed ones.
 

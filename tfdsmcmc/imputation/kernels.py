@@ -23,7 +23,8 @@ problem", Journal of the American Statistical Association 89 (1994).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
@@ -31,13 +32,22 @@ from tfdsmcmc import random
 from tfdsmcmc.gibbs_sweeps import sweep_all
 from tfdsmcmc.rows import Rows
 
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.types import Seed, Shape
 
-def noise(generative, shape, seed):
+
+def noise(generative: GenerativeNetwork, shape: Shape, seed: Seed) -> tf.Tensor:
     """What stands in the gaps at first: fair coins, or standard normal draws."""
     return random.bernoulli(tf.zeros(shape), seed) if generative.binary_data else random.normal(shape, seed)
 
 
-def start(generative, recognition, rows: Rows, seed):
+def start(
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    rows: Rows,
+    seed: Seed,
+) -> tuple[Rows, list[tf.Tensor]]:
     """A first state (rows, z): noise in the gaps and z from the recognition network.
 
     Rows with nothing observed start with a draw from the model itself, which is an exact one.
@@ -56,7 +66,13 @@ def start(generative, recognition, rows: Rows, seed):
     return rows._replace(values=tf.where(some, x, model_x)), [tf.where(some, *pair) for pair in zip(z, model_z)]
 
 
-def gibbs(generative, recognition, rows: Rows, z, seed):
+def gibbs(
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    rows: Rows,
+    z: Sequence[tf.Tensor],
+    seed: Seed,
+) -> tuple[Rows, list[tf.Tensor], None]:
     """One sweep over all latent layers, from the data upwards, and the missing entries.
 
     Args:
@@ -73,7 +89,13 @@ def gibbs(generative, recognition, rows: Rows, z, seed):
     return rows._replace(values=x), z, None
 
 
-def metropolis(generative, recognition, rows: Rows, z, seed):
+def metropolis(
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    rows: Rows,
+    z: Sequence[tf.Tensor],
+    seed: Seed,
+) -> tuple[Rows, list[tf.Tensor], tf.Tensor]:
     """One proposal of z and one of the missing entries; arguments as for `gibbs`, any layers.
 
     Returns:
@@ -90,7 +112,7 @@ def metropolis(generative, recognition, rows: Rows, z, seed):
     return rows._replace(values=x), z, sum(shares) / len(shares) if shares else tf.ones(tf.shape(x)[:1])
 
 
-KERNELS = {"gibbs": gibbs, "metropolis": metropolis}
+KERNELS: dict[str, Callable[..., Any]] = {"gibbs": gibbs, "metropolis": metropolis}
 
 
 class NetworkKernel(NamedTuple):
@@ -103,29 +125,54 @@ class NetworkKernel(NamedTuple):
     name: str
 
     @property
-    def proposes(self):
+    def proposes(self) -> bool:
         """Whether moves are proposed, and some of them rejected."""
         return self.name == "metropolis"
 
-    def start(self, generative, recognition, rows, seed):
+    def start(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        rows: Rows,
+        seed: Seed,
+    ) -> tuple[Rows, list[tf.Tensor]]:
         return start(generative, recognition, rows, seed)
 
-    def sweep(self, generative, recognition, rows, z, seed):
+    def sweep(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        rows: Rows,
+        z: Sequence[tf.Tensor],
+        seed: Seed,
+    ) -> tuple[Rows, list[tf.Tensor], tf.Tensor | None]:
         return KERNELS[self.name](generative, recognition, rows, z, seed)
 
-    def expected(self, generative, recognition, rows, z):
+    def expected(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        rows: Rows,
+        z: Sequence[tf.Tensor],
+    ) -> tf.Tensor:
         return expected(generative, rows, z)
 
-    def log_density(self, generative, recognition, rows, z):
+    def log_density(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        rows: Rows,
+        z: Sequence[tf.Tensor],
+    ) -> tf.Tensor:
         return generative.log_joint(rows.values, z)
 
 
-def parents_of_data(x, z):
+def parents_of_data(x: tf.Tensor, z: Sequence[tf.Tensor]) -> tf.Tensor:
     """z_1, or what stands for it in a network without latent layers, (n, 0)."""
     return z[0] if z else tf.zeros([tf.shape(x)[0], 0])
 
 
-def expected(generative, rows: Rows, z):
+def expected(generative: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
     """The values, with the mean given z in the gaps; their fillings themselves where the units depend on each other."""
     x, data_layer = rows.values, generative.layers[-1]
     if not data_layer.factorised:

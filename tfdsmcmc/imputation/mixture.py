@@ -20,12 +20,19 @@ Source: Rubin, "Multiple imputation for nonresponse in surveys" (1987), chapter 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.imputation.plans import Part
 from tfdsmcmc.streams import WeightSums
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.types import Seed
 
 
 class Mixture:
@@ -35,7 +42,7 @@ class Mixture:
         self._x = self._keys = self._sums = None
         self._probabilities = self._inverse_size = self._rate = None
 
-    def add(self, part: Part, log_weight, seed):
+    def add(self, part: Part, log_weight: ArrayLike, seed: Seed) -> None:
         """Takes in the imputations at one more θ.
 
         Args:
@@ -58,7 +65,7 @@ class Mixture:
         if part.acceptance_rate is not None:
             self._rate = shift.carry(self._rate, part.acceptance_rate[None])
 
-    def result(self, rates) -> Part:
+    def result(self, rates: bool) -> Part:
         """The mixture as one `Part`; `rates` says whether there are rates of acceptance.
 
         Where every weight is 0 nothing is known: there all but the draws is nan.

@@ -6,13 +6,29 @@ turns the results into a `Part`. What a directed model is made of is its two net
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, Rows
+
+if TYPE_CHECKING:
+    from tfdsmcmc.contract import Density
+    from tfdsmcmc.types import Seed
+
+
+class Plan(Protocol):
+    """What is computed of some rows; a value, by which programs are kept."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """The results of (what the model is made of, rows, seed), a nest of tensors."""
+        ...
+
+    def summary(self, results: Any) -> Part:
+        """The results, as arrays, as a `Part`."""
+        ...
 
 
 class Part(NamedTuple):
@@ -33,7 +49,7 @@ class Part(NamedTuple):
     log_likelihood: np.ndarray | None
 
 
-def run(density, plan, rows: Rows, seed, batch_size) -> Part:
+def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int) -> Part:
     """Runs a plan over all rows, a full batch at a time.
 
     Args:
@@ -52,6 +68,6 @@ def run(density, plan, rows: Rows, seed, batch_size) -> Part:
     return Part(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts)))
 
 
-def rows_at_a_time(rows, batch_size):
+def rows_at_a_time(rows: int, batch_size: int) -> int:
     """The size of the batches of some rows: a power of two, so that other numbers seldom need another program."""
     return min(batch_size, power_of_two(rows))

@@ -24,7 +24,8 @@ data sets", ICML 2019.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
@@ -35,11 +36,22 @@ from tfdsmcmc.programs import power_of_two
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.streams import WeightSums
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.types import Seed
+
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**10
 
 
-def plan_resampling(generative, num_imputations, num_samples, batch_size):
+def plan_resampling(
+    generative: GenerativeNetwork,
+    num_imputations: int,
+    num_samples: int,
+    batch_size: int,
+) -> Resampling:
     """The plan with chunks of draws whose values fit the cache; `batch_size` is that of the rows with gaps."""
     # what is drawn unit by unit under an average has a state for each of its draws
     widest = max(layer.widest * getattr(layer, "num_draws", 1) for layer in generative.layers)
@@ -61,7 +73,13 @@ class Resampling(NamedTuple):
     num_samples: int
     chunk: int
 
-    def __call__(self, generative, recognition, rows: Rows, seed):
+    def __call__(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        rows: Rows,
+        seed: Seed,
+    ) -> tuple[tf.Tensor, ...]:
         """(imputations (num_imputations, n, D), Σ w E[x given z] / Σ w, (Σ w)² / Σ w², log (1/K) Σ w).
 
         All but the imputations is nan, or −∞, where every weight is 0 and nothing is known.
@@ -93,13 +111,19 @@ class Resampling(NamedTuple):
         log_likelihood = sums.log_total - math.log(self.num_samples)
         return kept, mean / sums.total[:, tf.newaxis], sums.effective_sample_size, log_likelihood
 
-    def summary(self, results) -> Part:
+    def summary(self, results: Sequence[np.ndarray]) -> Part:
         """The results of a batch as a `Part`."""
         kept, probabilities, size, log_likelihood = results
         return Part(kept.swapaxes(0, 1), probabilities, size, None, log_likelihood)
 
 
-def weighted_draws(generative, recognition, rows: Rows, count, seed):
+def weighted_draws(
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    rows: Rows,
+    count: int,
+    seed: Seed,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Draws of the missing entries and their log-weights.
 
     Rows with nothing observed are drawn from the model itself, with weight 1.
@@ -130,7 +154,7 @@ def weighted_draws(generative, recognition, rows: Rows, count, seed):
     return tf.reshape(completed, shape), tf.reshape(means, shape), log_weights
 
 
-def log_prior(generative, z):
+def log_prior(generative: GenerativeNetwork, z: Sequence[tf.Tensor]) -> tf.Tensor:
     """log p(z; θ), (n,); 0 without latent layers."""
     parents = [*z[1:], tf.zeros([0])]
     return sum((la.log_prob(v, above) for la, v, above in zip(generative.layers[-2::-1], z, parents)), tf.constant(0.0))

@@ -17,7 +17,8 @@ where `parts` is what the model is made of: two networks, or the weights of a ma
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
@@ -25,8 +26,13 @@ from tfdsmcmc import random
 from tfdsmcmc.imputation.effective import effective_sample_size
 from tfdsmcmc.imputation.plans import Part
 
+if TYPE_CHECKING:
+    import numpy as np
 
-def plan_sweeps(kernel, settings):
+    from tfdsmcmc.imputation.settings import Settings
+
+
+def plan_sweeps(kernel: Any, settings: Settings) -> SweepPlan:
     """The plan with enough sweeps: at least `num_samples` in all, and `thinning` between two imputations of a chain.
 
     Args:
@@ -57,7 +63,7 @@ class SweepPlan(NamedTuple):
     states: int
     spacing: int
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: Any) -> tuple[tf.Tensor, ...]:
         """(kept states (states · chains, n, D), sums of means, accepted proposals, the trace of log p).
 
         Args:
@@ -97,7 +103,7 @@ class SweepPlan(NamedTuple):
             tf.reshape(traces.stack(), [self.states * self.spacing, chains, -1]),
         )
 
-    def summary(self, results) -> Part:
+    def summary(self, results: Sequence[np.ndarray]) -> Part:
         """The results of a batch as a `Part`."""
         kept, mean, accepted, trace = results
         sweeps = trace.shape[0] * trace.shape[1]

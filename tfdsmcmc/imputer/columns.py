@@ -28,7 +28,7 @@ class Columns(NamedTuple):
     mean: np.ndarray
     scale: np.ndarray
 
-    def standardised(self, x) -> Rows:
+    def standardised(self, x: np.ndarray) -> Rows:
         """The kept columns of rows, in the units of the data layer.
 
         Args:
@@ -44,12 +44,12 @@ class Columns(NamedTuple):
             values = ((x[:, self.kept] - self.mean) / self.scale).astype(np.float32)
         return rows_of("X", values, values.shape[1], self.binary)
 
-    def restored(self, values):
+    def restored(self, values: np.ndarray) -> np.ndarray:
         """Values (n, K) of the data layer in the units of the columns, float64."""
         return self.mean + self.scale * values
 
 
-def columns_of(x) -> Columns:
+def columns_of(x: np.ndarray) -> Columns:
     """The columns of rows.
 
     Args:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -22,6 +24,15 @@ from tfdsmcmc import checks, imputation
 from tfdsmcmc.imputer import learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.rows import ArraySource
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from tfdsmcmc.imputer.columns import Columns
+    from tfdsmcmc.model import DeepGenerativeModel
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.types import MethodName, Verbose
 
 _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
@@ -96,22 +107,28 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ((4, 3), False)
     """
 
+    model_: DeepGenerativeModel
+    posterior_: Posterior | None
+    columns_: Columns
+    seed_: int
+    n_features_in_: int
+
     def __init__(
         self,
-        architecture=None,
+        architecture: str | None = None,
         *,
-        hidden_units=100,
-        method=None,
-        method_options=None,
-        updates=5000,
-        batch_size=100,
-        posterior_samples=10,
-        strategy="probabilities",
-        imputation_options=None,
-        keep_empty_features=False,
-        random_state=None,
-        verbose=0,
-        jit_compile=True,
+        hidden_units: int | Sequence[int] = 100,
+        method: MethodName | None = None,
+        method_options: dict[str, Any] | None = None,
+        updates: int = 5000,
+        batch_size: int = 100,
+        posterior_samples: int = 10,
+        strategy: Literal["probabilities", "mode", "draw"] = "probabilities",
+        imputation_options: dict[str, Any] | None = None,
+        keep_empty_features: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: Verbose = 0,
+        jit_compile: bool = True,
     ):
         self.architecture = architecture
         self.hidden_units = hidden_units
@@ -127,7 +144,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.verbose = verbose
         self.jit_compile = jit_compile
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learns the model.
 
         Args:
@@ -161,7 +178,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.model_ = model
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Fills the gaps of rows.
 
         Args:
@@ -188,7 +205,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         whole[:, kept] = filled
         return whole
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """The names of the columns of the result.
 
         Args:
@@ -200,7 +217,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         names = super().get_feature_names_out(input_features)
         return names if self.keep_empty_features else names[self.columns_.kept]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -21,10 +23,20 @@ from tfdsmcmc.posterior.last_part import last_epochs
 from tfdsmcmc.rows import ArraySource, Rows
 from tfdsmcmc.training.starts import fresh_weights
 
+if TYPE_CHECKING:
+    from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.types import Logs, Verbose
+
 _BLOCK = 100  # minibatches in one compiled call, at most
 
 
-def build(rows: Rows, binary, architecture, hidden_units, seed) -> DeepGenerativeModel:
+def build(
+    rows: Rows,
+    binary: bool,
+    architecture: str,
+    hidden_units: int | Sequence[int],
+    seed: int,
+) -> DeepGenerativeModel:
     """A model for rows, with initial weights that follow the seed.
 
     Args:
@@ -47,7 +59,7 @@ def build(rows: Rows, binary, architecture, hidden_units, seed) -> DeepGenerativ
     return model
 
 
-def compile_arguments(method, options):
+def compile_arguments(method: str, options: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `DeepGenerativeModel.compile` for a method of the literature.
 
     Args:
@@ -64,7 +76,7 @@ def compile_arguments(method, options):
     return function(**copy.deepcopy(dict(options)))
 
 
-def check_options(name, options, allowed):
+def check_options(name: str, options: object, allowed: Iterable[str]) -> None:
     """Raises a ValueError unless `options` is a dict with keys among the allowed ones."""
     if not isinstance(options, dict):
         raise ValueError(f"{name} must be a dict or None. Received: {name}={options!r}")
@@ -73,7 +85,14 @@ def check_options(name, options, allowed):
         raise ValueError(f"{name} are among {sorted(allowed)}. Received: {unknown}")
 
 
-def learn(model, rows: Rows, updates, batch_size, posterior_samples, verbose):
+def learn(
+    model: DeepGenerativeModel,
+    rows: Rows,
+    updates: int,
+    batch_size: int,
+    posterior_samples: int,
+    verbose: Verbose,
+) -> Posterior | None:
     """Learns a compiled model from rows.
 
     Args:
@@ -105,7 +124,7 @@ def learn(model, rows: Rows, updates, batch_size, posterior_samples, verbose):
     return Posterior(None, snapshots.samples, "draws") if posterior_samples else None
 
 
-def epoch_length(updates, posterior_samples):
+def epoch_length(updates: int, posterior_samples: int) -> int:
     """Minibatches an epoch: few enough for M epochs in the second half of the run.
 
     Raises:
@@ -129,12 +148,12 @@ class Snapshots(keras.callbacks.Callback):
       samples: list of `posterior.store.Sample`.
     """
 
-    def __init__(self, epochs):
+    def __init__(self, epochs: Iterable[int]):
         super().__init__()
-        self.samples = []
+        self.samples: list[Sample] = []
         self._epochs = set(epochs)
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         if epoch in self._epochs:
             self.samples.append(store.draw_of(self.model)[0])
 

@@ -11,6 +11,11 @@ import collections
 import contextlib
 import json
 import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tfdsmcmc.model import DeepGenerativeModel
 
 _MOST = 8  # twins that are kept, each with programs of some 100 MiB; the one that was used last goes last
 
@@ -19,7 +24,7 @@ _guard = threading.Lock()
 
 
 @contextlib.contextmanager
-def in_place_of(model, run=False):
+def in_place_of(model: DeepGenerativeModel, run: bool = False) -> Iterator[DeepGenerativeModel]:
     """A twin of a model with its weights, for this thread alone; others of the same kind wait.
 
     Args:
@@ -40,7 +45,7 @@ def in_place_of(model, run=False):
         _hand_over(twin, model, run)
 
 
-def clear():
+def clear() -> None:
     """Lets all twins go."""
     with _guard:
         _twins.clear()

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from typing_extensions import Self
+
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, Seed, TensorLike, WeightedCompletions, WeightedLatents
+
 
 class Latents:
     """Base class: a subclass returns from `draw` the latent variables given the data, with weights.
@@ -19,12 +30,19 @@ class Latents:
     weights_all_alike = False
     persistent = False
     draw_missing = False
-    climbing = None
+    climbing: Latents | None = None
 
-    def check(self, generative):
+    def check(self, generative: GenerativeNetwork) -> None:
         """Raises a ValueError, before anything is compiled, for a network that does not suit."""
 
-    def draw(self, generative, recognition, x, seed, carry=None):
+    def draw(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        seed: Seed,
+        carry: Sequence[tf.Tensor] | None = None,
+    ) -> tuple[WeightedLatents | WeightedCompletions, list[tf.Tensor] | None]:
         """Draws z and its log-weights.
 
         Args:
@@ -39,17 +57,23 @@ class Latents:
         """
         raise NotImplementedError(f"{type(self).__name__} must define draw(generative, recognition, x, seed, carry).")
 
-    def start(self, generative, recognition, x, seed):
+    def start(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        seed: Seed,
+    ) -> list[tf.Tensor]:
         """The carry of new chains, list of tensors (B, units): of persistent samplers."""
         raise NotImplementedError(f"{type(self).__name__} keeps no chains: it does not define start.")
 
-    def carried_units(self, generative):
+    def carried_units(self, generative: GenerativeNetwork) -> list[int]:
         """The widths of its parts, list of integers."""
         return generative.latent_units
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"num_samples": self.num_samples}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)

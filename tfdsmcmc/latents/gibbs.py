@@ -17,6 +17,9 @@ Gibbsian fields", Probability Theory and Related Fields 82 (1989).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
 import keras
 import tensorflow as tf
 
@@ -26,6 +29,11 @@ from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
 from tfdsmcmc.rows import as_rows
 from tfdsmcmc.types import WeightedCompletions, WeightedLatents
+
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, Seed, TensorLike
 
 _STARTS = ("recognition", "prior")
 
@@ -52,9 +60,16 @@ class Gibbs(Latents):
     >>> latents = ds.latents.Gibbs(num_samples=5, burn_in=10)
     """
 
-    def __init__(self, num_samples=5, burn_in=5, initial="recognition", persistent=False, draw_missing=False):
-        self.num_samples = checks.positive_integer("num_samples", num_samples)
-        self.burn_in = checks.nonnegative_integer("burn_in", burn_in)
+    def __init__(
+        self,
+        num_samples: int = 5,
+        burn_in: int = 5,
+        initial: Literal["recognition", "prior"] = "recognition",
+        persistent: bool = False,
+        draw_missing: bool = False,
+    ):
+        self.num_samples: int = checks.positive_integer("num_samples", num_samples)
+        self.burn_in: int = checks.nonnegative_integer("burn_in", burn_in)
         if initial not in _STARTS:
             raise ValueError(f"initial is one of {list(_STARTS)}. Received: initial={initial!r}")
         if not isinstance(persistent, bool):
@@ -66,7 +81,7 @@ class Gibbs(Latents):
         self.persistent = persistent
         self.draw_missing = draw_missing
 
-    def check(self, generative):
+    def check(self, generative: GenerativeNetwork) -> None:
         """Raises a ValueError if there is no latent layer, one is not binary, or data are to be drawn that are not."""
         if not generative.latent_units:
             raise ValueError("Gibbs sampling needs latent layers. Received: a network of its data layer alone")
@@ -77,10 +92,16 @@ class Gibbs(Latents):
             kind = type(generative.layers[-1]).__name__
             raise ValueError(f"draw_missing=True needs a binary data layer. Received: {kind}")
 
-    def carried_units(self, generative):
+    def carried_units(self, generative: GenerativeNetwork) -> list[int]:
         return [generative.units, *generative.latent_units] if self.draw_missing else generative.latent_units
 
-    def start(self, generative, recognition, x, seed):
+    def start(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        seed: Seed,
+    ) -> list[tf.Tensor]:
         """A new chain for each row, after its burn-in: list of tensors (B, H_l), before them x (B, D) if it is drawn.
 
         Args:
@@ -99,7 +120,13 @@ class Gibbs(Latents):
             z = [self._filled(generative, as_rows(x), z, fill_seed), *z]
         return self._run(generative, x, z, burn_seed, self.burn_in, keep=False)[0]
 
-    def sweep(self, generative, x, z, seed):
+    def sweep(
+        self,
+        generative: GenerativeNetwork,
+        x: TensorLike | Rows,
+        z: Sequence[tf.Tensor],
+        seed: Seed,
+    ) -> list[tf.Tensor]:
         """Draws each unit once given the rest.
 
         Args:
@@ -123,7 +150,14 @@ class Gibbs(Latents):
             values[i] = sweep(factors, values, i, layer_seed)
         return [tf.ensure_shape(tf.reshape(part, shape), s) for part, shape, s in zip(values[1:], shapes, static)]
 
-    def draw(self, generative, recognition, x, seed, carry=None):
+    def draw(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        seed: Seed,
+        carry: Sequence[tf.Tensor] | None = None,
+    ) -> tuple[WeightedLatents | WeightedCompletions, list[tf.Tensor] | None]:
         """Draws z by K sweeps, after the burn-in if the chain is new.
 
         Args:
@@ -180,6 +214,6 @@ class Gibbs(Latents):
             return tf.cast(rows.values, tf.float32)
         return generative.layers[-1].complete(rows.values, rows.observed, z[0], seed)[0]
 
-    def get_config(self):
+    def get_config(self) -> Config:
         names = ("num_samples", "burn_in", "initial", "persistent", "draw_missing")
         return {name: getattr(self, name) for name in names}

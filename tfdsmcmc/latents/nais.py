@@ -19,6 +19,9 @@ on Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Rewei
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
 import keras
 import tensorflow as tf
 
@@ -26,6 +29,11 @@ from tfdsmcmc.checks import positive_integer
 from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.streams import log_mean_exp
 from tfdsmcmc.types import WeightedLatents
+
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, Seed, TensorLike
 
 _WEIGHTS = ("importance", "uniform")
 
@@ -43,22 +51,34 @@ class NAIS(Latents):
       ValueError: if a number of draws is no positive integer, or `weights` neither.
     """
 
-    def __init__(self, num_samples=5, weights="importance", climbing_samples=None):
-        self.num_samples = positive_integer("num_samples", num_samples)
+    def __init__(
+        self,
+        num_samples: int = 5,
+        weights: Literal["importance", "uniform"] = "importance",
+        climbing_samples: int | None = None,
+    ):
+        self.num_samples: int = positive_integer("num_samples", num_samples)
         if climbing_samples is not None:
             climbing_samples = positive_integer("climbing_samples", climbing_samples)
-        self.climbing_samples = climbing_samples
+        self.climbing_samples: int | None = climbing_samples
         if weights not in _WEIGHTS:
             raise ValueError(f"weights is one of {list(_WEIGHTS)}. Received: weights={weights!r}")
         self.weights = weights
-        self.weights_all_alike = weights == "uniform"
+        self.weights_all_alike: bool = weights == "uniform"
 
     @property
-    def climbing(self):
+    def climbing(self) -> Latents | None:
         alike = self.climbing_samples in (None, self.num_samples)
         return None if alike else NAIS(self.climbing_samples, self.weights)
 
-    def draw(self, generative, recognition, x, seed, carry=None):
+    def draw(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        seed: Seed,
+        carry: Sequence[tf.Tensor] | None = None,
+    ) -> tuple[WeightedLatents, None]:
         """Draws z and its log-weights.
 
         Args:
@@ -79,7 +99,7 @@ class NAIS(Latents):
             return WeightedLatents(z, tf.zeros_like(log_weights), tf.reduce_mean(log_weights, 0)), None
         return WeightedLatents(z, log_weights, log_mean_exp(log_weights)), None
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             "num_samples": self.num_samples,
             "weights": self.weights,

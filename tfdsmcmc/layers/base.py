@@ -7,6 +7,9 @@ unconditional distribution, as a top layer needs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -14,6 +17,9 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.checks import nonnegative_integer, positive_integer
 from tfdsmcmc.distributions import IndependentBernoulli
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, Distribution, Seed, Shape, TensorLike
 
 
 class StochasticLayer(keras.layers.Layer):
@@ -32,28 +38,29 @@ class StochasticLayer(keras.layers.Layer):
       ValueError: if `units` is no positive integer, or `seed` no non-negative one.
     """
 
+    parent_units: int
     binary = False
     factorised = False
 
-    def __init__(self, units, seed=None, **kwargs):
+    def __init__(self, units: int, seed: int | None = None, **kwargs: Any):
         super().__init__(**kwargs)
-        self.units = positive_integer("units", units)
+        self.units: int = positive_integer("units", units)
         if self.dtype_policy.name != "float32":
             raise ValueError(f"Stochastic layers compute in float32. Received: dtype={self.dtype_policy.name}")
-        self.seed = None if seed is None else nonnegative_integer("seed", seed)
-        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.seed: int | None = None if seed is None else nonnegative_integer("seed", seed)
+        self.seed_generator: keras.random.SeedGenerator = keras.random.SeedGenerator(seed)
 
     @property
-    def kind(self):
+    def kind(self) -> type[StochasticLayer]:
         """The class whose equations the layer has: its own, or of an average over weights that of what is averaged."""
         return type(self)
 
     @property
-    def widest(self):
+    def widest(self) -> int:
         """The entries of the widest array that a row needs while its log-probability is computed."""
         return int(max([self.units, *np.ravel(getattr(self, "hidden_units", 0))]))
 
-    def distribution(self, parents):
+    def distribution(self, parents: TensorLike) -> Distribution:
         """Returns p(y given parents), a tfd.Distribution.
 
         Args:
@@ -64,11 +71,11 @@ class StochasticLayer(keras.layers.Layer):
         """
         raise NotImplementedError(f"{type(self).__name__} must define distribution(parents).")
 
-    def log_prob(self, value, parents):
+    def log_prob(self, value: TensorLike, parents: TensorLike) -> tf.Tensor:
         """log p(value given parents), of the broadcast batch shape."""
         return self.distribution(parents).log_prob(value)
 
-    def observed_log_prob(self, value, observed, parents):
+    def observed_log_prob(self, value: TensorLike, observed: TensorLike, parents: TensorLike) -> tf.Tensor:
         """log p(the observed units given parents), the others summed out, of the broadcast batch shape.
 
         Args:
@@ -86,15 +93,26 @@ class StochasticLayer(keras.layers.Layer):
             )
         return self.distribution(parents).observed_log_prob(value, observed)
 
-    def sample(self, parents, seed, sample_shape=()):
+    def sample(self, parents: TensorLike, seed: Seed, sample_shape: Shape = ()) -> tf.Tensor:
         """A sample of shape sample_shape + (…, units)."""
         return self.distribution(parents).sample(sample_shape, seed=random.as_seed(seed))
 
-    def sample_and_log_prob(self, parents, seed, sample_shape=()):
+    def sample_and_log_prob(
+        self,
+        parents: TensorLike,
+        seed: Seed,
+        sample_shape: Shape = (),
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """A sample and its log-probability: of what is drawn unit by unit, both in one pass."""
         return self.distribution(parents).experimental_sample_and_log_prob(sample_shape, seed=random.as_seed(seed))
 
-    def complete(self, value, observed, parents, seed):
+    def complete(
+        self,
+        value: TensorLike,
+        observed: TensorLike,
+        parents: TensorLike,
+        seed: Seed,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Draws the units that are not observed, each given the parents and, where units depend on each other, all
         units before it; the observed ones keep their values.
 
@@ -122,7 +140,7 @@ class StochasticLayer(keras.layers.Layer):
         y, log_weight = self._complete(*flat, random.as_seed(seed))
         return tf.reshape(y, tf.concat([batch, [self.units]], 0)), tf.reshape(log_weight, batch)
 
-    def completion_log_weight(self, value, observed, parents):
+    def completion_log_weight(self, value: TensorLike, observed: TensorLike, parents: TensorLike) -> tf.Tensor:
         """The log-weight that `complete` gives a value, Σ_{d observed} log p(y_d given y_<d, parents).
 
         Args:
@@ -135,14 +153,14 @@ class StochasticLayer(keras.layers.Layer):
             distribution = IndependentBernoulli(distribution.conditional_logits(value))
         return distribution.observed_log_prob(value, observed)
 
-    def conditional_mean(self, value, parents):
+    def conditional_mean(self, value: TensorLike, parents: TensorLike) -> tf.Tensor:
         """The mean of each unit given the parents and, where units depend on each other, those before it in `value`."""
         distribution = self.distribution(parents)
         if hasattr(distribution, "conditional_logits"):
             return tf.sigmoid(distribution.conditional_logits(value))
         return distribution.mean()
 
-    def unit_logits(self, value, parents):
+    def unit_logits(self, value: TensorLike | None, parents: TensorLike) -> tf.Tensor:
         """The log-odds of each binary unit given the parents and, where units depend on each other, those before it.
 
         Args:
@@ -165,13 +183,13 @@ class StochasticLayer(keras.layers.Layer):
             )
         return distribution.logits
 
-    def call(self, parents, seed=None):
+    def call(self, parents: TensorLike, seed: Seed | None = None) -> tf.Tensor:
         return self.sample(parents, self.seed_generator if seed is None else seed)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
         return (*input_shape[:-1], self.units)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {**super().get_config(), "units": self.units, "seed": self.seed}
 
     def _complete(self, value, observed, parents, seed):

@@ -11,12 +11,16 @@ draws follow p(y_missing given y_observed, parents).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.distributions.ordering import in_order, in_place
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Seed
 
 
 class InOrder(NamedTuple):
@@ -31,13 +35,19 @@ class InOrder(NamedTuple):
       follow: function of j, the unit's values (n,), the state and the constants: the next state.
     """
 
-    state: Any
-    constants: list
-    logit: Any
-    follow: Any
+    state: tf.Tensor
+    constants: list[tf.Tensor]
+    logit: Callable[..., tf.Tensor]
+    follow: Callable[..., tf.Tensor]
 
 
-def complete_in_order(value, observed, ordering, seed, units: InOrder):
+def complete_in_order(
+    value: tf.Tensor,
+    observed: tf.Tensor,
+    ordering: Sequence[int] | None,
+    seed: Seed,
+    units: InOrder,
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Draws binary units that are not observed, in order.
 
     Args:

@@ -9,6 +9,9 @@ estimators?", NIPS 1995.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
@@ -18,6 +21,10 @@ from tfdsmcmc.distributions.ordering import check_ordering, in_order
 from tfdsmcmc.layers.completing import InOrder, complete_in_order
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.layers.sbn import SBN
+
+if TYPE_CHECKING:
+    from tfdsmcmc.layers.initial import Initializer
+    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -47,34 +54,35 @@ class DARN(SBN):
     TensorShape([2])
     """
 
+    lateral: keras.Variable
     factorised = False
 
     def __init__(
         self,
-        units,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        lateral_initializer="zeros",
-        ordering=None,
-        seed=None,
-        **kwargs,
+        units: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        lateral_initializer: Initializer = "zeros",
+        ordering: Sequence[int] | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
     ):
         super().__init__(units, kernel_initializer, bias_initializer, seed=seed, **kwargs)
-        self.lateral_initializer = initializer_of(lateral_initializer, seed)
-        self.ordering = check_ordering(ordering, self.units)
+        self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, seed)
+        self.ordering: list[int] | None = check_ordering(ordering, self.units)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         super().build(input_shape)
         self.lateral = add_weight(self, "lateral", (self.units, self.units), self.lateral_initializer)
 
-    def lateral_kernel(self):
+    def lateral_kernel(self) -> tf.Tensor:
         """U with zeros where a unit is not before the other, (units, units)."""
         return earlier_to_later(self.lateral.value, self.ordering)
 
-    def distribution(self, parents):
+    def distribution(self, parents: TensorLike) -> Distribution:
         return AutoregressiveBernoulli(self.logits(parents), self.lateral.value, self.ordering)
 
-    def units_in_order(self, parents):
+    def units_in_order(self, parents: TensorLike) -> InOrder:
         """What the units are drawn by, see `layers.completing`; parents (n, parent width)."""
         logits = in_order(self.logits(parents), self.ordering)
         lateral = in_order(in_order(self.lateral_kernel(), self.ordering, axis=0), self.ordering)
@@ -83,7 +91,7 @@ class DARN(SBN):
     def _complete(self, value, observed, parents, seed):
         return complete_in_order(value, observed, self.ordering, seed, self.units_in_order(parents))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "lateral_initializer": keras.initializers.serialize(self.lateral_initializer),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import keras
 
+Initializer: TypeAlias = "Callable[..., Any] | str | dict[str, Any]"  # what Keras takes for an initializer
 
-def initializer_of(identifier, seed):
+
+def initializer_of(identifier: Initializer, seed: int | None) -> Callable[..., Any]:
     """The Keras initializer of a layer's argument: one that is given by name takes the layer's seed.
 
     Args:
@@ -20,7 +24,12 @@ def initializer_of(identifier, seed):
     return initializer
 
 
-def add_weight(layer, name, shape, initializer):
+def add_weight(
+    layer: keras.layers.Layer,
+    name: str,
+    shape: Sequence[int],
+    initializer: Initializer,
+) -> keras.Variable:
     """Adds one of several weights that share an initializer, with draws of its own.
 
     A Keras initializer repeats its draws at each call: two weights of one shape would start equal.

@@ -13,6 +13,9 @@ variance in place of that of the standard deviation).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
@@ -22,6 +25,10 @@ from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 
+if TYPE_CHECKING:
+    from tfdsmcmc.layers.initial import Initializer
+    from tfdsmcmc.types import Config, Distribution, TensorLike
+
 
 class _MLP(StochasticLayer):
     """What both layers share: the inner network."""
@@ -30,13 +37,13 @@ class _MLP(StochasticLayer):
 
     def __init__(
         self,
-        units,
-        hidden_units=(200,),
-        activation="tanh",
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        seed=None,
-        **kwargs,
+        units: int,
+        hidden_units: Sequence[int] = (200,),
+        activation: Callable[..., Any] | str = "tanh",
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        seed: int | None = None,
+        **kwargs: Any,
     ):
         super().__init__(units, seed=seed, **kwargs)
         if not isinstance(hidden_units, (list, tuple)):
@@ -46,7 +53,7 @@ class _MLP(StochasticLayer):
         self.kernel_initializer = initializer_of(kernel_initializer, seed)
         self.bias_initializer = initializer_of(bias_initializer, seed)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = int(input_shape[-1])
         self._maps = []
         width = self.parent_units
@@ -70,7 +77,7 @@ class _MLP(StochasticLayer):
             values = self.activation(affine(values, kernel.value, bias.value))
         return values
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "hidden_units": self.hidden_units,
@@ -109,7 +116,7 @@ class MLPBernoulli(_MLP):
     def _build_output(self, width):
         self._output = self._map("", width, self.units, self.bias_initializer)
 
-    def distribution(self, parents):
+    def distribution(self, parents: TensorLike) -> Distribution:
         hidden = self._hidden(parents)
         kernel, bias = self._output
         return IndependentBernoulli(affine(hidden, kernel.value, bias.value))
@@ -147,7 +154,7 @@ class MLPGaussian(_MLP):
             self._mean = self._map("", width, self.units, self.bias_initializer)
             self._log_scale = self._map("log_scale_", width, self.units, "zeros")
 
-    def distribution(self, parents):
+    def distribution(self, parents: TensorLike) -> Distribution:
         hidden = self._hidden(parents)
         if not self.parent_units:
             zeros = tf.zeros(tf.concat([tf.shape(hidden)[:-1], [self.units]], 0))

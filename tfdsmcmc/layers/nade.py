@@ -8,6 +8,9 @@ Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
@@ -18,6 +21,10 @@ from tfdsmcmc.distributions.ordering import check_ordering, in_order
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.completing import InOrder, complete_in_order
 from tfdsmcmc.layers.initial import add_weight, initializer_of
+
+if TYPE_CHECKING:
+    from tfdsmcmc.layers.initial import Initializer
+    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -51,21 +58,21 @@ class NADE(StochasticLayer):
 
     def __init__(
         self,
-        units,
-        hidden_units=200,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        ordering=None,
-        seed=None,
-        **kwargs,
+        units: int,
+        hidden_units: int = 200,
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        ordering: Sequence[int] | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
     ):
         super().__init__(units, seed=seed, **kwargs)
-        self.hidden_units = checks.positive_integer("hidden_units", hidden_units)
-        self.kernel_initializer = initializer_of(kernel_initializer, seed)
-        self.bias_initializer = initializer_of(bias_initializer, seed)
-        self.ordering = check_ordering(ordering, self.units)
+        self.hidden_units: int = checks.positive_integer("hidden_units", hidden_units)
+        self.kernel_initializer: Callable[..., Any] = initializer_of(kernel_initializer, seed)
+        self.bias_initializer: Callable[..., Any] = initializer_of(bias_initializer, seed)
+        self.ordering: list[int] | None = check_ordering(ordering, self.units)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = int(input_shape[-1])
         units, hidden, parents = self.units, self.hidden_units, self.parent_units
         self.encoder = add_weight(self, "encoder", (units, hidden), self.kernel_initializer)
@@ -77,7 +84,7 @@ class NADE(StochasticLayer):
             self.hidden_kernel = add_weight(self, "hidden_kernel", (parents, hidden), self.kernel_initializer)
         self.built = True
 
-    def distribution(self, parents):
+    def distribution(self, parents: TensorLike) -> Distribution:
         logits, hidden_bias = self._biases(parents)
         return NADEDistribution(logits, hidden_bias, self.encoder.value, self.decoder.value, self.ordering)
 
@@ -90,7 +97,7 @@ class NADE(StochasticLayer):
             hidden_bias = affine(parents, self.hidden_kernel.value, hidden_bias)
         return logits, hidden_bias
 
-    def units_in_order(self, parents):
+    def units_in_order(self, parents: TensorLike) -> InOrder:
         """What the units are drawn by, see `layers.completing`; parents (n, parent width)."""
         logits, hidden_bias = self._biases(parents)
         logits = in_order(logits, self.ordering)
@@ -101,7 +108,7 @@ class NADE(StochasticLayer):
     def _complete(self, value, observed, parents, seed):
         return complete_in_order(value, observed, self.ordering, seed, self.units_in_order(parents))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "hidden_units": self.hidden_units,

@@ -7,12 +7,21 @@ Source: Neal, "Connectionist learning of belief networks", Artificial Intelligen
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 
 from tfdsmcmc.distributions import IndependentBernoulli
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.initial import initializer_of
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tfdsmcmc.layers.initial import Initializer
+    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -39,15 +48,24 @@ class SBN(StochasticLayer):
     TensorShape([2])
     """
 
+    kernel: keras.Variable
+    bias: keras.Variable
     binary = True
     factorised = True
 
-    def __init__(self, units, kernel_initializer="glorot_uniform", bias_initializer="zeros", seed=None, **kwargs):
+    def __init__(
+        self,
+        units: int,
+        kernel_initializer: Initializer = "glorot_uniform",
+        bias_initializer: Initializer = "zeros",
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
         super().__init__(units, seed=seed, **kwargs)
-        self.kernel_initializer = initializer_of(kernel_initializer, seed)
-        self.bias_initializer = initializer_of(bias_initializer, seed)
+        self.kernel_initializer: Callable[..., Any] = initializer_of(kernel_initializer, seed)
+        self.bias_initializer: Callable[..., Any] = initializer_of(bias_initializer, seed)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = int(input_shape[-1])
         self.kernel = self.add_weight(
             name="kernel", shape=(self.parent_units, self.units), initializer=self.kernel_initializer
@@ -55,15 +73,15 @@ class SBN(StochasticLayer):
         self.bias = self.add_weight(name="bias", shape=(self.units,), initializer=self.bias_initializer)
         self.built = True
 
-    def logits(self, parents):
+    def logits(self, parents: TensorLike) -> tf.Tensor:
         """h W + b, (…, units)."""
         parents = self._parents(parents)
         return affine(parents, self.kernel.value, self.bias.value)
 
-    def distribution(self, parents):
+    def distribution(self, parents: TensorLike) -> Distribution:
         return IndependentBernoulli(self.logits(parents))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),

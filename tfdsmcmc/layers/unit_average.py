@@ -35,6 +35,9 @@ views: statistical theory: the prequential approach", Journal of the Royal Stati
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 
@@ -43,6 +46,11 @@ from tfdsmcmc.distributions import IndependentBernoulli, IndependentNormal, Inde
 from tfdsmcmc.distributions.by_conditionals import BernoulliByConditionals
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.completing import InOrder, complete_in_order
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 _FARTHEST = 80.0  # of a logit: its probabilities, summed, stay above the smallest float32 number
 
@@ -80,34 +88,34 @@ class UnitAverage(StochasticLayer):
     0.75
     """
 
-    def __init__(self, layer, num_draws, **kwargs):
+    def __init__(self, layer: StochasticLayer, num_draws: int, **kwargs: Any):
         if not isinstance(layer, StochasticLayer) or isinstance(layer, UnitAverage):
             raise ValueError(f"layer must be a stochastic layer that is no average. Received: layer={layer!r}")
         kwargs.setdefault("name", layer.name)
         super().__init__(layer.units, **kwargs)
-        self.num_draws = checks.positive_integer("num_draws", num_draws)
+        self.num_draws: int = checks.positive_integer("num_draws", num_draws)
         self._kept = _Kept(layer)
         self.binary, self.factorised = layer.binary, layer.factorised
 
     @property
-    def layer(self):
+    def layer(self) -> StochasticLayer:
         """The layer that is averaged."""
         return self._kept.layer
 
     @property
-    def kind(self):
+    def kind(self) -> type[StochasticLayer]:
         return self.layer.kind
 
     @property
-    def ordering(self):
+    def ordering(self) -> list[int] | None:
         """Of the layer; None where its units are independent."""
         return getattr(self.layer, "ordering", None)
 
     @property
-    def widest(self):
+    def widest(self) -> int:
         return self.layer.widest * (1 if self.binary else self.num_draws)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = int(input_shape[-1])
         if not self.layer.built:
             self.layer.build(input_shape)
@@ -119,21 +127,21 @@ class UnitAverage(StochasticLayer):
         self.keep_frozen()
         self.built = True
 
-    def keep_frozen(self):
+    def keep_frozen(self) -> None:
         """Gives the weights that the layer does not learn its present values, in every draw."""
         for stack, own in zip(self._stacks, self.layer.weights, strict=True):
             if not own.trainable:
                 stack.assign(tf.repeat(tf.convert_to_tensor(own)[tf.newaxis], self.num_draws, 0))
 
-    def at(self, values):
+    def at(self, values: Sequence[TensorLike]) -> keras.StatelessScope:
         """A context in which the layer has the weights of one draw, a list of tensors as `draw` gives it."""
         return keras.StatelessScope(state_mapping=list(zip(self.layer.weights, values, strict=True)))
 
-    def stacks(self):
+    def stacks(self) -> list[tf.Tensor]:
         """The weights of all draws, a list of tensors (M, …)."""
         return [tf.convert_to_tensor(stack) for stack in self._stacks]
 
-    def unit_logits(self, value, parents):
+    def unit_logits(self, value: TensorLike | None, parents: TensorLike) -> tf.Tensor:
         parents = self._parents(parents)
         if self.num_draws == 1:
             with self.at([stack[0] for stack in self.stacks()]):
@@ -154,7 +162,7 @@ class UnitAverage(StochasticLayer):
         )
         return tf.math.log(ones) - tf.math.log(zeros)
 
-    def distribution(self, parents):
+    def distribution(self, parents: TensorLike) -> Distribution:
         parents = self._parents(parents)
         if not self.binary:
             return self._of_real_units(parents)
@@ -172,12 +180,12 @@ class UnitAverage(StochasticLayer):
 
         return BernoulliByConditionals(like, lambda y: self.unit_logits(y, parents), draw)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         config = {name: part for name, part in super().get_config().items() if name not in ("units", "seed")}
         return {**config, "layer": keras.saving.serialize_keras_object(self.layer), "num_draws": self.num_draws}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**{**config, "layer": keras.saving.deserialize_keras_object(config["layer"])})
 
     def _of_real_units(self, parents):
@@ -209,7 +217,7 @@ class UnitAverage(StochasticLayer):
             return super()._complete(value, observed, parents, seed)
         return complete_in_order(value, observed, self.ordering, seed, self.units_in_order(parents))
 
-    def units_in_order(self, parents):
+    def units_in_order(self, parents: TensorLike) -> InOrder:
         """What the units are drawn by, see `layers.completing`; parents (n, parent width)."""
         stacks = self.stacks()
 
@@ -229,7 +237,7 @@ class UnitAverage(StochasticLayer):
         return InOrder(*every, logit, first.follow)
 
 
-def averaged_logits(logits):
+def averaged_logits(logits: tf.Tensor) -> tf.Tensor:
     """The log-odds of the mean probabilities over the first axis, (M, …) to (…)."""
     ones, zeros = _probabilities(logits)
     return tf.math.log(tf.reduce_sum(ones, 0)) - tf.math.log(tf.reduce_sum(zeros, 0))

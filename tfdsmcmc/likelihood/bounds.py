@@ -15,6 +15,8 @@ and Jones, "Batch means and spectral variance estimators in Markov chain Monte C
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc import checks, random
@@ -24,8 +26,20 @@ from tfdsmcmc.likelihood.sampler import checked_count
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
 
+if TYPE_CHECKING:
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import LatentSampler, Seed, ThetaAndPhi
 
-def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, weights=None) -> LogLikelihood:
+
+def evidence_lower_bound(
+    model: DirectedModel,
+    x: RowsLike,
+    num_samples: int = 1000,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    weights: ThetaAndPhi | None = None,
+) -> LogLikelihood:
     """Estimates the evidence lower bound of each row, which is not log p(x) but lies below it.
 
     Args:
@@ -69,7 +83,14 @@ def evidence_lower_bound(model, x, num_samples=1000, seed=0, batch_size=100, wei
 
 
 def harmonic_mean(
-    model, x, latents, num_samples=1000, burn_in=100, seed=0, batch_size=100, weights=None
+    model: DirectedModel,
+    x: RowsLike,
+    latents: LatentSampler,
+    num_samples: int = 1000,
+    burn_in: int = 100,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    weights: ThetaAndPhi | None = None,
 ) -> LogLikelihood:
     """Estimates log p(x) of each row by the harmonic mean over posterior draws.
 

@@ -22,7 +22,7 @@ class PrecisionNotReached(UserWarning):
     """Some rows have a larger standard error than was asked for."""
 
 
-def warn(message, category):
+def warn(message: str, category: type[Warning]) -> None:
     """Warns at the nearest line outside the package, however many of its functions lie between.
 
     Args:

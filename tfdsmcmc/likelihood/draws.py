@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed, TensorLike
 
-def draw_chunk(generative, recognition, x, num_samples, seed, chunk, number):
+
+def draw_chunk(
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    x: TensorLike | Rows,
+    num_samples: int | tf.Tensor,
+    seed: Seed,
+    chunk: int,
+    number: int | tf.Tensor,
+) -> tuple[list[tf.Tensor], tf.Tensor]:
     """Draws one chunk.
 
     Args:

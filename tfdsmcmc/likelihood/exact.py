@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -13,12 +15,16 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import batches
 from tfdsmcmc.rows import source_of
 
+if TYPE_CHECKING:
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+
 _LARGEST = 20
 _MOST_ROWS = 256
 _CHUNK_ENTRIES = 2**22
 
 
-def exact(model, x) -> LogLikelihood:
+def exact(model: DirectedModel, x: RowsLike) -> LogLikelihood:
     """log p(x) of each row, exact up to rounding.
 
     Args:

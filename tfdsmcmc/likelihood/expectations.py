@@ -10,14 +10,31 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), section 9.2.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.streams import WeightSums
 
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed
 
-def expectations(generative, recognition, x, num_samples, seed, chunk, function=None, widths=()):
+
+def expectations(
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    x: tf.Tensor | Rows,
+    num_samples: int | tf.Tensor,
+    seed: Seed,
+    chunk: int,
+    function: Callable[..., Sequence[tf.Tensor]] | None = None,
+    widths: Sequence[int] = (),
+) -> tuple[tuple[tf.Tensor, tf.Tensor, tf.Tensor], list[tf.Tensor]]:
     """log p(x) and the posterior expectations of functions of z, at the networks' present weights.
 
     Args:

@@ -17,6 +17,8 @@ Source: Burda, Grosse and Salakhutdinov, "Importance weighted autoencoders", ICL
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc import checks, contract, random
@@ -28,6 +30,13 @@ from tfdsmcmc.likelihood.sampler import Sampler, checked_count
 from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, source_of
 
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed, ThetaAndPhi
+
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**12  # a longer float32 sum over one axis, as XLA adds it up, loses digits
 _PIECE = 2**14  # rows of a stream among which draws are shared out
@@ -35,15 +44,15 @@ _FEW_SAMPLES = 10.0
 
 
 def importance_sampling(
-    model,
-    x,
-    num_samples=1000,
-    seed=0,
-    batch_size=100,
-    weights=None,
-    warn=True,
-    standard_error=None,
-    max_samples=1_000_000,
+    model: DirectedModel,
+    x: RowsLike,
+    num_samples: int = 1000,
+    seed: Seed = 0,
+    batch_size: int = 100,
+    weights: ThetaAndPhi | None = None,
+    warn: bool = True,
+    standard_error: float | None = None,
+    max_samples: int = 1_000_000,
 ) -> LogLikelihood:
     """Estimates log p(x) of each row.
 
@@ -103,7 +112,7 @@ def _exact(sampler, source):
     return LogLikelihood(value, np.zeros(len(value)), np.full(len(value), np.inf))
 
 
-def chunk_size(generative, batch_size, num_samples):
+def chunk_size(generative: GenerativeNetwork, batch_size: int, num_samples: int) -> int:
     """Draws held at a time, so that a layer's values fit the cache."""
     widest = max(layer.widest for layer in generative.layers)
     fitting = max(1, min(_LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * widest)))
@@ -111,7 +120,7 @@ def chunk_size(generative, batch_size, num_samples):
     return min(power_of_two(num_samples), power_of_two(fitting // 2 + 1))
 
 
-def rows_to_estimate(model, x):
+def rows_to_estimate(model: DirectedModel, x: RowsLike) -> Source:
     """The source of what a user passes; a ValueError for data that do not fit the model."""
     contract.check_directed(model, "Importance sampling", "Others have log_likelihood(x, log_partition=…).")
     source = source_of("x", x, model.generative.units, model.generative.binary_data)
@@ -119,7 +128,13 @@ def rows_to_estimate(model, x):
     return source
 
 
-def make_sampler(model, weights, source, batch_size, num_samples) -> Sampler:
+def make_sampler(
+    model: DirectedModel,
+    weights: ThetaAndPhi | None,
+    source: Source,
+    batch_size: int,
+    num_samples: int,
+) -> Sampler:
     """The `Sampler` for some rows and a number of draws."""
     batch_size = min(batch_size, power_of_two(source.num_rows))
     return Sampler(model, weights, batch_size, chunk_size(model.generative, batch_size, num_samples))

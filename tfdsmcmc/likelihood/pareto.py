@@ -15,6 +15,7 @@ Research 25 (2024), sections 2.4 and 3.2.4.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +23,12 @@ _FEWEST = 5  # a smaller tail is not fitted
 _ENTRIES = 2**20  # of the arrays that are fitted at once
 
 
-def tail_size(num_samples) -> int:
+def tail_size(num_samples: int | np.integer[Any]) -> int:
     """M."""
     return math.ceil(min(num_samples / 5, 3 * math.sqrt(num_samples)))
 
 
-def threshold(num_samples):
+def threshold(num_samples: int | np.ndarray) -> np.ndarray:
     """The largest k̂ at which a mean of K weights is reliable, for K an array of integers."""
     return np.minimum(1 - 1 / np.log10(np.maximum(num_samples, 2)), 0.7)
 
@@ -40,11 +41,11 @@ class Tail:
       num_samples: the most draws that a row will have.
     """
 
-    def __init__(self, rows, num_samples):
+    def __init__(self, rows: int, num_samples: int | np.integer[Any]):
         self._capacity = tail_size(num_samples) + 1
-        self.largest = np.empty((rows, 0), np.float32)
+        self.largest: np.ndarray = np.empty((rows, 0), np.float32)
 
-    def add(self, log_weights):
+    def add(self, log_weights: np.ndarray) -> None:
         """Adds log-weights, (draws, rows)."""
         pool = np.concatenate([self.largest, np.transpose(log_weights)], 1)
         if pool.shape[1] > self._capacity:
@@ -52,7 +53,7 @@ class Tail:
         self.largest = pool
 
 
-def pareto_k(largest, num_samples):
+def pareto_k(largest: np.ndarray, num_samples: int | np.integer[Any]) -> np.ndarray:
     """k̂ of each row.
 
     Args:

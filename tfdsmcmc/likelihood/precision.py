@@ -42,12 +42,19 @@ Mathematical Statistics 16 (1945); the halves that decide for each other are our
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto
 from tfdsmcmc.likelihood.cautions import PrecisionNotReached, warn
+
+if TYPE_CHECKING:
+    from tfdsmcmc.likelihood.sampler import Sampler
+    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.types import Seed
 
 _MARGIN = 1.2  # the variation of the draws themselves is seldom more beyond that of the pilot
 _PILOT = 0.5  # a pilot's draws, of those that it decides about
@@ -56,7 +63,7 @@ _TENTH_ABOVE = 1.1
 _GROWTH = 2, 10  # least and most by which a round multiplies the draws of a pilot
 
 
-def checked(num_samples, standard_error, max_samples) -> int:
+def checked(num_samples: int, standard_error: float, max_samples: int) -> int:
     """Returns `max_samples`, the three arguments being fit for each other.
 
     Raises:
@@ -75,7 +82,15 @@ def checked(num_samples, standard_error, max_samples) -> int:
     return max_samples
 
 
-def in_rounds(sampler, source, seed, num_samples, standard_error, max_samples, with_tails) -> LogLikelihood:
+def in_rounds(
+    sampler: Sampler,
+    source: RandomAccessSource,
+    seed: Seed,
+    num_samples: int,
+    standard_error: float,
+    max_samples: int,
+    with_tails: bool,
+) -> LogLikelihood:
     """Draws until the standard error of each row is met, or its draws are spent.
 
     Args:
@@ -101,7 +116,7 @@ def in_rounds(sampler, source, seed, num_samples, standard_error, max_samples, w
     return _estimate(halves, drawn, with_tails)
 
 
-def warn_of_missed(estimate, standard_error):
+def warn_of_missed(estimate: LogLikelihood, standard_error: float) -> None:
     """Warns of rows whose standard error is more than a tenth above what was asked for: less than that is chance."""
     missed = int(np.sum(~(estimate.standard_error <= _TENTH_ABOVE * standard_error)))
     if missed:

@@ -6,6 +6,9 @@ for whatever else is made of them: the tail, or their mean.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -13,6 +16,13 @@ from tfdsmcmc import checks
 from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.programs import compiled, power_of_two, values_of
 from tfdsmcmc.streams import WeightSums
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _MOST_DRAWS = 2**30  # the programs count in int32
 _BLOCK_ENTRIES = 2**17  # log-weights handed out at a time: 512 KiB
@@ -27,20 +37,27 @@ class Block:
       log_weights: (draws, b), of the newest draws alone; −inf for those that a row has not asked for.
     """
 
-    def __init__(self, so_far, estimate, log_weights, draws, rows):
+    def __init__(
+        self,
+        so_far: WeightSums,
+        estimate: tuple[tf.Tensor, tf.Tensor, tf.Tensor],
+        log_weights: tf.Tensor,
+        draws: int,
+        rows: int,
+    ):
         self._so_far, self._estimate, self._log_weights = so_far, estimate, log_weights
         self._draws, self._rows = draws, rows
 
     @property
-    def log_sums(self):
+    def log_sums(self) -> tuple[np.ndarray, ...]:
         return tuple(part.numpy()[: self._rows] for part in (self._so_far.log_total, self._so_far.log_squares))
 
     @property
-    def estimate(self):
+    def estimate(self) -> tuple[np.ndarray, ...]:
         return tuple(part.numpy()[: self._rows] for part in self._estimate)
 
     @property
-    def log_weights(self):
+    def log_weights(self) -> np.ndarray:
         return self._log_weights.numpy()[: self._draws, : self._rows]
 
 
@@ -57,13 +74,15 @@ class Sampler:
       ValueError: for weights of other shapes.
     """
 
-    def __init__(self, model, weights, batch_size, chunk):
+    batch_size: int
+
+    def __init__(self, model: DirectedModel, weights: ThetaAndPhi | None, batch_size: int, chunk: int):
         self._weights = values_of(model, weights)
         self.batch_size, self._chunk = batch_size, chunk
         self._chunks = max(1, power_of_two(_BLOCK_ENTRIES // (batch_size * chunk) // 2 + 1))
         self._program = _program(model, chunk, self._chunks)
 
-    def blocks(self, rows, num_samples, seed):
+    def blocks(self, rows: Rows, num_samples: ArrayLike, seed: Seed) -> Iterator[Block]:
         """Yields a `Block` after each block of draws.
 
         Args:
@@ -81,7 +100,7 @@ class Sampler:
             yield Block(so_far, estimate, log_weights, drawn, count)
 
 
-def checked_count(name, value) -> int:
+def checked_count(name: str, value: object) -> int:
     """Returns a number of draws; a ValueError for one that is not positive, or that a program cannot count."""
     value = checks.positive_integer(name, value)
     if value > _MOST_DRAWS:

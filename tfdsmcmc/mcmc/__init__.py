@@ -1,5 +1,6 @@
 """Stochastic-gradient MCMC transition kernels, in the interface of tfp.mcmc."""
 
+from tfdsmcmc.mcmc import schedules
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.preconditioned_sgld import PreconditionedSGLD
@@ -19,4 +20,5 @@ __all__ = [
     "PreconditionedSGLD",
     "StochasticGradientKernel",
     "WarmStart",
+    "schedules",
 ]

@@ -8,6 +8,9 @@ posterior at T = 1/N.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
@@ -15,6 +18,22 @@ import tensorflow_probability as tfp
 from tfdsmcmc import random
 from tfdsmcmc.checks import learning_rate, nonnegative_number, positive_number
 from tfdsmcmc.finite import all_finite
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.mcmc.events import Event
+    from tfdsmcmc.types import (
+        Config,
+        GradientFn,
+        Integrator,
+        KernelResults,
+        LearningRate,
+        Nest,
+        Number,
+        Seed,
+        TensorLike,
+    )
 
 
 class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
@@ -33,7 +52,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         among them, is ℓ: a positive number or a `keras.optimizers.schedules.LearningRateSchedule` of the step.
     """
 
-    def __init__(self, gradient_fn, temperature, name, **parameters):
+    def __init__(self, gradient_fn: GradientFn | None, temperature: Number, name: str, **parameters: Any):
         if gradient_fn is not None and not callable(gradient_fn):
             raise ValueError(f"gradient_fn must be callable. Received: gradient_fn={gradient_fn!r}")
         if "learning_rate" in parameters:
@@ -42,64 +61,64 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         self._parameters = {"gradient_fn": gradient_fn, "temperature": temperature, **parameters, "name": name}
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         return self._parameters
 
     @property
-    def gradient_fn(self):
+    def gradient_fn(self) -> GradientFn | None:
         return self._parameters["gradient_fn"]
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> LearningRate:
         return self._parameters["learning_rate"]
 
     @property
-    def temperature(self):
+    def temperature(self) -> Number:
         return self._parameters["temperature"]
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self._parameters["name"]
 
     @property
-    def is_calibrated(self):
+    def is_calibrated(self) -> bool:
         """False: there is no accept-reject step, so the invariant law has a bias of the order of ℓ."""
         return False
 
     @property
-    def adapts_to_gradient_noise(self):
+    def adapts_to_gradient_noise(self) -> bool:
         """Whether the kernel finds out the gradient's noise from successive steps, each with noise of its own."""
         return False
 
     @property
-    def noise_tolerance(self):
+    def noise_tolerance(self) -> Number | None:
         """h: gradient noise of variance s² up to (ℓs)² = 2hη changes the variance of θ by some tenth at most, where ℓλ
         is small and the friction below 2; None for a kernel of which no such number is known."""
         return None
 
-    def kinetic_temperature(self, kernel_results):
+    def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         """v²/η of the momentum, a scalar, 1 where the chain is as hot as the target asks; 1 without momentum."""
         del kernel_results
         return tf.ones([])
 
     @property
-    def climbs_first(self):
+    def climbs_first(self) -> bool:
         """Whether an optimizer climbs before the kernel samples."""
         return False
 
-    def samples(self, kernel_results):
+    def samples(self, kernel_results: KernelResults) -> tf.Tensor:
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)
 
-    def started_at(self, kernel_results):
+    def started_at(self, kernel_results: KernelResults) -> list[tf.Tensor] | None:
         """The parts of the state at which sampling began, which an optimizer found, a list; None where none did."""
         return None
 
-    def sampled(self, kernel_results):
+    def sampled(self, kernel_results: KernelResults) -> tf.Tensor:
         """Whether a step of sampling has been made, a boolean scalar: whether θ may be a posterior sample."""
         return kernel_results.step > 0
 
-    def told(self, event, kernel_results, state):
+    def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
         """The results after an event of the run (`mcmc.events`), of which a kernel with phases takes notice.
 
         Args:
@@ -110,7 +129,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         del event, state
         return kernel_results
 
-    def get_config(self):
+    def get_config(self) -> Config:
         config = {key: value for key, value in self._parameters.items() if key != "gradient_fn"}
         rate = config.get("learning_rate")
         if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
@@ -118,21 +137,21 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         return config
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)
 
-    def learning_rate_at(self, step):
+    def learning_rate_at(self, step: tf.Tensor) -> tf.Tensor:
         """ℓ at a step, a scalar tensor."""
         rate = self.learning_rate
         if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
             rate = rate(step)
         return tf.convert_to_tensor(rate)
 
-    def learning_rate_of(self, kernel_results):
+    def learning_rate_of(self, kernel_results: KernelResults) -> tf.Tensor:
         """ℓ of the next step, a scalar tensor."""
         return self.learning_rate_at(kernel_results.step)
 
-    def bootstrap_results(self, init_state, seed=None):
+    def bootstrap_results(self, init_state: Nest, seed: Seed | None = None) -> KernelResults:
         """The results that belong to an initial state.
 
         Args:
@@ -149,7 +168,9 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         seed = random.stream(0 if seed is None else seed, "momentum")
         return self._bootstrap(init_state, parts, self._step_size(step), seed, step=step, skipped_steps=step)
 
-    def one_step(self, current_state, previous_kernel_results, seed=None):
+    def one_step(
+        self, current_state: Nest, previous_kernel_results: KernelResults, seed: Seed | None = None
+    ) -> tuple[Nest, KernelResults]:
         """One step with the kernel's own `gradient_fn`, as `tfp.mcmc.TransitionKernel` has it.
 
         Returns:
@@ -166,7 +187,9 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         state, results, _ = self.integrate(gradient_fn, current_state, previous_kernel_results, seed)
         return state, results
 
-    def integrate(self, gradient_fn, state, previous_kernel_results, seed):
+    def integrate(
+        self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed
+    ) -> tuple[Nest, KernelResults, Nest]:
         """One step with a gradient that hands on what it drew.
 
         Args:
@@ -212,19 +235,21 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         raise NotImplementedError(f"{type(self).__name__} must define _update(parts, gradients, results, …).")
 
 
-def initial_momentum(parts, eta, seed):
+def initial_momentum(parts: Sequence[tf.Tensor], eta: Number, seed: Seed) -> list[tf.Tensor]:
     """Draws v ~ N(0, η) for each part."""
     return [tf.sqrt(tf.cast(eta, p.dtype)) * n for p, n in zip(parts, normals(parts, seed))]
 
 
-def rescaled(momentum, eta, previous_eta):
+def rescaled(momentum: Sequence[TensorLike], eta: Number, previous_eta: Number) -> list[tf.Tensor]:
     """The momentum in the units of a new step size: v ~ N(0, η) is multiplied by √(η/η of the step before)."""
     known = previous_eta > 0
     factor = tf.sqrt(tf.where(known, eta / tf.where(known, previous_eta, 1.0), 1.0))
     return [tf.cast(factor, v.dtype) * v for v in momentum]
 
 
-def noise_estimate(variances, gradients, previous, weight):
+def noise_estimate(
+    variances: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor], previous: Sequence[tf.Tensor], weight: Number
+) -> list[tf.Tensor]:
     """The running estimate ŝ² + w(½(g − g₋)² − ŝ²) of the variance of the noise in g, for each part.
 
     Args:
@@ -239,14 +264,14 @@ def noise_estimate(variances, gradients, previous, weight):
     ]
 
 
-def check_friction(friction, integrator):
+def check_friction(friction: Number, integrator: Integrator) -> None:
     """Raises a ValueError for a friction that is not positive, or that Euler's finite step cannot take."""
     positive_number("friction", friction)
     if integrator == "euler" and not tf.is_tensor(friction) and not float(friction) < 2:
         raise ValueError(f"The Euler scheme needs a friction below 2. Received: friction={friction!r}")
 
 
-def normals(parts, seed):
+def normals(parts: Sequence[tf.Tensor], seed: Seed) -> list[tf.Tensor]:
     """A standard normal draw for each part, of its shape and type.
 
     The parts of a type share one call, which is split: a program with a call for each part takes XLA far longer to
@@ -264,14 +289,14 @@ def normals(parts, seed):
     return drawn
 
 
-def mean_square(parts):
+def mean_square(parts: Sequence[tf.Tensor]) -> tf.Tensor:
     """The mean of the squares of all entries, a scalar of the type of the first part; 0 where there are none."""
     dtype = parts[0].dtype
     total = tf.add_n([tf.cast(tf.reduce_sum(tf.square(part)), dtype) for part in parts])
     return tf.math.divide_no_nan(total, tf.add_n([tf.cast(tf.size(part), dtype) for part in parts]))
 
 
-def check_integrator(integrator, allowed=("splitting", "euler")):
+def check_integrator(integrator: str, allowed: Sequence[str] = ("splitting", "euler")) -> str:
     """Returns the name of the integrator, or raises a ValueError."""
     if integrator not in allowed:
         raise ValueError(f"integrator must be one of {list(allowed)}. Received: integrator={integrator!r}")

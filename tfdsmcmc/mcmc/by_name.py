@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc import checks
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.map import MAP
@@ -10,9 +12,12 @@ from tfdsmcmc.mcmc.sghmc import SGHMC
 from tfdsmcmc.mcmc.sgld import SGLD
 from tfdsmcmc.mcmc.sgnht import SGNHT
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import KernelName
+
 _KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
 
 
-def kernel_of(value):
+def kernel_of(value: StochasticGradientKernel | KernelName) -> StochasticGradientKernel:
     """The transition kernel itself, or that of a name, with its defaults; a ValueError for anything else."""
     return checks.part_of("kernel", value, _KERNELS, StochasticGradientKernel)

@@ -13,22 +13,27 @@ those of a slower one: where more epochs are planned, and more than ten weights 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.mcmc.schedules import RiseAndFall
 
+if TYPE_CHECKING:
+    from tfdsmcmc.mcmc.map import MAP
+
 _WEIGHTS_A_ROW, _FULL_SPEED = 10.0, 60.0  # a row; epochs
 _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 
 
-def default_optimizer():
+def default_optimizer() -> keras.optimizers.Optimizer:
     """Adam at the rate above, new."""
     return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2))
 
 
-def patience_of(epoch_steps):
+def patience_of(epoch_steps: int | None) -> int:
     """How many steps without a new best validation log-likelihood end a climb.
 
     Args:
@@ -39,7 +44,7 @@ def patience_of(epoch_steps):
     return min(max(_PATIENCE, _FEWEST_EPOCHS * epoch_steps), _MOST_EPOCHS * epoch_steps)
 
 
-def gentleness(num_weights, num_rows, planned, epoch_steps):
+def gentleness(num_weights: int, num_rows: int | None, planned: int, epoch_steps: int | None) -> float:
     """ε, a number; 1 where N or u are not known.
 
     Args:
@@ -53,7 +58,14 @@ def gentleness(num_weights, num_rows, planned, epoch_steps):
     return min(1.0, max(_WEIGHTS_A_ROW * num_rows / num_weights, math.sqrt(_FULL_SPEED * epoch_steps / planned)))
 
 
-def shortened(climber, parts, moved, step, planned, gentle):
+def shortened(
+    climber: MAP,
+    parts: Sequence[tf.Tensor],
+    moved: Sequence[tf.Tensor],
+    step: tf.Tensor,
+    planned: tf.Tensor,
+    gentle: tf.Tensor,
+) -> Sequence[tf.Tensor]:
     """Where an optimizer's step leads at the rate of a climb that is planned to last so long.
 
     Args:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 class Planned(NamedTuple):
@@ -31,5 +34,8 @@ class Validated(NamedTuple):
       epoch_steps: updates of an epoch, an integer, or None where that is not known.
     """
 
-    log_likelihood: Any
+    log_likelihood: tf.Tensor
     epoch_steps: int | None = None
+
+
+Event: TypeAlias = Planned | ClimbEnds | Validated

@@ -13,13 +13,16 @@ applies the gradients, and both are read back. A step thus depends on its argume
 from __future__ import annotations
 
 import weakref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import keras
 import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, GradientFn, LearningRate, Number, OptimizerLike
 
 
 class MAPResults(NamedTuple):
@@ -32,7 +35,7 @@ class MAPResults(NamedTuple):
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
 
-    optimizer_variables: list
+    optimizer_variables: list[tf.Tensor]
     step: tf.Tensor
     skipped_steps: tf.Tensor
 
@@ -65,7 +68,13 @@ class MAP(StochasticGradientKernel):
     [3.0, 3.0]
     """
 
-    def __init__(self, gradient_fn=None, optimizer="adam", temperature=0.0, name="map"):
+    def __init__(
+        self,
+        gradient_fn: GradientFn | None = None,
+        optimizer: OptimizerLike = "adam",
+        temperature: Number = 0.0,
+        name: str = "map",
+    ):
         # in a compiled loop the temperature may be 0/N, a tensor whose value is not known
         known = tf.get_static_value(temperature) if tf.is_tensor(temperature) else temperature
         super().__init__(gradient_fn, temperature, name, optimizer=checks.optimizer(optimizer))
@@ -73,16 +82,16 @@ class MAP(StochasticGradientKernel):
             raise ValueError(f"temperature must be 0, as nothing is drawn. Received: temperature={temperature!r}")
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> keras.optimizers.Optimizer:
         return self._parameters["optimizer"]
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> LearningRate:
         """The optimizer's, a number or a schedule."""
         rate = self.optimizer.get_config()["learning_rate"]
         return keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else rate
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {**super().get_config(), "optimizer": keras.optimizers.serialize(self.optimizer)}
 
     def _step_size(self, step):

@@ -21,13 +21,16 @@ rows in V).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.checks import nonnegative_number, positive_number
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, normals
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import GradientFn, LearningRate, Nest, Number
 
 
 class PreconditionedSGLDResults(NamedTuple):
@@ -39,7 +42,7 @@ class PreconditionedSGLDResults(NamedTuple):
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
 
-    square_average: Any
+    square_average: Nest
     step: tf.Tensor
     skipped_steps: tf.Tensor
 
@@ -69,12 +72,12 @@ class PreconditionedSGLD(StochasticGradientKernel):
 
     def __init__(
         self,
-        gradient_fn=None,
-        learning_rate=0.01,
-        decay=0.99,
-        epsilon=1e-5,
-        temperature=1.0,
-        name="preconditioned_sgld",
+        gradient_fn: GradientFn | None = None,
+        learning_rate: LearningRate = 0.01,
+        decay: float = 0.99,
+        epsilon: float = 1e-5,
+        temperature: Number = 1.0,
+        name: str = "preconditioned_sgld",
     ):
         nonnegative_number("decay", decay)
         if not tf.is_tensor(decay) and float(decay) > 1:

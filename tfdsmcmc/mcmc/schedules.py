@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.checks import fraction, nonnegative_integer, nonnegative_number, positive_integer, positive_number
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -28,18 +32,24 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
     Source: Welling and Teh, ICML 2011, below equation 2, with a = ℓ₀ bᵞ.
     """
 
-    def __init__(self, initial_learning_rate, offset=1000.0, power=0.55, warmup_steps=0):
-        self.initial_learning_rate = positive_number("initial_learning_rate", initial_learning_rate)
-        self.offset = positive_number("offset", offset)
-        self.power = nonnegative_number("power", power)
-        self.warmup_steps = nonnegative_integer("warmup_steps", warmup_steps)
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        offset: float = 1000.0,
+        power: float = 0.55,
+        warmup_steps: int = 0,
+    ):
+        self.initial_learning_rate: float = positive_number("initial_learning_rate", initial_learning_rate)
+        self.offset: float = positive_number("offset", offset)
+        self.power: float = nonnegative_number("power", power)
+        self.warmup_steps: int = nonnegative_integer("warmup_steps", warmup_steps)
 
-    def __call__(self, step):
+    def __call__(self, step: TensorLike) -> tf.Tensor:
         step = tf.cast(step, tf.float32)
         risen = tf.minimum(1.0, (step + 1.0) / max(1, self.warmup_steps))
         return self.initial_learning_rate * risen * (1.0 + step / self.offset) ** -self.power
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "offset": self.offset,
@@ -73,24 +83,30 @@ class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
     [0.0001, 0.0219, 0.012, 0.0]
     """
 
-    def __init__(self, learning_rate, offset=2000.0, rise=2000, rising=0.2):
-        self.learning_rate = positive_number("learning_rate", learning_rate)
-        self.offset = positive_number("offset", offset)
-        self.rise = positive_integer("rise", rise)
-        self.rising = fraction("rising", rising)
+    def __init__(
+        self,
+        learning_rate: float,
+        offset: float = 2000.0,
+        rise: int = 2000,
+        rising: float = 0.2,
+    ):
+        self.learning_rate: float = positive_number("learning_rate", learning_rate)
+        self.offset: float = positive_number("offset", offset)
+        self.rise: int = positive_integer("rise", rise)
+        self.rising: float = fraction("rising", rising)
 
-    def __call__(self, step):
+    def __call__(self, step: TensorLike) -> tf.Tensor:
         step = tf.cast(step, tf.float32)
         return self.learning_rate * tf.minimum(1.0, (step + 1.0) / self.rise) / (1.0 + step / self.offset)
 
-    def share(self, step, planned):
+    def share(self, step: TensorLike, planned: TensorLike) -> tf.Tensor:
         """The rate of a climb of `planned` steps, divided by that of one without an end; scalars of integer type."""
         step, planned = tf.cast(step, tf.float32), tf.cast(planned, tf.float32)
         rise = tf.maximum(1.0, tf.minimum(float(self.rise), self.rising * planned))
         risen = tf.minimum(1.0, (step + 1.0) / rise) / tf.minimum(1.0, (step + 1.0) / self.rise)
         return risen * tf.maximum(0.0, 1.0 - step / tf.maximum(1.0, planned))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             "learning_rate": self.learning_rate,
             "offset": self.offset,
@@ -114,13 +130,13 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
     2020, equation 1.
     """
 
-    def __init__(self, initial_learning_rate, cycle_steps):
-        self.initial_learning_rate = positive_number("initial_learning_rate", initial_learning_rate)
-        self.cycle_steps = positive_integer("cycle_steps", cycle_steps)
+    def __init__(self, initial_learning_rate: float, cycle_steps: int):
+        self.initial_learning_rate: float = positive_number("initial_learning_rate", initial_learning_rate)
+        self.cycle_steps: int = positive_integer("cycle_steps", cycle_steps)
 
-    def __call__(self, step):
+    def __call__(self, step: TensorLike) -> tf.Tensor:
         phase = tf.cast(tf.math.floormod(tf.cast(step, tf.int64), self.cycle_steps), tf.float32) / self.cycle_steps
         return 0.5 * self.initial_learning_rate * (tf.cos(math.pi * phase) + 1.0)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"initial_learning_rate": self.initial_learning_rate, "cycle_steps": self.cycle_steps}

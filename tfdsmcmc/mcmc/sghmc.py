@@ -42,7 +42,7 @@ Mathematics Research eXpress 2013 (BAOAB).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -59,6 +59,9 @@ from tfdsmcmc.mcmc.base import (
     rescaled,
 )
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number
+
 
 class SGHMCResults(NamedTuple):
     """Kernel results.
@@ -73,13 +76,13 @@ class SGHMCResults(NamedTuple):
       previous_gradient: g of the last step that was not skipped.
     """
 
-    momentum: Any
+    momentum: Nest
     kinetic_temperature: tf.Tensor
     eta: tf.Tensor
     step: tf.Tensor
     skipped_steps: tf.Tensor
-    noise_variance: Any = ()
-    previous_gradient: Any = ()
+    noise_variance: Nest = ()
+    previous_gradient: Nest = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -114,14 +117,14 @@ class SGHMC(StochasticGradientKernel):
 
     def __init__(
         self,
-        gradient_fn=None,
-        learning_rate=0.01,
-        friction=0.1,
-        temperature=1.0,
-        integrator="splitting",
-        gradient_noise=None,
-        noise_decay=0.99,
-        name="sghmc",
+        gradient_fn: GradientFn | None = None,
+        learning_rate: LearningRate = 0.01,
+        friction: Number = 0.1,
+        temperature: Number = 1.0,
+        integrator: Integrator = "splitting",
+        gradient_noise: float | Literal["estimate"] | None = None,
+        noise_decay: float = 0.99,
+        name: str = "sghmc",
     ):
         check_integrator(integrator)
         check_friction(friction, integrator)
@@ -138,11 +141,11 @@ class SGHMC(StochasticGradientKernel):
         )
 
     @property
-    def adapts_to_gradient_noise(self):
+    def adapts_to_gradient_noise(self) -> bool:
         return self.parameters["gradient_noise"] == "estimate"
 
     @property
-    def noise_tolerance(self):
+    def noise_tolerance(self) -> Number | None:
         """a/10, as noise adds about h/a to the variance of θ; 0.4a where it is estimated and made up for, which can be
         done up to a, of the splitting 2 tanh(a/2). None where ŝ² is given, which belongs to one ℓ."""
         given = None if self._estimates_noise else self.parameters["gradient_noise"]
@@ -150,7 +153,7 @@ class SGHMC(StochasticGradientKernel):
             return None
         return (0.4 if self._estimates_noise else 0.1) * self.parameters["friction"]
 
-    def kinetic_temperature(self, kernel_results):
+    def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.kinetic_temperature
 
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):

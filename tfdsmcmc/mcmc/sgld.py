@@ -8,12 +8,15 @@ Source: Welling and Teh, "Bayesian learning via stochastic gradient Langevin dyn
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, check_integrator, normals
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import GradientFn, LearningRate, Number
 
 
 class SGLDResults(NamedTuple):
@@ -48,12 +51,19 @@ class SGLD(StochasticGradientKernel):
     TensorShape([5])
     """
 
-    def __init__(self, gradient_fn=None, learning_rate=0.01, temperature=1.0, integrator="euler", name="sgld"):
+    def __init__(
+        self,
+        gradient_fn: GradientFn | None = None,
+        learning_rate: LearningRate = 0.01,
+        temperature: Number = 1.0,
+        integrator: Literal["euler"] = "euler",
+        name: str = "sgld",
+    ):
         integrator = check_integrator(integrator, ("euler",))
         super().__init__(gradient_fn, temperature, name, learning_rate=learning_rate, integrator=integrator)
 
     @property
-    def noise_tolerance(self):
+    def noise_tolerance(self) -> float | None:
         """0.1, as noise adds h to the variance of θ."""
         return 0.1
 

@@ -35,7 +35,7 @@ noisy gradient systems", SIAM Journal on Scientific Computing 38 (2016) (the ord
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -50,6 +50,9 @@ from tfdsmcmc.mcmc.base import (
     normals,
     rescaled,
 )
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number
 
 _REACTION = 10.0  # "auto": the thermostat reacts within this many relaxation times 1/a of the momentum
 
@@ -67,8 +70,8 @@ class SGNHTResults(NamedTuple):
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
 
-    momentum: Any
-    thermostat: Any
+    momentum: Nest
+    thermostat: Nest
     kinetic_temperature: tf.Tensor
     eta: tf.Tensor
     step: tf.Tensor
@@ -94,14 +97,14 @@ class SGNHT(StochasticGradientKernel):
 
     def __init__(
         self,
-        gradient_fn=None,
-        learning_rate=0.01,
-        friction=0.1,
-        temperature=1.0,
-        thermostat="elementwise",
-        thermostat_mass="auto",
-        integrator="splitting",
-        name="sgnht",
+        gradient_fn: GradientFn | None = None,
+        learning_rate: LearningRate = 0.01,
+        friction: Number = 0.1,
+        temperature: Number = 1.0,
+        thermostat: Literal["elementwise", "scalar"] = "elementwise",
+        thermostat_mass: float | Literal["auto"] = "auto",
+        integrator: Integrator = "splitting",
+        name: str = "sgnht",
     ):
         if thermostat not in ("elementwise", "scalar"):
             raise ValueError(f"thermostat must be 'elementwise' or 'scalar'. Received: thermostat={thermostat!r}")
@@ -121,18 +124,18 @@ class SGNHT(StochasticGradientKernel):
         )
 
     @property
-    def adapts_to_gradient_noise(self):
+    def adapts_to_gradient_noise(self) -> bool:
         return True
 
     @property
-    def noise_tolerance(self):
+    def noise_tolerance(self) -> float | None:
         """½, half of what the splitting can balance, with a ξ of each entry's own and an automatic mass; else a/10, for
         one ξ does not know which entries are noisy, and a heavier one learns it too late."""
         wanted = {"integrator": "splitting", "thermostat": "elementwise", "thermostat_mass": "auto"}
         adapts = all(isinstance(self.parameters[key], str) and self.parameters[key] == wanted[key] for key in wanted)
         return 0.5 if adapts else 0.1 * self.parameters["friction"]
 
-    def kinetic_temperature(self, kernel_results):
+    def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.kinetic_temperature
 
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):

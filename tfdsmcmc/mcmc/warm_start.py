@@ -52,7 +52,7 @@ updates D is a guess: thousands of steps are too hot. θ's own motion counts as 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
 import numpy as np
@@ -63,6 +63,12 @@ from tfdsmcmc.mcmc import climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, noise_estimate
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.mcmc.events import Event
+    from tfdsmcmc.types import Config, GradientFn, KernelResults, LearningRate, Nest, Number, OptimizerLike, Seed
 
 NEVER = 2**31 - 1
 _REMEMBERED = 1000.0  # steps of the climb from which the noise is known when sampling begins
@@ -85,17 +91,17 @@ class WarmStartResults(NamedTuple):
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
 
-    climb: Any
-    sampler: Any
+    climb: KernelResults
+    sampler: KernelResults
     begins: tf.Tensor
     best: tf.Tensor
     best_step: tf.Tensor
-    best_state: list
+    best_state: list[tf.Tensor]
     step: tf.Tensor
     skipped_steps: tf.Tensor
-    noise_variance: Any = ()
-    previous_gradient: Any = ()
-    gentle: Any = ()
+    noise_variance: Nest = ()
+    previous_gradient: Nest = ()
+    gentle: Nest = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -134,17 +140,11 @@ class WarmStart(StochasticGradientKernel):
     """
 
     def __init__(
-        self,
-        gradient_fn=None,
-        kernel=None,
-        optimizer=None,
-        updates=None,
-        patience="auto",
-        temperature=None,
-        name="warm_start",
-        fraction=0.5,
-        noise_tolerance="auto",
-    ):
+        self, gradient_fn: GradientFn | None = None, kernel: StochasticGradientKernel | None = None,
+        optimizer: OptimizerLike | None = None, updates: int | None = None, patience: int | Literal["auto"] = "auto",
+        temperature: Number | None = None, name: str = "warm_start", fraction: float = 0.5,
+        noise_tolerance: float | Literal["auto"] | None = "auto",
+    ):  # fmt: skip
         if not isinstance(kernel, StochasticGradientKernel) or isinstance(kernel, (MAP, WarmStart)):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
         if updates is not None:
@@ -175,23 +175,23 @@ class WarmStart(StochasticGradientKernel):
         )
 
     @property
-    def kernel(self):
+    def kernel(self) -> StochasticGradientKernel:
         return self._parameters["kernel"]
 
     @property
-    def optimizer(self):
+    def optimizer(self) -> keras.optimizers.Optimizer:
         return self._parameters["optimizer"]
 
     @property
-    def patience(self):
+    def patience(self) -> int | Literal["auto"]:
         return self._parameters["patience"]
 
     @property
-    def fraction(self):
+    def fraction(self) -> float:
         return self._parameters["fraction"]
 
     @property
-    def noise_tolerance(self):
+    def noise_tolerance(self) -> float | Literal["auto"] | None:
         """As it was given."""
         return self._parameters["noise_tolerance"]
 
@@ -201,31 +201,31 @@ class WarmStart(StochasticGradientKernel):
         return self.kernel.noise_tolerance if isinstance(self.noise_tolerance, str) else self.noise_tolerance
 
     @property
-    def adapts_to_gradient_noise(self):
+    def adapts_to_gradient_noise(self) -> bool:
         return self._tolerance is not None or self.kernel.adapts_to_gradient_noise
 
     @property
-    def learning_rate(self):
+    def learning_rate(self) -> LearningRate:
         """That of the kernel that samples, which no entry exceeds."""
         return self.kernel.learning_rate
 
-    def learning_rate_of(self, kernel_results):
+    def learning_rate_of(self, kernel_results: KernelResults) -> tf.Tensor:
         return self.kernel.learning_rate_of(kernel_results.sampler)
 
     @property
-    def climbs_first(self):
+    def climbs_first(self) -> bool:
         return True
 
-    def samples(self, kernel_results):
+    def samples(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.step >= kernel_results.begins
 
-    def sampled(self, kernel_results):
+    def sampled(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.sampler.step > 0
 
-    def started_at(self, kernel_results):
+    def started_at(self, kernel_results: KernelResults) -> list[tf.Tensor] | None:
         return list(kernel_results.best_state) if np.all(kernel_results.best_step > 0) else None
 
-    def told(self, event, kernel_results, state):
+    def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
         if isinstance(event, Planned):
             return self._planned(kernel_results, event, state)
         if isinstance(event, ClimbEnds):
@@ -254,7 +254,7 @@ class WarmStart(StochasticGradientKernel):
         ended = kernel_results.step + tf.cast(kernel_results.best_step > 0, tf.int32)
         return kernel_results._replace(begins=tf.minimum(kernel_results.begins, ended))
 
-    def patience_of(self, epoch_steps=None):
+    def patience_of(self, epoch_steps: int | None = None) -> int:
         """How many updates without a new best validation log-likelihood end the climb.
 
         Args:
@@ -275,17 +275,19 @@ class WarmStart(StochasticGradientKernel):
         ended = step - results.best_step >= self.patience_of(epoch_steps)
         return results._replace(begins=tf.where(ended, self._climbed(results).begins, results.begins))
 
-    def integrate(self, gradient_fn, state, previous_kernel_results, seed):
+    def integrate(
+        self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed
+    ) -> tuple[Nest, KernelResults, Nest]:
         new_state, results, aux = super().integrate(gradient_fn, state, previous_kernel_results, seed)
         back = (results.step == results.begins) & (results.best_step > 0)
         parts = _where(back, results.best_state, tf.nest.flatten(new_state))
         return tf.nest.pack_sequence_as(new_state, parts), results, aux
 
-    def kinetic_temperature(self, kernel_results):
+    def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         of_kernel = self.kernel.kinetic_temperature(kernel_results.sampler)
         return tf.where(kernel_results.sampler.step > 0, of_kernel, tf.ones_like(of_kernel))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {
             **super().get_config(),
             "kernel": keras.saving.serialize_keras_object(self.kernel),
@@ -293,7 +295,7 @@ class WarmStart(StochasticGradientKernel):
         }
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in ("kernel", "optimizer")}
         before = {"noise_tolerance": None}  # what was saved before kernels had one
         return cls(**{**before, **config, **parts})

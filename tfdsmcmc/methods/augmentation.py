@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal
+
 from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB, PolyaGammaGibbs
 from tfdsmcmc.methods.parts import check_as_published, given
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None, as_published=False):
+    from tfdsmcmc.augmentation.mean_field_step import Covariance
+    from tfdsmcmc.types import LearningRate
+
+
+def polya_gamma_gibbs(
+    sweeps: int = 1,
+    initial: Literal["prior", "recognition"] = "prior",
+    burn_in: int = 0,
+    labels: ArrayLike | None = None,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """Gibbs sampling of θ and z by Pólya-Gamma augmentation, for networks of SBN and DARN layers; φ does not learn.
 
     An epoch is a sweep over all rows, and each of them after the burn-in a sample of the posterior. Estimates of the
@@ -33,7 +47,14 @@ def polya_gamma_gibbs(sweeps=1, initial="prior", burn_in=0, labels=None, as_publ
     return {"step": PolyaGammaGibbs(sweeps, initial, burn_in, labels)}
 
 
-def vb(covariance=None, rounds=1, labels=None, initial="random", burn_in=0, as_published=False):
+def vb(
+    covariance: Covariance | None = None,
+    rounds: int = 1,
+    labels: ArrayLike | None = None,
+    initial: Literal["random", "recognition"] = "random",
+    burn_in: int = 0,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """Mean-field variational Bayes by Pólya-Gamma augmentation, for networks of SBN and DARN layers.
 
     An epoch updates all factors once, from all rows; the metric `bound` is the evidence lower bound in nats a row,
@@ -58,8 +79,14 @@ def vb(covariance=None, rounds=1, labels=None, initial="random", burn_in=0, as_p
 
 
 def online_vb(
-    rate=0.1, covariance=None, rounds=4, labels=None, initial="random", burn_in=0, as_published=False
-):
+    rate: LearningRate = 0.1,
+    covariance: Covariance | None = None,
+    rounds: int = 4,
+    labels: ArrayLike | None = None,
+    initial: Literal["random", "recognition"] = "random",
+    burn_in: int = 0,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """Online variational Bayes: as `vb`, with a natural gradient step after each minibatch.
 
     Published are minibatches of 5,000 rows for 240 steps, and what the defaults are, a fixed rate of 0.1 and four

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 
 from tfdsmcmc import checks
@@ -10,8 +12,16 @@ from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, WakeSleep
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import LearningRate, OptimizerLike
 
-def rws(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
+
+def rws(
+    learning_rate: LearningRate | None = None,
+    num_samples: int = 5,
+    optimizer: OptimizerLike | None = None,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """Reweighted wake-sleep: importance weights for θ, and for φ the mean of its wake and its sleep update.
 
     Args:
@@ -30,7 +40,12 @@ def rws(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
     return triple(MAP(optimizer=theta), NAIS(num_samples), WakeSleep(phi))
 
 
-def wake_sleep(learning_rate=None, num_samples=1, optimizer=None, as_published=False):
+def wake_sleep(
+    learning_rate: LearningRate | None = None,
+    num_samples: int = 1,
+    optimizer: OptimizerLike | None = None,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """Wake-sleep: θ learns from draws of q as they are, φ from dreams.
 
     Args:
@@ -47,7 +62,14 @@ def wake_sleep(learning_rate=None, num_samples=1, optimizer=None, as_published=F
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), Sleep(phi))
 
 
-def nvil(learning_rate=None, num_samples=1, optimizer=None, baseline_units=100, decay=0.8, as_published=False):
+def nvil(
+    learning_rate: LearningRate | None = None,
+    num_samples: int = 1,
+    optimizer: OptimizerLike | None = None,
+    baseline_units: int = 100,
+    decay: float = 0.8,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """Neural variational inference and learning: both networks climb the evidence lower bound.
 
     Args:
@@ -67,7 +89,12 @@ def nvil(learning_rate=None, num_samples=1, optimizer=None, baseline_units=100, 
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), NVIL(phi, baseline_units, decay))
 
 
-def vae(learning_rate=None, num_samples=1, optimizer=None, as_published=False):
+def vae(
+    learning_rate: LearningRate | None = None,
+    num_samples: int = 1,
+    optimizer: OptimizerLike | None = None,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """The variational autoencoder: both networks climb the evidence lower bound; continuous z.
 
     Args:
@@ -84,7 +111,12 @@ def vae(learning_rate=None, num_samples=1, optimizer=None, as_published=False):
     return triple(MAP(optimizer=theta), NAIS(num_samples, "uniform"), IWAE(phi, bound="elbo"))
 
 
-def iwae(learning_rate=None, num_samples=5, optimizer=None, as_published=False):
+def iwae(
+    learning_rate: LearningRate | None = None,
+    num_samples: int = 5,
+    optimizer: OptimizerLike | None = None,
+    as_published: bool = False,
+) -> dict[str, Any]:
     """The importance weighted autoencoder: both networks climb the bound of K samples; continuous z.
 
     Args:

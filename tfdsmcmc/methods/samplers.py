@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal
+
 from tfdsmcmc import checks
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import SGHMC, SGLD, SGNHT, WarmStart
 from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import Wake, WakeSleep
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Integrator, LearningRate, OptimizerLike
 
-def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_published=False, num_chains=None):
+
+def dsgld_nais(
+    learning_rate: LearningRate | None = None,
+    num_samples: int | None = None,
+    optimizer: OptimizerLike | None = None,
+    as_published: bool = False,
+    num_chains: int | Literal["auto"] | None = None,
+) -> dict[str, Any]:
     """Doubly stochastic gradient Langevin dynamics with neural adaptive importance sampling.
 
     Args:
@@ -27,14 +38,14 @@ def dsgld_nais(learning_rate=None, num_samples=None, optimizer=None, as_publishe
 
 
 def dsghmc_nais(
-    learning_rate=None,
-    friction=0.1,
-    num_samples=None,
-    optimizer=None,
-    integrator=None,
-    as_published=False,
-    num_chains=None,
-):
+    learning_rate: LearningRate | None = None,
+    friction: float = 0.1,
+    num_samples: int | None = None,
+    optimizer: OptimizerLike | None = None,
+    integrator: Integrator | None = None,
+    as_published: bool = False,
+    num_chains: int | Literal["auto"] | None = None,
+) -> dict[str, Any]:
     """Doubly stochastic gradient Hamiltonian Monte Carlo with neural adaptive importance sampling.
 
     Args:
@@ -58,15 +69,15 @@ def dsghmc_nais(
 
 
 def dsgnht_nais(
-    learning_rate=None,
-    friction=0.1,
-    num_samples=None,
-    optimizer=None,
-    integrator=None,
-    thermostat_mass=None,
-    as_published=False,
-    num_chains=None,
-):
+    learning_rate: LearningRate | None = None,
+    friction: float = 0.1,
+    num_samples: int | None = None,
+    optimizer: OptimizerLike | None = None,
+    integrator: Integrator | None = None,
+    thermostat_mass: float | Literal["auto"] | None = None,
+    as_published: bool = False,
+    num_chains: int | Literal["auto"] | None = None,
+) -> dict[str, Any]:
     """The doubly stochastic gradient Nosé-Hoover thermostat with neural adaptive importance sampling.
 
     Args:
@@ -92,17 +103,17 @@ def dsgnht_nais(
 
 
 def dsghmc_gibbs(
-    learning_rate=None,
-    friction=0.1,
-    num_samples=None,
-    burn_in=None,
-    persistent=None,
-    integrator=None,
-    as_published=False,
-    num_chains=None,
-    draw_missing=False,
-    optimizer=None,
-):
+    learning_rate: LearningRate | None = None,
+    friction: float = 0.1,
+    num_samples: int | None = None,
+    burn_in: int | None = None,
+    persistent: bool | None = None,
+    integrator: Integrator | None = None,
+    as_published: bool = False,
+    num_chains: int | Literal["auto"] | None = None,
+    draw_missing: bool = False,
+    optimizer: OptimizerLike | None = None,
+) -> dict[str, Any]:
     """Doubly stochastic gradient Hamiltonian Monte Carlo with Gibbs sampling.
 
     Each row of the data keeps a Gibbs chain over its latent variables by default, which a sweep moves on whenever the
@@ -143,18 +154,18 @@ def dsghmc_gibbs(
 
 
 def dsgnht_gibbs(
-    learning_rate=None,
-    friction=0.1,
-    num_samples=None,
-    burn_in=None,
-    persistent=None,
-    integrator=None,
-    thermostat_mass=None,
-    as_published=False,
-    num_chains=None,
-    draw_missing=False,
-    optimizer=None,
-):
+    learning_rate: LearningRate | None = None,
+    friction: float = 0.1,
+    num_samples: int | None = None,
+    burn_in: int | None = None,
+    persistent: bool | None = None,
+    integrator: Integrator | None = None,
+    thermostat_mass: float | Literal["auto"] | None = None,
+    as_published: bool = False,
+    num_chains: int | Literal["auto"] | None = None,
+    draw_missing: bool = False,
+    optimizer: OptimizerLike | None = None,
+) -> dict[str, Any]:
     """The doubly stochastic gradient Nosé-Hoover thermostat with Gibbs sampling.
 
     Each row of the data keeps a Gibbs chain over its latent variables by default, and a warm start comes first: see

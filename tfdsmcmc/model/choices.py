@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from tfdsmcmc import checks, methods
 from tfdsmcmc.latents import NAIS, Gibbs, Latents
@@ -11,17 +13,26 @@ from tfdsmcmc.priors import Prior
 from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
 from tfdsmcmc.training.step_method import StepMethod
 
+if TYPE_CHECKING:
+    import keras
+
+    from tfdsmcmc.mcmc.base import StochasticGradientKernel
+    from tfdsmcmc.types import LatentsName, ProposalName
+
 _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 # the arguments of `compile` that make a triple, as they are by default
-NOT_GIVEN = {"kernel": None, "latents": None, "proposal": "auto"}
-TRIPLE = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
+NOT_GIVEN: dict[str, Any] = {"kernel": None, "latents": None, "proposal": "auto"}
+TRIPLE: dict[str, Any] = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
 _FEW, _MANY_WEIGHTS = 3, 100_000  # chains by default, and where they cost more than they are worth: see docs/study.md
 _LONG = 12_000  # updates of a chain that are enough for its climb: more of them are worth less than more chains
-SIMPLEST = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
+SIMPLEST: dict[str, str] = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
 
-def method_of(triple, num_chains):
+def method_of(
+    triple: dict[str, Any],
+    num_chains: int | Literal["auto"] | None,
+) -> tuple[dict[str, Any], int | Literal["auto"]]:
     """(the triple with its parts, C): the default method where no part is given, else the simplest for those missing.
 
     Args:
@@ -35,7 +46,7 @@ def method_of(triple, num_chains):
     return {**triple, **{name: SIMPLEST[name] for name in missing}}, 1 if num_chains is None else num_chains
 
 
-def check_chains(num_chains):
+def check_chains(num_chains: int | Literal["auto"]) -> int | Literal["auto"]:
     """C itself or "auto"; a ValueError for anything else."""
     if not isinstance(num_chains, str):
         return checks.positive_integer("num_chains", num_chains)
@@ -44,7 +55,7 @@ def check_chains(num_chains):
     return num_chains
 
 
-def chains_of(num_chains, weights, updates=None):
+def chains_of(num_chains: int | Literal["auto"], weights: Sequence[keras.Variable], updates: int | None = None) -> int:
     """C itself, or what "auto" stands for.
 
     Args:
@@ -59,22 +70,22 @@ def chains_of(num_chains, weights, updates=None):
     return _FEW if light and (updates is None or updates >= _LONG) else 1
 
 
-def prior_of(prior, kernel):
+def prior_of(prior: Prior, kernel: StochasticGradientKernel) -> Prior:
     """The prior with which a kernel learns: flat where none was given and the kernel climbs to one θ."""
     return Prior({"": None}) if prior.is_default and isinstance(kernel, MAP) else prior
 
 
-def latents_of(value):
+def latents_of(value: Latents | LatentsName) -> Latents:
     """The sampler of z itself, or that of a name, with its defaults; a ValueError for anything else."""
     return checks.part_of("latents", value, _LATENTS, Latents)
 
 
-def proposal_of(value):
+def proposal_of(value: Proposal | ProposalName) -> Proposal:
     """The proposal itself, or that of a name, with its defaults; a ValueError for anything else."""
     return checks.part_of("proposal", value, _PROPOSALS, Proposal)
 
 
-def check_alone(step, triple):
+def check_alone(step: object, triple: dict[str, Any]) -> None:
     """Raises a ValueError for what is no step of its own, or arguments of a triple that were set beside it.
 
     Args:

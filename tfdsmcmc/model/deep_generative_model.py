@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -15,6 +17,15 @@ from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.programs import compiled, values_of
 from tfdsmcmc.training.evaluating import evaluated
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc.priors.prior import PriorLike
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Average, Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
 
 _PARTS = ("generative", "recognition", "prior")
 
@@ -49,7 +60,10 @@ class DeepGenerativeModel(Learning):
     (3, 4)
     """
 
-    def __init__(self, generative, recognition, prior=None, seed=0, **kwargs):
+    def __init__(
+        self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior | PriorLike | None = None,
+        seed: int = 0, **kwargs: Any,
+    ):  # fmt: skip
         _check_networks(generative, recognition)
         seed = checks.nonnegative_integer("seed", seed)
         random.as_seed(seed)  # no larger than a seed may be
@@ -59,25 +73,17 @@ class DeepGenerativeModel(Learning):
         recognition._build_layers(generative.units)
         self.generative = generative
         self.recognition = recognition
-        self.prior = prior if isinstance(prior, Prior) else Prior(prior)
+        self.prior: Prior = prior if isinstance(prior, Prior) else Prior(prior)
         for name, _ in generative.named_weights:
             self.prior.for_weight(name)
         self.seed = seed
         self.built = True
 
     def evaluate(
-        self,
-        x=None,
-        y=None,
-        *,
-        batch_size=None,
-        verbose="auto",
-        callbacks=None,
-        return_dict=False,
-        num_samples=None,
-        seed=0,
-        **keras_arguments,
-    ):
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None, return_dict: bool = False, num_samples: int | None = None, seed: Seed = 0,
+        **keras_arguments: Any,
+    ) -> Evaluation:  # fmt: skip
         """Estimates the mean log-likelihood of data by importance sampling.
 
         Args:
@@ -107,8 +113,9 @@ class DeepGenerativeModel(Learning):
         return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
     def log_likelihood(
-        self, x, num_samples=1000, seed=0, batch_size=100, standard_error=None, max_samples=1_000_000, labels=None
-    ):
+        self, x: RowsLike, num_samples: int = 1000, seed: Seed = 0, batch_size: int = 100,
+        standard_error: float | None = None, max_samples: int = 1_000_000, labels: ArrayLike | None = None,
+    ) -> LogLikelihood:  # fmt: skip
         """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`.
 
         Args:
@@ -133,7 +140,10 @@ class DeepGenerativeModel(Learning):
             return given_labels.log_likelihood(self, x, labels, num_samples, seed, batch_size, **precision)
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
-    def sample(self, num_samples, seed=None, probabilities=False, num_averaged=1, posterior=None, average=None):
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, probabilities: bool = False, num_averaged: int = 1,
+        posterior: Any = None, average: Average | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Ancestral samples of the data.
 
         Args:
@@ -189,8 +199,9 @@ class DeepGenerativeModel(Learning):
         return program(*values_of(self, None), top, tf.constant(num_averaged), seed).numpy()
 
     def impute(
-        self, x, mask=None, num_imputations=1, seed=0, probabilities=False, majority=False, labels=None, **options
-    ):
+        self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0,
+        probabilities: bool = False, majority: bool = False, labels: ArrayLike | None = None, **options: Any,
+    ) -> np.ndarray:  # fmt: skip
         """Draws the missing entries of rows from p(x_missing given x_observed).
 
         Args:
@@ -228,7 +239,7 @@ class DeepGenerativeModel(Learning):
             return (means > 0.5).astype(np.float32)
         return means if probabilities else drawn
 
-    def density(self, weights=None, log_partition=None) -> NetworkDensity:
+    def density(self, weights: ThetaAndPhi | None = None, log_partition: None = None) -> NetworkDensity:
         """p(x; θ) at weights (θ, φ), by default the model's own: what averages, imputation and serving ask of it.
 
         Args:
@@ -242,19 +253,19 @@ class DeepGenerativeModel(Learning):
             raise ValueError(f"Directed networks are normalised. Received: log_partition={log_partition!r}")
         return NetworkDensity(self, weights)
 
-    def with_networks(self, generative, recognition):
+    def with_networks(self, generative: GenerativeNetwork, recognition: RecognitionNetwork) -> DeepGenerativeModel:
         """A model of other networks, not compiled, whose programs XLA compiles if it compiles this one's."""
         model = type(self)(generative, recognition, seed=self.seed)
         model._settings = {"jit_compile": self.uses_xla}
         return model
 
-    def get_config(self):
+    def get_config(self) -> Config:
         parts = {"generative": self.generative, "recognition": self.recognition, "prior": self.prior}
         config = {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
         return {"name": self.name, "trainable": self.trainable, "seed": self.seed, **config}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in _PARTS}
         return cls(**{**config, **parts})
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import tensorflow as tf
 
@@ -13,6 +16,16 @@ from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.programs import at_weights, compiled, values_of
 from tfdsmcmc.rows import rows_in_memory
+
+if TYPE_CHECKING:
+    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc.imputation.directed import ImputationMethod
+    from tfdsmcmc.imputation.plans import Plan
+    from tfdsmcmc.imputation.settings import Settings
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows import Rows, Source
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import ArrayLike, Seed, ThetaAndPhi
 
 _BLOCK_ENTRIES = 2**24  # floats of what a layer holds while it draws its units one by one: 64 MiB
 
@@ -28,17 +41,24 @@ class NetworkDensity:
       ValueError: for weights of other shapes, or not finite.
     """
 
-    def __init__(self, model, weights=None):
+    def __init__(self, model: DirectedModel, weights: ThetaAndPhi | None = None):
         self.model = model
         self._values = None if weights is None else values_of(model, weights, "theta and phi of a sample")
 
-    def log_likelihood(self, x, num_samples, seed, batch_size, warn=True):
+    def log_likelihood(
+        self,
+        x: RowsLike,
+        num_samples: int,
+        seed: Seed,
+        batch_size: int,
+        warn: bool = True,
+    ) -> LogLikelihood:
         return importance_sampling(self.model, x, num_samples, seed, batch_size, self._values, warn)
 
-    def annealed_log_likelihood(self, x, seed, **annealing):
+    def annealed_log_likelihood(self, x: RowsLike, seed: Seed, **annealing: Any) -> LogLikelihood:
         return annealed_importance_sampling(self.model, x, **annealing, seed=seed, weights=self._values)
 
-    def sample(self, num_samples, seed, probabilities=False):
+    def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         layers = self.model.generative.layers
         most = max(1, _BLOCK_ENTRIES // max(layer.widest * getattr(layer, "num_draws", 1) for layer in layers))
         with at_weights(self.model, values_of(self.model, self._values)):
@@ -48,22 +68,22 @@ class NetworkDensity:
             ]
         return np.concatenate(blocks)
 
-    def source(self, x):
+    def source(self, x: RowsLike) -> Source:
         return rows_to_estimate(self.model, x)
 
-    def rows(self, name, x, mask=None):
+    def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
         return rows_in_memory(name, x, self.model.units, self.model.binary_data, mask)
 
-    def method_for(self, method):
+    def method_for(self, method: ImputationMethod) -> ImputationMethod:
         return method_for(self.model.generative, method)
 
-    def imputation_plan(self, method, settings, batch_size):
+    def imputation_plan(self, method: ImputationMethod, settings: Settings, batch_size: int) -> Plan:
         return imputation_plan(self.model.generative, method, settings, batch_size)
 
-    def evidence_plan(self, num_samples, batch_size):
+    def evidence_plan(self, num_samples: int, batch_size: int) -> Plan:
         return plan_resampling(self.model.generative, 1, num_samples, batch_size)
 
-    def program(self, plan):
+    def program(self, plan: Plan) -> Callable[..., Any]:
         program, values = compiled(self.model, (type(plan), plan), plan), values_of(self.model, self._values)
         return lambda rows, seed: program(*values, rows, seed)
 

@@ -8,9 +8,13 @@ little. Gibbs chains over the latent variables of each row do without it.
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Logs
 
 _FEWEST = 2.0  # effective draws of a row, in the mean over rows and the last epochs
 _EPOCHS = 5
@@ -27,16 +31,16 @@ class EffectiveSamples(keras.callbacks.Callback):
       num_samples: K.
     """
 
-    def __init__(self, num_samples):
+    def __init__(self, num_samples: int):
         super().__init__()
         self._num_samples, self._sizes = num_samples, []
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         size = (logs or {}).get("effective_sample_size")
         if size is not None and self.model.run.sampled:
             self._sizes.append(float(size))
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: Logs | None = None) -> None:
         sizes = self._sizes[-_EPOCHS:]
         if sizes and np.mean(sizes) < _FEWEST:
             warnings.warn(

@@ -10,7 +10,7 @@ Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks wi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +19,14 @@ from tfdsmcmc import imputation, likelihood, random
 from tfdsmcmc.augmentation.labels import log_likelihood_by_label, places_of
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.rows import kept, rows_in_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed
 
 
 class _Weights(NamedTuple):
@@ -59,7 +67,15 @@ class _Present:
         return _One([_Weights(theta, list(self._model.recognition.trainable_variables))])
 
 
-def log_likelihood(model, x, labels, num_samples, seed, batch_size, **precision):
+def log_likelihood(
+    model: DirectedModel,
+    x: RowsLike,
+    labels: ArrayLike,
+    num_samples: int,
+    seed: Seed,
+    batch_size: int,
+    **precision: Any,
+) -> LogLikelihood:
     """log p(x given its label) of each row, see `DeepGenerativeModel.log_likelihood`."""
     present = _Present(model)
 
@@ -70,7 +86,16 @@ def log_likelihood(model, x, labels, num_samples, seed, batch_size, **precision)
     return log_likelihood_by_label(kept(rows_to_estimate(model, x)), labels, present.num_labels, estimate, seed)
 
 
-def impute(model, x, mask, labels, num_imputations, seed, posterior=None, **options):
+def impute(
+    model: DirectedModel,
+    x: RowsLike,
+    mask: ArrayLike | None,
+    labels: ArrayLike,
+    num_imputations: int,
+    seed: Seed,
+    posterior: Any = None,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray]:
     """`imputation.impute` of rows with labels: (imputations (m, n, D), means of what is missing (n, D))."""
     if posterior is not None and not hasattr(posterior, "given_label"):
         raise ValueError(f"Labels are of a posterior with biases for each. Received: posterior={posterior!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING, Literal
 
 import keras
 
@@ -18,38 +19,53 @@ from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.recognition_learning import RecognitionLearning
 from tfdsmcmc.training.several_chains import SeveralChains
 
+if TYPE_CHECKING:
+    from tfdsmcmc.latents.base import Latents
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.proposals.base import Proposal
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.training.step_method import StepMethod
+    from tfdsmcmc.types import KernelName, LatentsName, ProposalName, Verbose
+
 
 class Learning(Learner):
     """The part of `DeepGenerativeModel` that learns; it needs `generative`, `recognition`, `prior` and `seed`."""
 
+    generative: GenerativeNetwork
+    recognition: RecognitionNetwork
+    prior: Prior
+
     @property
-    def units(self):
+    def units(self) -> int:
         return self.generative.units
 
     @property
-    def binary_data(self):
+    def binary_data(self) -> bool:
         return self.generative.binary_data
 
     @property
-    def theta_variables(self):
+    def theta_variables(self) -> list[keras.Variable]:
         return self.generative.trainable_variables
 
     @property
-    def named_weights(self):
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
         return self.generative.named_weights
 
     @property
-    def phi_variables(self):
+    def phi_variables(self) -> list[keras.Variable]:
         return self.recognition.trainable_variables
 
     @property
-    def takes_gaps(self):
+    def takes_gaps(self) -> bool:
         return self.generative.layers[-1].factorised
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Rows | Source) -> None:
         self.generative.check_gaps(rows)
 
-    def watchers(self):
+    def watchers(self) -> list[keras.callbacks.Callback]:
         latents, kernel = self._settings.get("latents"), self._settings.get("kernel")
         binary = bool(self.generative.latent_units) and all(layer.binary for layer in self.generative.layers)
         samples = isinstance(kernel, StochasticGradientKernel) and not isinstance(kernel, MAP)
@@ -59,18 +75,18 @@ class Learning(Learner):
 
     def compile(
         self,
-        kernel=None,
-        latents=None,
-        proposal="auto",
-        kernel_steps=1,
-        proposal_steps=1,
-        steps_per_execution=1,
-        jit_compile=True,
-        evaluation_samples=100,
-        num_chains=None,
-        interleaved=False,
-        step=None,
-    ):
+        kernel: StochasticGradientKernel | KernelName | None = None,
+        latents: Latents | LatentsName | None = None,
+        proposal: Proposal | ProposalName | Literal["auto"] | None = "auto",
+        kernel_steps: int = 1,
+        proposal_steps: int = 1,
+        steps_per_execution: int | Literal["auto"] = 1,
+        jit_compile: bool = True,
+        evaluation_samples: int = 100,
+        num_chains: int | Literal["auto"] | None = None,
+        interleaved: bool = False,
+        step: StepMethod | None = None,
+    ) -> None:
         """Chooses how the weights are learnt, and begins a new chain at the present weights.
 
         Without a kernel, latents and a proposal the method is `methods.dsgnht_nais()`, three chains with a warm start
@@ -202,7 +218,16 @@ class Learning(Learner):
         }
         return step_by(estimator, learning, climb), settings
 
-    def refit_recognition(self, x, epochs, batch_size=100, verbose=0, latents=None, proposal=None, num_chains=None):
+    def refit_recognition(
+        self,
+        x: RowsLike,
+        epochs: int,
+        batch_size: int = 100,
+        verbose: Verbose = 0,
+        latents: Latents | None = None,
+        proposal: Proposal | None = None,
+        num_chains: int | None = None,
+    ) -> keras.callbacks.History:
         """Fits φ of each chain at its fixed θ with a fresh optimizer; no chain over θ moves.
 
         Args:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc import checks
 from tfdsmcmc.plots.figures import new_figure, numbers
 
+if TYPE_CHECKING:
+    import keras
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), title=None):
+    from tfdsmcmc.boltzmann.partition import LogPartition
+    from tfdsmcmc.posterior.curve import Curve
+
+
+def learning_curves(
+    history: Mapping[str, Sequence[float]] | keras.callbacks.History,
+    names: Sequence[str] = ("log_likelihood", "val_log_likelihood"),
+    title: str | None = None,
+) -> Figure:
     """Metrics against the epoch.
 
     Args:
@@ -47,7 +61,7 @@ def learning_curves(history, names=("log_likelihood", "val_log_likelihood"), tit
     return figure
 
 
-def traces(trace, limit=12, title=None):
+def traces(trace: Mapping[str, ArrayLike], limit: int = 12, title: str | None = None) -> Figure:
     """Each quantity of a trace against the draw, one colour a chain, and beside it the chains' histograms.
 
     Args:
@@ -92,7 +106,7 @@ def traces(trace, limit=12, title=None):
     return figure
 
 
-def predictive_curve(curve, title=None):
+def predictive_curve(curve: Curve, title: str | None = None) -> Figure:
     """Mean log-likelihood of held-out rows against the number of posterior samples.
 
     The bars are two Monte Carlo standard errors; that of the choice of rows moves both lines alike and is not drawn.
@@ -131,7 +145,14 @@ def predictive_curve(curve, title=None):
     return figure
 
 
-def log_partitions(counts, below, above=None, exact=None, label="annealing steps", title=None):
+def log_partitions(
+    counts: Sequence[float] | np.ndarray,
+    below: Sequence[LogPartition],
+    above: Sequence[LogPartition] | None = None,
+    exact: float | None = None,
+    label: str = "annealing steps",
+    title: str | None = None,
+) -> Figure:
     """Estimates of log Z from below, and from above, against what they cost.
 
     The bars are intervals at three standard errors; an end that is infinite is not drawn.

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import pathlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc import files
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-def save(figure, path):
+    from tfdsmcmc.types import FilePath
+
+
+def save(figure: Figure, path: FilePath) -> str:
     """Writes a figure to a file, atomically.
 
     Args:
@@ -28,14 +35,14 @@ def save(figure, path):
     return str(path)
 
 
-def numbers(name, x):
+def numbers(name: str, x: ArrayLike) -> np.ndarray:
     try:
         return np.asarray(x, np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(x).__name__}") from None
 
 
-def new_figure(size):
+def new_figure(size: tuple[float, float]) -> Figure:
     from matplotlib.figure import Figure  # no pyplot: no global state, no window
 
     return Figure(figsize=size, layout="constrained")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc import checks
 from tfdsmcmc.plots.figures import new_figure, numbers
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-def samples(x, shape, columns=None, title=None):
+
+def samples(x: ArrayLike, shape: Sequence[int], columns: int | None = None, title: str | None = None) -> Figure:
     """Rows of data as a grid of images.
 
     Args:
@@ -28,7 +34,14 @@ def samples(x, shape, columns=None, title=None):
     return _figure(_grid(_images(x, shape), columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
 
 
-def features(weights, shape, columns=None, title=None, limit=64, scales=None):
+def features(
+    weights: ArrayLike,
+    shape: Sequence[int],
+    columns: int | None = None,
+    title: str | None = None,
+    limit: int = 64,
+    scales: ArrayLike | None = None,
+) -> Figure:
     """Receptive fields: for each unit its weights to the data, as an image, red positive and blue negative.
 
     Args:
@@ -59,7 +72,7 @@ def features(weights, shape, columns=None, title=None, limit=64, scales=None):
     return _figure(_grid(images, columns, 0.0, 0.0), "RdBu_r", (-1.0, 1.0), title)
 
 
-def chains(states, betas, shape, title=None):
+def chains(states: ArrayLike, betas: ArrayLike, shape: Sequence[int], title: str | None = None) -> Figure:
     """Runs of annealing from left to right, one below the other.
 
     Args:

@@ -14,11 +14,17 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.streams import WeightSums
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class RunningMean:
@@ -30,10 +36,10 @@ class RunningMean:
     """
 
     def __init__(self):
-        self.count = 0
-        self.value = None
+        self.count: int = 0
+        self.value: list[np.ndarray] | None = None
 
-    def add(self, weights):
+    def add(self, weights: Sequence[ArrayLike]) -> None:
         """Takes in one more list of arrays."""
         self.count += 1
         if self.value is None:
@@ -50,10 +56,10 @@ class PredictiveAverage:
     """
 
     def __init__(self):
-        self.count = 0
+        self.count: int = 0
         self._sums = self._variance = self._squares = self._shared = None
 
-    def add(self, estimate: LogLikelihood):
+    def add(self, estimate: LogLikelihood) -> None:
         """Takes in the estimate at one more θ."""
         value = estimate.value.astype(np.float64)[None]
         if self._sums is None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import pathlib
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,12 @@ from tfdsmcmc import files, random
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
+
+if TYPE_CHECKING:
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Average, FilePath, Seed
 
 _IN_ORDER = ("weights", "units", "draws", "start")
 _DRAWS = 10  # of a chain that are averaged unit by unit
@@ -44,12 +50,12 @@ class Choice(NamedTuple):
       num_rows: how many rows chose.
     """
 
-    average: str
-    log_likelihoods: dict
+    average: Average
+    log_likelihoods: dict[str, float]
     num_rows: int
 
 
-def choose(posterior, model, source, seed=0) -> Choice:
+def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -> Choice:
     """The choice of some of the validation rows, evenly spaced.
 
     An average that layers of the model's kinds cannot have is left out.
@@ -89,12 +95,12 @@ def _cheapest(values):
             return name
 
 
-def write(folder, choice: Choice):
+def write(folder: FilePath, choice: Choice) -> None:
     """Keeps a choice beside the samples."""
     files.write_json(_file(folder), choice._asdict())
 
 
-def read(folder):
+def read(folder: FilePath) -> Average | None:
     """The name of the average that was chosen; None where none was.
 
     Raises:
@@ -111,7 +117,7 @@ def read(folder):
     return average
 
 
-def forget(folder):
+def forget(folder: FilePath) -> None:
     """Removes what was chosen, where there is something."""
     _file(folder).unlink(missing_ok=True)
 

@@ -27,6 +27,7 @@ import json
 import os
 import pathlib
 import warnings
+from typing import TYPE_CHECKING
 
 import keras
 
@@ -36,6 +37,9 @@ from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.history import Head, History
 from tfdsmcmc.posterior.opening import load
 from tfdsmcmc.posterior.settling import Trend
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import AverageChoice, FilePath, Logs
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
 _HOT, _SETTLED = 2.0, 500  # kinetic temperature, and the updates of sampling before a thermostat is judged by it
@@ -85,26 +89,19 @@ class Collector(keras.callbacks.Callback):
     """
 
     def __init__(
-        self,
-        path,
-        num_samples=50,
-        patience=1000,
-        burn_in=None,
-        every=None,
-        stop=True,
-        overwrite=False,
-        average="auto",
-    ):
+        self, path: FilePath, num_samples: int = 50, patience: int = 1000, burn_in: int | None = None,
+        every: int | None = None, stop: bool = True, overwrite: bool = False, average: AverageChoice = "auto",
+    ):  # fmt: skip
         super().__init__()
         if average != "auto":
             check_average(average)
         if not str(path):
             raise ValueError(f"path is that of a folder. Received: path={path!r}")
-        self.path = pathlib.Path(path)
-        self.num_samples = checks.positive_integer("num_samples", num_samples)
-        self.patience = checks.positive_integer("patience", patience)
-        self.burn_in = None if burn_in is None else checks.nonnegative_integer("burn_in", burn_in)
-        self.every = None if every is None else checks.positive_integer("every", every)
+        self.path: pathlib.Path = pathlib.Path(path)
+        self.num_samples: int = checks.positive_integer("num_samples", num_samples)
+        self.patience: int = checks.positive_integer("patience", patience)
+        self.burn_in: int | None = None if burn_in is None else checks.nonnegative_integer("burn_in", burn_in)
+        self.every: int | None = None if every is None else checks.positive_integer("every", every)
         self.stop = stop
         self.overwrite = overwrite
         self.average = average
@@ -115,7 +112,7 @@ class Collector(keras.callbacks.Callback):
         self._look_anew()
         self._warned = self._has_start = False
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: Logs | None = None) -> None:
         self._records, self._warned = None, False
         if os.path.lexists(self.path) and not self.path.is_dir():
             found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
@@ -128,7 +125,7 @@ class Collector(keras.callbacks.Callback):
                 "burn_in. Received: validation_data=None"
             )
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         if self._records is None:  # only now is the state of a resumed run in place
             run = self.model.run
             self._last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
@@ -138,7 +135,7 @@ class Collector(keras.callbacks.Callback):
             if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         step = int(self.model.run.steps)
         if self._records and self._records[-1][0] == step:  # the run was stopped before its first step
             return
@@ -156,7 +153,7 @@ class Collector(keras.callbacks.Callback):
         if self.stop and self._draws() >= self.num_samples:
             self.model.stop_training = True
 
-    def on_train_end(self, logs=None):
+    def on_train_end(self, logs: Logs | None = None) -> None:
         if self._records is None and self.path.is_dir():  # of a run that was finished but for its end
             with files.locked(self.path):
                 self._reconcile(int(self.model.run.steps), int(self.model.run.identity))

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import collections.abc
 import weakref
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,13 @@ from tfdsmcmc.layers import UnitAverage
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior.averages import RunningMean
 
-AVERAGES = ("units", "draws", "weights", "start")
+if TYPE_CHECKING:
+    from tfdsmcmc.contract import Density, Model
+    from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.types import Average
+
+AVERAGES: tuple[Average, ...] = ("units", "draws", "weights", "start")
 
 _MOST_NETWORKS = 4  # of a model, each with the weights of all its draws
 _networks = weakref.WeakKeyDictionary()
@@ -48,23 +55,23 @@ class Component(NamedTuple):
       log_partition: as `model.density` takes it.
     """
 
-    model: Any
-    theta: list
-    phi: list
+    model: Model
+    theta: list[np.ndarray]
+    phi: list[np.ndarray]
     log_partition: Any = None
 
     @property
-    def weights(self):
+    def weights(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """(θ, φ)."""
         return self.theta, self.phi
 
     @property
-    def density(self):
+    def density(self) -> Density:
         """`contract.Density` of the model at these weights."""
         return self.model.density(self.weights, self.log_partition)
 
 
-class Components(collections.abc.Sequence):
+class Components(collections.abc.Sequence[Component]):
     """The components of an average, each made from the samples when it is asked for.
 
     Args:
@@ -79,7 +86,15 @@ class Components(collections.abc.Sequence):
       ValueError: for another name, "units" of an undirected model, or "start" where no warm start left weights.
     """
 
-    def __init__(self, samples, chains, model, average, starts=(), log_partition=None):
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        chains: Sequence[int],
+        model: Model,
+        average: Average,
+        starts: Sequence[Sample] = (),
+        log_partition: Any = None,
+    ):
         check_average(average)
         if average == "units":
             contract.check_directed(model, "An average unit by unit", 'Average others over "draws" or "weights".')
@@ -97,10 +112,10 @@ class Components(collections.abc.Sequence):
         else:
             self._places = [[i for i, own in enumerate(chains) if own == chain] for chain in sorted(set(chains))]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Component:
         places = self._places[index]
         if self._average == "draws":
             sample = self._samples[places[0]]
@@ -112,7 +127,7 @@ class Components(collections.abc.Sequence):
         return self._stacked(places)
 
     @property
-    def draws(self):
+    def draws(self) -> list[int]:
         """How many draws are in each component, a list."""
         return [len(places) for places in self._places]
 
@@ -128,13 +143,13 @@ class Components(collections.abc.Sequence):
         return Component(model, stacks, [w.astype(np.float32) for w in phi.value])
 
 
-def check_average(average):
+def check_average(average: object) -> None:
     """Raises a ValueError for what is no name of an average."""
     if not isinstance(average, str) or average not in AVERAGES:
         raise ValueError(f"average is one of {list(AVERAGES)}. Received: average={average!r}")
 
 
-def mean_of(samples):
+def mean_of(samples: Iterable[Sample]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """(θ̄, φ̄), lists of float64 arrays: the mean of samples that come one at a time."""
     mean = RunningMean()
     for sample in samples:
@@ -143,7 +158,7 @@ def mean_of(samples):
     return mean.value[:split], mean.value[split:]
 
 
-def unit_average_of(model, num_draws):
+def unit_average_of(model: DirectedModel, num_draws: int) -> DirectedModel:
     """The model whose layers are averages unit by unit over M draws of θ; one for each M, for its programs are kept.
 
     Its θ has a leading axis of M, its φ is the model's.

@@ -10,7 +10,8 @@ What warns of few samples or of heavy tails looks at the first θ_i and at the l
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,12 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.components import Component, Components
+
+if TYPE_CHECKING:
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Average, Seed
 
 
 class Curve(NamedTuple):
@@ -38,7 +45,7 @@ class Curve(NamedTuple):
     predictive: tuple[LogLikelihood, ...]
     mean_of_weights: tuple[LogLikelihood, ...]
     mean_counts: tuple[int, ...]
-    average: str = "draws"
+    average: Average = "draws"
 
     @property
     def difference(self) -> tuple[LogLikelihood, ...]:
@@ -53,7 +60,17 @@ class Curve(NamedTuple):
         )
 
 
-def curve(samples, chains, model, x, num_samples, counts, seed, batch_size, average="draws") -> Curve:
+def curve(
+    samples: Sequence[Sample],
+    chains: Sequence[int],
+    model: Model,
+    x: RowsLike,
+    num_samples: int,
+    counts: Sequence[int] | None,
+    seed: Seed,
+    batch_size: int,
+    average: Average = "draws",
+) -> Curve:
     """The curve of a sequence of samples; see `Posterior.curve`.
 
     Args:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from tfdsmcmc import checks
 from tfdsmcmc.posterior import given_labels
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.types import Average, FilePath
 
 
 class Draws:
@@ -18,33 +27,41 @@ class Draws:
       starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
     """
 
+    samples: Sequence[Sample]
+    average: Average
     __iter__ = None  # its parts are the samples
 
-    def __init__(self, folder, samples, average="weights", starts=()):
+    def __init__(
+        self,
+        folder: FilePath | None,
+        samples: Sequence[Sample],
+        average: Average = "weights",
+        starts: Sequence[Sample] = (),
+    ):
         check_average(average)
         self._folder = folder
         self.samples = samples
         self.average = average
-        self.starts = list(starts)
+        self.starts: list[Sample] = list(starts)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: slice) -> Self:
         if not isinstance(index, slice):
             raise ValueError(f"A posterior is cut by slices; samples[i] is one sample. Received: index={index!r}")
         return self._subset(cut(self.chain_numbers, index), f"the slice {index}")
 
     @property
-    def chain_numbers(self):
+    def chain_numbers(self) -> list[int]:
         """The number of the chain of each sample, a list."""
         if isinstance(self.samples, Samples):
             return self.samples.chains
         return [chain_of(sample) for sample in self.samples]
 
     @property
-    def num_chains(self):
+    def num_chains(self) -> int:
         """The number of chains that the samples are of."""
         return len(set(self.chain_numbers))
 
-    def chain(self, number) -> Draws:
+    def chain(self, number: int) -> Self:
         """The draws of one chain.
 
         Args:
@@ -57,7 +74,7 @@ class Draws:
         places = [i for i, found in enumerate(self.chain_numbers) if found == number]
         return self._subset(places, f"the number {number}, with samples of {sorted(set(self.chain_numbers))}")
 
-    def thin(self, every) -> Draws:
+    def thin(self, every: int) -> Self:
         """Every `every`-th draw of each chain, from the first on.
 
         Args:
@@ -68,7 +85,7 @@ class Draws:
         """
         return self[:: checks.positive_integer("every", every)]
 
-    def given_label(self, label) -> Draws:
+    def given_label(self, label: int) -> Self:
         """The posterior of the network given a label, of a model whose top biases depend on labels.
 
         Args:

@@ -21,6 +21,8 @@ is the labels' mean, which is no network that was learnt.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +37,18 @@ from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.samples import Samples
 from tfdsmcmc.rows import kept
+
+if TYPE_CHECKING:
+    import keras
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.training.learner import Learner
+    from tfdsmcmc.types import Average, Seed, Verbose
+
+
+_M = TypeVar("_M", bound="Learner")
 
 
 class MeanOverChains(UserWarning):
@@ -53,7 +67,10 @@ class Posterior(Draws):
       starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
     """
 
-    def label_probabilities(self, model, x, frequencies=None, num_samples=1000, seed=0, batch_size=100):
+    def label_probabilities(
+        self, model: Model, x: RowsLike, frequencies: ArrayLike | None = None, num_samples: int = 1000, seed: Seed = 0,
+        batch_size: int = 100,
+    ) -> np.ndarray:  # fmt: skip
         """p(y given x, X) of each label y, in proportion to p(y) p(x given y, X), from samples with biases for labels.
 
         p(x given y, X) is the average over draws.
@@ -75,7 +92,7 @@ class Posterior(Draws):
         """
         return given_labels.label_probabilities(self, model, x, frequencies, num_samples, seed, batch_size)
 
-    def mean(self):
+    def mean(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """(θ̄, φ̄), lists of float32 arrays; over several chains with a `MeanOverChains` warning."""
         if self.num_chains > 1:
             warnings.warn(
@@ -87,7 +104,9 @@ class Posterior(Draws):
         theta, phi = self._stored_mean() or mean_of(self.samples)
         return [w.astype(np.float32) for w in theta], [w.astype(np.float32) for w in phi]
 
-    def apply_mean(self, model, x=None, refit_epochs=0, batch_size=100, verbose=0):
+    def apply_mean(
+        self, model: _M, x: RowsLike | None = None, refit_epochs: int = 0, batch_size: int = 100, verbose: Verbose = 0
+    ) -> _M:
         """Sets the model's weights to the mean of the samples.
 
         The recognition network takes its mean too; `refit_epochs` then fits it to the averaged θ, which stays fixed.
@@ -120,7 +139,9 @@ class Posterior(Draws):
             model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose, num_chains=1)
         return model
 
-    def components(self, model, average=None, stacklevel=1, log_partition=None) -> Components:
+    def components(
+        self, model: Model, average: Average | None = None, stacklevel: int = 1, log_partition: Any = None
+    ) -> Components:
         """The models, and their weights, whose mixture with equal weights the posterior is averaged to.
 
         Args:
@@ -138,8 +159,9 @@ class Posterior(Draws):
         return Components(self.samples, self.chain_numbers, model, average, self.starts, log_partition)
 
     def log_likelihood(
-        self, model, x, num_samples=1000, seed=0, batch_size=100, labels=None, average=None, log_partition=None
-    ) -> LogLikelihood:
+        self, model: Model, x: RowsLike, num_samples: int = 1000, seed: Seed = 0, batch_size: int = 100,
+        labels: ArrayLike | None = None, average: Average | None = None, log_partition: Any = None,
+    ) -> LogLikelihood:  # fmt: skip
         """The log-likelihood of each row under an average over the samples.
 
         Each component's density of a row is an importance-sampling estimate with its own φ. Of Boltzmann machines it is
@@ -170,7 +192,9 @@ class Posterior(Draws):
         components = self.components(model, average, stacklevel=2, log_partition=log_partition)
         return predictive_log_likelihood(components, _rows_of(model, x), num_samples, seed, batch_size)
 
-    def annealed_log_likelihood(self, model, x, seed=0, average=None, **annealing) -> LogLikelihood:
+    def annealed_log_likelihood(
+        self, model: Model, x: RowsLike, seed: Seed = 0, average: Average | None = None, **annealing: Any
+    ) -> LogLikelihood:
         """`log_likelihood` with estimates by annealing, for samples whose φ has not learnt, as of Gibbs sampling.
 
         Each component's density is that of `likelihood.annealed_importance_sampling`, whose estimates are unbiased, so
@@ -198,7 +222,10 @@ class Posterior(Draws):
             mixed.add(part.density.annealed_log_likelihood(x, random.fold(seed, m), **annealing))
         return mixed.log_likelihood()
 
-    def sample(self, model, num_samples, seed=None, probabilities=False, average=None):
+    def sample(
+        self, model: Model, num_samples: int, seed: Seed | None = None, probabilities: bool = False,
+        average: Average | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Draws of the data from the average: a component at random, then an ancestral sample of it.
 
         Args:
@@ -219,7 +246,10 @@ class Posterior(Draws):
         components = self.components(model, average, stacklevel=2)
         return predictive_samples(components, num_samples, model.next_seed() if seed is None else seed, probabilities)
 
-    def curve(self, model, x, num_samples=1000, counts=None, seed=0, batch_size=100, average=None) -> Curve:
+    def curve(
+        self, model: Model, x: RowsLike, num_samples: int = 1000, counts: Sequence[int] | None = None, seed: Seed = 0,
+        batch_size: int = 100, average: Average | None = None,
+    ) -> Curve:  # fmt: skip
         """The log-likelihood of each row against the number of posterior samples.
 
         The first m samples are taken in the order of `samples`. With one seed the last point of the average is
@@ -259,7 +289,7 @@ class Posterior(Draws):
             return store.read_mean(self._folder)
         return None
 
-    def check(self, model, stacklevel=2):
+    def check(self, model: Model, stacklevel: int = 2) -> list[keras.Variable]:
         """The model's variables, if their shapes are those of the samples; warns of labels that are left out.
 
         Args:

@@ -13,6 +13,9 @@ Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.special
 
@@ -21,8 +24,17 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.rows import kept
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def num_labels(samples):
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Average, Seed
+
+
+def num_labels(samples: Sequence[Sample]) -> int:
     """Y, how many labels the samples have biases for; a ValueError for samples without."""
     biases = getattr(samples[0], "label_biases", None)
     if biases is None:
@@ -32,7 +44,7 @@ def num_labels(samples):
     return len(biases)
 
 
-def checked_label(samples, label):
+def checked_label(samples: Sequence[Sample], label: object) -> int:
     """The label as an integer; a ValueError for one that the samples have no biases for."""
     number = num_labels(samples)
     if isinstance(label, bool) or not isinstance(label, (int, np.integer)) or not 0 <= label < number:
@@ -40,7 +52,16 @@ def checked_label(samples, label):
     return int(label)
 
 
-def log_likelihood(posterior, model, x, labels, num_samples, seed, batch_size, average) -> LogLikelihood:
+def log_likelihood(
+    posterior: Posterior,
+    model: Model,
+    x: RowsLike,
+    labels: ArrayLike,
+    num_samples: int,
+    seed: Seed,
+    batch_size: int,
+    average: Average | None,
+) -> LogLikelihood:
     """log p(x given y, X) of each row at its own label y; see `Posterior.log_likelihood`."""
     number, source = num_labels(posterior.samples), kept(rows_to_estimate(model, x))
 
@@ -51,7 +72,15 @@ def log_likelihood(posterior, model, x, labels, num_samples, seed, batch_size, a
     return log_likelihood_by_label(source, labels, number, estimate, seed)
 
 
-def label_probabilities(posterior, model, x, frequencies, num_samples, seed, batch_size):
+def label_probabilities(
+    posterior: Posterior,
+    model: Model,
+    x: RowsLike,
+    frequencies: ArrayLike | None,
+    num_samples: int,
+    seed: Seed,
+    batch_size: int,
+) -> np.ndarray:
     """p(y given x, X), (n, Y); see `Posterior.label_probabilities`."""
     number = num_labels(posterior.samples)
     frequencies = _checked_frequencies(frequencies, number)

@@ -25,9 +25,13 @@ import json
 import os
 import pathlib
 import secrets
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfdsmcmc import files
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath
 
 _BLOCK = 512  # bytes of each end that are looked at; the first line has fewer
 
@@ -41,9 +45,9 @@ class Head(NamedTuple):
       writer: the process that wrote last, as `files.writer` names it, or None.
     """
 
-    chain: Any = None
-    beginning: Any = None
-    writer: Any = None
+    chain: int | None = None
+    beginning: str | None = None
+    writer: str | None = None
 
 
 class History:
@@ -53,12 +57,12 @@ class History:
       folder: of the samples; made by the first `add`, if missing.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: FilePath):
         self._path = pathlib.Path(folder) / "history.jsonl"
         self._former = pathlib.Path(folder) / "history.json"
         self._seen, self._is_ours = None, False
 
-    def read(self):
+    def read(self) -> tuple[Head, list[Any]]:
         """What the folder has.
 
         Returns:
@@ -86,7 +90,7 @@ class History:
         path = self._present()
         return self._seen == (None if path is None else _ends(path))
 
-    def add(self, head, records):
+    def add(self, head: Head, records: Sequence[Any]) -> None:
         """Adds the last record; the first time after `read`, writes all of them.
 
         Args:

@@ -12,11 +12,24 @@ and where the whole run is one call, in which nothing is resumed, the last epoch
 from __future__ import annotations
 
 import math
+from typing import TypedDict
 
 from tfdsmcmc import checks
 
 
-def last_part(epochs, num_samples, share=0.5, burn_in=None) -> dict:
+class LastPart(TypedDict):
+    """Arguments of `Collector`.
+
+    Attributes:
+      burn_in: epochs before the first sample.
+      every: epochs from one sample to the next.
+    """
+
+    burn_in: int
+    every: int
+
+
+def last_part(epochs: int, num_samples: int, share: float = 0.5, burn_in: int | None = None) -> LastPart:
     """The arguments of `Collector` that spread samples over the last part of a run.
 
     Args:
@@ -55,7 +68,7 @@ def last_part(epochs, num_samples, share=0.5, burn_in=None) -> dict:
     return {"burn_in": epochs - num_samples * every, "every": every}
 
 
-def last_epochs(epochs, num_samples) -> list:
+def last_epochs(epochs: int, num_samples: int) -> list[int]:
     """The epochs of the second half after which a run in one call is sampled, counted from 0, the last one first.
 
     Args:

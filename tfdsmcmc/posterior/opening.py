@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import pathlib
+from typing import TYPE_CHECKING
 
 from tfdsmcmc.posterior import choice, starts, store
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples, chain_of
 
+if TYPE_CHECKING:
+    from tfdsmcmc.training.learner import Learner
+    from tfdsmcmc.types import FilePath
 
-def load(path) -> Posterior:
+
+def load(path: FilePath) -> Posterior:
     """Opens the samples that a `Collector` wrote.
 
     Args:
@@ -38,7 +43,7 @@ def load(path) -> Posterior:
     return Posterior(folder, Samples(paths, chains), choice.read(folder) or "weights", starts.read(folder))
 
 
-def present(model) -> Posterior:
+def present(model: Learner) -> Posterior:
     """The present weights of a compiled model as a posterior: one sample of each chain, in memory.
 
     Of variational Bayes they are the means. With labels, `present(model).given_label(y)` is the network given a label,

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from tfdsmcmc import random
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.posterior.averages import PredictiveAverage
 
+if TYPE_CHECKING:
+    from tfdsmcmc.posterior.components import Component
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed
 
-def predictive_log_likelihood(components, x, num_samples, seed, batch_size=100, warn=True) -> LogLikelihood:
+
+def predictive_log_likelihood(
+    components: Sequence[Component],
+    x: Source,
+    num_samples: int,
+    seed: Seed,
+    batch_size: int = 100,
+    warn: bool = True,
+) -> LogLikelihood:
     """log (1/C) Σ_c p_c(x) of each row.
 
     Args:

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 
+if TYPE_CHECKING:
+    from tfdsmcmc.posterior.components import Components
+    from tfdsmcmc.types import Seed
 
-def predictive_samples(components, num_samples, seed, probabilities):
+
+def predictive_samples(components: Components, num_samples: int, seed: Seed, probabilities: bool) -> np.ndarray:
     """float32 array (n, D); see `Posterior.sample`.
 
     Args:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import collections.abc
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, overload
 
 from tfdsmcmc.posterior import store
 
+if TYPE_CHECKING:
+    import pathlib
 
-class Samples(collections.abc.Sequence):
+
+
+class Samples(collections.abc.Sequence[store.Sample]):
     """Samples on disk.
 
     Args:
@@ -21,35 +27,39 @@ class Samples(collections.abc.Sequence):
       label: as given.
     """
 
-    def __init__(self, paths, chains, label=None):
-        self.paths = list(paths)
-        self.chains = list(chains)
+    def __init__(self, paths: Iterable[pathlib.Path], chains: Iterable[int], label: int | None = None):
+        self.paths: list[pathlib.Path] = list(paths)
+        self.chains: list[int] = list(chains)
         self.label = label
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.paths)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> store.Sample: ...
+    @overload
+    def __getitem__(self, index: slice) -> Samples: ...
+    def __getitem__(self, index: int | slice) -> store.Sample | Samples:
         if isinstance(index, slice):
             return Samples(self.paths[index], self.chains[index], self.label)
         sample = store.read_sample(self.paths[index])
         return sample if self.label is None else sample.given_label(self.label)
 
-    def take(self, indices):
+    def take(self, indices: Iterable[int]) -> Samples:
         """The samples at a list of places."""
         return Samples([self.paths[i] for i in indices], [self.chains[i] for i in indices], self.label)
 
-    def given_label(self, label):
+    def given_label(self, label: int) -> Samples:
         """The samples of the network given a label."""
         return Samples(self.paths, self.chains, label)
 
 
-def chain_of(sample):
+def chain_of(sample: object) -> int:
     """The number of a sample's chain; a sample that states none is of chain 0."""
     return int(getattr(sample, "chain", 0))
 
 
-def cut(chains, part):
+def cut(chains: Sequence[int], part: slice) -> list[int]:
     """The places, in rising order, of the draws that a slice leaves of each chain.
 
     Args:

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import collections
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _FEWEST = 5  # values that make a trend
 
 
-def settled(steps, values, window):
+def settled(steps: ArrayLike, values: ArrayLike, window: int) -> bool:
     """Whether the values do not rise over the last `window` steps.
 
     Args:
@@ -40,11 +44,11 @@ class Trend:
       window: steps looked back upon.
     """
 
-    def __init__(self, window):
+    def __init__(self, window: int):
         self._window, self._first = window, None
         self._kept = collections.deque()
 
-    def add(self, step, value):
+    def add(self, step: int, value: float | None) -> None:
         """Adds the value at a step after all others; None, or one that is not finite, is left out."""
         if value is None or not math.isfinite(value):
             return

@@ -8,14 +8,20 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.posterior.store import Sample, read_weights, write_weights
 
+if TYPE_CHECKING:
+    from tfdsmcmc.training.learner import Learner
+    from tfdsmcmc.types import FilePath
 
-def starts_of(model) -> list[Sample]:
+
+def starts_of(model: Learner) -> list[Sample]:
     """The weights at which a warm start left each chain of a compiled model, and φ as it is; empty for none."""
     parts = model.run.step.started_at(model.run.state)
     if parts is None:
@@ -27,7 +33,7 @@ def starts_of(model) -> list[Sample]:
     return found
 
 
-def write(folder, starts):
+def write(folder: FilePath, starts: Sequence[Sample]) -> None:
     """Writes the weights at which sampling began, a `Sample` of each chain, chain 0 last."""
     for sample in reversed(starts):
         check_finite("the weights of a warm start", sample.arrays)
@@ -37,7 +43,7 @@ def write(folder, starts):
         )
 
 
-def read(folder) -> list[Sample]:
+def read(folder: FilePath) -> list[Sample]:
     """What `write` wrote, chain 0 first; empty where there is nothing."""
     folder = pathlib.Path(folder)
     if not (folder / "start.h5").exists():
@@ -51,7 +57,7 @@ def read(folder) -> list[Sample]:
     return found
 
 
-def delete(folder):
+def delete(folder: FilePath) -> None:
     """Removes them, chain 0 first."""
     for path in sorted(pathlib.Path(folder).glob("start*.h5")):
         path.unlink()

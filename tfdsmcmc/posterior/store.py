@@ -15,13 +15,20 @@ from __future__ import annotations
 import hashlib
 import pathlib
 import re
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import h5py
 import numpy as np
 
 from tfdsmcmc import files
 from tfdsmcmc.finite import check_finite
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.training.learner import Learner
+    from tfdsmcmc.types import FilePath
 
 _GROUPS = ("theta", "phi")
 _BIASES = "label_biases"
@@ -45,31 +52,31 @@ class Sample(NamedTuple):
     chain: int = 0
     label_biases: np.ndarray | None = None
 
-    def given_label(self, label) -> Sample:
+    def given_label(self, label: int) -> Sample:
         """The weights of the network given a label: the top layer's bias is that label's."""
         kernel, _, *others = self.theta
         return self._replace(theta=[kernel, self.label_biases[label], *others], label_biases=None)
 
     @property
-    def arrays(self):
+    def arrays(self) -> list[np.ndarray]:
         """All arrays, a list."""
         return [*self.theta, *self.phi, *([] if self.label_biases is None else [self.label_biases])]
 
     @property
-    def shapes(self):
+    def shapes(self) -> list[list[tuple[int, ...]]]:
         """The shapes of θ, of φ and of the labels' biases, lists of tuples."""
         biases = [] if self.label_biases is None else [self.label_biases]
         return [[part.shape for part in group] for group in (self.theta, self.phi, biases)]
 
 
-def draw_of(model) -> list[Sample]:
+def draw_of(model: Learner) -> list[Sample]:
     """A sample of each chain over θ of a compiled model at its present step, chain 0 first."""
     step = int(model.run.steps)
     draws = enumerate(model.posterior_draw())
     return [Sample(theta, phi, step, chain, **parts) for chain, (theta, phi, parts) in draws]
 
 
-def present(model) -> list[Sample]:
+def present(model: Learner) -> list[Sample]:
     """The present weights of each chain over θ of a compiled model, chain 0 first, whatever a step would draw."""
     step, state = model.run.step, model.run.state
     parts = {name: np.asarray(getattr(state, name)[0]) for name in step.sampled_beside}
@@ -80,35 +87,35 @@ def present(model) -> list[Sample]:
     return found
 
 
-def sample_paths(folder) -> list[pathlib.Path]:
+def sample_paths(folder: FilePath) -> list[pathlib.Path]:
     """The samples' files that count, in the order of their steps and, after one step, of their chains."""
     paths = written_paths(folder)
     whole = {step_of(path) for path in paths if chain_of(path) == 0}
     return [path for path in paths if step_of(path) in whole]
 
 
-def written_paths(folder) -> list[pathlib.Path]:
+def written_paths(folder: FilePath) -> list[pathlib.Path]:
     """All samples' files in that order, those of half a draw included."""
     paths = (path for path in pathlib.Path(folder).glob("sample_*.h5") if _NAME.fullmatch(path.name))
     return sorted(paths, key=lambda path: (step_of(path), chain_of(path), path.name))
 
 
-def step_of(path) -> int:
+def step_of(path: FilePath) -> int:
     """The step that a sample's file name states."""
     return int(_NAME.fullmatch(pathlib.Path(path).name)[1])
 
 
-def chain_of(path) -> int:
+def chain_of(path: FilePath) -> int:
     """The chain that a sample's file name states; 0 where it states none."""
     return int(_NAME.fullmatch(pathlib.Path(path).name)[2] or 0)
 
 
-def write_sample(folder, sample: Sample):
+def write_sample(folder: FilePath, sample: Sample) -> None:
     """Writes a sample of a run of one chain into the folder."""
     write_draw(folder, [sample])
 
 
-def write_draw(folder, samples):
+def write_draw(folder: FilePath, samples: Sequence[Sample]) -> None:
     """Writes the samples of one step, one of each chain, into the folder; killed, it leaves none that count.
 
     Args:
@@ -127,7 +134,7 @@ def write_draw(folder, samples):
         write_weights(path, sample.theta, sample.phi, sample.label_biases, **attributes)
 
 
-def checksum(samples, *numbers) -> str:
+def checksum(samples: Sequence[Sample], *numbers: int) -> str:
     """Sixteen hexadecimal digits of the weights of a draw, and of some integers.
 
     Args:
@@ -142,13 +149,13 @@ def checksum(samples, *numbers) -> str:
     return digest.hexdigest()
 
 
-def delete(paths):
+def delete(paths: Iterable[pathlib.Path]) -> None:
     """Deletes samples' files, chain 0 first: killed, it leaves no half draw that counts."""
     for path in sorted(paths, key=chain_of):
         path.unlink()
 
 
-def read_sample(path) -> Sample:
+def read_sample(path: FilePath) -> Sample:
     """Reads a sample; a ValueError says which file cannot be read, or has weights that are not finite."""
     theta, phi, attributes, label_biases = read_weights(path, "step", chain=0)
     sample = Sample(theta, phi, attributes["step"], attributes["chain"], label_biases)
@@ -156,7 +163,7 @@ def read_sample(path) -> Sample:
     return sample
 
 
-def update_mean(folder, samples, count: int):
+def update_mean(folder: FilePath, samples: Sample | Sequence[Sample], count: int) -> None:
     """Makes a sample, or those of one draw, the last of the `count` samples that the stored mean is of.
 
     The mean is computed anew where the stored one is not of those before, which its count alone tells: whoever replaces
@@ -179,7 +186,7 @@ def update_mean(folder, samples, count: int):
     write_weights(folder / "mean.h5", mean[:split], mean[split:], count=count)
 
 
-def read_mean(folder):
+def read_mean(folder: FilePath) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """(θ, φ), lists of float64 arrays: the mean of the samples in the folder.
 
     The stored mean is taken where it is of as many samples as there are, else the mean is computed anew; that they are
@@ -193,7 +200,13 @@ def read_mean(folder):
     return mean[:split], mean[split:]
 
 
-def write_weights(path, theta, phi, label_biases=None, **attributes):
+def write_weights(
+    path: FilePath,
+    theta: Sequence[ArrayLike],
+    phi: Sequence[ArrayLike],
+    label_biases: ArrayLike | None = None,
+    **attributes: int,
+) -> None:
     """Writes lists of arrays, an array and integers to an HDF5 file, atomically, and not where the disk has no room."""
     biases = [] if label_biases is None else [label_biases]
     size = 2**16 + sum(2**14 + np.asarray(part).nbytes for part in (*theta, *phi, *biases))
@@ -208,7 +221,11 @@ def write_weights(path, theta, phi, label_biases=None, **attributes):
         file.attrs.update(attributes)
 
 
-def read_weights(path, *attributes, **optional):
+def read_weights(
+    path: FilePath,
+    *attributes: str,
+    **optional: int,
+) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, int], np.ndarray | None]:
     """(θ, φ, the named attributes, the labels' biases or None) of a file.
 
     Args:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.types import Config, Distribution, Seed, TensorLike
 
 
 class WeightPrior:
@@ -20,7 +28,7 @@ class WeightPrior:
     auxiliary_count = 0
     conditionally_normal = False
 
-    def log_prob(self, value, auxiliary):
+    def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
         """log p(w given λ), summed over the entries: a scalar.
 
         Args:
@@ -29,7 +37,7 @@ class WeightPrior:
         """
         raise NotImplementedError(f"{type(self).__name__} must define log_prob(value, auxiliary).")
 
-    def initial_auxiliary(self, value, seed):
+    def initial_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors to start from, a list.
 
         Args:
@@ -38,11 +46,11 @@ class WeightPrior:
         """
         return []
 
-    def update_auxiliary(self, value, auxiliary, seed):
+    def update_auxiliary(self, value: TensorLike, auxiliary: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         """Draws of the auxiliary tensors given the weight, a list of tensors of the same shapes and types."""
         return list(auxiliary)
 
-    def draw_auxiliary(self, value, seed):
+    def draw_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors all but drawn from p(λ given w), to sweep on from where λ is needed at a given w.
 
         By default those of `initial_auxiliary`, which may be far from that law; outside of programs only.
@@ -53,14 +61,14 @@ class WeightPrior:
         """
         return self.initial_auxiliary(value, seed)
 
-    def check_gradient(self, name):
+    def check_gradient(self, name: str) -> None:
         """Raises a ValueError where no kernel can follow the gradient of log p(w given λ), as it has no bound.
 
         Args:
           name: of the weight.
         """
 
-    def conditional_normal(self, auxiliary):
+    def conditional_normal(self, auxiliary: Sequence[TensorLike]) -> tuple[tf.Tensor, tf.Tensor]:
         """(means, variances) of the entries given λ, which broadcast to the weight.
 
         Args:
@@ -68,18 +76,18 @@ class WeightPrior:
         """
         raise NotImplementedError(f"{type(self).__name__} is not normal given auxiliary tensors.")
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)
 
 
 class FlatPrior(WeightPrior):
     """log p(w) = 0."""
 
-    def log_prob(self, value, auxiliary):
+    def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
         return tf.zeros([])
 
 
@@ -90,8 +98,8 @@ class IndependentPrior(WeightPrior):
       distribution: scalar TFP distribution.
     """
 
-    def __init__(self, distribution):
+    def __init__(self, distribution: Distribution):
         self.distribution = distribution
 
-    def log_prob(self, value, auxiliary):
+    def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
         return tf.reduce_sum(tf.cast(self.distribution.log_prob(tf.cast(value, self.distribution.dtype)), tf.float32))

@@ -21,6 +21,8 @@ Sources: Armagan, Dunson and Clyde, "Generalized beta mixtures of Gaussians", NI
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -31,6 +33,9 @@ from tfdsmcmc.checks import nonnegative_number, positive_number
 from tfdsmcmc.distributions.generalised_inverse_gaussian import generalised_inverse_gaussian
 from tfdsmcmc.priors.base import WeightPrior
 from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, Seed, TensorLike
 
 # where scales end in float32
 _LEAST, _GREATEST = 1e-30, 1e30
@@ -65,12 +70,12 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
     auxiliary_count = 4
     conditionally_normal = True
 
-    def __init__(self, a=0.5, b=0.5, minimum_scale=0.0):
-        self.a = float(positive_number("a", a))
-        self.b = float(positive_number("b", b))
-        self.minimum_scale = float(nonnegative_number("minimum_scale", minimum_scale))
+    def __init__(self, a: float = 0.5, b: float = 0.5, minimum_scale: float = 0.0):
+        self.a: float = float(positive_number("a", a))
+        self.b: float = float(positive_number("b", b))
+        self.minimum_scale: float = float(nonnegative_number("minimum_scale", minimum_scale))
 
-    def initial_auxiliary(self, value, seed):
+    def initial_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """The auxiliary tensors of a weight after one sweep from ζ = ξ = φ = ω = 1.
 
         |w| is taken as 0.01 where it is less: a weight that starts at 0 would have a variance that stays there.
@@ -80,7 +85,7 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
         start = [tf.ones_like(value), tf.ones_like(value), tf.ones_like(self._sum(value)), tf.ones([])]
         return self.update_auxiliary(value, start, seed)
 
-    def draw_auxiliary(self, value, seed):
+    def draw_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """The auxiliary tensors all but drawn from their law given the weight: see `scales_given_weights`.
 
         With u = ln φ and v = ln ω, after ζ and ξ are integrated out, p(u, v given w) goes as
@@ -108,7 +113,7 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
         rate = _bounded(random.gamma(value.shape, self.a + self.b, rate_seed) / (variance + scale))
         return [variance, rate, scale, common]
 
-    def update_auxiliary(self, value, auxiliary, seed):
+    def update_auxiliary(self, value: TensorLike, auxiliary: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         value = tf.cast(value, tf.float32)
         variance, rate, scale, common = auxiliary
         normal_seed, variance_seed, rate_seed, scale_seed, common_seed = tf.unstack(random.split(seed, 5))
@@ -126,13 +131,13 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
         common = _bounded(random.gamma([], concentration, common_seed) / (1.0 + tf.reduce_sum(scale)))
         return [variance, rate, scale, common]
 
-    def log_prob(self, value, auxiliary):
+    def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
         """log p(w given ζ), summed over the entries: a scalar."""
         mean, variance = self.conditional_normal(auxiliary)
         square = tf.square(tf.cast(value, tf.float32) - mean)
         return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + square / variance)
 
-    def check_gradient(self, name):
+    def check_gradient(self, name: str) -> None:
         if not self.minimum_scale:
             raise ValueError(
                 "A kernel follows the gradient −w/(ζ + m²), which has no bound at m = 0: give "
@@ -140,10 +145,10 @@ class ColumnThreeParameterBetaNormal(WeightPrior):
                 f"Received: minimum_scale={self.minimum_scale:g} for the weight {name!r}"
             )
 
-    def conditional_normal(self, auxiliary):
+    def conditional_normal(self, auxiliary: Sequence[TensorLike]) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.zeros([]), auxiliary[0] + self.minimum_scale**2
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {name: getattr(self, name) for name in ("a", "b", "minimum_scale")}
 
     def _sum(self, value):

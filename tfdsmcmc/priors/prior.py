@@ -20,6 +20,8 @@ optimizer climbs beside draws of λ.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import keras
 import numpy as np
@@ -31,10 +33,17 @@ from tfdsmcmc.priors.base import FlatPrior, IndependentPrior, WeightPrior
 from tfdsmcmc.priors.shrinkage import Horseshoe
 from tfdsmcmc.priors.student_t import StudentTPrior
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.types import Config, Distribution, Seed, TensorLike
+
 tfd = tfp.distributions
 
+PriorLike: TypeAlias = "Distribution | WeightPrior | Mapping[str, Distribution | WeightPrior | None]"
 
-def default_prior():
+
+def default_prior() -> dict[str, Distribution | WeightPrior]:
     """A learnt scale for the weights that leave each parent unit, and Student-t biases."""
 
     def scales(group):
@@ -69,15 +78,22 @@ class Prior:
     3.2189
     """
 
-    def __init__(self, distribution=None):
-        self.is_default = distribution is None
+    patterns: dict[str, Distribution | WeightPrior | None]
+
+    def __init__(self, distribution: PriorLike | None = None):
+        self.is_default: bool = distribution is None
         spec = default_prior() if self.is_default else distribution
         self.patterns = dict(spec) if isinstance(spec, dict) else {"": spec}
         for pattern, member in self.patterns.items():
             _check(pattern, member)
         self._members = {pattern: _weight_prior(member) for pattern, member in self.patterns.items()}
 
-    def log_prob(self, names, values, auxiliary=()):
+    def log_prob(
+        self,
+        names: Sequence[str],
+        values: Sequence[TensorLike],
+        auxiliary: Sequence[TensorLike] = (),
+    ) -> tf.Tensor:
         """log p(θ), or log p(θ given the auxiliary tensors) where weights have shrinkage priors; a scalar.
 
         Args:
@@ -93,7 +109,7 @@ class Prior:
             total += tf.cast(member.log_prob(value, own), total.dtype)
         return total
 
-    def initial_auxiliary(self, names, values, seed):
+    def initial_auxiliary(self, names: Sequence[str], values: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors to start from.
 
         Args:
@@ -109,11 +125,17 @@ class Prior:
         """
         return self._started("initial_auxiliary", names, values, seed)
 
-    def draw_auxiliary(self, names, values, seed):
+    def draw_auxiliary(self, names: Sequence[str], values: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors all but drawn given the weights, to sweep on from; else as `initial_auxiliary`."""
         return self._started("draw_auxiliary", names, values, seed)
 
-    def update_auxiliary(self, names, values, auxiliary, seed):
+    def update_auxiliary(
+        self,
+        names: Sequence[str],
+        values: Sequence[TensorLike],
+        auxiliary: Sequence[TensorLike],
+        seed: Seed,
+    ) -> list[tf.Tensor]:
         """Draws auxiliary tensors by a Gibbs sweep that leaves their law given the weights invariant.
 
         Args:
@@ -132,12 +154,12 @@ class Prior:
         seeds = random.split(seed, len(triples)) if triples else []
         return [part for i, (m, value, own) in enumerate(triples) for part in m.update_auxiliary(value, own, seeds[i])]
 
-    def check_gradients(self, names):
+    def check_gradients(self, names: Sequence[str]) -> None:
         """Raises a ValueError for a weight whose prior has no gradient that a kernel can follow."""
         for name in names:
             self._members[self._pattern(name)].check_gradient(name)
 
-    def for_weight(self, name):
+    def for_weight(self, name: str) -> Distribution | WeightPrior | None:
         """The distribution or shrinkage prior of the weight, or None where the prior is flat."""
         return self.patterns[self._pattern(name)]
 
@@ -155,12 +177,12 @@ class Prior:
                 return pattern
         raise ValueError(f"No pattern of the prior is found in {name!r}. Received: patterns {list(self.patterns)}")
 
-    def get_config(self):
+    def get_config(self) -> Config:
         patterns = {k: _to_config(d) for k, d in self.patterns.items()}
         return {"distribution": patterns, "is_default": self.is_default}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         prior = cls({k: _from_config(d) for k, d in config["distribution"].items()})
         prior.is_default = config.get("is_default", False)  # of earlier files it is not known
         return prior

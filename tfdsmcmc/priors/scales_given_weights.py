@@ -24,12 +24,19 @@ Source: derived here.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.special
 import tensorflow as tf
 
 from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.types import Number, Seed
 
 _BLOCK = 2**21  # numbers at a time
 _POINTS, _ROUNDS, _NATS = 64, 4, 25.0
@@ -47,18 +54,24 @@ class ScalesGivenWeights:
       highest: the largest ln τ² that is asked for.
     """
 
-    def __init__(self, sums, size, a, b, floor, highest):
+    size: float
+    a: float
+    b: float
+    floor: float
+    sums: np.ndarray
+
+    def __init__(self, sums: ArrayLike, size: Number, a: float, b: float, floor: float, highest: float):
         self.size, self.a, self.b, self.floor = float(np.nan_to_num(size)), a, b, floor  # n is 0/0 of no groups
         self.sums = np.asarray(sums, np.float64)
         if not floor:  # without a floor a weight of 0 has no law
             self.sums = np.maximum(self.sums, 1e-24)
-        self.step = min(0.5, log_step(self.size, a, b))
+        self.step: float = min(0.5, log_step(self.size, a, b))
         least = math.log(floor) - 10 if floor else math.log(np.min(self.sums, initial=1.0)) - 6
         low = least - math.log(max(self.size, 1.0))
         high = 16 + max(highest, math.log(np.max(self.sums, initial=1e-30)), low)
-        self.log_zeta = np.arange(low, high, self.step)
+        self.log_zeta: np.ndarray = np.arange(low, high, self.step)
 
-    def log_density(self, log_scale):
+    def log_density(self, log_scale: np.ndarray) -> np.ndarray:
         """Σ over the groups of ln p(w_g given τ) but for a constant, (K, T).
 
         Args:
@@ -71,7 +84,7 @@ class ScalesGivenWeights:
             total[rows] += np.sum(np.log(np.maximum(density, 1e-300)), 1)
         return total
 
-    def draw(self, log_scale, seed):
+    def draw(self, log_scale: np.ndarray, seed: Seed) -> np.ndarray:
         """ln ζ given w and τ, (K, J).
 
         Args:
@@ -105,12 +118,12 @@ class ScalesGivenWeights:
         return log_probabilities(self.a, self.b, self.log_zeta - log_scale[..., np.newaxis], self.step)
 
 
-def log_step(size, a, b):
+def log_step(size: float, a: float, b: float) -> float:
     """The step h in ln ζ for groups of n weights, see the module; 1.5/√(n + 2 min(a, b))."""
     return 1.5 / math.sqrt(size + 2 * min(a, b))
 
 
-def log_probabilities(a, b, log_ratio, step):
+def log_probabilities(a: float, b: float, log_ratio: np.ndarray, step: float) -> np.ndarray:
     """ln of the probabilities of a beta prime law's logarithm on a grid; the first and last point have the tails.
 
     Args:
@@ -136,12 +149,17 @@ def _log_rest(a, b, t, step):
     return np.log(mass) - np.log1p(np.maximum(step**2 / 24 * curvature, -0.5))
 
 
-def half_cauchy(log_ratio):
+def half_cauchy(log_ratio: np.ndarray) -> np.ndarray:
     """ln density of x = ln τ²/τ₀² but for a constant, τ half-Cauchy of scale τ₀."""
     return log_ratio / 2 - np.logaddexp(0, log_ratio)
 
 
-def finest(log_density, low, high, count):
+def finest(
+    log_density: Callable[[np.ndarray], np.ndarray],
+    low: float,
+    high: float,
+    count: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Grids (K, N) around the mass of K densities of one number each, and the logarithms of the densities there.
 
     Between two rounds a grid shrinks to what is less than 25 nats below the largest value, and a point beside it.
@@ -162,7 +180,7 @@ def finest(log_density, low, high, count):
     return grid, logs
 
 
-def draw_on(grid, logs, seed):
+def draw_on(grid: np.ndarray, logs: np.ndarray, seed: Seed) -> np.ndarray:
     """A draw from each of K densities on their grids, uniform within a step, (K,).
 
     Args:

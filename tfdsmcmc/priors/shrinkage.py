@@ -49,6 +49,8 @@ Letters 23 (2016) (the half-Cauchy law as a mixture).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import keras
 import numpy as np
@@ -59,7 +61,12 @@ from tfdsmcmc.checks import positive_number
 from tfdsmcmc.priors.base import WeightPrior
 from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest, half_cauchy
 
-GROUPS = ("entry", "parent", "unit", "tensor")  # the entries of a weight that share a variance
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, Seed, TensorLike
+
+Group: TypeAlias = Literal["entry", "parent", "unit", "tensor"]
+
+GROUPS: tuple[Group, ...] = ("entry", "parent", "unit", "tensor")  # the entries of a weight that share a variance
 
 # where variances end in float32: far below any minimum, far above any weight
 _LEAST, _GREATEST = 1e-30, 1e30
@@ -88,22 +95,30 @@ class ThreeParameterBetaNormal(WeightPrior):
 
     conditionally_normal = True
 
-    def __init__(self, a=0.5, b=0.5, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False, group="entry"):
-        self.group = _checked_group(group)
-        self.a = float(positive_number("a", a))
-        self.b = float(positive_number("b", b))
-        self.global_scale = float(positive_number("global_scale", global_scale))
-        self.minimum_scale = float(positive_number("minimum_scale", minimum_scale))
+    def __init__(
+        self,
+        a: float = 0.5,
+        b: float = 0.5,
+        global_scale: float = 0.1,
+        minimum_scale: float = 0.01,
+        learn_global_scale: bool = False,
+        group: Group = "entry",
+    ):
+        self.group: Group = _checked_group(group)
+        self.a: float = float(positive_number("a", a))
+        self.b: float = float(positive_number("b", b))
+        self.global_scale: float = float(positive_number("global_scale", global_scale))
+        self.minimum_scale: float = float(positive_number("minimum_scale", minimum_scale))
         if not isinstance(learn_global_scale, bool):
             raise ValueError(f"learn_global_scale must be a bool. Received: learn_global_scale={learn_global_scale!r}")
         self.learn_global_scale = learn_global_scale
 
     @property
-    def auxiliary_count(self):
+    def auxiliary_count(self) -> int:
         """The number of auxiliary tensors of a weight."""
         return 2 if self.learn_global_scale else 1
 
-    def initial_auxiliary(self, value, seed):
+    def initial_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """The auxiliary tensors of a weight after one sweep from ζ = τ² = global_scale².
 
         Args:
@@ -118,7 +133,7 @@ class ThreeParameterBetaNormal(WeightPrior):
         variance = tf.fill(tf.shape(self._sum(value)), start)
         return self.update_auxiliary(value, [variance, start][: self.auxiliary_count], seed)
 
-    def draw_auxiliary(self, value, seed):
+    def draw_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors all but drawn from p(ζ, τ given w), whatever τ is: see `scales_given_weights`."""
         value = _floating(value)
         sums, centre = self._sum(tf.square(value)), np.full(1, 2 * math.log(self.global_scale))
@@ -134,7 +149,7 @@ class ThreeParameterBetaNormal(WeightPrior):
         drawn = [np.reshape(scales.draw(centre, seed), sums.shape), centre[0]]
         return [_bounded(tf.constant(np.exp(part), value.dtype)) for part in drawn[: self.auxiliary_count]]
 
-    def update_auxiliary(self, value, auxiliary, seed):
+    def update_auxiliary(self, value: TensorLike, auxiliary: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         """One Gibbs sweep, which leaves p(auxiliary given the weight) invariant.
 
         Args:
@@ -201,7 +216,7 @@ class ThreeParameterBetaNormal(WeightPrior):
         concentration = 0.5 + self.a * tf.cast(tf.size(rate), rate.dtype)
         return _bounded((outer_rate + tf.reduce_sum(rate)) / random.gamma([], concentration, seed, rate.dtype))
 
-    def log_prob(self, value, auxiliary):
+    def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
         """log p(w given ζ), summed over the entries: a scalar.
 
         Args:
@@ -211,10 +226,10 @@ class ThreeParameterBetaNormal(WeightPrior):
         _, variance = self.conditional_normal(auxiliary)
         return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + tf.square(_floating(value)) / variance)
 
-    def conditional_normal(self, auxiliary):
+    def conditional_normal(self, auxiliary: Sequence[TensorLike]) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.zeros([]), auxiliary[0] + self.minimum_scale**2
 
-    def get_config(self):
+    def get_config(self) -> Config:
         names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale", "group")
         return {name: getattr(self, name) for name in names}
 
@@ -246,10 +261,16 @@ class Horseshoe(ThreeParameterBetaNormal):
     TensorShape([])
     """
 
-    def __init__(self, global_scale=0.1, minimum_scale=0.01, learn_global_scale=False, group="entry"):
+    def __init__(
+        self,
+        global_scale: float = 0.1,
+        minimum_scale: float = 0.01,
+        learn_global_scale: bool = False,
+        group: Group = "entry",
+    ):
         super().__init__(0.5, 0.5, global_scale, minimum_scale, learn_global_scale, group)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {name: part for name, part in super().get_config().items() if name not in ("a", "b")}
 
 

@@ -9,11 +9,16 @@ each weight, most of them for the constant: a fifth of all that the step of a sm
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc.priors.base import WeightPrior
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 class StudentTPrior(WeightPrior):
@@ -25,13 +30,17 @@ class StudentTPrior(WeightPrior):
       scale: s, a number other than 0; its sign is of no consequence.
     """
 
-    def __init__(self, df, loc, scale):
+    df: float
+    loc: float
+    scale: float
+
+    def __init__(self, df: float, loc: float, scale: float):
         self.df, self.loc, self.scale = df, loc, scale
         normaliser = math.lgamma(df / 2) - math.lgamma((df + 1) / 2) + 0.5 * math.log(math.pi * df)
         self._constant = -normaliser - math.log(abs(scale))
 
     @classmethod
-    def of(cls, distribution) -> StudentTPrior | None:
+    def of(cls, distribution: Distribution) -> StudentTPrior | None:
         """The prior of a `tfp.distributions.StudentT` of float32 numbers in range; None for any other distribution."""
         if type(distribution) is not tfp.distributions.StudentT or distribution.dtype != tf.float32:
             return None
@@ -41,12 +50,12 @@ class StudentTPrior(WeightPrior):
         df, loc, scale = map(float, found)
         return cls(df, loc, scale) if 0 < df < math.inf and 0 < abs(scale) < math.inf else None
 
-    def log_prob(self, value, auxiliary):
+    def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
         value = tf.cast(value, tf.float32)
         # flat from there on, for the square of a float32 must not overflow
         squares = tf.square(tf.clip_by_value((value - self.loc) / self.scale, -1e15, 1e15))
         logs = tf.reduce_sum(tf.math.log1p(squares / self.df))
         return self._constant * tf.cast(tf.size(value), tf.float32) - 0.5 * (self.df + 1) * logs
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"df": self.df, "loc": self.loc, "scale": self.scale}

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import keras
 import tensorflow as tf
 
 from tfdsmcmc import checks
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import (
+        Config,
+        LatentSampler,
+        OptimizerLike,
+        Seed,
+        TensorLike,
+        WeightedCompletions,
+        WeightedLatents,
+    )
 
 
 class Proposal:
@@ -23,13 +41,18 @@ class Proposal:
 
     redraw = False
 
-    def __init__(self, optimizer="adam"):
-        self.optimizer = checks.optimizer(optimizer)
+    def __init__(self, optimizer: OptimizerLike = "adam"):
+        self.optimizer: keras.optimizers.Optimizer = checks.optimizer(optimizer)
 
-    def check(self, generative, recognition, latents=None):
+    def check(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        latents: LatentSampler | None = None,
+    ) -> None:
         """Raises a ValueError, before anything is compiled, if the objective does not suit the networks or latents."""
 
-    def build(self, units):
+    def build(self, units: int) -> None:
         """Creates the variables of the objective itself; a second call of the same width changes nothing.
 
         Args:
@@ -37,16 +60,23 @@ class Proposal:
         """
 
     @property
-    def trainable_variables(self):
+    def trainable_variables(self) -> list[keras.Variable]:
         """Variables that the optimizer updates beside φ."""
         return []
 
     @property
-    def variables(self):
+    def variables(self) -> list[keras.Variable | tf.Variable]:
         """All variables of the objective itself, for saving; those of the optimizer are not among them."""
         return []
 
-    def surrogate(self, generative, recognition, x, latents, seed):
+    def surrogate(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        latents: WeightedLatents | WeightedCompletions,
+        seed: Seed,
+    ) -> tf.Tensor:
         """A scalar to ascend in φ and in `trainable_variables`; θ is held fixed.
 
         Args:
@@ -58,20 +88,20 @@ class Proposal:
         """
         raise NotImplementedError(f"{type(self).__name__} must define surrogate(generative, recognition, x, …).")
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"optimizer": keras.optimizers.serialize(self.optimizer)}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**{**config, "optimizer": keras.optimizers.deserialize(config["optimizer"])})
 
 
-def number_of_samples(latents):
+def number_of_samples(latents: WeightedLatents | WeightedCompletions) -> int | tf.Tensor:
     """K of `WeightedLatents`, an integer where it is known and a tensor otherwise."""
     static = latents.log_weights.shape[0]
     return tf.shape(latents.log_weights)[0] if static is None else int(static)
 
 
-def fixed(parts):
+def fixed(parts: Iterable[tf.Tensor]) -> list[tf.Tensor]:
     """Tensors as constants: no gradient flows into them."""
     return [tf.stop_gradient(part) for part in parts]

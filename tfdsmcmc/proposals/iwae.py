@@ -13,6 +13,8 @@ Kingma and Welling, "Auto-encoding variational Bayes", ICLR 2014.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
@@ -21,6 +23,19 @@ from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
 from tfdsmcmc.rows import as_rows
 from tfdsmcmc.streams import log_mean_exp
+
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import (
+        Config,
+        LatentSampler,
+        OptimizerLike,
+        Seed,
+        TensorLike,
+        WeightedCompletions,
+        WeightedLatents,
+    )
 
 tfd = tfp.distributions
 
@@ -46,13 +61,18 @@ class IWAE(Proposal):
     >>> proposal = ds.proposals.IWAE(keras.optimizers.Adam(1e-3), bound="elbo")
     """
 
-    def __init__(self, optimizer="adam", bound="importance"):
+    def __init__(self, optimizer: OptimizerLike = "adam", bound: Literal["importance", "elbo"] = "importance"):
         if bound not in _BOUNDS:
             raise ValueError(f"bound must be one of {_BOUNDS}. Received: bound={bound!r}")
         super().__init__(optimizer)
         self.bound = bound
 
-    def check(self, generative, recognition, latents=None):
+    def check(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        latents: LatentSampler | None = None,
+    ) -> None:
         """Checks that all latent variables are continuous and reparametrised.
 
         Args:
@@ -73,7 +93,14 @@ class IWAE(Proposal):
                 f"layer reparametrised. Received: others in the layers {unfit}"
             )
 
-    def surrogate(self, generative, recognition, x, latents, seed):
+    def surrogate(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        latents: WeightedLatents | WeightedCompletions,
+        seed: Seed,
+    ) -> tf.Tensor:
         """mean_B log (1/K) Σ_k w_k or mean_B (1/K) Σ_k log w_k, a scalar to ascend in φ; θ is held fixed.
 
         Args:
@@ -98,7 +125,7 @@ class IWAE(Proposal):
             return tf.reduce_mean(log_weights)
         return tf.reduce_mean(log_mean_exp(log_weights))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {**super().get_config(), "bound": self.bound}
 
 

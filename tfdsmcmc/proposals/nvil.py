@@ -17,6 +17,7 @@ its signals of each layer).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import keras
 import tensorflow as tf
@@ -24,6 +25,11 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
 from tfdsmcmc.rows import as_rows
+
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, OptimizerLike, Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -54,20 +60,20 @@ class NVIL(Proposal):
     [(784, 50), (50,), (50,)]
     """
 
-    def __init__(self, optimizer="adam", baseline_units=100, decay=0.8, seed=0):
+    def __init__(self, optimizer: OptimizerLike = "adam", baseline_units: int = 100, decay: float = 0.8, seed: int = 0):
         if not checks.nonnegative_number("decay", decay) < 1:
             raise ValueError(f"decay must lie in [0, 1). Received: decay={decay!r}")
         super().__init__(optimizer)
-        self.baseline_units = checks.nonnegative_integer("baseline_units", baseline_units)
-        self.decay = float(decay)
-        self.seed = checks.nonnegative_integer("seed", seed)
-        self.units = None
+        self.baseline_units: int = checks.nonnegative_integer("baseline_units", baseline_units)
+        self.decay: float = float(decay)
+        self.seed: int = checks.nonnegative_integer("seed", seed)
+        self.units: int | None = None
         self._psi = []
         # not Keras variables: while θ is set by a stateless scope, those would not be assigned
-        self.mean = tf.Variable(0.0, trainable=False, name="signal_mean")
-        self.variance = tf.Variable(0.0, trainable=False, name="signal_variance")
+        self.mean: tf.Variable = tf.Variable(0.0, trainable=False, name="signal_mean")
+        self.variance: tf.Variable = tf.Variable(0.0, trainable=False, name="signal_variance")
 
-    def build(self, units):
+    def build(self, units: int) -> None:
         """Creates ψ: A (D, H) and a (H,) of the hidden layer and b (H,) of the output, which starts at 0.
 
         Args:
@@ -88,14 +94,21 @@ class NVIL(Proposal):
         self.units = units
 
     @property
-    def trainable_variables(self):
+    def trainable_variables(self) -> list[keras.Variable]:
         return list(self._psi)
 
     @property
-    def variables(self):
+    def variables(self) -> list[keras.Variable | tf.Variable]:
         return [*self._psi, self.mean, self.variance]
 
-    def surrogate(self, generative, recognition, x, latents, seed):
+    def surrogate(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        latents: WeightedLatents | WeightedCompletions,
+        seed: Seed,
+    ) -> tf.Tensor:
         """mean_B mean_K of l/s (log q + C_ψ) with l/s held fixed; then c and v take in the present draws.
 
         Its gradient means something, its value does not.
@@ -122,14 +135,14 @@ class NVIL(Proposal):
         self._take_in(foreseen)
         return tf.reduce_mean(signal * (log_q + baseline))
 
-    def baseline(self, x):
+    def baseline(self, x: TensorLike) -> tf.Tensor:
         """C_ψ(x) = tanh(x A + a) b, (B,); its constant is c."""
         if not self._psi:
             return tf.zeros(tf.shape(x)[:1])
         kernel, bias, output = self._psi
         return tf.linalg.matvec(tf.tanh(tf.matmul(x, kernel.value) + bias.value), output.value)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         own = {"baseline_units": self.baseline_units, "decay": self.decay, "seed": self.seed}
         return {**super().get_config(), **own}
 

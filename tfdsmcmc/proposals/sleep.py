@@ -10,11 +10,18 @@ Source: Hinton, Dayan, Frey and Neal, "The wake-sleep algorithm for unsupervised
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.proposals.base import Proposal, fixed
 from tfdsmcmc.rows import as_rows
+
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -33,7 +40,14 @@ class Sleep(Proposal):
     >>> proposal = ds.proposals.Sleep(keras.optimizers.Adam(3e-4))
     """
 
-    def surrogate(self, generative, recognition, x, latents, seed):
+    def surrogate(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        latents: WeightedLatents | WeightedCompletions,
+        seed: Seed,
+    ) -> tf.Tensor:
         """mean_B log q(z' given x'; φ), a scalar to ascend; the dreams are constants, as many as rows of x.
 
         Args:
@@ -46,7 +60,12 @@ class Sleep(Proposal):
         return mean_log_prob_of_dreams(generative, recognition, x, seed)
 
 
-def mean_log_prob_of_dreams(generative, recognition, x, seed):
+def mean_log_prob_of_dreams(
+    generative: GenerativeNetwork,
+    recognition: RecognitionNetwork,
+    x: TensorLike | Rows,
+    seed: Seed,
+) -> tf.Tensor:
     """mean_B log q(z' given x'; φ) of B dreams, (x', z') ~ p(x, z; θ) held fixed."""
     x = tf.convert_to_tensor(as_rows(x).values)
     rows = tf.shape(x)[0] if x.shape[0] is None else int(x.shape[0])

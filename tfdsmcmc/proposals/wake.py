@@ -10,10 +10,25 @@ Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015 (the wake-phase q upda
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import keras
 import tensorflow as tf
 
 from tfdsmcmc.proposals.base import Proposal, fixed
+
+if TYPE_CHECKING:
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import (
+        Config,
+        LatentSampler,
+        OptimizerLike,
+        Seed,
+        TensorLike,
+        WeightedCompletions,
+        WeightedLatents,
+    )
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -34,13 +49,18 @@ class Wake(Proposal):
     >>> proposal = ds.proposals.Wake(keras.optimizers.Adam(3e-4))
     """
 
-    def __init__(self, optimizer="adam", redraw=False):
+    def __init__(self, optimizer: OptimizerLike = "adam", redraw: bool = False):
         if not isinstance(redraw, bool):
             raise ValueError(f"redraw must be True or False. Received: redraw={redraw!r}")
         super().__init__(optimizer)
         self.redraw = redraw
 
-    def check(self, generative, recognition, latents=None):
+    def check(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        latents: LatentSampler | None = None,
+    ) -> None:
         """Refuses draws of q that are equally weighted: there E_q[∇ log q] = 0, and φ would walk at random."""
         if latents is not None and latents.weights_all_alike:
             raise ValueError(
@@ -48,7 +68,14 @@ class Wake(Proposal):
                 f"Received: latents {type(latents).__name__} with weights='uniform'"
             )
 
-    def surrogate(self, generative, recognition, x, latents, seed):
+    def surrogate(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        latents: WeightedLatents | WeightedCompletions,
+        seed: Seed,
+    ) -> tf.Tensor:
         """mean_B Σ_k w̃_k log q(z_k given x; φ), a scalar to ascend; draws and weights are constants.
 
         Args:
@@ -62,5 +89,5 @@ class Wake(Proposal):
         weights = tf.stop_gradient(tf.nn.softmax(latents.log_weights, axis=0))
         return tf.reduce_mean(tf.reduce_sum(weights * recognition.log_prob(fixed(latents.z), x), 0))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {**super().get_config(), "redraw": self.redraw}

@@ -10,11 +10,20 @@ Source: Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015 (the wake- and
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import keras
 
 from tfdsmcmc import checks
 from tfdsmcmc.proposals.sleep import mean_log_prob_of_dreams
 from tfdsmcmc.proposals.wake import Wake
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, OptimizerLike, Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -35,13 +44,20 @@ class WakeSleep(Wake):
     >>> proposal = ds.proposals.WakeSleep("adam", sleep_weight=0.3)
     """
 
-    def __init__(self, optimizer="adam", redraw=False, sleep_weight=0.5):
+    def __init__(self, optimizer: OptimizerLike = "adam", redraw: bool = False, sleep_weight: float = 0.5):
         if checks.nonnegative_number("sleep_weight", sleep_weight) > 1:
             raise ValueError(f"sleep_weight must lie in [0, 1]. Received: sleep_weight={sleep_weight!r}")
         super().__init__(optimizer, redraw)
-        self.sleep_weight = float(sleep_weight)
+        self.sleep_weight: float = float(sleep_weight)
 
-    def surrogate(self, generative, recognition, x, latents, seed):
+    def surrogate(
+        self,
+        generative: GenerativeNetwork,
+        recognition: RecognitionNetwork,
+        x: TensorLike | Rows,
+        latents: WeightedLatents | WeightedCompletions,
+        seed: Seed,
+    ) -> tf.Tensor:
         """(1 − s) wake + s sleep, a scalar to ascend; draws, weights and dreams are constants.
 
         Args:
@@ -55,5 +71,5 @@ class WakeSleep(Wake):
         sleep = mean_log_prob_of_dreams(generative, recognition, x, seed)
         return (1.0 - self.sleep_weight) * wake + self.sleep_weight * sleep
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {**super().get_config(), "sleep_weight": self.sleep_weight}

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import RandomAccessSource, Source
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Index
 
 
 class ArraySource(RandomAccessSource):
@@ -17,23 +22,23 @@ class ArraySource(RandomAccessSource):
 
     def __init__(self, rows: Rows):
         self.rows = rows
-        self.units = rows.values.shape[1]
+        self.units: int = rows.values.shape[1]
 
     @property
-    def num_rows(self):
+    def num_rows(self) -> int:
         return len(self.rows.values)
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         return self.rows.complete
 
-    def take(self, index):
+    def take(self, index: Index) -> Rows:
         return self.rows.take(index)
 
-    def part(self, rows):
+    def part(self, rows: slice) -> ArraySource:
         return ArraySource(self.rows.take(rows))
 
-    def all(self):
+    def all(self) -> Rows:
         return self.rows
 
 

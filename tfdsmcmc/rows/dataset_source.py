@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.rows.rows import concatenate
 from tfdsmcmc.rows.source import Source
+
+if TYPE_CHECKING:
+    from tfdsmcmc.rows.rows import Rows
 
 
 class DatasetSource(Source):
@@ -29,7 +34,18 @@ class DatasetSource(Source):
       ValueError: for elements of another kind, or an infinite dataset without `num_rows`.
     """
 
-    def __init__(self, name, dataset, units, num_rows, rows_of, missing):
+    dataset: tf.data.Dataset[Any]
+    units: int
+
+    def __init__(
+        self,
+        name: str,
+        dataset: tf.data.Dataset[Any],
+        units: int,
+        num_rows: int | None,
+        rows_of: Callable[[Any], Rows],
+        missing: bool,
+    ):
         spec = dataset.element_spec
         if isinstance(spec, tuple) and len(spec) == 1:
             dataset, spec = dataset.map(lambda x: x), spec[0]
@@ -47,28 +63,28 @@ class DatasetSource(Source):
         self._may_have_gaps = missing and spec.dtype.is_floating
 
     @property
-    def num_rows(self):
+    def num_rows(self) -> int:
         return self._survey[0] if self._counted else self._num_rows
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         """Of a dataset that is not read beforehand, whether its type leaves no room for gaps."""
         return self._survey[1] if self._counted else not self._may_have_gaps
 
-    def first(self, batches):
+    def first(self, batches: int) -> DatasetSource:
         """The source of the first batches alone."""
         return DatasetSource(
             self._name, self.dataset.take(batches), self.units, None, self.rows_of, self._may_have_gaps
         )
 
-    def check(self):
+    def check(self) -> None:
         """Raises a ValueError for rows that do not fit: for all of them, or the first batch where N was given."""
         if self._counted:
             _ = self._survey
         else:
             next(self.batches(1))
 
-    def batches(self, size):
+    def batches(self, size: int) -> Iterator[Rows]:
         held, read = [], False
         for element in self.dataset:
             held, read = [*held, self.rows_of(element)], True
@@ -98,6 +114,6 @@ class DatasetSource(Source):
         return ValueError(f"{self._name} must have at least one row. Received: an empty dataset")
 
 
-def is_dataset(x):
+def is_dataset(x: object) -> bool:
     """Whether x is a `tf.data.Dataset`."""
     return isinstance(x, tf.data.Dataset)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc.datasets import MappedRows
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import RandomAccessSource
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Index
 
 
 class FileSource(RandomAccessSource):
@@ -17,24 +22,26 @@ class FileSource(RandomAccessSource):
       binary: whether the model's data are binary: its rows are uint8 then, else float32, as those of an array are.
     """
 
+    mapped: MappedRows
+    units: int
     complete = True
 
-    def __init__(self, mapped: MappedRows, binary=True):
+    def __init__(self, mapped: MappedRows, binary: bool = True):
         self.mapped, self.units = mapped, mapped.units
         self._binary = binary
 
     @property
-    def num_rows(self):
+    def num_rows(self) -> int:
         return len(self.mapped)
 
-    def take(self, index):
+    def take(self, index: Index) -> Rows:
         return Rows(self.mapped.take(index).astype(np.uint8 if self._binary else np.float32, copy=False))
 
-    def part(self, rows):
+    def part(self, rows: slice) -> FileSource:
         return FileSource(self.mapped[rows], self._binary)
 
 
-def mapped_rows(x):
+def mapped_rows(x: object) -> MappedRows | None:
     """x as mapped rows where it is such, or an array of bytes or booleans in a file (`np.memmap`); else None."""
     if isinstance(x, np.memmap) and x.ndim == 2 and x.dtype in (np.uint8, bool):
         return MappedRows(x)

@@ -6,6 +6,8 @@ file none of these is left.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import keras
 import numpy as np
 
@@ -19,8 +21,24 @@ from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import Source
 
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from numpy.typing import ArrayLike
 
-def rows_of(name, x, units, binary, mask=None, missing=True) -> Rows:
+    from tfdsmcmc.datasets import MappedRows
+
+# what users pass where rows are read: an array, rows in a file or drawn anew, batches, a source
+RowsLike: TypeAlias = "ArrayLike | MappedRows | GreyRows | tf.data.Dataset[Any] | keras.utils.PyDataset | Rows | Source"
+
+
+def rows_of(
+    name: str,
+    x: ArrayLike,
+    units: int,
+    binary: bool,
+    mask: ArrayLike | None = None,
+    missing: bool = True,
+) -> Rows:
     """Checks an array of rows.
 
     Whatever stands in x where the mask is False is gone from here on.
@@ -50,12 +68,20 @@ def rows_of(name, x, units, binary, mask=None, missing=True) -> Rows:
     return Rows(np.where(gaps, np.float32(filling(binary)), values), ~gaps)
 
 
-def filling(binary):
+def filling(binary: bool) -> float:
     """What a recognition network sees in place of a missing entry: ½ where data are binary, else 0."""
     return 0.5 if binary else 0.0
 
 
-def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) -> Source:
+def source_of(
+    name: str,
+    x: RowsLike,
+    units: int,
+    binary: bool,
+    mask: ArrayLike | None = None,
+    num_rows: int | None = None,
+    missing: bool = True,
+) -> Source:
     """A source of rows: an array on the device, a file, or a `tf.data.Dataset` of batches; a source as it is.
 
     Args:
@@ -102,7 +128,7 @@ def source_of(name, x, units, binary, mask=None, num_rows=None, missing=True) ->
     return x
 
 
-def rows_in_memory(name, x, units, binary, mask=None) -> Rows:
+def rows_in_memory(name: str, x: RowsLike, units: int, binary: bool, mask: ArrayLike | None = None) -> Rows:
     """All rows of what `source_of` takes, as `Rows` of arrays; a mask is for those of a source too.
 
     Raises:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import tensorflow as tf
 
+if TYPE_CHECKING:
+    import keras
 
-def of_py_dataset(name, dataset, units):
+
+def of_py_dataset(name: str, dataset: keras.utils.PyDataset, units: int) -> tf.data.Dataset[Any]:
     """The batches in the order of their numbers, pass after pass; `on_epoch_end` is called after each.
 
     Its workers are not used: batches are made one after the other.

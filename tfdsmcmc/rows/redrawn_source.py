@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc import random
 from tfdsmcmc.datasets import GreyRows
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import RandomAccessSource
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Index, Seed
 
 _LARGEST = 2**31  # counters of a draw's words
 
@@ -23,9 +28,11 @@ class RedrawnSource(RandomAccessSource):
       ValueError: for 2³¹ entries or more.
     """
 
+    grey: GreyRows
+    units: int
     complete = True
 
-    def __init__(self, grey: GreyRows, seed=0):
+    def __init__(self, grey: GreyRows, seed: Seed = 0):
         self.grey, self.units = grey, grey.units
         # a part of the rows keeps their numbers, and with them their draws
         self._seed, self._numbers = seed, np.arange(len(grey))
@@ -33,27 +40,27 @@ class RedrawnSource(RandomAccessSource):
             raise ValueError(f"Rows that are drawn anew have less than 2^31 entries. Received: {grey!r}")
 
     @property
-    def num_rows(self):
+    def num_rows(self) -> int:
         return len(self.grey)
 
     @property
-    def checksum(self):
+    def checksum(self) -> int:
         """Of the first draws, which tell the data from others."""
         return RandomAccessSource.checksum.fget(self.of_epoch(0))
 
-    def take(self, index):
+    def take(self, index: Index) -> Rows:
         numbers = self._numbers[index]
         places = numbers[:, np.newaxis] * self.units + np.arange(self.units)
         uniform = random.uniform_at(places.reshape(-1), self._seed).numpy().reshape(places.shape)
         # an intensity of 255 is always a 1, of 0 never
         return Rows((uniform * 255.0 < self.grey.values[index]).astype(np.uint8))
 
-    def part(self, rows):
+    def part(self, rows: slice) -> RedrawnSource:
         found = object.__new__(RedrawnSource)
         found.__dict__.update(self.__dict__, grey=self.grey[rows], _numbers=self._numbers[rows])
         return found
 
-    def of_epoch(self, seed):
+    def of_epoch(self, seed: Seed) -> RedrawnSource:
         found = object.__new__(RedrawnSource)
         found.__dict__.update(self.__dict__, _seed=seed)
         return found

@@ -12,10 +12,14 @@ like any other: the weights p(x_observed, z)/q(z given the filled row) are right
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Array, Index, TensorLike
 
 
 class Rows(NamedTuple):
@@ -30,50 +34,50 @@ class Rows(NamedTuple):
       observed: (…, D) booleans; None if all entries are.
     """
 
-    values: Any
-    observed: Any = None
+    values: Array
+    observed: Array | None = None
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         """Whether nothing is missing."""
         return self.observed is None
 
     @property
-    def plain(self):
+    def plain(self) -> Array | Rows:
         """The values alone where nothing is missing, else these rows: what networks take."""
         return self.values if self.observed is None else self
 
-    def map(self, function):
+    def map(self, function: Callable[[Any], Any]) -> Rows:
         """The rows with a function applied to the values and, where there is, to `observed`."""
         return Rows(function(self.values), None if self.observed is None else function(self.observed))
 
-    def take(self, index):
+    def take(self, index: Index | tf.Tensor) -> Rows:
         """Some of the rows, chosen along the first axis by a slice or an array of indices."""
         if tf.is_tensor(self.values):
             return self.map(lambda part: tf.gather(part, index))
         return self.map(lambda part: part[index])
 
-    def floats(self):
+    def floats(self) -> Rows:
         """The rows with float32 values."""
         return self._replace(values=tf.cast(self.values, tf.float32))
 
-    def with_nan(self):
+    def with_nan(self) -> np.ndarray:
         """The values as a float32 array in which NaN is missing."""
         values = np.asarray(self.values, np.float32)
         return values if self.observed is None else np.where(self.observed, values, np.float32(np.nan))
 
-    def padded(self, size):
+    def padded(self, size: int) -> Rows:
         """n arrays' rows with the last one repeated up to `size`."""
         missing = size - len(self.values)
         return self if missing <= 0 else self.map(lambda part: np.pad(part, ((0, missing), (0, 0)), mode="edge"))
 
 
-def as_rows(x) -> Rows:
+def as_rows(x: TensorLike | Rows) -> Rows:
     """`Rows` as they are; anything else as the values of complete rows."""
     return x if isinstance(x, Rows) else Rows(x)
 
 
-def concatenate(parts) -> Rows:
+def concatenate(parts: Iterable[Rows]) -> Rows:
     """Rows of arrays, one after the other; complete if all parts are."""
     parts = list(parts)
     values = np.concatenate([part.values for part in parts])

@@ -8,10 +8,15 @@ variables and an exact resume need. Nobody asks a source what it is made of.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc.rows.rows import Rows, concatenate
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Index, Seed
 
 
 class Source:
@@ -37,18 +42,18 @@ class Source:
         """Whether nothing is missing in any row; to know it a stream may have to be read once."""
         raise NotImplementedError(f"{type(self).__name__} must define complete.")
 
-    def batches(self, size):
+    def batches(self, size: int) -> Iterator[Rows]:
         """Yields `Rows` of arrays, `size` rows at a time, in order; the last ones may be fewer."""
         raise NotImplementedError(f"{type(self).__name__} must define batches(size).")
 
-    def check(self):
+    def check(self) -> None:
         """Raises a ValueError for rows that do not fit, as far as that is not known already."""
 
     def all(self) -> Rows:
         """All rows in memory."""
         return concatenate(self.batches(10_000))
 
-    def evenly_spaced(self, count) -> Rows:
+    def evenly_spaced(self, count: int) -> Rows:
         """`count` rows spread evenly over all of them, each repeated where there are fewer."""
         wanted, first, found = spread(self.num_rows, count), 0, []
         for batch in self.batches(10_000):
@@ -67,11 +72,11 @@ class RandomAccessSource(Source):
 
     random_access = True
 
-    def take(self, index) -> Rows:
+    def take(self, index: Index) -> Rows:
         """The rows of a slice, or of an array of indices in any order: `Rows` of arrays."""
         raise NotImplementedError(f"{type(self).__name__} must define take(index).")
 
-    def of_epoch(self, seed) -> RandomAccessSource:
+    def of_epoch(self, seed: Seed) -> RandomAccessSource:
         """The source that an epoch reads: itself, unless its rows are drawn anew under the seed of the epoch."""
         return self
 
@@ -79,11 +84,11 @@ class RandomAccessSource(Source):
         """A source of some of the rows, kept where these are."""
         raise NotImplementedError(f"{type(self).__name__} must define part(rows).")
 
-    def batches(self, size):
+    def batches(self, size: int) -> Iterator[Rows]:
         for first in range(0, self.num_rows, size):
             yield self.take(slice(first, min(first + size, self.num_rows)))
 
-    def evenly_spaced(self, count) -> Rows:
+    def evenly_spaced(self, count: int) -> Rows:
         return self.take(spread(self.num_rows, count))
 
     @property
@@ -96,6 +101,6 @@ class RandomAccessSource(Source):
         return total + (self.num_rows << 32)
 
 
-def spread(rows, count):
+def spread(rows: int, count: int) -> np.ndarray:
     """The numbers of `count` of the rows, evenly spaced."""
     return np.linspace(0, rows - 1, count).round().astype(np.int64)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc.rows import Rows
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.types import Array
 
 
 class Batch(NamedTuple):
@@ -26,11 +31,11 @@ class Batch(NamedTuple):
     """
 
     rows: Rows
-    index: Any
-    counted: Any
-    begins_pass: Any
-    ends_pass: Any
-    num_rows: Any
+    index: Array | None
+    counted: Array
+    begins_pass: Array
+    ends_pass: Array
+    num_rows: Array
 
 
 class Block(NamedTuple):
@@ -47,19 +52,19 @@ class Block(NamedTuple):
     """
 
     rows: Rows
-    places: Any
-    index: Any
-    counted: Any
-    begins_pass: Any
-    ends_pass: Any
-    count: Any
+    places: Array
+    index: Array | None
+    counted: Array
+    begins_pass: Array
+    ends_pass: Array
+    count: Array | np.integer[Any]
 
-    def batch(self, i, num_rows) -> Batch:
+    def batch(self, i: int | tf.Tensor, num_rows: tf.Tensor) -> Batch:
         """Minibatch i."""
         index = None if self.index is None else self.index[i]
         rows = self.rows.take(self.places[i]).floats()
         return Batch(rows, index, self.counted[i], self.begins_pass[i], self.ends_pass[i], num_rows)
 
-    def tensors(self):
+    def tensors(self) -> Block:
         """The block with all parts as tensors."""
         return tf.nest.map_structure(lambda part: None if part is None else tf.convert_to_tensor(part), self)

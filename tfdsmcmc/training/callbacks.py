@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import keras
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Callbacks
 
-def listed(callbacks):
+
+def listed(callbacks: Callbacks | None) -> list[keras.callbacks.Callback]:
     """The callbacks that a user passes, as a list: one, several, a `keras.callbacks.CallbackList` or None."""
     if isinstance(callbacks, keras.callbacks.CallbackList):
         return list(callbacks.callbacks)
     return [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else list(callbacks or [])
 
 
-def check_callbacks(callbacks, weights):
+def check_callbacks(callbacks: Callbacks | None, weights: Iterable[keras.Variable]) -> None:
     """Raises a ValueError for callbacks that would end the process.
 
     Args:

@@ -8,12 +8,18 @@ of sigmoid belief networks took thirteen times as long on a CPU, for XLA has no 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from tfdsmcmc import random
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Nest, Seed
 
-def over_chains(function, num_chains, arguments, like):
+
+def over_chains(function: Callable[..., Nest], num_chains: int, arguments: tuple[Nest, ...], like: Nest) -> Nest:
     """The values of a function at the arguments of each chain, as a loop of the program.
 
     Args:
@@ -42,7 +48,7 @@ def over_chains(function, num_chains, arguments, like):
     return tf.nest.map_structure(lambda spec: None if spec is None else next(stacked), like)
 
 
-def each_chain(function, num_chains, seed, *arguments):
+def each_chain(function: Callable[..., Nest], num_chains: int, seed: Seed, *arguments: Nest) -> Nest:
     """The values of a function for each chain, stacked; called once a chain, before a program runs.
 
     Args:
@@ -57,26 +63,26 @@ def each_chain(function, num_chains, seed, *arguments):
     return tf.nest.map_structure(lambda *parts: tf.stack(parts), *values)
 
 
-def seeds_of(seed, num_chains):
+def seeds_of(seed: tf.Tensor, num_chains: int) -> tf.Tensor:
     """A seed for each chain, (C, 2); one chain has `seed` itself."""
     if num_chains == 1:
         return seed
     return tf.stack([random.fold(seed, c) for c in range(num_chains)])
 
 
-def mean_over_chains(values, num_chains):
+def mean_over_chains(values: Nest, num_chains: int) -> Nest:
     """The mean of each tensor of a nest over the chains."""
     if num_chains == 1:
         return values
     return tf.nest.map_structure(lambda part: tf.reduce_mean(part, 0), values)
 
 
-def of_chain(values, c):
+def of_chain(values: Nest, c: int | tf.Tensor) -> Nest:
     """Chain c of a nest of tensors (C, …)."""
     return tf.nest.map_structure(lambda part: None if part is None else part[c], values)
 
 
-def specs_of(values, num_chains):
+def specs_of(values: Nest, num_chains: int) -> Nest:
     """The `tf.TensorSpec` of one chain's part of each tensor of a nest."""
     first = 0 if num_chains == 1 else 1
 

@@ -8,8 +8,13 @@ run is none. Where φ alone learns, the metric and the warning say what was left
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from tfdsmcmc.training.run import Run
+    from tfdsmcmc.types import Logs
 
 _WORTH_SAYING = 0.1
 _FEWEST = 10  # updates left out in a row, in whole epochs, that are no bad luck
@@ -26,15 +31,15 @@ class Watch:
       run: `Run`.
     """
 
-    def __init__(self, run):
+    def __init__(self, run: Run):
         self._run = run
         self._before = self._stuck = None
 
-    def begin(self):
+    def begin(self) -> None:
         """At the beginning of an epoch."""
         self._before = self._counts()
 
-    def end(self, logs, whole=True):
+    def end(self, logs: Logs | None, whole: bool = True) -> None:
         """At the end of an epoch.
 
         Args:

@@ -24,7 +24,8 @@ on Neural Networks and Learning Systems 29 (2018), algorithms 1 and 2.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
@@ -35,6 +36,19 @@ from tfdsmcmc.training import row_parts
 from tfdsmcmc.training.repeated import repeated
 from tfdsmcmc.training.starts import fresh_weights
 from tfdsmcmc.training.step import Step
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+
+    from tfdsmcmc.mcmc.base import StochasticGradientKernel
+    from tfdsmcmc.mcmc.events import Event
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.training.batch import Batch
+    from tfdsmcmc.training.gradient_estimator import GradientEstimator
+    from tfdsmcmc.training.recognition_learning import RecognitionLearning
+    from tfdsmcmc.types import KernelResults, Nest, Number, Seed, TensorLike
 
 
 class StepState(NamedTuple):
@@ -47,10 +61,10 @@ class StepState(NamedTuple):
       carried: what the estimator carries: lists of (N, …), or of whatever the run shares; () for nothing.
     """
 
-    weights: list
-    kernel_results: Any
-    auxiliary: Any = ()
-    carried: Any = ()
+    weights: list[tf.Tensor]
+    kernel_results: KernelResults
+    auxiliary: Sequence[tf.Tensor] = ()
+    carried: Nest = ()
 
 
 class DoublyStochasticStep(Step):
@@ -69,18 +83,21 @@ class DoublyStochasticStep(Step):
         None for the same step throughout.
     """
 
+    climb: DoublyStochasticStep | None
+    network: Any
+    prior: Prior
+    estimator: GradientEstimator
+    kernel: StochasticGradientKernel
+    kernel_steps: int
+    learning: RecognitionLearning | None
+    interleaved: bool
+    variables: list[keras.Variable]
+
     def __init__(
-        self,
-        network,
-        prior,
-        estimator,
-        kernel,
-        kernel_steps=1,
-        learning=None,
-        interleaved=False,
-        jit_compile=True,
-        climb=None,
-    ):
+        self, network: Any, prior: Prior, estimator: GradientEstimator, kernel: StochasticGradientKernel,
+        kernel_steps: int = 1, learning: RecognitionLearning | None = None, interleaved: bool = False,
+        jit_compile: bool = True, climb: DoublyStochasticStep | None = None,
+    ):  # fmt: skip
         self.climb = climb
         self.network, self.prior = network, prior
         self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
@@ -90,33 +107,36 @@ class DoublyStochasticStep(Step):
         if kernel_steps:
             prior.check_gradients(self._names)
         heat = ("kinetic_temperature", "configurational_temperature") if kernel_steps else ("kinetic_temperature",)
-        self.metric_names = (*estimator.metric_names, *heat, "skipped_steps")
-        self.per_row = ("carried",) if estimator.carries == "row" else ()
-        self.fills_gaps = estimator.fills_gaps
+        self.metric_names: tuple[str, ...] = (*estimator.metric_names, *heat, "skipped_steps")
+        self.per_row: tuple[str, ...] = ("carried",) if estimator.carries == "row" else ()
+        self.fills_gaps: bool = estimator.fills_gaps
         self._start = compiling.program(estimator.start, jit_compile)
 
     @property
-    def own_variables(self):
+    def own_variables(self) -> dict[str, keras.Variable | tf.Variable]:
         own = [] if self.learning is None else self.learning.proposal.variables
         return {f"proposal_{i}": variable for i, variable in enumerate(own)}
 
     @property
-    def beside(self):
+    def beside(self) -> Sequence[keras.Variable]:
         recognition = self.estimator.recognition
         return [] if recognition is None else list(recognition.trainable_variables)
 
     @property
-    def assigned(self):
+    def assigned(self) -> Sequence[keras.Variable | tf.Variable]:
         return [] if self.learning is None else self.learning.assigned
 
     @property
-    def phi_follows(self):
+    def phi_follows(self) -> bool:
         recognition = self.estimator.recognition
         if recognition is None or not recognition.weights:
             return True
         return self.learning is not None and self.learning.steps > 0 and bool(self.beside)
 
-    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+    def init(
+        self, rows: RandomAccessSource | None, seed: Seed, weights: Sequence[TensorLike], num_rows: Number = 1.0,
+        state: Nest = None,
+    ) -> Nest:  # fmt: skip
         results, auxiliary, carried = (None, None, ()) if state is None else state[1:]
         if state is None or int(results.step) == 0:  # the first momentum depends on N
             results = self._kernel(num_rows).bootstrap_results(weights, seed=seed)
@@ -129,19 +149,19 @@ class DoublyStochasticStep(Step):
             carried = self.estimator.start(weights, None, carry_seed)
         return StepState(list(weights), results, auxiliary, carried)
 
-    def step(self, state, batch, seed):
+    def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         if self.climb is None:
             return self._step(state, batch, seed)
         samples = self.kernel.samples(state.kernel_results)
         return tf.cond(samples, lambda: self._step(state, batch, seed), lambda: self.climb.step(state, batch, seed))
 
-    def sampled(self, state):
+    def sampled(self, state: Nest) -> bool | tf.Tensor:
         return self.kernel.sampled(state.kernel_results) if self.kernel_steps else True
 
-    def started_at(self, state):
+    def started_at(self, state: Nest) -> list[tf.Tensor] | None:
         return self.kernel.started_at(state.kernel_results) if self.kernel_steps else None
 
-    def told(self, state, event):
+    def told(self, state: Nest, event: Event) -> Nest:
         if not self.kernel_steps:  # φ alone learns
             return state
         if isinstance(event, Planned) and event.steps is not None:
@@ -154,11 +174,11 @@ class DoublyStochasticStep(Step):
                 event = event._replace(epoch_steps=event.epoch_steps * self.kernel_steps)
         return _with_results(state, self.kernel.told(event, state.kernel_results, state.weights))
 
-    def skipped(self, state):
+    def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
         results = state.kernel_results
         return (results.step, results.skipped_steps) if self.kernel_steps else None
 
-    def fresh_weights(self, seed):
+    def fresh_weights(self, seed: Seed) -> list[np.ndarray]:
         theta = fresh_weights(self.network, seed)
         if not self.beside:
             return theta

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import keras
 
 from tfdsmcmc import checks
 
+if TYPE_CHECKING:
+    from tfdsmcmc.training.learner import Learner
+    from tfdsmcmc.types import Callbacks, Evaluation, Logs, Verbose
 
-def evaluated(learner, measured, y, callbacks, verbose, return_dict, keras_arguments):
+
+def evaluated(
+    learner: Learner,
+    measured: Callable[[bool], dict[str, float]],
+    y: None,
+    callbacks: Callbacks | None,
+    verbose: Verbose,
+    return_dict: bool,
+    keras_arguments: dict[str, Any],
+) -> Evaluation:
     """What `evaluate` returns, in the form that Keras and its callbacks expect.
 
     Args:
@@ -41,6 +56,6 @@ def evaluated(learner, measured, y, callbacks, verbose, return_dict, keras_argum
     return logs if return_dict else list(logs.values())
 
 
-def with_loss(logs):
+def with_loss(logs: Logs) -> Logs:
     """Logs with −log_likelihood as `loss` where they have one, under which `TerminateOnNaN` and others look."""
     return {**logs, "loss": -logs["log_likelihood"]} if "log_likelihood" in logs else logs

@@ -12,7 +12,9 @@ share its minibatches.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -22,8 +24,21 @@ from tfdsmcmc.rows import Rows
 from tfdsmcmc.rows.rows import concatenate
 from tfdsmcmc.training.batch import Block
 
+if TYPE_CHECKING:
+    from tfdsmcmc.rows.dataset_source import DatasetSource
+    from tfdsmcmc.rows.source import RandomAccessSource, Source
+    from tfdsmcmc.types import Seed
 
-def feed_of(source, batch_size, steps_per_execution, seed, shuffle=True, steps=None, num_chains=1):
+
+def feed_of(
+    source: Source,
+    batch_size: int,
+    steps_per_execution: int,
+    seed: Seed,
+    shuffle: bool = True,
+    steps: int | None = None,
+    num_chains: int = 1,
+) -> DeviceFeed | GatheringFeed | StreamFeed:
     """The feed that suits a source.
 
     Args:
@@ -44,22 +59,34 @@ def feed_of(source, batch_size, steps_per_execution, seed, shuffle=True, steps=N
 class _OrderedFeed:
     """Minibatches of rows with random access; a subclass makes a block of some of their numbers."""
 
-    def __init__(self, source, batch_size, steps_per_execution, seed, shuffle=True, steps=None, num_chains=1):
+    source: RandomAccessSource
+    dataset: tf.data.Dataset[Any]
+
+    def __init__(
+        self,
+        source: RandomAccessSource,
+        batch_size: int,
+        steps_per_execution: int,
+        seed: Seed,
+        shuffle: bool = True,
+        steps: int | None = None,
+        num_chains: int = 1,
+    ):
         self.source = source
         self._pass = -(-source.num_rows // batch_size)
-        self.steps = steps or self._pass
+        self.steps: int = steps or self._pass
         self.dataset = _numbers(self.steps)
         self._batch_size = min(batch_size, source.num_rows)
         self._block = steps_per_execution
         self._seed, self._shuffle, self._num_chains = seed, shuffle, num_chains
 
-    def blocks(self, numbers, steps_taken):
+    def blocks(self, numbers: Sequence[Any] | np.ndarray, steps_taken: int) -> Iterator[Block]:
         """Yields the one block of minibatches `numbers`; number 0 begins a new epoch."""
         if numbers[0] == 0:
             self._begin_epoch(steps_taken)
         yield self._block_of(int(numbers[0]), len(numbers))
 
-    def close(self):
+    def close(self) -> None:
         """Ends what runs beside the feed."""
 
     def _block_of(self, first, count):
@@ -92,7 +119,7 @@ class _OrderedFeed:
 class DeviceFeed(_OrderedFeed):
     """All rows stay on the device, and blocks hold their numbers alone."""
 
-    def __init__(self, source, *arguments, **options):
+    def __init__(self, source: RandomAccessSource, *arguments: Any, **options: Any):
         super().__init__(source, *arguments, **options)
         self._rows = source.all().map(tf.convert_to_tensor)
 
@@ -104,12 +131,12 @@ class DeviceFeed(_OrderedFeed):
 class GatheringFeed(_OrderedFeed):
     """The rows of each block are gathered on the host, by a thread that works ahead while the program runs."""
 
-    def __init__(self, source, *arguments, **options):
+    def __init__(self, source: RandomAccessSource, *arguments: Any, **options: Any):
         super().__init__(source, *arguments, **options)
         self._thread = ThreadPoolExecutor(1, "rows")
         self._ahead = None
 
-    def close(self):
+    def close(self) -> None:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _begin_epoch(self, steps_taken):
@@ -137,13 +164,15 @@ class StreamFeed:
     cannot be told.
     """
 
-    steps = None
+    source: DatasetSource
+    dataset: tf.data.Dataset[Any]
+    steps: None = None
 
-    def __init__(self, source, steps_per_execution, num_chains=1):
+    def __init__(self, source: DatasetSource, steps_per_execution: int, num_chains: int = 1):
         self.source, self.dataset = source, source.dataset
         self._block, self._num_chains = steps_per_execution, num_chains
 
-    def blocks(self, batches, steps_taken):
+    def blocks(self, batches: Sequence[Any], steps_taken: int) -> Iterator[Block]:
         """Yields a block for each run of batches of one size."""
         del steps_taken
         batches = [self._rows(batch) for batch in batches]
@@ -158,7 +187,7 @@ class StreamFeed:
             yield Block(rows, places, None, counted, unknown, unknown, np.int32(count))
             batches = batches[count:]
 
-    def close(self):
+    def close(self) -> None:
         """There is nothing to end."""
 
     def _rows(self, batch):
@@ -169,7 +198,7 @@ class StreamFeed:
         return Rows(rows.values.astype(np.float32), np.ones(rows.values.shape, bool))
 
 
-def take(iterator, most):
+def take(iterator: Iterator[tf.Tensor], most: int) -> list[Any]:
     """Up to `most` elements; raises what the iterator raises where there is not even one."""
     elements = [next(iterator).numpy()]
     try:

@@ -9,12 +9,22 @@ on Neural Networks and Learning Systems 29 (2018), equations 9 to 11.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.streams import log_mean_exp
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
+
+if TYPE_CHECKING:
+    from tfdsmcmc.latents.base import Latents
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
 
 
 class FisherIdentity(GradientEstimator):
@@ -27,14 +37,29 @@ class FisherIdentity(GradientEstimator):
       latents: how z is drawn.
     """
 
-    metric_names = ("log_likelihood", "effective_sample_size")
+    generative: GenerativeNetwork
+    recognition: RecognitionNetwork
+    prior: Prior
+    latents: Latents
+    carries: Literal["row", "run"] | None
+    fills_gaps: bool
+    metric_names: tuple[str, ...] = ("log_likelihood", "effective_sample_size")
 
-    def __init__(self, generative, recognition, prior, latents):
+    def __init__(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior, latents: Latents):
         self.generative, self.recognition = generative, recognition
         self.prior, self.latents = prior, latents
         self.carries, self.fills_gaps = "row" if latents.persistent else None, latents.draw_missing
 
-    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
+    def gradient(
+        self,
+        weights: Sequence[tf.Tensor],
+        x: TensorLike | Rows,
+        num_rows: Number,
+        auxiliary: Sequence[tf.Tensor],
+        carry: Nest,
+        seed: Seed,
+        prior_weight: Number = 1.0,
+    ) -> tuple[list[tf.Tensor], Nest, Nest]:
         names, variables = zip(*self.generative.named_weights)
         weights = list(weights)
         with tf.GradientTape(watch_accessed_variables=False) as tape, evaluated_at(variables, weights):
@@ -48,19 +73,19 @@ class FisherIdentity(GradientEstimator):
             objective = likelihood + prior_weight * prior / num_rows
         return tape.gradient(objective, weights, unconnected_gradients="zero"), latents, carry
 
-    def draw(self, weights, x, carry, seed):
+    def draw(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows, carry: Nest, seed: Seed) -> tuple[Nest, Nest]:
         with evaluated_at(self.generative.trainable_variables, weights):
             return self._draw(x, carry, seed)
 
-    def start(self, weights, x, seed):
+    def start(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows | None, seed: Seed) -> Nest:
         with evaluated_at(self.generative.trainable_variables, weights):
             z = self.latents.start(self.generative, self.recognition, x, seed)
         return [tf.cast(part, tf.uint8) for part in z]
 
-    def no_rows(self):
+    def no_rows(self) -> list[np.ndarray]:
         return [np.zeros((0, units), np.uint8) for units in self.latents.carried_units(self.generative)]
 
-    def metrics(self, draws):
+    def metrics(self, draws: Nest) -> dict[str, tf.Tensor]:
         shares = tf.nn.softmax(draws.log_weights, axis=0)
         size = 1.0 / tf.reduce_sum(tf.square(shares), 0)
         return {"log_likelihood": tf.reduce_mean(draws.log_likelihood), "effective_sample_size": tf.reduce_mean(size)}

@@ -10,7 +10,17 @@ persistent contrastive divergence (`carries = "run"`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.networks import RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
 
 
 class GradientEstimator:
@@ -23,12 +33,21 @@ class GradientEstimator:
       fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any data layer.
     """
 
-    carries = None
-    recognition = None
+    carries: Literal["row", "run"] | None = None
+    recognition: RecognitionNetwork | None = None
     fills_gaps = False
-    metric_names = ()
+    metric_names: tuple[str, ...] = ()
 
-    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
+    def gradient(
+        self,
+        weights: Sequence[tf.Tensor],
+        x: TensorLike | Rows,
+        num_rows: Number,
+        auxiliary: Sequence[tf.Tensor],
+        carry: Nest,
+        seed: Seed,
+        prior_weight: Number = 1.0,
+    ) -> tuple[list[tf.Tensor], Nest, Nest]:
         """The gradient of log p(θ given X)/N from a minibatch.
 
         Args:
@@ -46,19 +65,19 @@ class GradientEstimator:
         """
         raise NotImplementedError(f"{type(self).__name__} must define gradient(weights, x, num_rows, …).")
 
-    def draw(self, weights, x, carry, seed):
+    def draw(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows, carry: Nest, seed: Seed) -> tuple[Nest, Nest]:
         """(draws, carry) without a gradient, as `gradient` makes them."""
         raise NotImplementedError(f"{type(self).__name__} must define draw(weights, x, carry, seed).")
 
-    def start(self, weights, x, seed):
+    def start(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows | None, seed: Seed) -> Nest:
         """The carry of new chains: for the rows x, list of tensors (B, …); or of the run, whatever x."""
         raise NotImplementedError(f"{type(self).__name__} carries nothing.")
 
-    def no_rows(self):
+    def no_rows(self) -> list[np.ndarray]:
         """The carry of no rows, list of arrays (0, …), where `carries` is "row"."""
         raise NotImplementedError(f"{type(self).__name__} carries nothing for each row.")
 
-    def metrics(self, draws):
+    def metrics(self, draws: Nest) -> dict[str, tf.Tensor]:
         """Dict of float32 scalars, one for each of `metric_names`."""
         del draws
         return {name: tf.zeros([]) for name in self.metric_names}

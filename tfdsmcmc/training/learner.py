@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -20,6 +22,14 @@ from tfdsmcmc.training.restarts import RestoredEpoch, mend_backups
 from tfdsmcmc.training.run import EpochCounter, Run
 from tfdsmcmc.training.settled_chains import SettledChains, chains_of_backup
 
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Callbacks, Verbose
 _guard, _fitted = threading.Lock(), weakref.WeakSet()
 _MOST_AT_ONCE = 50  # minibatches in one compiled call, where nothing is said
 
@@ -36,14 +46,18 @@ class Learner(SettledChains):
       drawn: how often draws were made without a seed.
     """
 
-    def __init__(self, **kwargs):
+    drawn: int
+    validates: bool
+    train_function: Callable[..., Any] | None
+
+    def __init__(self, **kwargs: Any):
         if tf.distribute.has_strategy():
             raise ValueError(
                 "A run keeps to one device: make the model outside of a strategy, and give it several chains instead. "
                 f"Received: {type(tf.distribute.get_strategy()).__name__}"
             )
         super().__init__(**kwargs)
-        self.run = None
+        self.run: Run | None = None
         self.validates = False
         self._feed = None
         self._validation = None
@@ -52,36 +66,36 @@ class Learner(SettledChains):
         self.drawn = 0
 
     @property
-    def units(self):
+    def units(self) -> int:
         """D, the width of the data."""
         raise NotImplementedError(f"{type(self).__name__} must define units.")
 
     @property
-    def binary_data(self):
+    def binary_data(self) -> bool:
         """Whether data are zeros and ones."""
         raise NotImplementedError(f"{type(self).__name__} must define binary_data.")
 
     @property
-    def theta_variables(self):
+    def theta_variables(self) -> list[keras.Variable]:
         """The model's variables θ that can be learnt at present."""
         raise NotImplementedError(f"{type(self).__name__} must define theta_variables.")
 
     @property
-    def phi_variables(self):
+    def phi_variables(self) -> list[keras.Variable]:
         """The variables φ that learn beside θ, and that a posterior sample keeps with it."""
         return []
 
-    def next_seed(self):
+    def next_seed(self) -> tf.Tensor:
         """A seed for draws that are to differ from all before, int32 of shape (2,); how many there were is saved."""
         self.drawn += 1
         return random.fold(random.stream(self.seed, "own draws"), self.drawn - 1)
 
-    def chain_weights(self):
+    def chain_weights(self) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
         """(θ, φ) of each chain, pairs of lists of arrays; φ is that of the model where no chain has its own."""
         self._share_phi()
         return self._pairs(self.run.weights)
 
-    def posterior_draw(self):
+    def posterior_draw(self) -> list[tuple[list[np.ndarray], list[np.ndarray], dict[str, np.ndarray]]]:
         """(θ, φ, a dict of what a step keeps beside them) of a posterior sample of each chain at the present step.
 
         The weights are `chain_weights`, or drawn around them.
@@ -97,57 +111,45 @@ class Learner(SettledChains):
         return [(own[:count], own[count:] or shared) for own in weights]
 
     @property
-    def validation_source(self):
+    def validation_source(self) -> Source | None:
         """The validation data of the present fit as a source of rows; None where there are none."""
         return self._validation
 
     @property
-    def takes_gaps(self):
+    def takes_gaps(self) -> bool:
         """Whether rows may have missing entries."""
         return True
 
-    def watchers(self):
+    def watchers(self) -> list[keras.callbacks.Callback]:
         """Keras callbacks of the model's own, for one `fit`."""
         return []
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Rows | Source) -> None:
         """Raises a ValueError for rows that the model cannot learn from, such as rows with gaps for some."""
 
     @property
-    def uses_xla(self):
+    def uses_xla(self) -> bool:
         """Whether the model's programs are compiled with XLA: what `compile` was told, True before."""
         return self._settings.get("jit_compile", True)
 
     @property
-    def metrics(self):
+    def metrics(self) -> list[keras.metrics.Metric]:
         # Keras asks while the model is being made
         run = self.__dict__.get("run")
         return [] if run is None else list(run.means)
 
-    def get_metrics_result(self):
+    def get_metrics_result(self) -> dict[str, Any]:
         """The means of the metrics so far, with the loss that callbacks of Keras look for."""
         return with_loss(super().get_metrics_result())
 
     def fit(
-        self,
-        x=None,
-        y=None,
-        *,
-        batch_size=None,
-        epochs=1,
-        verbose="auto",
-        callbacks=None,
-        validation_split=0.0,
-        validation_data=None,
-        shuffle=True,
-        initial_epoch=0,
-        steps_per_epoch=None,
-        validation_steps=None,
-        validation_batch_size=None,
-        validation_freq=1,
-        num_rows=None,
-        mask=None,
-    ):
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, epochs: int = 1,
+        verbose: Verbose = "auto", callbacks: Callbacks | None = None, validation_split: float = 0.0,
+        validation_data: RowsLike | None = None, shuffle: bool = True, initial_epoch: int = 0,
+        steps_per_epoch: int | None = None, validation_steps: int | None = None,
+        validation_batch_size: int | None = None, validation_freq: int | Sequence[int] = 1, num_rows: int | None = None,
+        mask: ArrayLike | None = None,
+    ) -> keras.callbacks.History:  # fmt: skip
         """Runs the steps over the data; `keras.Model.fit` with data x alone.
 
         Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
@@ -293,7 +295,7 @@ class Learner(SettledChains):
                 own = *before, restored
                 users.callbacks[:] = [callback for callback in users.callbacks if callback not in own]
 
-    def make_train_function(self, force=False):
+    def make_train_function(self, force: bool = False) -> Callable[..., Any]:
         """The function that Keras calls with an iterator: it advances the run by up to steps_per_execution."""
         if self.train_function is not None and not force:
             return self.train_function
@@ -310,7 +312,10 @@ class Learner(SettledChains):
         self.train_function = train
         return train
 
-    def source(self, name, x, mask=None, num_rows=None, gaps_are_filled=False):
+    def source(
+        self, name: str, x: RowsLike, mask: ArrayLike | None = None, num_rows: int | None = None,
+        gaps_are_filled: bool = False,
+    ) -> Source:  # fmt: skip
         """The rows that a user passes as a source, checked; those of a dataset are checked as they come.
 
         With `gaps_are_filled` they may have gaps whatever the model: the step draws what is missing."""
@@ -339,7 +344,7 @@ class Learner(SettledChains):
         run = Run(step, self._seed_of("chain"), settings["jit_compile"], self.run)
         at_once = settings["steps_per_execution"]
         super().compile(optimizer, steps_per_execution=1 if at_once == "auto" else at_once, jit_compile=False)
-        self.run = run
+        self.run: Run | None = run
         self._settings = settings
 
     def _check_source(self, source, steps_per_epoch, num_rows):

@@ -7,12 +7,22 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.finite import all_finite
 from tfdsmcmc.networks import evaluated_at
+
+if TYPE_CHECKING:
+    import keras
+
+    from tfdsmcmc.proposals.base import Proposal
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.training.fisher_identity import FisherIdentity
+    from tfdsmcmc.types import Nest, Seed, TensorLike
 
 _SERVED = weakref.WeakKeyDictionary()  # the variables that an optimizer updates, as weak references
 
@@ -29,31 +39,42 @@ class RecognitionLearning:
       ValueError: for an optimizer that was built for other variables.
     """
 
-    def __init__(self, estimator, proposal, steps=1):
+    estimator: FisherIdentity
+    proposal: Proposal
+    steps: int
+
+    def __init__(self, estimator: FisherIdentity, proposal: Proposal, steps: int = 1):
         self.estimator, self.proposal, self.steps = estimator, proposal, steps
         proposal.build(estimator.generative.units)
         _build(proposal.optimizer, self.variables)
 
-    def by(self, estimator):
+    def by(self, estimator: FisherIdentity) -> RecognitionLearning:
         """The same updates from the draws of another estimator over the same networks."""
         learning = copy.copy(self)
         learning.estimator = estimator
         return learning
 
     @property
-    def variables(self):
+    def variables(self) -> list[keras.Variable]:
         """What the optimizer updates."""
         return [*self.estimator.recognition.trainable_variables, *self.proposal.trainable_variables]
 
     @property
-    def assigned(self):
+    def assigned(self) -> list[keras.Variable | tf.Variable]:
         """What an update assigns: φ, and what the optimizer and the proposal keep."""
         rate = self.proposal.optimizer.learning_rate  # which callbacks set
         kept = [variable for variable in self.proposal.optimizer.variables if variable is not rate]
         assigned = [*self.variables, *self.proposal.variables, *kept]
         return list({id(variable): variable for variable in assigned}.values())
 
-    def gradient(self, weights, x, draws, carry, seed):
+    def gradient(
+        self,
+        weights: Sequence[tf.Tensor],
+        x: TensorLike | Rows,
+        draws: Nest,
+        carry: Nest,
+        seed: Seed,
+    ) -> list[tf.Tensor]:
         """The gradient by which the optimizer descends, at the weights θ of one chain."""
         generative, recognition = self.estimator.generative, self.estimator.recognition
         draw_seed, surrogate_seed = tf.unstack(random.split(seed))
@@ -68,7 +89,7 @@ class RecognitionLearning:
                 loss = -self.proposal.surrogate(generative, recognition, rows, draws, surrogate_seed)
         return tape.gradient(loss, values, unconnected_gradients="zero")
 
-    def update(self, gradient, allowed):
+    def update(self, gradient: Callable[[], Sequence[tf.Tensor]], allowed: tf.Tensor) -> tf.Tensor:
         """One step of the optimizer, if its gradient and all that it changes are finite; else nothing changes.
 
         Args:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NoReturn
+
 import keras
 
 
@@ -14,17 +16,17 @@ class Refusing(keras.Model):
 
     instead = "log_likelihood, evaluate or sample"
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> NoReturn:
         """A generative model is no function of its inputs."""
         raise ValueError(
             f"Use {self.instead}: a generative model is no function of its inputs. "
             f"Received: a call with {type(inputs).__name__}"
         )
 
-    def train_on_batch(self, *args, **kwargs):
+    def train_on_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
         """A run learns many steps at a time."""
         raise ValueError("Use fit, with as many epochs as there are batches. Received: a call of train_on_batch")
 
-    def test_on_batch(self, *args, **kwargs):
+    def test_on_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
         """`evaluate` takes any number of rows."""
         raise ValueError("Use evaluate or log_likelihood. Received: a call of test_on_batch")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Nest
 
-def repeated(function, count, start):
+
+def repeated(function: Callable[..., Nest], count: int, start: Nest) -> Nest:
     """function(i, ·) for i = 0, …, count − 1 in turn, from `start` on: as a loop of the program, but for the first.
 
     The first tells the structure of the values, which need not be that of `start`. A program of ten updates, one after

@@ -11,8 +11,14 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import keras
+
+if TYPE_CHECKING:
+    from tfdsmcmc.training.run import Run
+    from tfdsmcmc.types import Logs
 
 
 class RestoredEpoch(keras.callbacks.Callback):
@@ -23,16 +29,16 @@ class RestoredEpoch(keras.callbacks.Callback):
       initial_epoch: the number at which `fit` was told to start.
     """
 
-    def __init__(self, run, initial_epoch):
+    def __init__(self, run: Run, initial_epoch: int):
         super().__init__()
         self._run = run
         run.epochs_before.assign(int(run.epochs) - initial_epoch)
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: Logs | None = None) -> None:
         self.model._initial_epoch = int(self._run.epochs) - int(self._run.epochs_before)
 
 
-def mend_backups(callbacks):
+def mend_backups(callbacks: Iterable[keras.callbacks.Callback]) -> None:
     """Deletes what a kill in the middle of its writing has left of a backup's number of the epoch.
 
     Args:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 
+if TYPE_CHECKING:
+    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.types import Array, Nest, Seed
+
 _ROWS = 1000  # started at a time
 
 
-def started(start, no_rows, rows, weights, seed):
+def started(
+    start: Callable[..., Sequence[tf.Tensor]],
+    no_rows: Sequence[np.ndarray],
+    rows: RandomAccessSource | None,
+    weights: Nest,
+    seed: Seed,
+) -> list[tf.Tensor]:
     """The entries of all rows, started anew.
 
     Args:
@@ -32,12 +45,12 @@ def started(start, no_rows, rows, weights, seed):
     return [tf.convert_to_tensor(part) for part in found]
 
 
-def of_rows(parts, index):
+def of_rows(parts: Sequence[tf.Tensor], index: Array) -> list[tf.Tensor]:
     """The entries of some rows, list of (B, …) for an index (B,)."""
     return [tf.gather(part, index) for part in parts]
 
 
-def with_rows(parts, index, entries):
+def with_rows(parts: Sequence[tf.Tensor], index: Array, entries: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """The parts with the entries of some rows replaced."""
     index = index[:, tf.newaxis]
     return [tf.tensor_scatter_nd_update(part, index, entry) for part, entry in zip(parts, entries)]

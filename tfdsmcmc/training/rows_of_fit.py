@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from tfdsmcmc.rows import DatasetSource
 
+if TYPE_CHECKING:
+    from tfdsmcmc.rows.source import RandomAccessSource, Source
+    from tfdsmcmc.training.step import Step
 
-def check(source, step, steps_per_epoch, num_rows):
+
+def check(source: Source, step: Step, steps_per_epoch: int | None, num_rows: int | None) -> None:
     """Raises a ValueError for rows that a step cannot go through, before any of them is read.
 
     Args:
@@ -42,13 +48,13 @@ def check(source, step, steps_per_epoch, num_rows):
         )
 
 
-def cardinality(source):
+def cardinality(source: DatasetSource) -> int | None:
     """The batches of a dataset, None where they are not known."""
     count = int(source.dataset.cardinality()) if isinstance(source, DatasetSource) else -1
     return count if count >= 0 else None
 
 
-def check_repeats(source):
+def check_repeats(source: DatasetSource) -> None:
     """Raises a ValueError for a dataset that gives its rows once: they have been looked at, and none is left."""
     if next(iter(source.dataset.take(1)), None) is None:
         raise ValueError(
@@ -57,7 +63,7 @@ def check_repeats(source):
         )
 
 
-def first(source, steps, batch_size):
+def first(source: Source, steps: int | None, batch_size: int) -> Source:
     """The rows of the first `steps` batches of validation data; all where `steps` is None."""
     if steps is None:
         return source
@@ -66,7 +72,7 @@ def first(source, steps, batch_size):
     return source.part(slice(0, steps * (batch_size or 100)))
 
 
-def split_last(source, fraction):
+def split_last(source: RandomAccessSource, fraction: float) -> tuple[RandomAccessSource, RandomAccessSource]:
     """(the source without its last rows, one of the last `fraction` of the rows)."""
     if not source.random_access:
         raise ValueError(f"validation_split is for arrays and files. Received: validation_split={fraction}")

@@ -8,6 +8,8 @@ variables, which callbacks may set between blocks.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -19,6 +21,11 @@ from tfdsmcmc.training.batch import Block
 from tfdsmcmc.training.chains import of_chain
 from tfdsmcmc.training.divergence import Watch
 from tfdsmcmc.training.step import Step
+
+if TYPE_CHECKING:
+    from tfdsmcmc.mcmc.events import Event
+    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.types import Logs, Nest
 
 
 class Run(tf.Module):
@@ -45,17 +52,24 @@ class Run(tf.Module):
       means: Keras metrics, the means of the step's metrics over the steps since they were reset and over the chains.
     """
 
-    def __init__(self, step: Step, seed, jit_compile, follows=None):
+    step: Step
+    num_chains: int
+    steps: tf.Variable
+    epochs: tf.Variable
+    refits: tf.Variable
+    means: list[keras.metrics.Mean]
+
+    def __init__(self, step: Step, seed: tf.Tensor, jit_compile: bool, follows: Run | None = None):
         super().__init__(name="run")
         self.step, self.num_chains = step, step.num_chains
         # a variable, so that one program serves runs of other seeds; of int64, as int32 stays off a GPU
         self._seed = tf.Variable(tf.cast(seed, tf.int64), trainable=False, name="seed")
         counts = (0, 0, 0) if follows is None else (int(follows.steps), int(follows.epochs), int(follows.refits))
         self.steps, self.epochs, self.refits = (tf.Variable(np.int64(n), trainable=False) for n in counts)
-        self.identity = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
-        self.epochs_before = tf.Variable(np.int64(0), trainable=False, name="epochs_before")
-        self.num_rows = tf.Variable(0.0, trainable=False, name="num_rows")
-        self.rows = tf.Variable(np.int64(0), trainable=False, name="rows")
+        self.identity: tf.Variable = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
+        self.epochs_before: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="epochs_before")
+        self.num_rows: tf.Variable = tf.Variable(0.0, trainable=False, name="num_rows")
+        self.rows: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="rows")
         self.means = [keras.metrics.Mean(name=name, dtype="float64") for name in step.metric_names]
         # of all chains, where there are several; what stands here for chain 0 is a copy of the model's variables
         self._weights = [tf.Variable(part, trainable=False) for part in self._initial_weights(follows)]
@@ -69,11 +83,11 @@ class Run(tf.Module):
         self._advance = compiling.program(self._many_steps, jit_compile)
 
     @property
-    def seed(self):
+    def seed(self) -> tf.Tensor:
         """The stateless seed of the run."""
         return tf.cast(self._seed, tf.int32)
 
-    def take_over(self, other):
+    def take_over(self, other: Run) -> None:
         """Becomes another run of an equal step: its state, counts, identity and seed; the model's weights apart."""
         for mine, theirs in zip(self._everything, other._everything, strict=True):
             mine.assign(theirs)
@@ -83,17 +97,17 @@ class Run(tf.Module):
         return [*self.saved.values(), self.rows, self._seed]
 
     @property
-    def state(self):
+    def state(self) -> Nest:
         """The state, a named tuple of tensors."""
         return self._pack(self._all_weights(), self._parts)
 
     @property
-    def weights(self):
+    def weights(self) -> list[list[np.ndarray]]:
         """The weights of each chain, a list of lists of arrays, in the order of the step's variables."""
         return self._by_chain(self._all_weights())
 
     @property
-    def posterior_draw(self):
+    def posterior_draw(self) -> list[list[np.ndarray]]:
         """The weights of a posterior sample of each chain at the present step, as `weights`; always the same ones.
 
         What a step keeps of a sample beside the weights comes after them.
@@ -102,7 +116,7 @@ class Run(tf.Module):
         return self._by_chain(self.step.posterior_draw(self.state, seed))
 
     @property
-    def saved(self):
+    def saved(self) -> dict[str, keras.Variable | tf.Variable]:
         """Named variables that a saved run needs besides what Keras saves, the model's weights and the optimizer."""
         counts = {"steps": self.steps, "epochs": self.epochs, "refits": self.refits}
         counts |= {"identity": self.identity, "num_rows": self.num_rows, "epochs_before": self.epochs_before}
@@ -111,7 +125,7 @@ class Run(tf.Module):
         rows = {"carried_rows": self.rows} if self.step.per_row else {}
         return {**counts, **named, **self.step.own_variables, **rows}
 
-    def move_to(self, weights):
+    def move_to(self, weights: Sequence[Sequence[np.ndarray]]) -> None:
         """Sets the weights of all chains but chain 0, whose weights are the model's.
 
         Args:
@@ -120,7 +134,7 @@ class Run(tf.Module):
         for variable, *parts in zip(self._weights, *weights, strict=True) if self.num_chains > 1 else ():
             variable.assign(np.stack(parts))
 
-    def begin(self, source, num_rows):
+    def begin(self, source: RandomAccessSource | None, num_rows: float) -> None:
         """Sets N, and lets the state begin with these rows; parts for each row stay if they are of these rows already.
 
         Args:
@@ -136,30 +150,30 @@ class Run(tf.Module):
         self.rows.assign(checksum)
 
     @property
-    def sampled(self):
+    def sampled(self) -> bool:
         """Whether the weights may be a posterior sample, not one of an optimizer's before the chain."""
         return bool(self.step.sampled(self.state))
 
-    def tell(self, event):
+    def tell(self, event: Event) -> None:
         """Tells the step of an event of the run (`mcmc.events`)."""
         state = self.state
         told = self.step.told(state, event)
         if told is not state:
             self._set_parts(told)
 
-    def plan(self, steps, epoch_steps=None):
+    def plan(self, steps: int | None, epoch_steps: int | None = None) -> None:
         """Tells the step how many steps a fit will make, and an epoch of it; None where that is not known."""
         self.tell(Planned(steps, epoch_steps, int(self.num_rows)))
 
-    def end_climb(self):
+    def end_climb(self) -> None:
         """Ends a climb: the next step samples, or that after it where the next goes back to the best weights."""
         self.tell(ClimbEnds())
 
-    def validated(self, log_likelihood, epoch_steps=None):
+    def validated(self, log_likelihood: float, epoch_steps: int | None = None) -> None:
         """Tells the step what the validation data are worth, and how many steps an epoch has where that is known."""
         self.tell(Validated(tf.constant(log_likelihood, tf.float32), epoch_steps))
 
-    def advance(self, block: Block):
+    def advance(self, block: Block) -> None:
         """Runs the steps of a block."""
         self._advance(block.tensors())
 
@@ -261,20 +275,20 @@ class EpochCounter(keras.callbacks.Callback):
       num_rows: N.
     """
 
-    def __init__(self, run, source, num_rows):
+    def __init__(self, run: Run, source: RandomAccessSource | None, num_rows: float):
         super().__init__()
         self.run = run
         self._source, self._num_rows, self._rows = source, num_rows, int(run.rows)
         self._watch = Watch(run)
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self.run.num_rows.assign(float(self._num_rows))
         if int(self.run.rows) != self._rows:
             self.run.begin(self._source, self._num_rows)
         self._steps = int(self.run.steps)
         self._watch.begin()
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
             self._watch.end(logs, whole=not self.model.stop_training)
             if "val_log_likelihood" in (logs or {}):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -11,15 +12,21 @@ import tensorflow as tf
 from tfdsmcmc import files
 from tfdsmcmc.training.refusing import Refusing
 
+if TYPE_CHECKING:
+    from tfdsmcmc.training.run import Run
+    from tfdsmcmc.types import Config, FilePath
+
 _DRAWN = "drawn"  # among the variables of a file
 
 
 class Saving(Refusing):
     """The part of a model that saves and loads; it needs `run`, `drawn` and the settings of `compile`."""
 
+    run: Run | None
+    drawn: int
     _phi_is_shared = False  # by all chains of a run that was loaded, until the layers are loaded too
 
-    def save(self, filepath, overwrite=True, **kwargs):
+    def save(self, filepath: FilePath, overwrite: bool = True, **kwargs: Any) -> None:
         """Saves model, compile arguments and run as a .keras file; an interrupted save leaves the old file whole."""
         path = pathlib.Path(filepath)
         if path.suffix in (".h5", ".hdf5"):  # Keras would write a file that it cannot load
@@ -31,7 +38,7 @@ class Saving(Refusing):
         with files.replacing(path) as temporary:
             super().save(str(temporary), **kwargs)
 
-    def save_weights(self, filepath, overwrite=True, **kwargs):
+    def save_weights(self, filepath: FilePath, overwrite: bool = True, **kwargs: Any) -> None:
         """Saves weights and run as a .weights.h5 file; an interrupted save leaves the old file whole.
 
         A disk without room is found before anything is written.
@@ -50,7 +57,7 @@ class Saving(Refusing):
         parts = [*self.weights, *run, *optimizer]
         return 2**16 + sum(2**14 + np.asarray(part).nbytes for part in parts)
 
-    def load_weights(self, filepath, **kwargs):
+    def load_weights(self, filepath: FilePath, **kwargs: Any) -> None:
         """Loads weights, and the run where the file holds one; a file that does not fit changes nothing."""
         run = list(self.run.saved.values()) if self.run else []
         optimizer = self.optimizer.variables if self.run and self.optimizer else []
@@ -64,7 +71,7 @@ class Saving(Refusing):
             self.drawn = drawn
             raise
 
-    def get_compile_config(self):
+    def get_compile_config(self) -> Config:
         """The arguments of `compile`; objects among them as Keras serialises them."""
         if self.run is None:
             return {}
@@ -73,7 +80,7 @@ class Saving(Refusing):
             for name, value in self._settings.items()
         }
 
-    def compile_from_config(self, config):
+    def compile_from_config(self, config: Config) -> None:
         if config:
             found = {
                 name: keras.saving.deserialize_keras_object(value) if isinstance(value, dict) else value
@@ -81,14 +88,14 @@ class Saving(Refusing):
             }
             self.compile(**found)
 
-    def save_own_variables(self, store):
+    def save_own_variables(self, store: Any) -> None:
         """Adds the state of the run; Keras saves the layers and the optimizer."""
         self._share_phi()
         store[_DRAWN] = np.int64(self.drawn)
         for name, variable in (self.run.saved if self.run else {}).items():
             store[name] = variable.numpy()
 
-    def load_own_variables(self, store):
+    def load_own_variables(self, store: Any) -> None:
         self.drawn = int(np.asarray(store[_DRAWN])) if _DRAWN in store.keys() else 0
         state = self.run.saved if self.run else {}
         # written before there were such counts, or before each chain had a recognition network of its own

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import keras
@@ -15,9 +17,15 @@ import numpy as np
 
 from tfdsmcmc.training.saving import Saving
 
+if TYPE_CHECKING:
+    from tfdsmcmc.training.run import Run
+    from tfdsmcmc.types import FilePath
+
 
 class SettledChains(Saving):
     """The part of a model that settles how many chains there are; `_settle_chains` where a subclass leaves it open."""
+
+    run: Run | None
 
     def _settle_chains(self, steps, stored=None):
         """Settles before the first step how many chains there are, where `compile` has left that open.
@@ -27,7 +35,7 @@ class SettledChains(Saving):
           stored: the number of chains of a stored run that takes this one's place, or None.
         """
 
-    def load_weights(self, filepath, **kwargs):
+    def load_weights(self, filepath: FilePath, **kwargs: Any) -> None:
         """Loads weights, and the run where the file holds one; a file that does not fit changes nothing."""
         run, settings = self.run, self._settings
         try:
@@ -36,14 +44,14 @@ class SettledChains(Saving):
             self.run, self._settings = run, settings
             raise
 
-    def load_own_variables(self, store):
+    def load_own_variables(self, store: Any) -> None:
         stored = chains_in(store)
         if stored is not None and self.run is not None:
             self._settle_chains(None, stored)
         super().load_own_variables(store)
 
 
-def chains_in(store):
+def chains_in(store: Any) -> int | None:
     """C of the run among stored variables; None where there is none, or one that has made no step.
 
     Args:
@@ -55,7 +63,7 @@ def chains_in(store):
     return len(store["weights_0"]) if "weights_0" in names else 1
 
 
-def chains_of_backup(callbacks):
+def chains_of_backup(callbacks: Iterable[keras.callbacks.Callback]) -> int | None:
     """C of the run that a callback among these will restore when `fit` begins; None where none will.
 
     A file that cannot be read is left to the callback, which says so.

@@ -7,11 +7,22 @@ variables hold that of chain 0; while another chain takes its turn they hold its
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from tfdsmcmc.training.chains import each_chain, mean_over_chains, of_chain, over_chains, seeds_of, specs_of
 from tfdsmcmc.training.step import Step
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+
+    from tfdsmcmc.mcmc.events import Event
+    from tfdsmcmc.rows.source import RandomAccessSource, Source
+    from tfdsmcmc.training.batch import Batch
+    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
 
 
 class SeveralChains(Step):
@@ -25,26 +36,41 @@ class SeveralChains(Step):
       num_chains: C, at least 2.
     """
 
-    def __init__(self, step: Step, num_chains):
+    one: Step
+    num_chains: int
+    metric_names: tuple[str, ...]
+    per_row: tuple[str, ...]
+    needs_passes: bool
+    sampled_beside: tuple[str, ...]
+    fills_gaps: bool
+
+    def __init__(self, step: Step, num_chains: int):
         self.one, self.num_chains = step, num_chains
-        self.variables = [*step.variables, *step.beside]
+        self.variables: list[keras.Variable] = [*step.variables, *step.beside]
         self.metric_names, self.per_row, self.needs_passes = step.metric_names, step.per_row, step.needs_passes
         self.sampled_beside, self.fills_gaps = step.sampled_beside, step.fills_gaps
         beside = {id(variable) for variable in step.beside}
         self._others = [variable for variable in step.assigned if id(variable) not in beside]
 
     @property
-    def own_variables(self):
+    def own_variables(self) -> dict[str, keras.Variable | tf.Variable]:
         return self.one.own_variables
 
     @property
-    def phi_follows(self):
+    def phi_follows(self) -> bool:
         return self.one.phi_follows
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Source) -> None:
         self.one.check_rows(rows)
 
-    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+    def init(
+        self,
+        rows: RandomAccessSource | None,
+        seed: Seed,
+        weights: Sequence[TensorLike],
+        num_rows: Number = 1.0,
+        state: Nest = None,
+    ) -> Nest:
         own, assigned = (None, None) if state is None else self._apart(state)
         if assigned is None:
             assigned = [tf.stack([tf.convert_to_tensor(v)] * self.num_chains) for v in self._others]
@@ -61,7 +87,7 @@ class SeveralChains(Step):
         state = each_chain(begin, self.num_chains, seed, weights, own)
         return self._together(state._replace(weights=list(weights)), assigned)
 
-    def step(self, state, batch, seed):
+    def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         state, assigned = self._apart(state)
         _, beside = self._split(state.weights)
         # callbacks may have set what the variables hold for chain 0
@@ -87,37 +113,37 @@ class SeveralChains(Step):
         state = self._together(own._replace(weights=[*own.weights, *beside]), assigned)
         return state, mean_over_chains(metrics, self.num_chains)
 
-    def metric_weight(self, batch):
+    def metric_weight(self, batch: Batch) -> Number:
         return self.one.metric_weight(batch)  # the chains differ in their rows, not in how many count
 
-    def sampled(self, state):
+    def sampled(self, state: Nest) -> bool | tf.Tensor:
         return tf.reduce_all(self.one.sampled(self._apart(state)[0]))
 
-    def started_at(self, state):
+    def started_at(self, state: Nest) -> list[tf.Tensor] | None:
         return self.one.started_at(self._apart(state)[0])
 
-    def first_chain(self, state):
+    def first_chain(self, state: Nest) -> tuple[Step, Nest]:
         own, _ = self._apart(state)
         return self.one, of_chain(own._replace(weights=self._split(own.weights)[0]), 0)
 
-    def posterior_draw(self, state, seed):
+    def posterior_draw(self, state: Nest, seed: Seed) -> list[tf.Tensor]:
         own, _ = self._apart(state)
         theta, beside = self._split(own.weights)
         drawn = each_chain(self.one.posterior_draw, self.num_chains, seed, own._replace(weights=theta))
         end = len(drawn) - len(self.sampled_beside)
         return [*drawn[:end], *beside, *drawn[end:]]
 
-    def told(self, state, event):
+    def told(self, state: Nest, event: Event) -> Nest:
         own, assigned = self._apart(state)
         theta, _ = self._split(own.weights)
         before = own._replace(weights=theta)
         told = self.one.told(before, event)
         return state if told is before else self._together(told._replace(weights=own.weights), assigned)
 
-    def skipped(self, state):
+    def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
         return self.one.skipped(self._apart(state)[0])
 
-    def fresh_weights(self, seed):
+    def fresh_weights(self, seed: Seed) -> list[np.ndarray]:
         return self.one.fresh_weights(seed)
 
     def _split(self, weights):

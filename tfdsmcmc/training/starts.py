@@ -7,11 +7,18 @@ whatever an initializer draws; what it sets to a constant, as biases by default,
 from __future__ import annotations
 
 import zlib
+from typing import TYPE_CHECKING
 
 from tfdsmcmc import random
 
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
 
-def fresh_weights(network, seed):
+    from tfdsmcmc.types import Seed
+
+
+def fresh_weights(network: keras.layers.Layer, seed: Seed) -> list[np.ndarray]:
     """Initial values of the trainable weights of a network, in the order of its `trainable_variables`.
 
     Args:

@@ -20,7 +20,18 @@ where `batch.ends_pass` is, and sets `needs_passes`, so that no epoch is shorter
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    from tfdsmcmc.mcmc.events import Event
+    from tfdsmcmc.rows.source import RandomAccessSource, Source
+    from tfdsmcmc.training.batch import Batch
+    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
 
 
 class Step:
@@ -43,22 +54,29 @@ class Step:
       own_variables: dict of further variables that a saved run needs, beside those that Keras saves.
     """
 
-    variables = ()
+    variables: Sequence[keras.Variable] = ()
     num_chains = 1
-    metric_names = ()
-    per_row = ()
-    beside = ()
-    assigned = ()
+    metric_names: tuple[str, ...] = ()
+    per_row: tuple[str, ...] = ()
+    beside: Sequence[keras.Variable] = ()
+    assigned: Sequence[keras.Variable | tf.Variable] = ()
     needs_passes = False
-    sampled_beside = ()
+    sampled_beside: tuple[str, ...] = ()
     fills_gaps = False
     phi_follows = False
 
     @property
-    def own_variables(self):
+    def own_variables(self) -> dict[str, keras.Variable | tf.Variable]:
         return {}
 
-    def init(self, rows, seed, weights, num_rows=1.0, state=None) -> NamedTuple:
+    def init(
+        self,
+        rows: RandomAccessSource | None,
+        seed: Seed,
+        weights: Sequence[TensorLike],
+        num_rows: Number = 1.0,
+        state: Nest = None,
+    ) -> NamedTuple:
         """The state with which a run begins, or goes on with new rows.
 
         Args:
@@ -74,14 +92,14 @@ class Step:
         """
         raise NotImplementedError(f"{type(self).__name__} must define init(rows, seed, weights, …).")
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Source) -> None:
         """Raises a ValueError for rows that the step cannot learn from; `fit` asks before it changes anything.
 
         Args:
           rows: a source of rows with random access.
         """
 
-    def step(self, state, batch, seed):
+    def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         """One step, in a graph.
 
         Args:
@@ -95,23 +113,23 @@ class Step:
         """
         raise NotImplementedError(f"{type(self).__name__} must define step(state, batch, seed).")
 
-    def metric_weight(self, batch):
+    def metric_weight(self, batch: Batch) -> Number:
         """What the metrics of a step count for in those of an epoch, such as the number of rows they are means of."""
         return 1.0
 
-    def sampled(self, state):
+    def sampled(self, state: Nest) -> bool | tf.Tensor:
         """Whether the weights may be a posterior sample, a boolean scalar; False while an optimizer climbs first."""
         return True
 
-    def started_at(self, state):
+    def started_at(self, state: Nest) -> list[tf.Tensor] | None:
         """The weights at which sampling began, which an optimizer found best, a list as `variables`; None for none."""
         return None
 
-    def first_chain(self, state):
+    def first_chain(self, state: Nest) -> tuple[Step, Nest]:
         """(the step of one chain, the state of the first chain)."""
         return self, state
 
-    def posterior_draw(self, state, seed):
+    def posterior_draw(self, state: Nest, seed: Seed) -> list[tf.Tensor]:
         """The weights of a posterior sample at this state, a list as its own, and after them what is `sampled_beside`.
 
         They are those of the chain. A step whose state describes a law of the weights draws from it, with a seed that
@@ -119,7 +137,7 @@ class Step:
         """
         return [*state.weights, *(part for name in self.sampled_beside for part in getattr(state, name))]
 
-    def told(self, state, event):
+    def told(self, state: Nest, event: Event) -> Nest:
         """The state after an event of the run (`mcmc.events`), counted in steps; a step with phases takes notice.
 
         Args:
@@ -129,7 +147,7 @@ class Step:
         del event
         return state
 
-    def skipped(self, state):
+    def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
         """What a run asks at the end of an epoch to tell a chain that cannot move.
 
         Returns:
@@ -138,6 +156,6 @@ class Step:
         """
         return None
 
-    def fresh_weights(self, seed):
+    def fresh_weights(self, seed: Seed) -> list[np.ndarray]:
         """Weights at which another chain may start, list of arrays as `variables` and `beside`."""
         raise NotImplementedError(f"{type(self).__name__} does not say where a second chain starts.")

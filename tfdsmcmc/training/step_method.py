@@ -6,13 +6,22 @@ Of a model's networks and prior it makes the `Step` that a run advances.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc.training.step import Step
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.types import Config
 
 
 class StepMethod:
     """Base class: a subclass defines `step_for` and `get_config`, and is registered with Keras to be saved."""
 
-    def step_for(self, generative, recognition, prior) -> Step:
+    def step_for(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior) -> Step:
         """The step of one chain that learns a model.
 
         Args:
@@ -26,9 +35,9 @@ class StepMethod:
         """
         raise NotImplementedError(f"{type(self).__name__} must define step_for(generative, recognition, prior).")
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)

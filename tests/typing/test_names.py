@@ -1,0 +1,33 @@
+"""Names that annotations list are those that the package knows."""
+
+import typing
+
+import pytest
+
+from tfdsmcmc import methods, types
+from tfdsmcmc.annealing import latent_paths, schedules
+from tfdsmcmc.augmentation import mean_field_step
+from tfdsmcmc.datasets import packed
+from tfdsmcmc.mcmc import by_name
+from tfdsmcmc.model import choices
+from tfdsmcmc.posterior import components
+from tfdsmcmc.priors import shrinkage
+
+
+@pytest.mark.parametrize(
+    ("annotated", "known"),
+    [
+        (types.Average, components.AVERAGES),
+        (types.KernelName, by_name._KERNELS),
+        (types.LatentsName, choices._LATENTS),
+        (types.MethodName, methods.__all__),
+        (types.ProposalName, choices._PROPOSALS),
+        (latent_paths.PathName, latent_paths.PATHS),
+        (mean_field_step.Covariance, mean_field_step.KINDS),
+        (packed.Split, packed.SPLITS),
+        (schedules.ScheduleName, schedules.NAMES),
+        (shrinkage.Group, shrinkage.GROUPS),
+    ],
+)
+def test_names_are_those_known(annotated, known):
+    assert sorted(typing.get_args(annotated)) == sorted(known)
