@@ -15,6 +15,7 @@ from tfdsmcmc.estimates import LogLikelihood
 
 if TYPE_CHECKING:
     import keras
+    from numpy.typing import ArrayLike
 
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
@@ -50,7 +51,7 @@ class Density(Protocol):
     def source(self, x: Any) -> Any:
         """The source of rows to estimate; a ValueError for data that do not fit."""
 
-    def rows(self, name: str, x: Any, mask: Any = None) -> Any:
+    def rows(self, name: str, x: Any, mask: ArrayLike | None = None) -> Any:
         """`Rows` in memory to impute, NaN or the mask's False missing; a ValueError for data that do not fit."""
 
     def method_for(self, method: str) -> str:

@@ -64,7 +64,15 @@ def undirected(x: np.ndarray) -> float:
     deep.fit(x, epochs=[1, 2])
     posterior = ds.posterior.load("samples")
     worth = posterior.log_likelihood(rbm, x, log_partition=log_z).mean()
-    return rbm.log_likelihood(x, log_z).mean().standard_error + worth + log_z.interval[0]
+    known = deep.density(log_partition=ds.boltzmann.exact_log_partition).known_partition()
+    return rbm.log_likelihood(x, log_z).mean().standard_error + worth + log_z.interval[0] + known.value
+
+
+def of_kinds(x: np.ndarray) -> float:
+    mixed = ds.boltzmann.RBM(4, 3, visible=ds.boltzmann.units.Gaussian(learnt=True), hidden="spin")
+    ising = ds.boltzmann.rbm_from_arrays([[0.5, -1.0]], visible="spin", hidden="spin")
+    exact = ds.boltzmann.exact_log_partition(ising)
+    return mixed.impute(x, steps=3).mean() + exact + ising.machine.energy(x, x).shape[0]
 
 
 def filled(x: np.ndarray) -> np.ndarray:
@@ -74,6 +82,8 @@ def filled(x: np.ndarray) -> np.ndarray:
 
 def served(model: ds.DeepGenerativeModel, path: str) -> np.ndarray:
     ds.serving.export(model, path, data_shape=(2, 2), overwrite=True)
+    server = ds.serving.make_server(path, port=0)
+    print(server.url, server.predictions.versions)
     with ds.serving.Client("http://localhost:8501", "model") as client:
         return client.sample(num_samples=3)
 

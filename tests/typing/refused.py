@@ -48,6 +48,11 @@ ds.datasets.load("digits", binarization="round")  # refused
 print(ds.datasets.load("digits").training)  # refused
 ds.datasets.open("digits", split="validation")  # refused
 ds.boltzmann.log_partition(rbm, schedule="log")  # refused
+ds.boltzmann.RBM(4, hidden_units=3, visible="ising")  # refused
+ds.boltzmann.units.Gaussian(learned=True)  # refused
+rbm.compile(estimator="cd")  # refused
+ds.serving.export(model, "served", average="mean")  # refused
+ds.serving.Client("http://localhost:8501", retry=3)  # refused
 ds.pretrain(model, x, epochs=1, method="vb")  # refused
 ds.plots.samples(x)  # refused
 ds.postrior.load("samples")  # refused

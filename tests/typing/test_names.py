@@ -7,6 +7,8 @@ import pytest
 from tfdsmcmc import methods, types
 from tfdsmcmc.annealing import latent_paths, schedules
 from tfdsmcmc.augmentation import mean_field_step
+from tfdsmcmc.boltzmann import schedules as boltzmann_schedules
+from tfdsmcmc.boltzmann import units
 from tfdsmcmc.datasets import packed
 from tfdsmcmc.mcmc import by_name
 from tfdsmcmc.model import choices
@@ -22,11 +24,13 @@ from tfdsmcmc.priors import shrinkage
         (types.LatentsName, choices._LATENTS),
         (types.MethodName, methods.__all__),
         (types.ProposalName, choices._PROPOSALS),
+        (boltzmann_schedules.BoltzmannScheduleName, boltzmann_schedules.NAMES),
         (latent_paths.PathName, latent_paths.PATHS),
         (mean_field_step.Covariance, mean_field_step.KINDS),
         (packed.Split, packed.SPLITS),
         (schedules.ScheduleName, schedules.NAMES),
         (shrinkage.Group, shrinkage.GROUPS),
+        (units.UnitName, units._NAMED),
     ],
 )
 def test_names_are_those_known(annotated, known):

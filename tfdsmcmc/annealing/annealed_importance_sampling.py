@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tfdsmcmc.annealing.latent_paths import PathName
-    from tfdsmcmc.annealing.schedules import ScheduleName
+    from tfdsmcmc.annealing.schedules import Schedule
     from tfdsmcmc.annealing.transitions import HMC, MALA
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
@@ -57,7 +57,7 @@ def annealed_importance_sampling(
     num_steps: int = 1000,
     num_runs: int = 16,
     path: PathName = "prior",
-    schedule: ScheduleName | ArrayLike = "sigmoid",
+    schedule: Schedule = "sigmoid",
     direction: Literal["forward", "reverse"] = "forward",
     z: Sequence[ArrayLike] | None = None,
     transition: HMC | MALA | None = None,

@@ -30,10 +30,9 @@ from tfdsmcmc.annealing import schedules
 from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
     from tfdsmcmc.annealing.path import Path
-    from tfdsmcmc.annealing.schedules import ScheduleName
+    from tfdsmcmc.annealing.schedules import Schedule
     from tfdsmcmc.types import Array, Number, Seed
 
 NUM_RUNS = 16  # of each row; the spacing needs more than one
@@ -46,7 +45,7 @@ _FEWEST_TRANSITIONS = 200  # in all, so that a short schedule gives step sizes t
 
 def plan(
     run: Callable[..., Sequence[np.ndarray]],
-    schedule: ScheduleName | ArrayLike,
+    schedule: Schedule,
     num_steps: int,
     step_size: float | Literal["auto"] | None,
     seed: Seed,

@@ -32,10 +32,9 @@ from tfdsmcmc.estimates import Estimate, LogLikelihood
 from tfdsmcmc.programs import at_weights, values_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
     from tfdsmcmc.annealing.latent_paths import PathName
-    from tfdsmcmc.annealing.schedules import ScheduleName
+    from tfdsmcmc.annealing.schedules import Schedule
     from tfdsmcmc.annealing.transitions import HMC, MALA
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.types import Seed, ThetaAndPhi
@@ -68,7 +67,7 @@ def sandwich(
     num_steps: int = 1000,
     num_runs: int = 16,
     path: PathName = "prior",
-    schedule: ScheduleName | ArrayLike = "sigmoid",
+    schedule: Schedule = "sigmoid",
     transition: HMC | MALA | None = None,
     seed: Seed = 0,
     batch_size: int = 100,

@@ -9,14 +9,13 @@ arXiv:1511.02543 (2015), section 6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
 ScheduleName: TypeAlias = Literal["sigmoid", "linear", "adaptive"]
+Schedule: TypeAlias = ScheduleName | Sequence[float] | np.ndarray  # an `ArrayLike` may be any string
 
 _STEEPNESS = 4.0
 NAMES: tuple[ScheduleName, ...] = ("sigmoid", "linear", "adaptive")
@@ -33,7 +32,7 @@ def sigmoid(num_steps: int) -> np.ndarray:
     return (s - s[0]) / (s[-1] - s[0])
 
 
-def fixed(schedule: ScheduleName | ArrayLike, num_steps: int) -> np.ndarray | None:
+def fixed(schedule: Schedule, num_steps: int) -> np.ndarray | None:
     """The schedule of a name or an array, (T + 1,) float32; None for "adaptive".
 
     Args:

@@ -5,6 +5,9 @@ Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -14,11 +17,27 @@ from tfdsmcmc.boltzmann.bases import checked_base, path_from
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.sampling import program
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.boltzmann.schedules import BoltzmannSchedule
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed
+
 
 def annealed_chains(
-    rbm, betas=(0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0), num_runs=16, num_steps=1000, schedule="published", base=None,
-    seed=0,
-):  # fmt: skip
+    rbm: RBM | Machine | MachineDensity,
+    betas: Sequence[float] | np.ndarray = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0),
+    num_runs: int = 16,
+    num_steps: int = 1000,
+    schedule: BoltzmannSchedule = "published",
+    base: ArrayLike | Source | MixtureOfBernoullis | None = None,
+    seed: Seed = 0,
+) -> np.ndarray:  # fmt: skip
     """The states of annealing runs at some β, each after the move that leaves the density of this β invariant.
 
     Args:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc.boltzmann.rbm import RBM
 from tfdsmcmc.finite import check_finite
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def rbm_from_arrays(kernel, bias=None, hidden_bias=None, visible="binary", hidden="binary", seed=0, **further) -> RBM:
+    from tfdsmcmc.boltzmann.units import UnitsLike
+
+
+def rbm_from_arrays(
+    kernel: ArrayLike,
+    bias: ArrayLike | None = None,
+    hidden_bias: ArrayLike | None = None,
+    visible: UnitsLike = "binary",
+    hidden: UnitsLike = "binary",
+    seed: int = 0,
+    **further: ArrayLike,
+) -> RBM:
     """An `RBM` with given weights, for log Z, samples and log-likelihoods of a machine made elsewhere.
 
     The weights are those of exp(v'W h + b'v + a'h): others may write the energy, which is minus that, or take kernels

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import tensorflow as tf
 
@@ -12,10 +14,14 @@ from tfdsmcmc.boltzmann.paths import BaseRatePath
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.finite import check_finite
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.rows.from_users import RowsLike
+
 _SMOOTHING = 0.05  # of the rows, values of each sort that are added to those counted: 3,000 of 60,000
 
 
-def base_rates(x) -> np.ndarray:
+def base_rates(x: RowsLike) -> np.ndarray:
     """Logits of the columns' means, (D,), with N/20 ones and as many zeros added, so that none is infinite.
 
     Args:
@@ -27,7 +33,7 @@ def base_rates(x) -> np.ndarray:
     return Binary().fit(complete_rows(Binary(), "x", x, _units_of("x", x)), _SMOOTHING)[0]
 
 
-def checked_base(base, machine):
+def checked_base(base: Any, machine: Machine) -> tuple[np.ndarray | None, Any]:
     """(rows of data or None, the base: weights [c, …] of independent units, float32 tensors, or a `Mixture`)."""
     units, (bias, *further) = int(machine.kernel.shape[0]), machine.visible_weights
     if base is None:
@@ -53,7 +59,7 @@ def checked_base(base, machine):
     return None, [tf.constant(vector), *further]
 
 
-def path_from(base, machine, num_runs):
+def path_from(base: Any, machine: Machine, num_runs: int) -> MixturePath | BaseRatePath:
     """The path from a base, as `checked_base` gives it, to a machine."""
     return (MixturePath if isinstance(base, Mixture) else BaseRatePath)(machine, base, num_runs)
 

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from tfdsmcmc import rows
 from tfdsmcmc.rows import DatasetSource, Source
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
 
-def source_of(units, name, x, width, mask=None, num_rows=None, missing=True) -> Source:
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+
+
+def source_of(
+    units: Units,
+    name: str,
+    x: RowsLike,
+    width: int,
+    mask: ArrayLike | None = None,
+    num_rows: int | None = None,
+    missing: bool = True,
+) -> Source:
     """`rows.source_of` for these units.
 
     The rows of a source are read once, where there is anything to check beyond zeros and ones; those of a dataset are
@@ -41,7 +59,7 @@ def source_of(units, name, x, width, mask=None, num_rows=None, missing=True) -> 
     return source
 
 
-def rows_in_memory(units, name, x, width, mask=None):
+def rows_in_memory(units: Units, name: str, x: RowsLike, width: int, mask: ArrayLike | None = None) -> Rows:
     """`rows.rows_in_memory` for these units.
 
     Args:
@@ -57,7 +75,7 @@ def rows_in_memory(units, name, x, width, mask=None):
     return _checked(units, name, rows.rows_in_memory(name, x, width, units.binary, mask))
 
 
-def complete_rows(units, name, x, width):
+def complete_rows(units: Units, name: str, x: RowsLike, width: int) -> np.ndarray:
     """Rows without gaps, as an array (N, D)."""
     found = rows_in_memory(units, name, x, width)
     if not found.complete:

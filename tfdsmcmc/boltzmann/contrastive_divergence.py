@@ -30,7 +30,8 @@ Tieleman, "Training restricted Boltzmann machines using approximations to the li
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import keras
 import numpy as np
@@ -41,7 +42,13 @@ from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
 
-FLAT = {"": None}
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, Nest, Number, Seed, TensorLike
+
+FLAT: dict[str, None] = {"": None}
 
 
 class Phases(NamedTuple):
@@ -52,8 +59,8 @@ class Phases(NamedTuple):
       chains: (P, D), those of the negative phase.
     """
 
-    data: Any
-    chains: Any
+    data: tf.Tensor
+    chains: tf.Tensor
 
 
 class Carry(NamedTuple):
@@ -65,9 +72,9 @@ class Carry(NamedTuple):
       batch: int32 scalar, the rows of the largest batch so far; the last of a stream may be smaller.
     """
 
-    particles: Any
-    updates: Any
-    batch: Any
+    particles: tf.Tensor
+    updates: tf.Tensor
+    batch: tf.Tensor
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -82,17 +89,20 @@ class GrowingSteps:
       ValueError: for an argument that is no positive integer.
     """
 
-    def __init__(self, every=20, most=25):
+    every: int
+    most: int
+
+    def __init__(self, every: int = 20, most: int = 25):
         self.every, self.most = checks.positive_integer("every", every), checks.positive_integer("most", most)
 
-    def __call__(self, epoch):
+    def __call__(self, epoch: int | tf.Tensor) -> tf.Tensor:
         return tf.minimum(1 + epoch // self.every, self.most)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"every": self.every, "most": self.most}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)
 
 
@@ -114,7 +124,17 @@ class ContrastiveDivergence(GradientEstimator):
       ValueError: for arguments out of range.
     """
 
-    def __init__(self, steps=1, persistent=False, num_particles=100):
+    steps: int | Callable[[Any], Any]
+    prior: Prior
+    lifted: Callable[..., tf.Tensor] | None
+    kind: type[Machine]
+
+    def __init__(
+        self,
+        steps: int | Callable[[Any], Any] | dict[str, Any] = 1,
+        persistent: bool = False,
+        num_particles: int = 100,
+    ):
         self.steps = keras.saving.deserialize_keras_object(steps) if isinstance(steps, dict) else steps
         first = self.steps(tf.constant(0)) if callable(self.steps) else self.steps
         if callable(self.steps):
@@ -122,13 +142,18 @@ class ContrastiveDivergence(GradientEstimator):
             first = int(first) if first.shape == () and first.dtype.kind in "iu" else first
         if isinstance(first, bool) or not isinstance(first, (int, np.integer)) or first < 1:
             raise ValueError(f"steps must be positive integers, at epoch 0 too. Received: steps={first!r}")
-        self.persistent = checks.boolean("persistent", persistent)
-        self.num_particles = checks.positive_integer("num_particles", num_particles)
-        self.carries = "run" if persistent or callable(self.steps) else None
-        self.metric_names = () if persistent else ("reconstruction_error",)
+        self.persistent: bool = checks.boolean("persistent", persistent)
+        self.num_particles: int = checks.positive_integer("num_particles", num_particles)
+        self.carries: Literal["row", "run"] | None = "run" if persistent or callable(self.steps) else None
+        self.metric_names: tuple[str, ...] = () if persistent else ("reconstruction_error",)
         self.prior, self.lifted, self.kind = Prior(FLAT), None, Machine
 
-    def of(self, prior, lifted=None, kind=Machine):
+    def of(
+        self,
+        prior: Prior,
+        lifted: Callable[..., tf.Tensor] | None = None,
+        kind: type[Machine] = Machine,
+    ) -> ContrastiveDivergence:
         """The same estimator for a prior of the weights, rows that lie below the machine, and units of another kind.
 
         Args:
@@ -141,7 +166,16 @@ class ContrastiveDivergence(GradientEstimator):
         twin.prior, twin.lifted, twin.kind = prior, lifted, kind
         return twin
 
-    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
+    def gradient(
+        self,
+        weights: Sequence[tf.Tensor],
+        x: TensorLike | Rows,
+        num_rows: Number,
+        auxiliary: Sequence[tf.Tensor],
+        carry: Nest,
+        seed: Seed,
+        prior_weight: Number = 1.0,
+    ) -> tuple[list[tf.Tensor], Nest, Nest]:
         machine = self.kind(*weights)
         phases, moved = self._draw(machine, x, num_rows, carry, seed)
         gradients = difference(machine, phases)
@@ -151,17 +185,17 @@ class ContrastiveDivergence(GradientEstimator):
         slopes = tape.gradient(prior, list(weights), unconnected_gradients="zero")
         return [g + slope for g, slope in zip(gradients, slopes)], phases, moved
 
-    def start(self, weights, x, seed):
+    def start(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows | None, seed: Seed) -> Nest:
         machine, count = self.kind(*weights), self.num_particles if self.persistent else 0
         particles = machine.visible.drawn(seed, count, *machine.visible_natural)
         return Carry(particles, tf.constant(0), tf.constant(1))
 
-    def metrics(self, draws):
+    def metrics(self, draws: Nest) -> dict[str, tf.Tensor]:
         if self.persistent:
             return {}
         return {"reconstruction_error": tf.reduce_mean(tf.abs(draws.data - draws.chains))}
 
-    def get_config(self):
+    def get_config(self) -> Config:
         steps = self.steps
         if callable(steps):
             if getattr(steps, "__name__", "") == "<lambda>":
@@ -173,7 +207,7 @@ class ContrastiveDivergence(GradientEstimator):
         return {"steps": steps, "persistent": self.persistent, "num_particles": self.num_particles}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)
 
     def _draw(self, machine, x, num_rows, carry, seed):
@@ -198,7 +232,7 @@ class ContrastiveDivergence(GradientEstimator):
         return tf.maximum(tf.cast(self.steps(epoch), tf.int32), 1)
 
 
-def difference(machine, phases):
+def difference(machine: Machine, phases: Phases) -> list[tf.Tensor]:
     """The mean of s(v, E[h given v]) over the data less that over the chains, in the order of the weights."""
     v = tf.concat([phases.data, phases.chains], 0)
     h = tf.concat([machine.hidden.mean(*machine.hidden_law(part)) for part in phases], 0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import numpy as np
 
@@ -14,6 +17,17 @@ from tfdsmcmc.boltzmann.fine_tuning import FineTuned
 from tfdsmcmc.boltzmann.sampling import program
 from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.rows import rows_in_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from tfdsmcmc.annealing.schedules import Schedule
+    from tfdsmcmc.boltzmann.estimates import LogPartition, PartitionLike
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Callbacks, Config, Seed, ThetaAndPhi
 
 _CHAINS = 200  # of imputations in one call
 
@@ -46,12 +60,12 @@ class DBN(FineTuned):
     (6,)
     """
 
-    def __init__(self, rbms, own_recognition=False, **kwargs):
+    def __init__(self, rbms: Sequence[RBM], own_recognition: bool = False, **kwargs: Any):
         greedy.check_machines(rbms)
         own_recognition = checks.boolean("own_recognition", own_recognition)
         super().__init__(rbms, own_recognition, **kwargs)
 
-    def tie(self, level):
+    def tie(self, level: int) -> None:
         """Lets a machine start where the network stays as it was without it: W = W_below', b = a_below, a = b_below.
 
         With it the bound of the network is the log-likelihood of the one below, and what the machine learns raises it.
@@ -80,7 +94,10 @@ class DBN(FineTuned):
         if rbm.run is not None and rbm.run.num_chains > 1:  # the variables are those of chain 0
             rbm.run.move_to([rbm.run.weights[0]] * rbm.run.num_chains)
 
-    def fit(self, x=None, y=None, *, epochs=1, callbacks=None, tied=False, **arguments):
+    def fit(
+        self, x: RowsLike | None = None, y: None = None, *, epochs: int | Sequence[int] = 1,
+        callbacks: Sequence[Callbacks] | None = None, tied: bool = False, **arguments: Any,
+    ) -> list[keras.callbacks.History]:  # fmt: skip
         """Learns the machines one after the other, from below.
 
         Args:
@@ -107,7 +124,10 @@ class DBN(FineTuned):
             )
         return greedy.fit(self, x, epochs, callbacks, checks.boolean("tied", tied), arguments)
 
-    def log_likelihood_bound(self, x, num_samples=5, log_partition=None, seed=0, batch_size=100):
+    def log_likelihood_bound(
+        self, x: RowsLike, num_samples: int = 5, log_partition: LogPartition | float | None = None, seed: Seed = 0,
+        batch_size: int = 100,
+    ) -> LogLikelihood:  # fmt: skip
         """The variational lower bound of log p(x), of each row.
 
         Args:
@@ -127,7 +147,10 @@ class DBN(FineTuned):
         """
         return deep_estimates.bound(self, x, num_samples, log_partition, seed, batch_size)
 
-    def log_likelihood(self, x, num_samples=1000, log_partition=None, seed=0, batch_size=100):
+    def log_likelihood(
+        self, x: RowsLike, num_samples: int = 1000, log_partition: LogPartition | float | None = None, seed: Seed = 0,
+        batch_size: int = 100,
+    ) -> LogLikelihood:  # fmt: skip
         """Importance-sampling estimates of log p(x) with draws from Q: at least the bound in expectation.
 
         Args:
@@ -147,8 +170,9 @@ class DBN(FineTuned):
         return deep_estimates.importance(self, x, num_samples, log_partition, seed, batch_size)
 
     def annealed_log_likelihood(
-        self, x, num_steps=100, num_runs=16, schedule="sigmoid", log_partition=None, seed=0, batch_size=100
-    ):
+        self, x: RowsLike, num_steps: int = 100, num_runs: int = 16, schedule: Schedule = "sigmoid",
+        log_partition: LogPartition | float | None = None, seed: Seed = 0, batch_size: int = 100,
+    ) -> LogLikelihood:  # fmt: skip
         """Estimates of log p(x) by annealed importance sampling from Q to the network's hidden units given x.
 
         Lower bounds in expectation, as importance samples are, and tighter with every step; each step draws the units
@@ -173,7 +197,9 @@ class DBN(FineTuned):
         """
         return deep_estimates.annealed(self, x, num_steps, num_runs, schedule, log_partition, seed, batch_size)
 
-    def sample(self, num_samples, seed=None, steps=1000, probabilities=False):
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False
+    ) -> np.ndarray:
         """Gibbs chains of the topmost machine, and one pass down from their ends.
 
         Args:
@@ -193,7 +219,9 @@ class DBN(FineTuned):
         seed = self.next_seed() if seed is None else seed
         return sampling.sample_of_stack(self.stack, num_samples, seed, steps, probabilities, self.uses_xla)
 
-    def impute(self, x, mask=None, num_imputations=1, seed=0, steps=100):
+    def impute(
+        self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0, steps: int = 100
+    ) -> np.ndarray:
         """Draws missing entries by Gibbs sweeps over all hidden units, observed entries held fixed.
 
         A sweep draws each unit of the lower hidden layers given all else, one after the other, as directed connections
@@ -221,7 +249,11 @@ class DBN(FineTuned):
         run, size = program(swept, self.uses_xla), max(1, _CHAINS // num_imputations)
         return sampling.imputed(run, stack, rows, num_imputations, seed, steps, size)
 
-    def density(self, weights=None, log_partition=None):
+    def density(
+        self,
+        weights: ThetaAndPhi | None = None,
+        log_partition: PartitionLike | None = None,
+    ) -> MachineDensity | StackDensity:
         """p(x; θ) at weights (θ, φ), by default the network's own: what averages, imputation and serving ask of it.
 
         Args:
@@ -237,10 +269,10 @@ class DBN(FineTuned):
             return MachineDensity(self.rbms[0], stack.machines[0], log_partition)
         return StackDensity(self, stack, log_partition)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         rbms = [keras.saving.serialize_keras_object(rbm) for rbm in self.rbms]
         return {"name": self.name, "rbms": rbms, "own_recognition": self._own is not None}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**{**config, "rbms": [keras.saving.deserialize_keras_object(rbm) for rbm in config["rbms"]]})

@@ -24,13 +24,18 @@ Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks"
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.machine import sum_softplus
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.types import Seed
 
 
 class Stack(NamedTuple):
@@ -41,15 +46,15 @@ class Stack(NamedTuple):
       recognition: list of R^l, (D, H_1), …, of all machines but the topmost.
     """
 
-    machines: list
-    recognition: Any
+    machines: list[Machine]
+    recognition: Sequence[tf.Tensor]
 
-    def upward_logits(self, level, below):
+    def upward_logits(self, level: int, below: tf.Tensor) -> tf.Tensor:
         """a^l + (h^{l−1})'R^l, (n, H_l), of the machine at a place from 0."""
         return tf.matmul(below, self.recognition[level]) + self.machines[level].hidden_bias
 
 
-def ascended(stack, v, seed):
+def ascended(stack: Stack, v: tf.Tensor, seed: Seed) -> list[tf.Tensor]:
     """Draws from Q for each row of v, (n, D): [v, h^1, …, h^{L−1}]."""
     states = [v]
     for level in range(len(stack.machines) - 1):
@@ -57,7 +62,7 @@ def ascended(stack, v, seed):
     return states
 
 
-def heights(stack, states):
+def heights(stack: Stack, states: Sequence[tf.Tensor]) -> tf.Tensor:
     """l̂, (n,), of states [v, h^1, …, h^{L−1}]."""
     log_p = stack.machines[-1].unnormalized_log_prob(states[-1])
     for machine, below, above in zip(stack.machines, states, states[1:]):
@@ -65,7 +70,7 @@ def heights(stack, states):
     return log_p
 
 
-def recognised(stack, states):
+def recognised(stack: Stack, states: Sequence[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
     """(Σ_l log Q(h^l given h^{l−1}), Σ_l H(Q(h^l given h^{l−1}))), (n,) each, of such states."""
     log_q = entropy = tf.zeros(tf.shape(states[0])[0])
     for level, (below, above) in enumerate(zip(states, states[1:])):
@@ -75,24 +80,24 @@ def recognised(stack, states):
     return log_q, entropy
 
 
-def bound_terms(stack, v, num_samples, seed):
+def bound_terms(stack: Stack, v: tf.Tensor, num_samples: int | tf.Tensor, seed: Seed) -> tf.Tensor:
     """l̂ plus the entropies for draws from Q, (M, n)."""
     states = ascended(stack, tf.tile(v, [num_samples, 1]), seed)
     return tf.reshape(heights(stack, states) + recognised(stack, states)[1], [num_samples, -1])
 
 
-def log_weights(stack, v, num_samples, seed):
+def log_weights(stack: Stack, v: tf.Tensor, num_samples: int | tf.Tensor, seed: Seed) -> tf.Tensor:
     """log w of draws from Q, (K, n)."""
     states = ascended(stack, tf.tile(v, [num_samples, 1]), seed)
     return tf.reshape(heights(stack, states) - recognised(stack, states)[0], [num_samples, -1])
 
 
-def dreamt(machines, h, seed):
+def dreamt(machines: Sequence[Machine], h: tf.Tensor, seed: Seed) -> list[tf.Tensor]:
     """One pass down from draws h of the topmost machine's visible units: [v, h^1, …, h^{L−1}], the last as given."""
     return _passed_down(machines, h, seed)[0]
 
 
-def descended(machines, h, seed):
+def descended(machines: Sequence[Machine], h: tf.Tensor, seed: Seed) -> tuple[tf.Tensor, tf.Tensor]:
     """The end of such a pass: (v, E[v given h^1]), (n, D) each.
 
     Of a single machine h is v itself, and its means are not known: v comes twice.

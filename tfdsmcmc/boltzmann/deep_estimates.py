@@ -5,6 +5,8 @@ Arguments are those of the methods of `DBN`, which are the public form, and are 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -20,10 +22,28 @@ from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.streams import WeightSums
 
+if TYPE_CHECKING:
+
+    from tfdsmcmc.annealing.schedules import Schedule
+    from tfdsmcmc.boltzmann.dbn import DBN
+    from tfdsmcmc.boltzmann.deep import Stack
+    from tfdsmcmc.boltzmann.densities.stack import StackDensity
+    from tfdsmcmc.boltzmann.estimates import LogPartition
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed
+
 _AT_ONCE = 2000  # rows times draws in one call
 
 
-def bound(dbn, x, num_samples, log_partition, seed, batch_size):
+def bound(
+    dbn: DBN | StackDensity,
+    x: RowsLike,
+    num_samples: int,
+    log_partition: LogPartition | float | None,
+    seed: Seed,
+    batch_size: int,
+) -> LogLikelihood:
     """The variational bound of each row, a `LogLikelihood`."""
     num_samples = checks.positive_integer("num_samples", num_samples)
     source, known = _prepared(dbn, x, log_partition)
@@ -39,7 +59,14 @@ def bound(dbn, x, num_samples, log_partition, seed, batch_size):
     return _normalised(value, error, np.full(len(value), float(num_samples)), known)
 
 
-def importance(dbn, x, num_samples, log_partition, seed, batch_size):
+def importance(
+    dbn: DBN | StackDensity,
+    x: RowsLike,
+    num_samples: int,
+    log_partition: LogPartition | float | None,
+    seed: Seed,
+    batch_size: int,
+) -> LogLikelihood:
     """Importance-sampling estimates with draws from Q, a `LogLikelihood`."""
     num_samples = checks.positive_integer("num_samples", num_samples)
     source, known = _prepared(dbn, x, log_partition)
@@ -56,7 +83,16 @@ def importance(dbn, x, num_samples, log_partition, seed, batch_size):
     return _normalised(value, np.where(len(stack.machines) == 1, 0.0, error), size, known)
 
 
-def annealed(dbn, x, num_steps, num_runs, schedule, log_partition, seed, batch_size):
+def annealed(
+    dbn: DBN | StackDensity,
+    x: RowsLike,
+    num_steps: int,
+    num_runs: int,
+    schedule: Schedule,
+    log_partition: LogPartition | float | None,
+    seed: Seed,
+    batch_size: int,
+) -> LogLikelihood:
     """Estimates by annealing from Q, a `LogLikelihood`."""
     num_steps, num_runs = checks.positive_integer("num_steps", num_steps), checks.positive_integer("num_runs", num_runs)
     betas = schedules.fixed(schedule, num_steps)
@@ -79,7 +115,7 @@ def annealed(dbn, x, num_steps, num_runs, schedule, log_partition, seed, batch_s
     return _normalised(*(np.concatenate(part) for part in zip(*parts)), known)
 
 
-def mean_unnormalized_bound(stack, source, batch_size, seed, jit_compile):
+def mean_unnormalized_bound(stack: Stack, source: Source, batch_size: int, seed: Seed, jit_compile: bool) -> float:
     """The mean of the bound plus log Z over the rows of a source, at one draw from Q for each."""
     run, parts = program(deep.bound_terms, jit_compile), []
     size = min(checks.positive_integer("batch_size", batch_size), source.num_rows)

@@ -12,9 +12,17 @@ Derived here; the estimator is that of Neal, "Annealed importance sampling", Sta
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc.annealing import Path
 from tfdsmcmc.boltzmann.deep import ascended, heights, recognised
 from tfdsmcmc.boltzmann.deep_sweeps import sweep_hidden
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tfdsmcmc.boltzmann.deep import Stack
+    from tfdsmcmc.types import Nest, Number, Seed
 
 
 class DeepPath(Path):
@@ -26,22 +34,31 @@ class DeepPath(Path):
       num_rows: of which v has copies, one block after the other.
     """
 
-    def __init__(self, stack, v, num_rows=1):
+    stack: Stack
+    v: tf.Tensor
+
+    def __init__(self, stack: Stack, v: tf.Tensor, num_rows: int = 1):
         super().__init__(v.shape[0], num_rows)
         self.stack, self.v = stack, v
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> Nest:
         return ascended(self.stack, self.v, seed)[1:]
 
-    def log_density(self, beta, state):
+    def log_density(self, beta: Number, state: Nest) -> tf.Tensor:
         height, log_q = self._parts(state)
         return (1.0 - beta) * log_q + beta * height
 
-    def increment(self, before, after, state):
+    def increment(self, before: Number, after: Number, state: Nest) -> tf.Tensor:
         height, log_q = self._parts(state)
         return (after - before) * (height - log_q)
 
-    def move(self, beta, state, seed, step_size=None):
+    def move(
+        self,
+        beta: Number,
+        state: Nest,
+        seed: Seed,
+        step_size: Number | None = None,
+    ) -> tuple[Nest, tf.Tensor | None]:
         return sweep_hidden(self.stack, [self.v, *state], beta, seed)[1:], None
 
     def _parts(self, state):

@@ -11,6 +11,8 @@ another, upwards, and its topmost layer is drawn as the machine's own, Q(h^L giv
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
@@ -21,8 +23,15 @@ from tfdsmcmc.gibbs_sweeps import Factor, sweep
 from tfdsmcmc.layers import SBN
 from tfdsmcmc.networks import evaluated_at
 
+if TYPE_CHECKING:
+    import keras
 
-def swept(stack, v, observed, steps, seed):
+    from tfdsmcmc.boltzmann.deep import Stack
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.types import Number, Seed
+
+
+def swept(stack: Stack, v: tf.Tensor, observed: tf.Tensor, steps: int | tf.Tensor, seed: Seed) -> tf.Tensor:
     """The visible units after so many sweeps at β = 1, from random bits where they are not observed.
 
     Args:
@@ -47,7 +56,7 @@ def swept(stack, v, observed, steps, seed):
     return tf.while_loop(lambda i, _: i < steps, one, (tf.constant(0), state))[1][0]
 
 
-def sweep_hidden(stack, state, beta, seed):
+def sweep_hidden(stack: Stack, state: Sequence[tf.Tensor], beta: Number, seed: Seed) -> list[tf.Tensor]:
     """Draws every unit of h^1, …, h^{L−1} once, from below: a transition that leaves the product above invariant.
 
     Args:
@@ -71,7 +80,7 @@ def sweep_hidden(stack, state, beta, seed):
 
 
 @functools.cache
-def layers_of(widths):
+def layers_of(widths: tuple[int, ...]) -> tuple[list[SBN], list[SBN], list[keras.Variable]]:
     """(layers of p(h^{l−1} given h^l), layers of Q(h^l given h^{l−1}), their variables), for l to L.
 
     The variables hold nothing: `evaluated_at` gives them their values.
@@ -87,13 +96,13 @@ def layers_of(widths):
     return layers[:count], layers[count:], [part for layer in layers for part in (layer.kernel, layer.bias)]
 
 
-def widths_of(machines):
+def widths_of(machines: Sequence[Machine]) -> tuple[int, ...]:
     """D, H_1, …, H_L, of machines of binary units alone, as these sweeps take them."""
     check_binary("Gibbs sweeps of a deep belief network's units, and its export,", machines)
     return tuple(int(n) for n in (machines[0].kernel.shape[0], *(machine.kernel.shape[1] for machine in machines)))
 
 
-def check_binary(what, machines):
+def check_binary(what: str, machines: Sequence[Machine]) -> None:
     """Raises a ValueError for machines with other than binary units."""
     kinds = [(machine.visible, machine.hidden) for machine in machines]
     if other := [kind for pair in kinds for kind in pair if kind != Binary()]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import numbers
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tfdsmcmc.boltzmann.exact import exact_log_partition, is_enumerable, machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.estimates import LogLikelihood
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.rbm import RBM
 
 _ERRORS = 3.0  # standard errors on either side of an interval
 
@@ -46,14 +51,20 @@ class LogPartition(NamedTuple):
     fingerprint: str | None = None
 
     @property
-    def largest_share(self):
+    def largest_share(self) -> float | None:
         """The share of the largest weight in their sum; None where there are no runs."""
         if self.log_weights is None:
             return None
         return float(np.exp(self.log_weights.max() - np.logaddexp.reduce(self.log_weights)))
 
     @classmethod
-    def of_weights(cls, log_weights, constant=0.0, direction="forward", starts="independent"):
+    def of_weights(
+        cls,
+        log_weights: np.ndarray,
+        constant: float = 0.0,
+        direction: Literal["forward", "reverse"] = "forward",
+        starts: Literal["independent", "exact", "chains"] = "independent",
+    ) -> LogPartition:
         """The estimate from log-weights of runs.
 
         Args:
@@ -74,7 +85,10 @@ class LogPartition(NamedTuple):
         return cls(float(value), error, interval, float(w.sum() ** 2 / (w**2).sum()), direction, starts, log_weights)
 
 
-def fingerprint_of(rbm):
+PartitionLike: TypeAlias = "LogPartition | float | Callable[[Machine], LogPartition | float]"
+
+
+def fingerprint_of(rbm: RBM | Machine) -> str:
     """Sixteen hexadecimal digits of a machine's weights, in float32, and of its kinds of units."""
     digest, machine = hashlib.blake2b(digest_size=8), machine_of(rbm)
     if type(machine) is not Machine:
@@ -85,7 +99,7 @@ def fingerprint_of(rbm):
     return digest.hexdigest()
 
 
-def known_partition(rbm, log_partition):
+def known_partition(rbm: RBM | Machine | MachineDensity, log_partition: LogPartition | float | None) -> LogPartition:
     """`LogPartition` of what a user gives: one, a number, or None for the exact value.
 
     Raises:
@@ -121,7 +135,11 @@ def known_partition(rbm, log_partition):
     return found
 
 
-def normalised(rbm, log_unnormalized, log_partition):
+def normalised(
+    rbm: RBM | Machine | MachineDensity,
+    log_unnormalized: np.ndarray,
+    log_partition: LogPartition | float | None,
+) -> LogLikelihood:
     """`LogLikelihood` of rows with known log p*(x), (n,), which share the error of log Z."""
     known = known_partition(rbm, log_partition)
     rows = np.ones_like(log_unnormalized)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
@@ -23,6 +24,11 @@ from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.finite import check_finite
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.types import Seed
+
 MOST_UNITS = 25
 _LARGEST_EXPONENT = 600.0  # exp of it is far below the largest float64
 _COMPILED_FROM = 10_000_000  # terms; fewer take less time than a compiler
@@ -31,7 +37,7 @@ _MOST = MOST_UNITS * math.log(2.0) + _ROUNDING
 _BINARY = Binary()
 
 
-def exact_log_partition(rbm) -> float:
+def exact_log_partition(rbm: RBM | Machine | MachineDensity) -> float:
     """log Z of a machine one of whose layers has at most 25 binary units, or as many states of others.
 
     It is exact of two Gaussian layers too, of any width.
@@ -57,7 +63,7 @@ def exact_log_partition(rbm) -> float:
     return float(np.logaddexp.reduce(_log_sums(_enumerable(machine)[0])))
 
 
-def exact_draws(rbm, num_draws, seed):
+def exact_draws(rbm: RBM | Machine | MachineDensity, num_draws: int, seed: Seed) -> np.ndarray:
     """Independent draws of the visible units, (num_draws, D) float32.
 
     Args:
@@ -81,13 +87,13 @@ def exact_draws(rbm, num_draws, seed):
     return h if is_visible else machine.visible.drawn(seeds[2], num_draws, *machine.visible_law(tf.constant(h))).numpy()
 
 
-def is_enumerable(rbm) -> bool:
+def is_enumerable(rbm: RBM | Machine | MachineDensity) -> bool:
     """Whether there are exact answers: one of the layers has at most 2^25 states, or both are Gaussian."""
     machine = machine_of(rbm)
     return gaussian_pair.is_pair(machine) or min(_log_states(machine)) <= _MOST
 
 
-def machine_of(rbm) -> Machine:
+def machine_of(rbm: RBM | Machine | MachineDensity) -> Machine:
     """The weights of an `RBM`, or a `Machine` itself, checked."""
     machine = rbm if isinstance(rbm, Machine) else getattr(rbm, "machine", None)
     if not isinstance(machine, Machine):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
 import keras
 import tensorflow as tf
 
@@ -22,6 +25,17 @@ from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.boltzmann.deep import Stack
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Callbacks, Evaluation, TensorLike, Verbose
+
 
 class FineTuned(Learner):
     """The part of a deep belief network that holds its weights and fine-tunes them.
@@ -35,9 +49,9 @@ class FineTuned(Learner):
     takes_gaps = False
     instead = "log_likelihood_bound, log_likelihood or sample"
 
-    def __init__(self, rbms, own_recognition, **kwargs):
+    def __init__(self, rbms: Sequence[RBM], own_recognition: bool, **kwargs: Any):
         super().__init__(**kwargs)
-        self.rbms = list(rbms)
+        self.rbms: list[RBM] = list(rbms)
         self._own = None
         self.built = True
         if own_recognition:
@@ -45,38 +59,38 @@ class FineTuned(Learner):
         self._lift_machines()
 
     @property
-    def units(self):
+    def units(self) -> int:
         """D."""
         return self.rbms[0].units
 
     @property
-    def binary_data(self):
+    def binary_data(self) -> bool:
         """Whether rows are zeros and ones."""
         return self.rbms[0].binary_data
 
     @property
-    def seed(self):
+    def seed(self) -> int:
         """Of fine-tuning: that of the lowest machine."""
         return self.rbms[0].seed
 
     @property
-    def machines(self):
+    def machines(self) -> list[Machine]:
         """The present weights, a list of `Machine`, bottom first."""
         return [machine_of(rbm) for rbm in self.rbms]
 
     @property
-    def recognition_kernels(self):
+    def recognition_kernels(self) -> list[keras.Variable]:
         """R^l of all machines but the topmost, a list of variables; W^l where the network has none of its own."""
         return [rbm.kernel for rbm in self.rbms[:-1]] if self._own is None else list(self._own.kernels)
 
     @property
-    def stack(self):
+    def stack(self) -> Stack:
         """The present weights, a `deep.Stack`."""
         kernels = [kernel.value for kernel in self.recognition_kernels]
         check_finite("the recognition weights", kernels)
         return deep.Stack(self.machines, [tf.cast(kernel, tf.float32) for kernel in kernels])
 
-    def stack_at(self, theta):
+    def stack_at(self, theta: Sequence[TensorLike]) -> Stack:
         """The `deep.Stack` of a list of tensors in the order of `theta_variables`.
 
         Hidden biases of lower machines are no weights of a network without recognition weights of its own: they are
@@ -92,7 +106,7 @@ class FineTuned(Learner):
         return deep.Stack(machines, list(lower[::2]))
 
     @property
-    def theta_variables(self):
+    def theta_variables(self) -> list[keras.Variable]:
         """What `fine_tune` learns, in the order of `wake_sleep.stack_of`; without recognition weights that are not the
         network's own."""
         lower = [variable for rbm in self.rbms[:-1] for variable in (rbm.kernel, rbm.bias)]
@@ -101,25 +115,38 @@ class FineTuned(Learner):
         return [*lower, *self.rbms[-1].theta_variables, *recognition]
 
     @property
-    def named_weights(self):
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
         """Pairs of a name and a variable."""
         return [(variable.path, variable) for variable in self.theta_variables]
 
     @property
-    def uses_xla(self):
+    def uses_xla(self) -> bool:
         return self._settings.get("jit_compile", self.rbms[-1].uses_xla)
 
-    def source(self, name, x, mask=None, num_rows=None, gaps_are_filled=False):
+    def source(
+        self,
+        name: str,
+        x: RowsLike,
+        mask: ArrayLike | None = None,
+        num_rows: int | None = None,
+        gaps_are_filled: bool = False,
+    ) -> Source:
         del gaps_are_filled  # no step of a network does that
         source = source_of(self.rbms[0].visible, name, x, self.units, mask, num_rows, self.takes_gaps)
         if not isinstance(source, DatasetSource):
             self.check_rows(source)
         return source
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Rows | Source) -> None:
         self.rbms[0].check_rows(rows)
 
-    def compile(self, kernel=None, estimator=None, steps_per_execution=1, jit_compile=True):
+    def compile(
+        self,
+        kernel: MAP | None = None,
+        estimator: ContrastiveWakeSleep | None = None,
+        steps_per_execution: int | Literal["auto"] = 1,
+        jit_compile: bool = True,
+    ) -> None:
         """Chooses how `fine_tune` learns all layers, and begins its run at the present weights.
 
         From here on the recognition weights are the network's own, and `fit` refuses. The first time the machines above
@@ -158,7 +185,7 @@ class FineTuned(Learner):
         step = DoublyStochasticStep(self, Prior(FLAT), estimator, kernel, jit_compile=settings["jit_compile"])
         self._begin_run(step, None, settings)
 
-    def fine_tune(self, x, **arguments):
+    def fine_tune(self, x: RowsLike, **arguments: Any) -> keras.callbacks.History:
         """Learns all layers together, by contrastive wake-sleep (see `boltzmann.wake_sleep`).
 
         Args:
@@ -174,8 +201,16 @@ class FineTuned(Learner):
         return super().fit(x, **arguments)
 
     def evaluate(
-        self, x=None, y=None, *, batch_size=None, verbose="auto", callbacks=None, return_dict=False, **keras_arguments
-    ):
+        self,
+        x: RowsLike | None = None,
+        y: None = None,
+        *,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None,
+        return_dict: bool = False,
+        **keras_arguments: Any,
+    ) -> Evaluation:
         """The mean of the variational bound of log p(x) plus log Z of the topmost machine, at one draw for each row.
 
         Args:
@@ -199,7 +234,7 @@ class FineTuned(Learner):
 
         return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
-    def lift_to(self, level):
+    def lift_to(self, level: int) -> Lift | None:
         """The `Lift` from the data to a place in `rbms`; None for the lowest."""
         return Lift(self.rbms[:level], self.recognition_kernels[:level]) if level else None
 

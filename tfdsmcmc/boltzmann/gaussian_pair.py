@@ -8,6 +8,8 @@ with the precisions on the diagonals Γ_v and Γ_h. log Z is there if P is posit
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.linalg
 import tensorflow as tf
@@ -15,26 +17,30 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.units import Gaussian
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.types import Seed
 
-def is_pair(machine) -> bool:
+
+def is_pair(machine: Machine) -> bool:
     """Whether both layers are Gaussian."""
     return isinstance(machine.visible, Gaussian) and isinstance(machine.hidden, Gaussian)
 
 
-def check(machine):
+def check(machine: Machine) -> None:
     """Raises a ValueError for two Gaussian layers that have no log Z."""
     if is_pair(machine):
         _factor(machine)
 
 
-def log_partition(machine) -> float:
+def log_partition(machine: Machine) -> float:
     """log Z."""
     factor, linear = _factor(machine)
     half = scipy.linalg.solve_triangular(factor, linear, lower=True)
     return float(0.5 * (half @ half + len(linear) * np.log(2.0 * np.pi)) - np.log(np.diag(factor)).sum())
 
 
-def draws(machine, num_draws, seed):
+def draws(machine: Machine, num_draws: int, seed: Seed) -> np.ndarray:
     """Independent draws of v, (num_draws, D) float32."""
     factor, linear = _factor(machine)
     mean = scipy.linalg.cho_solve((factor, True), linear)

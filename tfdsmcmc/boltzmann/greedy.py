@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import keras
 import numpy as np
 
@@ -10,8 +13,20 @@ from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.rbm import RBM
 from tfdsmcmc.boltzmann.units import Binary
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.dbn import DBN
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Callbacks
 
-def fit(dbn, x, epochs, callbacks, tied, arguments):
+
+def fit(
+    dbn: DBN,
+    x: RowsLike,
+    epochs: int | Sequence[int],
+    callbacks: Sequence[Callbacks] | None,
+    tied: bool,
+    arguments: dict[str, Any],
+) -> list[keras.callbacks.History]:
     """`DBN.fit`; a list of `keras.callbacks.History`."""
     count = len(dbn.rbms)
     epochs = _one_each("epochs", epochs, count)
@@ -41,7 +56,7 @@ def fit(dbn, x, epochs, callbacks, tied, arguments):
     return histories
 
 
-def check_machines(rbms):
+def check_machines(rbms: object) -> None:
     """Raises a ValueError for what does not stack up."""
     kinds = [type(rbm).__name__ for rbm in rbms] if isinstance(rbms, (list, tuple)) else type(rbms).__name__
     if not isinstance(rbms, (list, tuple)) or not rbms or not all(isinstance(rbm, RBM) for rbm in rbms):
@@ -61,7 +76,7 @@ def check_machines(rbms):
             )
 
 
-def check_tie(below, rbm):
+def check_tie(below: RBM, rbm: RBM) -> None:
     """Raises a ValueError for a machine that cannot begin as the one below upside down."""
     if below.visible != rbm.hidden:
         raise ValueError(

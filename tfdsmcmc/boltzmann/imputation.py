@@ -10,6 +10,9 @@ v_observed) invariant; that of a mixture is drawn from exactly. Programs are kep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -18,30 +21,42 @@ from tfdsmcmc.boltzmann.deep_sweeps import sweep_hidden
 from tfdsmcmc.boltzmann.machine import sum_softplus
 from tfdsmcmc.boltzmann.sampling import fieldless
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.deep import Stack
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed
+
 
 class MachineKernel:
     """Block Gibbs sampling; the one part is a `Machine`, z is [h]."""
 
     proposes = False
 
-    def start(self, machine, rows, seed):
+    def start(self, machine: Machine, rows: Rows, seed: Seed) -> tuple[Rows, list[tf.Tensor]]:
         visible_seed, hidden_seed = tf.unstack(random.split(seed))
         v = _kept(rows, fieldless(machine, tf.shape(rows.values)[0], visible_seed))
         return rows._replace(values=v), [self._hidden(machine, v, hidden_seed)]
 
-    def sweep(self, machine, rows, z, seed):
+    def sweep(
+        self,
+        machine: Machine,
+        rows: Rows,
+        z: Sequence[tf.Tensor],
+        seed: Seed,
+    ) -> tuple[Rows, list[tf.Tensor], None]:
         visible_seed, hidden_seed = tf.unstack(random.split(seed))
         drawn = machine.visible.drawn(visible_seed, tf.shape(z[0])[0], *machine.visible_law(z[0]))
         v = _kept(rows, drawn)
         return rows._replace(values=v), [self._hidden(machine, v, hidden_seed)], None
 
-    def expected(self, machine, rows, z):
+    def expected(self, machine: Machine, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return _kept(rows, machine.visible.mean(*machine.visible_law(z[0])))
 
     def _hidden(self, machine, v, seed):
         return machine.hidden.drawn(seed, tf.shape(v)[0], *machine.hidden_law(v))
 
-    def log_density(self, machine, rows, z):
+    def log_density(self, machine: Machine, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return machine.unnormalized_log_prob(rows.values)
 
 
@@ -50,20 +65,20 @@ class StackKernel:
 
     proposes = False
 
-    def start(self, stack, rows, seed):
+    def start(self, stack: Stack, rows: Rows, seed: Seed) -> tuple[Rows, list[tf.Tensor]]:
         rows, own = _filled(rows, seed)
         return rows, deep.ascended(stack, rows.values, own)[1:]
 
-    def sweep(self, stack, rows, z, seed):
+    def sweep(self, stack: Stack, rows: Rows, z: Sequence[tf.Tensor], seed: Seed) -> tuple[Rows, list[tf.Tensor], None]:
         hidden_seed, visible_seed = tf.unstack(random.split(seed))
         _, *z = sweep_hidden(stack, [rows.values, *z], 1.0, hidden_seed)
         v = _kept(rows, _bits(stack.machines[0].visible_logits(z[0]), visible_seed))
         return rows._replace(values=v), z, None
 
-    def expected(self, stack, rows, z):
+    def expected(self, stack: Stack, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return _kept(rows, tf.sigmoid(stack.machines[0].visible_logits(z[0])))
 
-    def log_density(self, stack, rows, z):
+    def log_density(self, stack: Stack, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return deep.heights(stack, [rows.values, *z])
 
 
@@ -72,31 +87,38 @@ class MixtureKernel:
 
     proposes = False
 
-    def start(self, log_shares, logits, rows, seed):
+    def start(self, log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, seed: Seed) -> tuple[Rows, list[tf.Tensor]]:
         log_joint = observed_log_joint(log_shares, logits, rows)
         z = [tf.nn.log_softmax(log_joint)]
         return self.sweep(log_shares, logits, rows, z, seed)[:2]
 
-    def sweep(self, log_shares, logits, rows, z, seed):
+    def sweep(
+        self,
+        log_shares: tf.Tensor,
+        logits: tf.Tensor,
+        rows: Rows,
+        z: Sequence[tf.Tensor],
+        seed: Seed,
+    ) -> tuple[Rows, list[tf.Tensor], None]:
         component_seed, unit_seed = tf.unstack(random.split(seed))
         uniform = random.open_uniform(tf.shape(z[0]), component_seed)
         chosen = tf.argmax(z[0] - tf.math.log(-tf.math.log(uniform)), 1)
         return rows._replace(values=_kept(rows, _bits(tf.gather(logits, chosen), unit_seed))), z, None
 
-    def expected(self, log_shares, logits, rows, z):
+    def expected(self, log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return _kept(rows, tf.matmul(tf.exp(z[0]), tf.sigmoid(logits)))
 
-    def log_density(self, log_shares, logits, rows, z):
+    def log_density(self, log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         log_joint = log_shares + tf.matmul(rows.values, logits, transpose_b=True) - sum_softplus(logits)
         return tf.reduce_logsumexp(log_joint, 1)
 
 
-def log_evidence(log_shares, logits, rows, seed):
+def log_evidence(log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, seed: Seed) -> tf.Tensor:
     """log p(v_observed) of a mixture, (n,)."""
     return tf.reduce_logsumexp(observed_log_joint(log_shares, logits, rows), 1)
 
 
-def observed_log_joint(log_shares, logits, rows):
+def observed_log_joint(log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows) -> tf.Tensor:
     """log π_c p(v_observed given c), (n, C)."""
     observed = tf.cast(rows.observed, tf.float32)
     ones = tf.where(rows.observed, rows.values, 0.0)

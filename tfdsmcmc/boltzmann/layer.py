@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 
 from tfdsmcmc import checks
 from tfdsmcmc.boltzmann.machine import machine_type
 from tfdsmcmc.boltzmann.units import kind_of
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.units import UnitsLike
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.types import Config
 
 _KERNEL_DEVIATION = 0.01
 _LOGITS_DEVIATION = 0.1  # enough for the components to part in the first pass
@@ -31,15 +39,28 @@ class BoltzmannLayer(keras.layers.Layer):
       **kwargs: of `keras.layers.Layer`.
     """
 
-    def __init__(self, hidden_units, seed=0, visible="binary", hidden="binary", **kwargs):
+    kernel: keras.Variable
+    bias: keras.Variable
+    hidden_bias: keras.Variable
+    visible: Units
+    hidden: Units
+
+    def __init__(
+        self,
+        hidden_units: int,
+        seed: int = 0,
+        visible: UnitsLike = "binary",
+        hidden: UnitsLike = "binary",
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         _check_policy(self)
-        self.hidden_units = checks.positive_integer("hidden_units", hidden_units)
-        self.seed = checks.nonnegative_integer("seed", seed)
+        self.hidden_units: int = checks.positive_integer("hidden_units", hidden_units)
+        self.seed: int = checks.nonnegative_integer("seed", seed)
         self.visible, self.hidden = kind_of("visible", visible), kind_of("hidden", hidden)
         self.hidden.check_width("hidden_units", self.hidden_units)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = units = int(input_shape[-1])
         self.visible.check_width("units", units)
         normal = keras.initializers.RandomNormal(stddev=_KERNEL_DEVIATION, seed=self.seed)
@@ -53,11 +74,11 @@ class BoltzmannLayer(keras.layers.Layer):
         self.built = True
 
     @property
-    def machine(self):
+    def machine(self) -> Machine:
         """The present weights, a `Machine`."""
         return machine_type(self.visible, self.hidden)(*(variable.value for variable in self.weights))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         kinds = {name: keras.saving.serialize_keras_object(getattr(self, name)) for name in ("visible", "hidden")}
         return {**super().get_config(), "hidden_units": self.hidden_units, "seed": self.seed, **kinds}
 
@@ -71,16 +92,16 @@ class RecognitionKernels(keras.layers.Layer):
       **kwargs: of `keras.layers.Layer`.
     """
 
-    def __init__(self, widths, **kwargs):
+    def __init__(self, widths: Iterable[int], **kwargs: Any):
         super().__init__(**kwargs)
-        self.widths = [checks.positive_integer("widths", width) for width in widths]
+        self.widths: list[int] = [checks.positive_integer("widths", width) for width in widths]
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Sequence[int | None] | None = None) -> None:
         pairs = enumerate(zip(self.widths, self.widths[1:]), 1)
         self.kernels = [self.add_weight(name=f"kernel_{n}", shape=pair, initializer="zeros") for n, pair in pairs]
         self.built = True
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {**super().get_config(), "widths": self.widths}
 
 
@@ -94,13 +115,16 @@ class MixtureLayer(keras.layers.Layer):
       **kwargs: of `keras.layers.Layer`.
     """
 
-    def __init__(self, components, seed=0, **kwargs):
+    log_shares: keras.Variable
+    logits: keras.Variable
+
+    def __init__(self, components: int, seed: int = 0, **kwargs: Any):
         super().__init__(**kwargs)
         _check_policy(self)
-        self.components = checks.positive_integer("components", components)
-        self.seed = checks.nonnegative_integer("seed", seed)
+        self.components: int = checks.positive_integer("components", components)
+        self.seed: int = checks.nonnegative_integer("seed", seed)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = units = int(input_shape[-1])
         equal = keras.initializers.Constant(-math.log(self.components))
         normal = keras.initializers.RandomNormal(stddev=_LOGITS_DEVIATION, seed=self.seed)
@@ -108,5 +132,5 @@ class MixtureLayer(keras.layers.Layer):
         self.logits = self.add_weight(name="logits", shape=(self.components, units), initializer=normal)
         self.built = True
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {**super().get_config(), "components": self.components, "seed": self.seed}

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
 import tensorflow as tf
 
 from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    import keras
+
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.types import Seed, TensorLike
 
 
 class Lift:
@@ -19,23 +29,27 @@ class Lift:
       visible: their kind of units.
     """
 
-    def __init__(self, rbms, kernels=None):
-        self.rbms = tuple(rbms)
+    units: int
+    visible: Units
+    kernels: tuple[keras.Variable, ...]
+
+    def __init__(self, rbms: Iterable[RBM], kernels: Iterable[keras.Variable] | None = None):
+        self.rbms: tuple[RBM, ...] = tuple(rbms)
         self.kernels = tuple(rbm.kernel for rbm in rbms) if kernels is None else tuple(kernels)
         self.units, self.visible = self.rbms[0].units, self.rbms[0].visible
 
-    def __call__(self, x, seed):
+    def __call__(self, x: TensorLike, seed: Seed) -> tf.Tensor:
         """h^L, (n, H_L), of rows (n, D)."""
         seeds = tf.unstack(random.split(seed, len(self.rbms)))
         for rbm, kernel, each in zip(self.rbms, self.kernels, seeds):
             x = random.bernoulli(rbm.machine._replace(kernel=kernel.value).hidden_logits(x), each)
         return x
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Lift) and self._parts == other._parts
 
     @property
     def _parts(self):
         return [id(part) for part in (*self.rbms, *self.kernels)]
 
-    __hash__ = None
+    __hash__: ClassVar[None] = None

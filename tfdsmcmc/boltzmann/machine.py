@@ -25,13 +25,17 @@ from __future__ import annotations
 
 import collections
 import functools
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.types import Seed, TensorLike
 
 __all__ = ["Machine", "machine_type", "softplus_increment", "sum_softplus"]
 
@@ -52,11 +56,19 @@ class Machine(NamedTuple):
       hidden: `Units`, that of the hidden layer.
     """
 
-    kernel: Any
-    bias: Any
-    hidden_bias: Any
+    kernel: tf.Tensor
+    bias: tf.Tensor
+    hidden_bias: tf.Tensor
 
-    visible = hidden = Binary()
+    if TYPE_CHECKING:  # annotated they would be fields
+
+        @property
+        def visible(self) -> Units: ...
+
+        @property
+        def hidden(self) -> Units: ...
+    else:
+        visible = hidden = Binary()
 
     def transposed(self) -> Machine:
         """The machine whose visible units are the hidden ones of this."""
@@ -64,62 +76,62 @@ class Machine(NamedTuple):
         exchanged = (hidden_bias, bias, *hidden_further, *further)
         return machine_type(self.hidden, self.visible)(tf.transpose(self.kernel), *exchanged)
 
-    def cast(self, dtype) -> Machine:
+    def cast(self, dtype: tf.DType) -> Machine:
         """The machine with weights of another type."""
         return self._make(tf.cast(part, dtype) for part in self)
 
     @property
-    def visible_weights(self):
+    def visible_weights(self) -> list[tf.Tensor]:
         """The bias and further parameters of the visible units, a list."""
         return [self.bias, *self[3 : 3 + len(self.visible.parameters)]]
 
     @property
-    def hidden_weights(self):
+    def hidden_weights(self) -> list[tf.Tensor]:
         """Those of the hidden units."""
         return [self.hidden_bias, *self[3 + len(self.visible.parameters) :]]
 
     @property
-    def visible_natural(self):
+    def visible_natural(self) -> list[tf.Tensor]:
         """Natural parameters of the visible units, a list that begins with b."""
         return self.visible.natural(*self.visible_weights)
 
     @property
-    def hidden_natural(self):
+    def hidden_natural(self) -> list[tf.Tensor]:
         """Those of the hidden units, a list that begins with a."""
         return self.hidden.natural(*self.hidden_weights)
 
-    def hidden_logits(self, v):
+    def hidden_logits(self, v: TensorLike) -> tf.Tensor:
         """a + v'W, (n, M), of v (n, D): the field of the hidden units, of binary ones the logits."""
         return tf.matmul(v, self.kernel) + self.hidden_bias
 
-    def visible_logits(self, h):
+    def visible_logits(self, h: TensorLike) -> tf.Tensor:
         """b + W h, (n, D), of h (n, M): the field of the visible units, of binary ones the logits."""
         return tf.matmul(h, self.kernel, transpose_b=True) + self.bias
 
-    def hidden_law(self, v):
+    def hidden_law(self, v: TensorLike) -> list[tf.Tensor]:
         """The law of h given v, a list of its natural parameters."""
         return [self.hidden_logits(v), *self.hidden_natural[1:]]
 
-    def visible_law(self, h):
+    def visible_law(self, h: TensorLike) -> list[tf.Tensor]:
         """The law of v given h, a list of its natural parameters."""
         return [self.visible_logits(h), *self.visible_natural[1:]]
 
-    def energy(self, v, h):
+    def energy(self, v: TensorLike, h: TensorLike) -> tf.Tensor:
         """E(v, h), (n,), of v (n, D) and h (n, M)."""
         hidden = self.hidden.log_measure(h, self.hidden_law(v))
         return -hidden - self.visible.log_measure(v, self.visible_natural)
 
-    def unnormalized_log_prob(self, v):
+    def unnormalized_log_prob(self, v: TensorLike) -> tf.Tensor:
         """log p*(v), (n,), of v (n, D)."""
         return self.visible.log_measure(v, self.visible_natural) + self.hidden.cumulant(*self.hidden_law(v))
 
-    def uniforms(self, num_rows, seed):
+    def uniforms(self, num_rows: int | tf.Tensor, seed: Seed) -> list[tf.Tensor]:
         """Numbers for a draw of the hidden and one of the visible units, (n, ·) each."""
         units, hidden_units = self.kernel.shape
         widths = [self.hidden.num_uniforms(hidden_units), self.visible.num_uniforms(units)]
         return random.open_uniforms(num_rows, widths, seed)
 
-    def gibbs(self, v, steps, seed):
+    def gibbs(self, v: TensorLike, steps: int | tf.Tensor, seed: Seed) -> tf.Tensor:
         """States of Gibbs chains of full steps, h given v and then v given h, all of them drawn.
 
         Args:
@@ -147,7 +159,7 @@ class Machine(NamedTuple):
 
 
 @functools.cache
-def machine_type(visible, hidden):
+def machine_type(visible: Units, hidden: Units) -> type[Machine]:
     """The class of machines of these kinds of units, a subclass of `Machine`, and `Machine` itself of binary ones.
 
     Its name tells the kinds: TensorFlow takes two nests of one name and one structure for the same.

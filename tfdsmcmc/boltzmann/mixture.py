@@ -13,7 +13,8 @@ Statistical Society B 39 (1977); as a baseline, Salakhutdinov and Murray, ICML 2
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import keras
 import numpy as np
@@ -30,6 +31,16 @@ from tfdsmcmc.training.several_chains import SeveralChains
 from tfdsmcmc.training.starts import fresh_weights
 from tfdsmcmc.training.step import Step
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import RandomAccessSource, Source
+    from tfdsmcmc.training.batch import Batch
+    from tfdsmcmc.types import Callbacks, Config, Evaluation, Number, Seed, TensorLike, ThetaAndPhi, Verbose
+
 
 class MixtureState(NamedTuple):
     """What a pass sums.
@@ -40,9 +51,9 @@ class MixtureState(NamedTuple):
       ones: (C, D), Σ_n r_nc v_ni so far.
     """
 
-    weights: list
-    counts: Any
-    ones: Any
+    weights: list[tf.Tensor]
+    counts: tf.Tensor
+    ones: tf.Tensor
 
 
 class ExpectationMaximisation(Step):
@@ -54,19 +65,23 @@ class ExpectationMaximisation(Step):
       concentration: α.
     """
 
-    metric_names = ("log_likelihood",)
+    variables: list[keras.Variable]
+    metric_names: tuple[str, ...] = ("log_likelihood",)
     needs_passes = True
 
-    def __init__(self, mixture, smoothing, concentration):
+    def __init__(self, mixture: Any, smoothing: float, concentration: float):
         self.mixture = mixture  # whose variables these are
         self.variables = [variable for layer in mixture.layers for variable in layer.trainable_variables]
         self.smoothing, self.concentration = smoothing, concentration
 
-    def init(self, rows, seed, weights, num_rows=1.0, state=None):
+    def init(
+        self, rows: RandomAccessSource | None, seed: Seed, weights: Sequence[TensorLike], num_rows: Number = 1.0,
+        state: MixtureState | None = None,
+    ) -> MixtureState:  # fmt: skip
         sums = [tf.zeros_like(part) for part in weights] if state is None else state[1:]
         return MixtureState(list(weights), *sums)
 
-    def step(self, state, batch, seed):
+    def step(self, state: MixtureState, batch: Batch, seed: Seed) -> tuple[MixtureState, dict[str, tf.Tensor]]:
         x, counted = batch.rows.values, tf.cast(batch.counted, tf.float32)[:, tf.newaxis]
         log_joint = log_components(*state.weights, x)
         shares = counted * tf.nn.softmax(log_joint, -1)
@@ -80,7 +95,7 @@ class ExpectationMaximisation(Step):
         batches = tf.math.ceil(batch.num_rows / tf.cast(tf.shape(x)[0], tf.float32))
         return MixtureState(weights, counts, ones), {"log_likelihood": rows * batches / batch.num_rows}
 
-    def fresh_weights(self, seed):
+    def fresh_weights(self, seed: Seed) -> list[np.ndarray]:
         return fresh_weights(self.mixture, seed)
 
     def _maximised(self, counts, ones):
@@ -115,10 +130,15 @@ class MixtureOfBernoullis(Learner):
     [[1.0, 0.5, 0.0, 0.0]]
     """
 
+    layer: MixtureLayer
+    seed: int
     binary_data = True
     takes_gaps = False
 
-    def __init__(self, units, components, smoothing=0.5, concentration=1.0, seed=0, **kwargs):
+    def __init__(
+        self, units: int, components: int, smoothing: float = 0.5, concentration: float = 1.0, seed: int = 0,
+        **kwargs: Any,
+    ):  # fmt: skip
         arguments = {
             "units": checks.positive_integer("units", units),
             "components": checks.positive_integer("components", components),
@@ -134,44 +154,46 @@ class MixtureOfBernoullis(Learner):
         self.built = True
 
     @property
-    def units(self):
+    def units(self) -> int:
         """D."""
         return self._arguments["units"]
 
     @property
-    def log_shares(self):
+    def log_shares(self) -> keras.Variable:
         """log π, (C,)."""
         return self.layer.log_shares
 
     @property
-    def logits(self):
+    def logits(self) -> keras.Variable:
         """Of μ, (C, D)."""
         return self.layer.logits
 
     @property
-    def theta_variables(self):
+    def theta_variables(self) -> list[keras.Variable]:
         return self.layer.trainable_variables
 
     @property
-    def named_weights(self):
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
         """Pairs of a name and a variable."""
         return [("log_shares", self.log_shares), ("logits", self.logits)]
 
     @property
-    def shares(self):
+    def shares(self) -> np.ndarray:
         """π, (C,)."""
         return np.exp(self.log_shares.numpy())
 
     @property
-    def means(self):
+    def means(self) -> np.ndarray:
         """μ, (C, D)."""
         return tf.sigmoid(self.logits.value).numpy()
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Rows | Source) -> None:
         if not rows.complete:
             raise ValueError("A mixture learns from complete rows. Received: rows with missing entries")
 
-    def compile(self, steps_per_execution=1, jit_compile=True, num_chains=1):
+    def compile(
+        self, steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True, num_chains: int = 1
+    ) -> None:
         """Begins a new run at the present weights; `fit` does so by itself.
 
         Args:
@@ -188,15 +210,16 @@ class MixtureOfBernoullis(Learner):
         step = ExpectationMaximisation(self, arguments["smoothing"], arguments["concentration"])
         self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
 
-    def fit(self, x=None, y=None, **arguments):
+    def fit(self, x: RowsLike | None = None, y: None = None, **arguments: Any) -> keras.callbacks.History:
         """`Learner.fit`; the metric `log_likelihood` is that of the rows before each pass."""
         if self.run is None:
             self.compile(jit_compile=self.uses_xla)
         return super().fit(x, y, **arguments)
 
     def evaluate(
-        self, x=None, y=None, *, batch_size=None, verbose="auto", callbacks=None, return_dict=False, **keras_arguments
-    ):
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None, return_dict: bool = False, **keras_arguments: Any,
+    ) -> Evaluation:  # fmt: skip
         """The mean log-likelihood of rows, nats; within `fit`, of the validation data."""
         batch_size = checks.positive_integer("batch_size", 1000 if batch_size is None else batch_size)
 
@@ -206,7 +229,7 @@ class MixtureOfBernoullis(Learner):
 
         return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
-    def log_likelihood(self, x, batch_size=1000):
+    def log_likelihood(self, x: RowsLike, batch_size: int = 1000) -> LogLikelihood:
         """log p(x) of each row, exactly.
 
         Args:
@@ -221,7 +244,7 @@ class MixtureOfBernoullis(Learner):
         """
         return self.density().log_likelihood(x, 1, 0, batch_size)
 
-    def sample(self, num_samples, seed=None, probabilities=False):
+    def sample(self, num_samples: int, seed: Seed | None = None, probabilities: bool = False) -> np.ndarray:
         """Rows of the mixture, (num_samples, D) float32.
 
         Args:
@@ -238,7 +261,9 @@ class MixtureOfBernoullis(Learner):
         seed = self.next_seed() if seed is None else seed
         return self.density().sample(num_samples, seed, probabilities)
 
-    def impute(self, x, mask=None, num_imputations=1, seed=0):
+    def impute(
+        self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0
+    ) -> np.ndarray:
         """Draws missing entries from p(x_missing given x_observed), exactly.
 
         Args:
@@ -256,7 +281,7 @@ class MixtureOfBernoullis(Learner):
         lengths = {"burn_in": 0, "thinning": 1, "num_samples": 1, "num_chains": num_imputations}
         return imputation.impute(self, x, mask, num_imputations, seed, **lengths).x
 
-    def density(self, weights=None, log_partition=None) -> MixtureDensity:
+    def density(self, weights: ThetaAndPhi | None = None, log_partition: None = None) -> MixtureDensity:
         """p(x; θ) at weights (θ, φ), by default the model's own, see `contract.Density`.
 
         Args:
@@ -270,5 +295,5 @@ class MixtureOfBernoullis(Learner):
             raise ValueError(f"A mixture is normalised. Received: log_partition={log_partition!r}")
         return MixtureDensity(self, *parts_at(self, weights, "the mixture's weights"))
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"name": self.name, **self._arguments}

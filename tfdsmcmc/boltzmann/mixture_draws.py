@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -10,8 +12,18 @@ from tfdsmcmc.boltzmann.machine import sum_softplus
 from tfdsmcmc.boltzmann.sampling import program
 from tfdsmcmc.estimates import LogLikelihood
 
+if TYPE_CHECKING:
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed
 
-def log_likelihood(log_shares, logits, source, batch_size, jit_compile) -> LogLikelihood:
+
+def log_likelihood(
+    log_shares: tf.Tensor,
+    logits: tf.Tensor,
+    source: Source,
+    batch_size: int,
+    jit_compile: bool,
+) -> LogLikelihood:
     """log p(x) of each row of a source, exactly."""
     size = min(checks.positive_integer("batch_size", batch_size), source.num_rows)
     run, parts = program(_log_prob, jit_compile), []
@@ -22,12 +34,17 @@ def log_likelihood(log_shares, logits, source, batch_size, jit_compile) -> LogLi
     return LogLikelihood(value, np.zeros(len(value)), np.full(len(value), np.inf))
 
 
-def log_components(log_shares, logits, x):
+def log_components(log_shares: tf.Tensor, logits: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     """log π_c p(x given c), (n, C)."""
     return tf.matmul(x, logits, transpose_b=True) + (log_shares - sum_softplus(logits))
 
 
-def drawn(log_shares, logits, num_draws, seed):
+def drawn(
+    log_shares: tf.Tensor,
+    logits: tf.Tensor,
+    num_draws: int | tf.Tensor,
+    seed: Seed,
+) -> tuple[tf.Tensor, tf.Tensor]:
     """(draws, the means of their components), (n, D) each."""
     component_seed, unit_seed = tf.unstack(random.split(seed))
     ends = tf.cumsum(tf.exp(tf.cast(log_shares, tf.float64)))

@@ -16,7 +16,7 @@ Derived here; the path of two machines is that of Salakhutdinov and Murray, ICML
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
@@ -25,6 +25,10 @@ from tfdsmcmc.annealing import Path
 from tfdsmcmc.boltzmann.mixture_draws import drawn, log_components
 from tfdsmcmc.boltzmann.paths import log_uncoupled
 from tfdsmcmc.boltzmann.units.base import tempered
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.types import Number, Seed
 
 
 class Mixture(NamedTuple):
@@ -35,8 +39,8 @@ class Mixture(NamedTuple):
       logits: of the means, (C, D).
     """
 
-    log_shares: Any
-    logits: Any
+    log_shares: tf.Tensor
+    logits: tf.Tensor
 
 
 class MixturePath(Path):
@@ -48,23 +52,26 @@ class MixturePath(Path):
       num_runs: n.
     """
 
-    def __init__(self, machine, mixture, num_runs):
+    machine: Machine
+    mixture: Mixture
+
+    def __init__(self, machine: Machine, mixture: Mixture, num_runs: int):
         super().__init__(num_runs)
         self.machine, self.mixture = machine, mixture
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> tf.Tensor:
         return drawn(*self.mixture, self.num_runs, seed)[0]
 
-    def log_start(self, state):
+    def log_start(self, state: tf.Tensor) -> tf.Tensor:
         """log Z_0: with it a run's weight has the mean Z."""
         return tf.fill([self.num_runs], log_uncoupled(self.machine))
 
-    def log_density(self, beta, state):
+    def log_density(self, beta: Number, state: tf.Tensor) -> tf.Tensor:
         leaving = tf.reduce_logsumexp((1.0 - beta) * log_components(*self.mixture, state), -1) - beta * self._log_count
         coming = beta * tf.linalg.matvec(state, self.machine.bias)
         return leaving + coming + self.machine.hidden.cumulant(*tempered(beta, self.machine.hidden_law(state)))
 
-    def increment(self, before, after, state):
+    def increment(self, before: Number, after: Number, state: tf.Tensor) -> tf.Tensor:
         """With d_c = max u − u_c ≥ 0 the components' part is −Δ max u + log(1 + Σ_c e^{−(1−β')d_c} (1 − e^{−Δd_c}) /
         Σ_c e^{−(1−β)d_c}), in which nothing overflows and no digits are lost however small Δ is."""
         delta, u = after - before, log_components(*self.mixture, state)
@@ -75,7 +82,13 @@ class MixturePath(Path):
         linear = delta * (tf.linalg.matvec(state, self.machine.bias) - largest - self._log_count)
         return linear + rest + self.machine.hidden.increment(before, after, *self.machine.hidden_law(state))
 
-    def move(self, beta, state, seed, step_size=None):
+    def move(
+        self,
+        beta: Number,
+        state: tf.Tensor,
+        seed: Seed,
+        step_size: Number | None = None,
+    ) -> tuple[tf.Tensor, None]:
         units, hidden_units = self.machine.kernel.shape
         widths = [self.machine.hidden.num_uniforms(hidden_units), units, 1]
         hidden, visible, component = random.open_uniforms(self.num_runs, widths, seed)

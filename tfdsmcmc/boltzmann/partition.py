@@ -13,7 +13,7 @@ Grosse and Salakhutdinov, "Accurate and conservative estimates of MRF log-likeli
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -30,19 +30,29 @@ from tfdsmcmc.boltzmann.paths import MachinePath, log_uncoupled
 from tfdsmcmc.boltzmann.sampling import program
 from tfdsmcmc.programs import power_of_two
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.boltzmann.schedules import BoltzmannSchedule
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed
+
 _DIRECTIONS = ("forward", "reverse")
 
 
 def log_partition(
-    rbm,
-    num_runs=100,
-    num_steps=schedules.PUBLISHED_STEPS,
-    schedule="published",
-    base=None,
-    direction="forward",
-    draws=None,
-    chain_steps=10_000,
-    seed=0,
+    rbm: RBM | Machine | MachineDensity,
+    num_runs: int = 100,
+    num_steps: int = schedules.PUBLISHED_STEPS,
+    schedule: BoltzmannSchedule = "published",
+    base: ArrayLike | Source | MixtureOfBernoullis | None = None,
+    direction: Literal["forward", "reverse"] = "forward",
+    draws: ArrayLike | None = None,
+    chain_steps: int = 10_000,
+    seed: Seed = 0,
 ) -> LogPartition:
     """Estimates log Z of a machine.
 
@@ -97,7 +107,13 @@ def log_partition(
 
 
 def log_partition_ratio(
-    a, b, num_runs=100, num_steps=10_000, seed=0, schedule="linear", chain_steps=10_000
+    a: RBM | Machine,
+    b: RBM | Machine,
+    num_runs: int = 100,
+    num_steps: int = 10_000,
+    seed: Seed = 0,
+    schedule: BoltzmannSchedule = "linear",
+    chain_steps: int = 10_000,
 ) -> LogPartition:
     """Estimates log Z_b − log Z_a of two machines over the same visible units, by runs from one to the other.
 
@@ -154,17 +170,22 @@ class PartitionSandwich(NamedTuple):
     upper: LogPartition
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """upper − lower."""
         return self.upper.value - self.lower.value
 
     @property
-    def gap_error(self):
+    def gap_error(self) -> float:
         """The standard error of the gap: the two directions are independent."""
         return float(np.hypot(self.lower.standard_error, self.upper.standard_error))
 
 
-def sandwich(rbm, num_runs=100, num_steps=schedules.PUBLISHED_STEPS, **options) -> PartitionSandwich:
+def sandwich(
+    rbm: RBM | Machine,
+    num_runs: int = 100,
+    num_steps: int = schedules.PUBLISHED_STEPS,
+    **options: Any,
+) -> PartitionSandwich:
     """log Z from below and from above.
 
     Args:

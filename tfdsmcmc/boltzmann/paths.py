@@ -32,11 +32,19 @@ powers of 2, and what is said of other units, are derived here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.annealing import Path
 from tfdsmcmc.boltzmann.units.base import between, tempered
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.types import Number, Seed
 
 
 class BaseRatePath(Path):
@@ -48,28 +56,39 @@ class BaseRatePath(Path):
       num_runs: n.
     """
 
-    def __init__(self, machine, base, num_runs):
+    machine: Machine
+    visible: Units
+    hidden: Units
+    base: Any
+
+    def __init__(self, machine: Machine, base: Any, num_runs: int):
         super().__init__(num_runs)
         self.machine, self.visible, self.hidden = machine, machine.visible, machine.hidden
         self.base = self.visible.natural(*(base if isinstance(base, (list, tuple)) else [base]))
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> tf.Tensor:
         return self.visible.drawn(seed, self.num_runs, *self.base)
 
-    def log_start(self, state):
+    def log_start(self, state: tf.Tensor) -> tf.Tensor:
         """log Z_0: with it a run's weight has the mean Z."""
         return tf.fill([self.num_runs], self.visible.cumulant(*self.base) + log_uncoupled(self.machine))
 
-    def log_density(self, beta, state):
+    def log_density(self, beta: Number, state: tf.Tensor) -> tf.Tensor:
         natural = between(beta, self.base, self.machine.visible_natural)
         hidden = self.hidden.cumulant(*tempered(beta, self.machine.hidden_law(state)))
         return self.visible.log_measure(state, natural) + hidden
 
-    def increment(self, before, after, state):
+    def increment(self, before: Number, after: Number, state: tf.Tensor) -> tf.Tensor:
         linear = (after - before) * self.visible.log_ratio(state, self.base, self.machine.visible_natural)
         return linear + self.hidden.increment(before, after, *self.machine.hidden_law(state))
 
-    def move(self, beta, state, seed, step_size=None):
+    def move(
+        self,
+        beta: Number,
+        state: tf.Tensor,
+        seed: Seed,
+        step_size: Number | None = None,
+    ) -> tuple[tf.Tensor, None]:
         hidden, visible = self.machine.uniforms(self.num_runs, seed)
         # the product of v and W is the one that the weight of the next step is made of: compiled once
         h = self.hidden.draw(hidden, *tempered(beta, self.machine.hidden_law(state)))
@@ -87,26 +106,35 @@ class MachinePath(Path):
       draws: function (seed) → v (n, D), draws of A.
     """
 
-    def __init__(self, first, second, num_runs, draws):
+    first: Machine
+    second: Machine
+
+    def __init__(self, first: Machine, second: Machine, num_runs: int, draws: Callable[[Any], tf.Tensor]):
         super().__init__(num_runs)
         self.first, self.second, self._draws = first, second, draws
 
-    def start(self, seed):
+    def start(self, seed: Seed) -> tf.Tensor:
         return self._draws(seed)
 
-    def log_density(self, beta, state):
+    def log_density(self, beta: Number, state: tf.Tensor) -> tf.Tensor:
         natural = between(beta, self.first.visible_natural, self.second.visible_natural)
         leaving = self.first.hidden.cumulant(*tempered(1.0 - beta, self.first.hidden_law(state)))
         coming = self.second.hidden.cumulant(*tempered(beta, self.second.hidden_law(state)))
         return self.first.visible.log_measure(state, natural) + leaving + coming
 
-    def increment(self, before, after, state):
+    def increment(self, before: Number, after: Number, state: tf.Tensor) -> tf.Tensor:
         ends = self.first.visible_natural, self.second.visible_natural
         linear = (after - before) * self.first.visible.log_ratio(state, *ends)
         leaving = self.first.hidden.increment(1.0 - after, 1.0 - before, *self.first.hidden_law(state))
         return linear - leaving + self.second.hidden.increment(before, after, *self.second.hidden_law(state))
 
-    def move(self, beta, state, seed, step_size=None):
+    def move(
+        self,
+        beta: Number,
+        state: tf.Tensor,
+        seed: Seed,
+        step_size: Number | None = None,
+    ) -> tuple[tf.Tensor, None]:
         a, b = self.first, self.second
         (units, count), other = a.kernel.shape, b.kernel.shape[1]
         widths = [a.hidden.num_uniforms(count), b.hidden.num_uniforms(other), a.visible.num_uniforms(units)]
@@ -116,7 +144,7 @@ class MachinePath(Path):
         return a.visible.draw(visible, *between(beta, a.visible_law(h), b.visible_law(k))), None
 
 
-def log_uncoupled(machine):
+def log_uncoupled(machine: Machine) -> tf.Tensor:
     """Γ_h(0), a scalar: what the hidden units add to log Z_0 where they have no field."""
     field, *rest = machine.hidden_natural
     return machine.hidden.cumulant(tf.zeros_like(field), *rest)

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc.estimates import LogLikelihood
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.estimates import LogPartition
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.rows.from_users import RowsLike
 
-def predictive_log_likelihood(rbm, posterior, x, log_partition=None, batch_size=1000) -> LogLikelihood:
+
+def predictive_log_likelihood(
+    rbm: RBM,
+    posterior: Any,
+    x: RowsLike,
+    log_partition: Callable[[Machine], LogPartition | float] | None = None,
+    batch_size: int = 1000,
+) -> LogLikelihood:
     """`posterior.log_likelihood(rbm, x, average="draws", log_partition=…)`, by which it is better called.
 
     Args:

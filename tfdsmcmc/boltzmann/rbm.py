@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING, Any, Literal
 
 import keras
 
@@ -24,6 +25,24 @@ from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from tfdsmcmc.boltzmann.estimates import LogPartition, PartitionLike
+    from tfdsmcmc.boltzmann.lift import Lift
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.units import UnitsLike
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc.mcmc.base import StochasticGradientKernel
+    from tfdsmcmc.priors.prior import PriorLike
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Callbacks, Config, Evaluation, KernelName, Seed, ThetaAndPhi, Verbose
 
 _MONITORED = 1000  # rows of the training data that the free-energy gap looks at
 
@@ -58,10 +77,16 @@ class RBM(Learner):
     (3, 4)
     """
 
+    layer: BoltzmannLayer
+    visible: Units
+    hidden: Units
     takes_gaps = False
     instead = "unnormalized_log_prob, log_likelihood or sample"
 
-    def __init__(self, units, hidden_units, seed=0, prior=None, visible="binary", hidden="binary", **kwargs):
+    def __init__(
+        self, units: int, hidden_units: int, seed: int = 0, prior: Prior | PriorLike | None = None,
+        visible: UnitsLike = "binary", hidden: UnitsLike = "binary", **kwargs: Any,
+    ):  # fmt: skip
         units, seed = checks.positive_integer("units", units), checks.nonnegative_integer("seed", seed)
         layer = BoltzmannLayer(hidden_units, seed, visible, hidden, name="machine")
         random.as_seed(seed)  # no larger than a seed may be
@@ -69,7 +94,7 @@ class RBM(Learner):
         layer.build((None, units))
         self.layer, self._visible_units = layer, units
         self.visible, self.hidden = layer.visible, layer.hidden
-        self.prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
+        self.prior: Prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
         for name in self.machine._fields:
             self.prior.for_weight(name)
         self.seed = seed
@@ -77,69 +102,74 @@ class RBM(Learner):
         self.built = True
 
     @property
-    def units(self):
+    def units(self) -> int:
         """D, the visible units."""
         return self._visible_units
 
     @property
-    def binary_data(self):
+    def binary_data(self) -> bool:
         """Whether rows are zeros and ones."""
         return self.visible.binary
 
     @property
-    def hidden_units(self):
+    def hidden_units(self) -> int:
         """M."""
         return self.layer.hidden_units
 
     @property
-    def kernel(self):
+    def kernel(self) -> keras.Variable:
         return self.layer.kernel
 
     @property
-    def bias(self):
+    def bias(self) -> keras.Variable:
         return self.layer.bias
 
     @property
-    def hidden_bias(self):
+    def hidden_bias(self) -> keras.Variable:
         return self.layer.hidden_bias
 
     @property
-    def lift(self):
+    def lift(self) -> Lift | None:
         """From rows to visible units, where it learns above other machines; else None."""
         return self._lift
 
     @property
-    def machine(self):
+    def machine(self) -> Machine:
         """The present weights, a `Machine`."""
         return self.layer.machine
 
     @property
-    def stack(self):
+    def stack(self) -> Stack:
         """The machine as the only one of a `deep.Stack`."""
         return Stack([machine_of(self)], [])
 
     @property
-    def theta_variables(self):
+    def theta_variables(self) -> list[keras.Variable]:
         return self.layer.trainable_variables
 
     @property
-    def named_weights(self):
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
         return list(zip(self.machine._fields, self.layer.weights))
 
-    def source(self, name, x, mask=None, num_rows=None, gaps_are_filled=False):
+    def source(
+        self, name: str, x: RowsLike, mask: ArrayLike | None = None, num_rows: int | None = None,
+        gaps_are_filled: bool = False,
+    ) -> Source:  # fmt: skip
         del gaps_are_filled  # no step of a machine does that
         lowest = self._lift or self
         source = source_of(lowest.visible, name, x, lowest.units, mask, num_rows, self.takes_gaps)
         self.check_rows(source)
         return source
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Rows | Source) -> None:
         if not rows.complete:
             raise ValueError("A Boltzmann machine learns from complete rows. Received: rows with missing entries")
 
     def compile(
-        self, kernel=None, estimator=None, kernel_steps=1, steps_per_execution=1, jit_compile=True, num_chains=1
-    ):
+        self, kernel: StochasticGradientKernel | KernelName | None = None,
+        estimator: ContrastiveDivergence | None = None, kernel_steps: int = 1,
+        steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True, num_chains: int = 1,
+    ) -> None:  # fmt: skip
         """Chooses how the weights are learnt, and begins a new run at the present weights.
 
         Args:
@@ -202,8 +232,9 @@ class RBM(Learner):
         return estimator.of(self.prior, self._lift, type(self.machine))
 
     def evaluate(
-        self, x=None, y=None, *, batch_size=None, verbose="auto", callbacks=None, return_dict=False, **keras_arguments
-    ):
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None, return_dict: bool = False, **keras_arguments: Any,
+    ) -> Evaluation:  # fmt: skip
         """The mean of log p*(x), and within `fit` the free-energy gap.
 
         The gap, mean log p*(x) of up to 1,000 training rows, evenly spaced, less that of the validation rows, needs no
@@ -232,7 +263,7 @@ class RBM(Learner):
 
         return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
 
-    def unnormalized_log_prob(self, x, batch_size=1000):
+    def unnormalized_log_prob(self, x: RowsLike, batch_size: int = 1000) -> np.ndarray:
         """log p*(x) = log p(x) + log Z of each row.
 
         Args:
@@ -250,7 +281,9 @@ class RBM(Learner):
         batch_size = checks.positive_integer("batch_size", batch_size)
         return sampling.unnormalized_log_prob(machine_of(self), source, batch_size, self.uses_xla)
 
-    def log_likelihood(self, x, log_partition=None, batch_size=1000):
+    def log_likelihood(
+        self, x: RowsLike, log_partition: LogPartition | float | None = None, batch_size: int = 1000
+    ) -> LogLikelihood:
         """log p(x) = log p*(x) − log Z of each row.
 
         Args:
@@ -267,7 +300,10 @@ class RBM(Learner):
         """
         return normalised(self, self.unnormalized_log_prob(x, batch_size), log_partition)
 
-    def sample(self, num_samples, seed=None, steps=1000, probabilities=False, start=None):
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False,
+        start: ArrayLike | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Ends of Gibbs chains, each of its own.
 
         Args:
@@ -287,7 +323,9 @@ class RBM(Learner):
         seed = self.next_seed() if seed is None else seed
         return sampling.sample(self, num_samples, seed, steps, probabilities, start)
 
-    def impute(self, x, mask=None, num_imputations=1, seed=0, steps=100):
+    def impute(
+        self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0, steps: int = 100
+    ) -> np.ndarray:
         """Draws missing entries by Gibbs chains in which the observed ones are held fixed.
 
         Args:
@@ -307,7 +345,11 @@ class RBM(Learner):
         rows = rows_in_memory(self.visible, "x", x, self.units, mask)
         return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
 
-    def density(self, weights=None, log_partition=None) -> MachineDensity:
+    def density(
+        self,
+        weights: ThetaAndPhi | None = None,
+        log_partition: PartitionLike | None = None,
+    ) -> MachineDensity:
         """p(x; θ) at weights (θ, φ), by default the machine's own: what averages, imputation and serving ask of it.
 
         Args:
@@ -320,16 +362,16 @@ class RBM(Learner):
         machine = type(self.machine)(*parts_at(self, weights, "the machine's weights"))
         return MachineDensity(self, machine, log_partition)
 
-    def get_config(self):
+    def get_config(self) -> Config:
         sizes = {"name": self.name, "units": self.units, "hidden_units": self.hidden_units, "seed": self.seed}
         parts = {"prior": self.prior, "visible": self.visible, "hidden": self.hidden}
         return sizes | {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**{**config, "prior": keras.saving.deserialize_keras_object(config["prior"])})
 
-    def learn_above(self, lift):
+    def learn_above(self, lift: Lift | None) -> None:
         """Lets the machine learn from rows that lie below other machines.
 
         Its visible units are then drawn given those rows, anew in each step. A run that was compiled for other rows

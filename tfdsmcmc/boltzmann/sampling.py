@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -14,10 +15,22 @@ from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 
-program = functools.cache(compiling.program)  # one for all machines; shapes decide what is traced anew
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.boltzmann.deep import Stack
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.lift import Lift
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Nest, Seed
+
+# one for all machines; shapes decide what is traced anew
+program: Callable[..., Callable[..., Any]] = functools.cache(compiling.program)
 
 
-def unnormalized_log_prob(machine, source, batch_size, jit_compile):
+def unnormalized_log_prob(machine: Machine, source: Source, batch_size: int, jit_compile: bool) -> np.ndarray:
     """log p*(x), (n,) float64."""
     run = program(Machine.unnormalized_log_prob, jit_compile)
     size, parts = min(batch_size, source.num_rows), []
@@ -27,7 +40,7 @@ def unnormalized_log_prob(machine, source, batch_size, jit_compile):
     return np.concatenate(parts)
 
 
-def mean_unnormalized(machine, lift, batches, seed):
+def mean_unnormalized(machine: Machine, lift: Lift | None, batches: Iterable[Rows], seed: Seed) -> float:
     """The mean of log p*(v) over batches of `Rows`; of rows below a `Lift`, at one draw of v for each."""
     parts = []
     for number, rows in enumerate(batches):
@@ -37,7 +50,14 @@ def mean_unnormalized(machine, lift, batches, seed):
     return float(np.concatenate(parts).mean(dtype=np.float64))
 
 
-def sample(rbm, num_samples, seed, steps, probabilities, start):
+def sample(
+    rbm: RBM | MachineDensity,
+    num_samples: int,
+    seed: Seed,
+    steps: int,
+    probabilities: bool,
+    start: ArrayLike | None,
+) -> np.ndarray:
     """Ends of Gibbs chains, (n, D) float32; arguments as `RBM.sample` takes them, checked here."""
     num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
     probabilities = checks.boolean("probabilities", probabilities)
@@ -53,7 +73,14 @@ def sample(rbm, num_samples, seed, steps, probabilities, start):
     return (means if probabilities else v).numpy()
 
 
-def sample_of_stack(stack, num_samples, seed, steps, probabilities, jit_compile):
+def sample_of_stack(
+    stack: Stack,
+    num_samples: int,
+    seed: Seed,
+    steps: int,
+    probabilities: bool,
+    jit_compile: bool,
+) -> np.ndarray:
     """Gibbs chains of the topmost machine of a `deep.Stack`, and one pass down from their ends: (n, D) float32."""
     top_seed, down_seed = tf.unstack(random.split(random.stream(seed, "sample of a network")))
     top = _Topmost(stack.machines[-1], jit_compile)
@@ -75,7 +102,15 @@ class _Topmost(NamedTuple):
         return int(self.machine.bias.shape[0])
 
 
-def imputed(run, weights, rows, num_imputations, seed, steps, size=1000):
+def imputed(
+    run: Callable[..., tf.Tensor],
+    weights: Nest,
+    rows: Rows,
+    num_imputations: int,
+    seed: Seed,
+    steps: int,
+    size: int = 1000,
+) -> np.ndarray:
     """(num_imputations, n, D) float32, by a program of chains in which observed entries stay.
 
     Args:
@@ -111,13 +146,13 @@ def _last_step(machine, v, before, seed):
     return machine.visible.drawn(visible_seed, count, *law), machine.visible.mean(*law)
 
 
-def fieldless(machine, num_rows, seed):
+def fieldless(machine: Machine, num_rows: int | tf.Tensor, seed: Seed) -> tf.Tensor:
     """Draws of the visible units without bias or input, (n, D): of binary ones random bits."""
     bias, *rest = machine.visible_natural
     return machine.visible.drawn(seed, num_rows, tf.zeros_like(bias), *rest)
 
 
-def clamped(machine, x, observed, steps, seed):
+def clamped(machine: Machine, x: tf.Tensor, observed: tf.Tensor, steps: int | tf.Tensor, seed: Seed) -> tf.Tensor:
     """Chains in which observed entries stay."""
     start_seed, step_seed = tf.unstack(random.split(seed))
 

@@ -8,22 +8,28 @@ Source: Salakhutdinov and Murray, ICML 2008, section 5.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 from tfdsmcmc.annealing import schedules
 
+BoltzmannScheduleName: TypeAlias = Literal["published", "sigmoid", "linear", "adaptive"]
+BoltzmannSchedule: TypeAlias = BoltzmannScheduleName | Sequence[float] | np.ndarray
+
 PUBLISHED_STEPS = 14_500
 _ENDS = (0.0, 0.5, 0.9, 1.0)
 _SHARES = (500, 4_000, 10_000)
-NAMES = ("published", *schedules.NAMES)
+NAMES: tuple[BoltzmannScheduleName, ...] = ("published", *schedules.NAMES)
 
 
-def published(num_steps):
+def published(num_steps: int) -> np.ndarray:
     """β_0, …, β_T, (T + 1,) float64."""
     return np.interp(np.linspace(0, sum(_SHARES), num_steps + 1), np.cumsum((0, *_SHARES)), _ENDS)
 
 
-def fixed(schedule, num_steps):
+def fixed(schedule: BoltzmannSchedule, num_steps: int) -> np.ndarray | None:
     """The schedule of a name or an array, (T + 1,) float32; None for "adaptive".
 
     Raises:

@@ -10,6 +10,9 @@ x is (n, D) float32, seeds are int32 of shape (2,).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -19,32 +22,47 @@ from tfdsmcmc.boltzmann.mixture_draws import drawn, log_components
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.streams import WeightSums
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Seed
+
 _CHUNK = 32  # draws of a row held at a time
 
 
 class ServedMachine:
     """Of a `Machine`."""
 
-    def cost(self, name, steps):
+    def cost(self, name: str, steps: int) -> int:
         return 1 if name == "log_likelihood" else steps
 
-    def log_terms(self, parts, x, num_samples, seed):
+    def log_terms(
+        self,
+        parts: Sequence[Any],
+        x: tf.Tensor,
+        num_samples: tf.Tensor,
+        seed: Seed,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         value = parts[0].unnormalized_log_prob(x)
         return value, tf.zeros_like(value), tf.fill(tf.shape(value), float("inf"))
 
-    def draws(self, parts, num_samples, steps, seed):
+    def draws(self, parts: Sequence[Any], num_samples: tf.Tensor, steps: int, seed: Seed) -> tf.Tensor:
         return _descended(parts, num_samples, steps, seed)
 
-    def completions(self, parts, x, observed, steps, seed):
+    def completions(self, parts: Sequence[Any], x: tf.Tensor, observed: tf.Tensor, steps: int, seed: Seed) -> tf.Tensor:
         return sampling.clamped(parts[0], x, observed, tf.constant(steps), seed)
 
 
 class ServedStack:
     """Of a `deep.Stack` of two machines or more."""
 
-    cost = ServedMachine.cost
+    cost: Callable[..., int] = ServedMachine.cost
 
-    def log_terms(self, parts, x, num_samples, seed):
+    def log_terms(
+        self,
+        parts: Sequence[Any],
+        x: tf.Tensor,
+        num_samples: tf.Tensor,
+        seed: Seed,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Importance samples from Q, some at a time."""
 
         def chunk(number, sums):
@@ -58,27 +76,33 @@ class ServedStack:
         _, sums = tf.while_loop(lambda number, _: number < chunks, chunk, (0, sums), shapes)
         return sums.estimate(num_samples)
 
-    def draws(self, parts, num_samples, steps, seed):
+    def draws(self, parts: Sequence[Any], num_samples: tf.Tensor, steps: int, seed: Seed) -> tf.Tensor:
         return _descended(parts[0].machines, num_samples, steps, seed)
 
-    def completions(self, parts, x, observed, steps, seed):
+    def completions(self, parts: Sequence[Any], x: tf.Tensor, observed: tf.Tensor, steps: int, seed: Seed) -> tf.Tensor:
         return deep_sweeps.swept(parts[0], x, observed, tf.constant(steps), seed)
 
 
 class ServedMixture:
     """Of log π and the logits of μ: all is exact, and nothing takes steps."""
 
-    def cost(self, name, steps):
+    def cost(self, name: str, steps: int) -> int:
         return 1
 
-    def log_terms(self, parts, x, num_samples, seed):
+    def log_terms(
+        self,
+        parts: Sequence[Any],
+        x: tf.Tensor,
+        num_samples: tf.Tensor,
+        seed: Seed,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         value = tf.reduce_logsumexp(log_components(*parts, x), -1)
         return value, tf.zeros_like(value), tf.fill(tf.shape(value), float("inf"))
 
-    def draws(self, parts, num_samples, steps, seed):
+    def draws(self, parts: Sequence[Any], num_samples: tf.Tensor, steps: int, seed: Seed) -> tf.Tensor:
         return drawn(*parts, num_samples, seed)[0]
 
-    def completions(self, parts, x, observed, steps, seed):
+    def completions(self, parts: Sequence[Any], x: tf.Tensor, observed: tf.Tensor, steps: int, seed: Seed) -> tf.Tensor:
         return MixtureKernel().start(*parts, Rows(x, observed), seed)[0].values
 
 

@@ -21,7 +21,8 @@ section 5 and appendix B; Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -32,6 +33,12 @@ from tfdsmcmc.boltzmann.deep import Stack, ascended, dreamt
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Config, Nest, Number, Seed, TensorLike
+
 
 class Passes(NamedTuple):
     """What a gradient was made of, lists of (B, units) from the data up.
@@ -41,8 +48,8 @@ class Passes(NamedTuple):
       asleep: [y^0, …, y^{L−1}].
     """
 
-    awake: Any
-    asleep: Any
+    awake: list[tf.Tensor]
+    asleep: list[tf.Tensor]
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -58,12 +65,21 @@ class ContrastiveWakeSleep(GradientEstimator):
       ValueError: for no positive integer.
     """
 
-    metric_names = ("dream_difference",)
+    metric_names: tuple[str, ...] = ("dream_difference",)
 
-    def __init__(self, steps=5):
-        self.steps = checks.positive_integer("steps", steps)
+    def __init__(self, steps: int = 5):
+        self.steps: int = checks.positive_integer("steps", steps)
 
-    def gradient(self, weights, x, num_rows, auxiliary, carry, seed, prior_weight=1.0):
+    def gradient(
+        self,
+        weights: Sequence[tf.Tensor],
+        x: TensorLike | Rows,
+        num_rows: Number,
+        auxiliary: Sequence[tf.Tensor],
+        carry: Nest,
+        seed: Seed,
+        prior_weight: Number = 1.0,
+    ) -> tuple[list[tf.Tensor], Nest, Nest]:
         """As every estimator's; the weights in the order of `stack_of`, the prior flat."""
         stack = stack_of(weights)
         passes = self._draw(stack, x, seed)
@@ -77,17 +93,17 @@ class ContrastiveWakeSleep(GradientEstimator):
         top = difference(stack.machines[-1], Phases(passes.awake[-1], passes.asleep[-1]))
         return [*theta, *top, *phi], passes, None
 
-    def draw(self, weights, x, carry, seed):
+    def draw(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows, carry: Nest, seed: Seed) -> tuple[Nest, Nest]:
         return self._draw(stack_of(weights), x, seed), None
 
-    def metrics(self, draws):
+    def metrics(self, draws: Nest) -> dict[str, tf.Tensor]:
         return {"dream_difference": tf.reduce_mean(tf.abs(draws.awake[0] - draws.asleep[0]))}
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"steps": self.steps}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)
 
     def _draw(self, stack, x, seed):
@@ -97,7 +113,7 @@ class ContrastiveWakeSleep(GradientEstimator):
         return Passes(awake, dreamt(stack.machines, chains, down_seed))
 
 
-def stack_of(weights):
+def stack_of(weights: Sequence[TensorLike]) -> Stack:
     """The `Stack` of a list of weights: W^1, b^1, …, then W, b and a of the topmost machine, then R^1, a^1, …."""
     count = (len(weights) - 3) // 4  # machines below the topmost
     generative, topmost, own = weights[: 2 * count], weights[2 * count : 2 * count + 3], weights[2 * count + 3 :]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.finite import check_finite
 
+if TYPE_CHECKING:
+    from tfdsmcmc.training.learner import Learner
+    from tfdsmcmc.types import ThetaAndPhi
 
-def parts_at(model, weights, name):
+
+def parts_at(model: Learner, weights: ThetaAndPhi | None, name: str) -> Any:
     """θ as a list of float32 tensors: the model's own, or the first of a pair (θ, φ); checked.
 
     Args:

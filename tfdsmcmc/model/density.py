@@ -18,14 +18,17 @@ from tfdsmcmc.programs import at_weights, compiled, values_of
 from tfdsmcmc.rows import rows_in_memory
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from tfdsmcmc.estimates import LogLikelihood
     from tfdsmcmc.imputation.directed import ImputationMethod
     from tfdsmcmc.imputation.plans import Plan
     from tfdsmcmc.imputation.settings import Settings
     from tfdsmcmc.programs import DirectedModel
-    from tfdsmcmc.rows import Rows, Source
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import ArrayLike, Seed, ThetaAndPhi
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _BLOCK_ENTRIES = 2**24  # floats of what a layer holds while it draws its units one by one: 64 MiB
 

@@ -8,8 +8,9 @@ knows, that data are binary or how large a count may be, its graph asserts (`sav
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -27,11 +28,11 @@ class BadRequest(ValueError):
 class Signature(NamedTuple):
     """Inputs and outputs of a signature by name, each a `tf.TensorSpec`."""
 
-    inputs: dict
-    outputs: dict
+    inputs: dict[str, tf.TensorSpec]
+    outputs: dict[str, tf.TensorSpec]
 
 
-def signatures_of(definitions) -> dict:
+def signatures_of(definitions: Mapping[str, Any]) -> dict[str, Signature]:
     """A dict from names to `Signature`, without what TensorFlow keeps among them for itself.
 
     Args:
@@ -47,7 +48,7 @@ def signatures_of(definitions) -> dict:
     }
 
 
-def arrays_of(signature, values, specs) -> dict:
+def arrays_of(signature: str, values: Any, specs: Mapping[str, tf.TensorSpec]) -> dict[str, np.ndarray]:
     """The values of a signature's inputs as arrays.
 
     Args:
@@ -76,7 +77,7 @@ def arrays_of(signature, values, specs) -> dict:
     return arrays
 
 
-def array_of(name, value, spec):
+def array_of(name: str, value: Any, spec: tf.TensorSpec) -> np.ndarray:
     """A value as an array of the type and shape of a `tf.TensorSpec`; numbers too large for float32 are infinite.
 
     Raises:
@@ -105,18 +106,18 @@ def array_of(name, value, spec):
         return array.astype(wanted)
 
 
-def has_rows(spec):
+def has_rows(spec: tf.TensorSpec) -> bool:
     """Whether the leading axis of a `tf.TensorSpec` may have any length."""
     return spec.shape.rank is not None and spec.shape.rank > 0 and spec.shape[0] is None
 
 
-def are(names):
+def are(names: Iterable[object]) -> str:
     """a is, or a and b are."""
     names = sorted(map(str, names))
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
-def kind(value):
+def kind(value: object) -> str:
     """A single value in the words of JSON."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else f"a list of {len(value)}"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
-def optional(module):
+def optional(module: str) -> ModuleType:
     """Imports a module of the extra `serving`.
 
     Raises:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
 from tfdsmcmc.boltzmann import checked_rows, sampling
 from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc.boltzmann.estimates import PartitionLike
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.imputation.plans import Plan
+    from tfdsmcmc.imputation.settings import Settings
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
 
 STEPS = 1000  # of Gibbs chains behind draws
 
@@ -21,36 +35,41 @@ class UndirectedDensity:
       visible: kind of the visible units.
     """
 
-    visible = Binary()
+    model: Any
+    visible: Units = Binary()
 
-    def __init__(self, model, log_partition=None):
+    def __init__(
+        self,
+        model: Any,
+        log_partition: PartitionLike | None = None,
+    ):
         self.model = model
         self._log_partition = log_partition
 
-    def method_for(self, method):
+    def method_for(self, method: str) -> Literal["gibbs"]:
         if method not in ("auto", "gibbs"):
             raise ValueError(
                 f"The method of a {type(self.model).__name__} is 'gibbs' or 'auto'. Received: method={method!r}"
             )
         return "gibbs"
 
-    def imputation_plan(self, method, settings, batch_size):
+    def imputation_plan(self, method: str, settings: Settings, batch_size: int) -> Plan:
         return plan_sweeps(self._kernel, settings)
 
-    def evidence_plan(self, num_samples, batch_size):
+    def evidence_plan(self, num_samples: int, batch_size: int) -> Plan:
         raise ValueError(
             "Which sample of the posterior explains what is observed of a row best is not known of a Boltzmann "
             "machine: weigh them alike, posterior_weights='equal'. Received: posterior_weights='likelihood'"
         )
 
-    def program(self, plan):
+    def program(self, plan: Plan) -> Callable[..., Any]:
         run, parts = sampling.program(plan, self.model.uses_xla), self.parts
         return lambda rows, seed: run(*parts, rows, seed)
 
-    def rows(self, name, x, mask=None):
+    def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
         return checked_rows.rows_in_memory(self.visible, name, x, self.model.units, mask)
 
-    def source(self, x):
+    def source(self, x: RowsLike) -> Source:
         source = source_of(self.visible, "x", x, self.model.units, missing=False)
         self.model.check_rows(source)
         return source

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tfdsmcmc import checks
 from tfdsmcmc.boltzmann import sampling
 from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity
@@ -13,6 +15,16 @@ from tfdsmcmc.boltzmann.imputation import MachineKernel
 from tfdsmcmc.boltzmann.partition import log_partition as annealed_log_partition
 from tfdsmcmc.boltzmann.served import ServedMachine
 from tfdsmcmc.estimates import LogLikelihood
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.boltzmann.estimates import LogPartition, PartitionLike
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.types import Seed
 
 _KERNEL = MachineKernel()
 
@@ -30,43 +42,63 @@ class MachineDensity(UndirectedDensity):
     """
 
     _kernel = _KERNEL
-    served = ServedMachine()
+    served: ServedMachine = ServedMachine()
 
-    def __init__(self, rbm, machine, log_partition=None):
+    def __init__(
+        self,
+        rbm: RBM,
+        machine: Machine,
+        log_partition: PartitionLike | None = None,
+    ):
         super().__init__(rbm, log_partition)
         self.machine = machine
 
     @property
-    def visible(self):
+    def visible(self) -> Units:
         return self.machine.visible
 
     @property
-    def units(self):
+    def units(self) -> int:
         return self.model.units
 
     @property
-    def uses_xla(self):
+    def uses_xla(self) -> bool:
         return self.model.uses_xla
 
-    def log_likelihood(self, x, num_samples, seed, batch_size, warn=True) -> LogLikelihood:
+    def log_likelihood(
+        self,
+        x: RowsLike,
+        num_samples: int,
+        seed: Seed,
+        batch_size: int,
+        warn: bool = True,
+    ) -> LogLikelihood:
         """log p(x) of each row, however many samples."""
         batch_size = checks.positive_integer("batch_size", batch_size)
         value = sampling.unnormalized_log_prob(self.machine, self.source(x), batch_size, self.uses_xla)
         return normalised(self.machine, value, self._known(self.machine))
 
-    def annealed_log_likelihood(self, x, seed, batch_size=1000, num_steps=1000, num_runs=16, **annealing):
+    def annealed_log_likelihood(
+        self,
+        x: RowsLike,
+        seed: Seed,
+        batch_size: int = 1000,
+        num_steps: int = 1000,
+        num_runs: int = 16,
+        **annealing: Any,
+    ) -> LogLikelihood:
         """With log Z by `boltzmann.log_partition`."""
         found = annealed_log_partition(self, num_runs, num_steps, **annealing, seed=seed)
         return MachineDensity(self.model, self.machine, found).log_likelihood(x, 1, seed, batch_size)
 
-    def sample(self, num_samples, seed, probabilities=False):
+    def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         return sampling.sample(self, num_samples, seed, STEPS, probabilities, None)
 
-    def known_partition(self):
+    def known_partition(self) -> LogPartition:
         """`LogPartition` of the weights."""
         return known_partition(self.machine, self._known(self.machine))
 
     @property
-    def parts(self):
+    def parts(self) -> list[Machine]:
         """What programs take."""
         return [self.machine]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +16,13 @@ from tfdsmcmc.boltzmann.mixture_draws import drawn, log_likelihood
 from tfdsmcmc.boltzmann.served import ServedMixture
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.imputation.plans import Part
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
+    from tfdsmcmc.imputation.plans import Plan
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.types import Seed
 
 _KERNEL = MixtureKernel()
 
@@ -29,39 +37,53 @@ class MixtureDensity(UndirectedDensity):
     """
 
     _kernel = _KERNEL
-    served = ServedMixture()
+    served: ServedMixture = ServedMixture()
 
-    def __init__(self, mixture, log_shares, logits):
+    def __init__(self, mixture: MixtureOfBernoullis, log_shares: tf.Tensor, logits: tf.Tensor):
         super().__init__(mixture)
-        self.parts = [tf.nn.log_softmax(log_shares), logits]  # a mean of several log π is not normalised
+        # a mean of several log π is not normalised
+        self.parts: list[tf.Tensor] = [tf.nn.log_softmax(log_shares), logits]
 
-    def log_likelihood(self, x, num_samples, seed, batch_size, warn=True) -> LogLikelihood:
+    def log_likelihood(
+        self,
+        x: RowsLike,
+        num_samples: int,
+        seed: Seed,
+        batch_size: int,
+        warn: bool = True,
+    ) -> LogLikelihood:
         """log p(x) of each row, however many samples."""
         return log_likelihood(*self.parts, self.source(x), batch_size, self.model.uses_xla)
 
-    def annealed_log_likelihood(self, x, seed, batch_size=1000, **annealing) -> LogLikelihood:
+    def annealed_log_likelihood(
+        self,
+        x: RowsLike,
+        seed: Seed,
+        batch_size: int = 1000,
+        **annealing: Any,
+    ) -> LogLikelihood:
         """log p(x) of each row: nothing is left to anneal."""
         return self.log_likelihood(x, 1, seed, batch_size)
 
-    def sample(self, num_samples, seed, probabilities=False):
+    def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         v, means = drawn(*self.parts, num_samples, random.stream(seed, "sample"))
         return (means if probabilities else v).numpy()
 
-    def known_partition(self):
+    def known_partition(self) -> LogPartition:
         """That of a normalised density: log Z = 0."""
         return LogPartition(0.0, 0.0, (0.0, 0.0), np.inf)
 
-    def evidence_plan(self, num_samples, batch_size):
+    def evidence_plan(self, num_samples: int, batch_size: int) -> Plan:
         return ExactEvidence()
 
 
 class ExactEvidence(NamedTuple):
     """A plan: log p(v_observed) of a mixture."""
 
-    def __call__(self, log_shares, logits, rows, seed):
+    def __call__(self, log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, seed: Seed) -> tuple[tf.Tensor]:
         return (log_evidence(log_shares, logits, rows, seed),)
 
-    def summary(self, results) -> Part:
+    def summary(self, results: Sequence[np.ndarray]) -> Part:
         (value,) = results
         nothing = np.zeros((len(value), 1))
         return Part(nothing, nothing, value, None, value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann import deep_estimates, sampling
 from tfdsmcmc.boltzmann.deep_sweeps import layers_of, widths_of
@@ -11,6 +13,23 @@ from tfdsmcmc.boltzmann.imputation import StackKernel
 from tfdsmcmc.boltzmann.partition import log_partition as annealed_log_partition
 from tfdsmcmc.boltzmann.served import ServedStack
 from tfdsmcmc.estimates import LogLikelihood
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.annealing.schedules import Schedule
+    from tfdsmcmc.boltzmann.dbn import DBN
+    from tfdsmcmc.boltzmann.deep import Stack
+    from tfdsmcmc.boltzmann.estimates import LogPartition, PartitionLike
+    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.served import ServedMachine
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.imputation.plans import Plan
+    from tfdsmcmc.imputation.settings import Settings
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.types import Seed
 
 _KERNEL = StackKernel()
 
@@ -30,36 +49,56 @@ class StackDensity(UndirectedDensity):
 
     _kernel = _KERNEL
 
-    def __init__(self, dbn, stack, log_partition=None):
+    def __init__(
+        self,
+        dbn: DBN,
+        stack: Stack,
+        log_partition: PartitionLike | None = None,
+    ):
         super().__init__(dbn, log_partition)
         self.stack = stack
 
     @property
-    def visible(self):
+    def visible(self) -> Units:
         return self.stack.machines[0].visible
 
     @property
-    def units(self):
+    def units(self) -> int:
         return self.model.units
 
     @property
-    def uses_xla(self):
+    def uses_xla(self) -> bool:
         return self.model.uses_xla
 
     @property
-    def rbms(self):
+    def rbms(self) -> list[Machine]:
         """What stands for the machines in `deep_estimates`."""
         return self.stack.machines
 
-    def check_rows(self, rows):
+    def check_rows(self, rows: Rows | Source) -> None:
         self.model.check_rows(rows)
 
-    def log_likelihood(self, x, num_samples, seed, batch_size, warn=True) -> LogLikelihood:
+    def log_likelihood(
+        self,
+        x: RowsLike,
+        num_samples: int,
+        seed: Seed,
+        batch_size: int,
+        warn: bool = True,
+    ) -> LogLikelihood:
         """Importance samples from Q."""
         known = self._known(self.stack.machines[-1])
         return deep_estimates.importance(self, x, num_samples, known, seed, batch_size)
 
-    def annealed_log_likelihood(self, x, seed, batch_size=100, schedule="sigmoid", num_steps=1000, num_runs=16):
+    def annealed_log_likelihood(
+        self,
+        x: RowsLike,
+        seed: Seed,
+        batch_size: int = 100,
+        schedule: Schedule = "sigmoid",
+        num_steps: int = 1000,
+        num_runs: int = 16,
+    ) -> LogLikelihood:
         """Annealing from Q to p(h given v); log Z, unless it is given, by as many runs and steps."""
         known = self._known(self.stack.machines[-1])
         if known is None:
@@ -68,23 +107,23 @@ class StackDensity(UndirectedDensity):
             self, x, num_steps, num_runs, schedule, known, seed, batch_size
         )
 
-    def imputation_plan(self, method, settings, batch_size):
+    def imputation_plan(self, method: str, settings: Settings, batch_size: int) -> Plan:
         layers_of(widths_of(self.stack.machines))  # variables of sweeps, which programs may not make
         return super().imputation_plan(method, settings, batch_size)
 
     @property
-    def served(self):
+    def served(self) -> ServedMachine | ServedStack:
         layers_of(widths_of(self.stack.machines))
         return ServedStack()
 
-    def sample(self, num_samples, seed, probabilities=False):
+    def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         return sampling.sample_of_stack(self.stack, num_samples, seed, STEPS, probabilities, self.uses_xla)
 
-    def known_partition(self):
+    def known_partition(self) -> LogPartition:
         """`LogPartition` of the topmost machine."""
         return known_partition(self.stack.machines[-1], self._known(self.stack.machines[-1]))
 
     @property
-    def parts(self):
+    def parts(self) -> list[Stack]:
         """What programs take."""
         return [self.stack]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypeAlias
+
 import keras
 
 from tfdsmcmc.boltzmann.units.base import Units
@@ -12,10 +14,12 @@ from tfdsmcmc.boltzmann.units.spin import Spin
 
 __all__ = ["Binary", "Categorical", "Gaussian", "Spin", "Units", "kind_of"]
 
+UnitName: TypeAlias = Literal["binary", "spin", "gaussian"]
+UnitsLike: TypeAlias = Units | UnitName | dict[str, Any]
 _NAMED = {"binary": Binary, "spin": Spin, "gaussian": Gaussian}
 
 
-def kind_of(name, value) -> Units:
+def kind_of(name: str, value: UnitsLike) -> Units:
     """The kind of units of what a user passes: one, its name or its configuration.
 
     Args:

@@ -19,12 +19,21 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tfdsmcmc.types import Config, Number, Seed
+
+_U = TypeVar("_U", bound="Units")
 
 
 class Units:
@@ -45,67 +54,67 @@ class Units:
 
     binary = False
     checks = False
-    parameters = ()
-    initial = ()
+    parameters: tuple[str, ...] = ()
+    initial: tuple[float, ...] = ()
 
     # the law of a layer, from its natural parameters
 
-    def cumulant(self, field, *rest):
+    def cumulant(self, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
         """Γ, (…,), the sum over the units of a layer."""
         raise NotImplementedError(f"{type(self).__name__} must define cumulant.")
 
-    def increment(self, before, after, field, *rest):
+    def increment(self, before: Number, after: Number, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
         """Γ(β'x) − Γ(βx), (…,), of neighbouring β ≤ β', without a loss of digits where they are close."""
         raise NotImplementedError(f"{type(self).__name__} must define increment.")
 
-    def mean(self, field, *rest):
+    def mean(self, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
         """E v, (…, width)."""
         raise NotImplementedError(f"{type(self).__name__} must define mean.")
 
-    def draw(self, uniforms, field, *rest):
+    def draw(self, uniforms: tf.Tensor, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
         """v, (n, width), by numbers of `random.open_uniform`, (n, num_uniforms(width)); one law may be that of all."""
         raise NotImplementedError(f"{type(self).__name__} must define draw.")
 
-    def log_prob(self, v, field, *rest):
+    def log_prob(self, v: tf.Tensor, field: tf.Tensor, *rest: tf.Tensor) -> tf.Tensor:
         """log p(v given x), (…,)."""
         return self.log_measure(v, [field, *rest]) - self.cumulant(field, *rest)
 
     # the potential
 
-    def natural(self, bias, *weights):
+    def natural(self, bias: tf.Tensor, *weights: tf.Tensor) -> list[tf.Tensor]:
         """(b, η_2, …), a list, of the weights: the bias and the further parameters."""
         return [bias]
 
-    def statistics(self, v):
+    def statistics(self, v: tf.Tensor) -> list[tf.Tensor]:
         """(t_1(v), t_2(v), …), a list."""
         return [v]
 
-    def log_measure(self, v, natural):
+    def log_measure(self, v: tf.Tensor, natural: Sequence[tf.Tensor]) -> tf.Tensor:
         """−U(v), (…,), at natural parameters."""
         return _sum(_product(t, eta) for t, eta in zip(self.statistics(v), natural))
 
-    def log_ratio(self, v, first, second):
+    def log_ratio(self, v: tf.Tensor, first: Sequence[tf.Tensor], second: Sequence[tf.Tensor]) -> tf.Tensor:
         """U(v) − U'(v), (…,), of two lists of natural parameters."""
         return _sum(_product(t, b - a) for t, a, b in zip(self.statistics(v), first, second))
 
     # layers and rows
 
-    def check_width(self, name, width):
+    def check_width(self, name: str, width: int) -> None:
         """Raises a ValueError where no layer of so many entries is of this kind."""
 
-    def check(self, name, rows):
+    def check(self, name: str, rows: np.ndarray) -> None:
         """Raises a ValueError for `Rows` of arrays, finite and binary where they are to be, that are no values of v."""
 
-    def num_uniforms(self, width):
+    def num_uniforms(self, width: int) -> int:
         """Uniform numbers that a draw of a layer takes."""
         return width
 
-    def values(self, width):
+    def values(self, width: int) -> list[np.ndarray] | None:
         """For each independent unit of a layer its values, a list of arrays (q, entries); None where they are not
         finitely many."""
         return None
 
-    def fit(self, x, smoothing):
+    def fit(self, x: np.ndarray, smoothing: float) -> list[np.ndarray]:
         """Weights (bias, …), a list of float32 arrays, of independent units with the moments of rows.
 
         Args:
@@ -116,47 +125,47 @@ class Units:
 
     # what follows from it
 
-    def drawn(self, seed, num_rows, *law):
+    def drawn(self, seed: Seed, num_rows: int | tf.Tensor, *law: tf.Tensor) -> tf.Tensor:
         """`draw` under a seed of its own, of so many rows."""
         field = law[0]
         return self.draw(random.open_uniform([num_rows, self.num_uniforms(int(field.shape[-1]))], seed), *law)
 
-    def log_states(self, width):
+    def log_states(self, width: int) -> float:
         """log of the number of a layer's values; ∞ where they are not finitely many."""
         values = self.values(width)
         return np.inf if values is None else float(sum(np.log(len(each)) for each in values))
 
     # a value
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Config) -> Self:
         return cls(**config)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.get_config() == self.get_config()
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(repr(self))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.get_config().items())
         return f"{type(self).__name__}({arguments})"
 
 
-def between(beta, first, second):
+def between(beta: Number, first: Sequence[tf.Tensor], second: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """(1 − β) η + β η' of two lists of natural parameters."""
     return [(1.0 - beta) * a + beta * b for a, b in zip(first, second, strict=True)]
 
 
-def tempered(beta, law):
+def tempered(beta: Number, law: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """A law with β times the field."""
     return [beta * law[0], *law[1:]]
 
 
-def registered(cls):
+def registered(cls: type[_U]) -> type[_U]:
     """A kind that Keras finds again by its name."""
     return keras.saving.register_keras_serializable("tfdsmcmc.boltzmann.units")(cls)
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -13,6 +15,9 @@ from tfdsmcmc.boltzmann.units.base import Units, registered
 from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Number
+
 
 @registered
 class Binary(Units):
@@ -20,24 +25,24 @@ class Binary(Units):
 
     binary = True
 
-    def cumulant(self, field):
+    def cumulant(self, field: tf.Tensor) -> tf.Tensor:
         return sum_softplus(field)
 
-    def increment(self, before, after, field):
+    def increment(self, before: Number, after: Number, field: tf.Tensor) -> tf.Tensor:
         return softplus_increment(field, before, after)
 
-    def mean(self, field):
+    def mean(self, field: tf.Tensor) -> tf.Tensor:
         return tf.sigmoid(field)
 
-    def draw(self, uniforms, field):
+    def draw(self, uniforms: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
         return random.bernoulli_of(field, uniforms)
 
-    def log_prob(self, v, field):
+    def log_prob(self, v: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
         return bernoulli_log_prob(v, field)
 
-    def values(self, width):
+    def values(self, width: int) -> list[np.ndarray] | None:
         return [np.array([[0.0], [1.0]])] * width
 
-    def fit(self, x, smoothing):
+    def fit(self, x: np.ndarray, smoothing: float) -> list[np.ndarray]:
         rates = (x.mean(0, dtype=np.float64) + smoothing) / (1.0 + 2.0 * smoothing)
         return [(np.log(rates) - np.log1p(-rates)).astype(np.float32)]

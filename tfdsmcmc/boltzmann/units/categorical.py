@@ -8,12 +8,17 @@ Each state has weights and a bias of its own: the law stays the same where a con
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.boltzmann.units.base import Units, registered
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, Number
 
 
 @registered
@@ -29,19 +34,19 @@ class Categorical(Units):
 
     binary = checks = True
 
-    def __init__(self, groups):
+    def __init__(self, groups: Sequence[int]):
         if not isinstance(groups, (list, tuple)) or not groups:
             raise ValueError(f"groups must be a list of numbers of states. Received: groups={groups!r}")
-        self.groups = [checks.positive_integer("groups", number) for number in groups]
+        self.groups: list[int] = [checks.positive_integer("groups", number) for number in groups]
         if min(self.groups) < 2:
             raise ValueError(f"groups must have two states or more each. Received: groups={groups!r}")
         # neighbours of one size are computed as one array
         self._runs = [(size, len(list(run))) for size, run in itertools.groupby(self.groups)]
 
-    def cumulant(self, field):
+    def cumulant(self, field: tf.Tensor) -> tf.Tensor:
         return _sum(tf.reduce_sum(tf.reduce_logsumexp(x, -1), -1) for x in self._split(field))
 
-    def increment(self, before, after, field):
+    def increment(self, before: Number, after: Number, field: tf.Tensor) -> tf.Tensor:
         """Σ_groups Δ max x + log(1 + Σ_k p_k (exp(−Δ (max x − x_k)) − 1)), p = softmax(βx).
 
         The sum lies in (−1, 0], as the largest p_k is that of a term of 0."""
@@ -52,10 +57,10 @@ class Categorical(Units):
             found.append(tf.reduce_sum(delta * largest[..., 0] + tf.math.log1p(rest), -1))
         return _sum(found)
 
-    def mean(self, field):
+    def mean(self, field: tf.Tensor) -> tf.Tensor:
         return _joined(tf.nn.softmax(x) for x in self._split(field))
 
-    def draw(self, uniforms, field):
+    def draw(self, uniforms: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
         drawn = []
         for u, x in zip(tf.split(uniforms, [count for _, count in self._runs], -1), self._split(field)):
             ends = tf.cumsum(tf.nn.softmax(x), -1)
@@ -63,17 +68,17 @@ class Categorical(Units):
             drawn.append(tf.one_hot(tf.reduce_sum(tf.cast(below, tf.int32), -1), x.shape[-1], dtype=x.dtype))
         return _joined(drawn)
 
-    def num_uniforms(self, width):
+    def num_uniforms(self, width: int) -> int:
         return len(self.groups)
 
-    def values(self, width):
+    def values(self, width: int) -> list[np.ndarray] | None:
         return [np.eye(size) for size in self.groups]
 
-    def check_width(self, name, width):
+    def check_width(self, name: str, width: int) -> None:
         if width != sum(self.groups):
             raise ValueError(f"{name} must be the states of all groups, {sum(self.groups)}. Received: {name}={width}")
 
-    def check(self, name, rows):
+    def check(self, name: str, rows: np.ndarray) -> None:
         firsts = np.cumsum([0, *self.groups[:-1]])
         ones = np.add.reduceat(rows.values, firsts, 1, np.float64)
         known = np.ones(ones.shape, bool)
@@ -90,12 +95,12 @@ class Categorical(Units):
                 f"{name} must have one 1 in each group of the sizes {self.groups}. Received: {wrong} groups with others"
             )
 
-    def fit(self, x, smoothing):
+    def fit(self, x: np.ndarray, smoothing: float) -> list[np.ndarray]:
         sizes = np.repeat(self.groups, self.groups)
         rates = (x.mean(0, dtype=np.float64) + smoothing) / (1.0 + sizes * smoothing)
         return [np.log(rates).astype(np.float32)]
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"groups": self.groups}
 
     def _split(self, field):

@@ -14,12 +14,16 @@ a γ^(−½) bear on p(v), so that there is nothing to learn of their γ.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.boltzmann.units.base import Units, registered
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Config, Number
 
 
 @registered
@@ -35,39 +39,39 @@ class Gaussian(Units):
       ValueError: for an argument out of range.
     """
 
-    def __init__(self, precision=1.0, learnt=False):
-        self.precision = float(checks.positive_number("precision", precision))
-        self.learnt = checks.boolean("learnt", learnt)
-        self.parameters = ("log_precision",) if self.learnt else ()
-        self.initial = (math.log(self.precision),) if self.learnt else ()
+    def __init__(self, precision: float = 1.0, learnt: bool = False):
+        self.precision: float = float(checks.positive_number("precision", precision))
+        self.learnt: bool = checks.boolean("learnt", learnt)
+        self.parameters: tuple[str, ...] = ("log_precision",) if self.learnt else ()
+        self.initial: tuple[float, ...] = (math.log(self.precision),) if self.learnt else ()
 
-    def natural(self, bias, log_precision=None):
+    def natural(self, bias: tf.Tensor, log_precision: tf.Tensor | None = None) -> list[tf.Tensor]:
         return [bias, self.precision * tf.ones_like(bias) if log_precision is None else tf.exp(log_precision)]
 
-    def statistics(self, v):
+    def statistics(self, v: tf.Tensor) -> list[tf.Tensor]:
         return [v, -0.5 * tf.square(v)]
 
-    def cumulant(self, field, precision):
+    def cumulant(self, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
         constant = tf.reduce_sum(math.log(2.0 * math.pi) - tf.math.log(precision), -1)
         return 0.5 * (tf.reduce_sum(tf.square(field) / precision, -1) + constant)
 
-    def increment(self, before, after, field, precision):
+    def increment(self, before: Number, after: Number, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
         """½ (β' − β) (β' + β) Σ_i x_i²/γ_i."""
         return 0.5 * (after - before) * (after + before) * tf.reduce_sum(tf.square(field) / precision, -1)
 
-    def mean(self, field, precision):
+    def mean(self, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
         return field / precision
 
-    def draw(self, uniforms, field, precision):
+    def draw(self, uniforms: tf.Tensor, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
         # the middle of a cell: 2u − 1 is exact in float32, symmetric and never ±1
         normal = math.sqrt(2.0) * tf.math.erfinv(tf.cast(2.0 * uniforms - 1.0, field.dtype))
         return field / precision + normal * tf.math.rsqrt(precision)
 
-    def log_prob(self, v, field, precision):
+    def log_prob(self, v: tf.Tensor, field: tf.Tensor, precision: tf.Tensor) -> tf.Tensor:
         terms = tf.math.log(precision) - math.log(2.0 * math.pi) - precision * tf.square(v - field / precision)
         return 0.5 * tf.reduce_sum(terms, -1)
 
-    def fit(self, x, smoothing):
+    def fit(self, x: np.ndarray, smoothing: float) -> list[np.ndarray]:
         """Where γ is learnt, the variances are those of N rows and 2 · smoothing · N of variance 1/`precision`."""
         mean, variance = x.mean(0, dtype=np.float64), x.var(0, dtype=np.float64)
         spread = (variance + 2.0 * smoothing / self.precision) / (1.0 + 2.0 * smoothing)
@@ -75,5 +79,5 @@ class Gaussian(Units):
         weights = [mean * precision, *([np.log(precision)] if self.learnt else [])]
         return [weight.astype(np.float32) for weight in weights]
 
-    def get_config(self):
+    def get_config(self) -> Config:
         return {"precision": self.precision, "learnt": self.learnt}

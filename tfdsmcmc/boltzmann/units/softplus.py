@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import tensorflow as tf
 
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Number
 
-def sum_softplus(x):
+
+def sum_softplus(x: tf.Tensor) -> tf.Tensor:
     """Σ_j log(1 + exp x_j) over the last axis."""
     return tf.reduce_sum(tf.nn.relu(x), -1) + sum_log_of_mantissas(1.0 + tf.exp(-tf.abs(x)))
 
 
-def softplus_increment(x, before, after):
+def softplus_increment(x: tf.Tensor, before: Number, after: Number) -> tf.Tensor:
     """Σ_j log(1 + exp(β' x_j)) − log(1 + exp(β x_j)) over the last axis, of neighbouring β and β'.
 
     With σ(βx) the probability of a one, the difference is log(1 + σ(βx) (exp(Δx) − 1)), Δ = β' − β. Written for |x|,

@@ -13,6 +13,8 @@ so that of spins with W, b, a and of bits with 4W, 2b − 2W1, 2a − 2W'1, whos
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
@@ -21,6 +23,9 @@ from tfdsmcmc.boltzmann.units.base import Units, registered
 from tfdsmcmc.boltzmann.units.softplus import sum_softplus
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Number
+
 
 @registered
 class Spin(Units):
@@ -28,29 +33,29 @@ class Spin(Units):
 
     checks = True
 
-    def cumulant(self, field):
+    def cumulant(self, field: tf.Tensor) -> tf.Tensor:
         size = tf.abs(field)
         return tf.reduce_sum(size, -1) + sum_log_of_mantissas(1.0 + tf.exp(-2.0 * size))
 
-    def increment(self, before, after, field):
+    def increment(self, before: Number, after: Number, field: tf.Tensor) -> tf.Tensor:
         """Σ_i Δ|x_i| + log(1 + σ(−2β|x_i|) (exp(−2Δ|x_i|) − 1)), see `softplus_increment`."""
         delta, size = after - before, tf.abs(field)
         rest = tf.sigmoid(-2.0 * before * size) * tf.math.expm1(-2.0 * delta * size)
         return tf.reduce_sum(delta * size + tf.math.log1p(rest), -1)
 
-    def mean(self, field):
+    def mean(self, field: tf.Tensor) -> tf.Tensor:
         return tf.tanh(field)
 
-    def draw(self, uniforms, field):
+    def draw(self, uniforms: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
         return 2.0 * random.bernoulli_of(2.0 * field, uniforms) - 1.0
 
-    def log_prob(self, v, field):
+    def log_prob(self, v: tf.Tensor, field: tf.Tensor) -> tf.Tensor:
         return -sum_softplus(-2.0 * v * field)
 
-    def values(self, width):
+    def values(self, width: int) -> list[np.ndarray] | None:
         return [np.array([[-1.0], [1.0]])] * width
 
-    def check(self, name, rows):
+    def check(self, name: str, rows: np.ndarray) -> None:
         wrong = np.abs(rows.values) != 1
         wrong = wrong if rows.observed is None else wrong & rows.observed
         if wrong.any():
@@ -59,6 +64,6 @@ class Spin(Units):
                 f"Received: {int(wrong.sum())} other entries, the first {rows.values[wrong][0]}"
             )
 
-    def fit(self, x, smoothing):
+    def fit(self, x: np.ndarray, smoothing: float) -> list[np.ndarray]:
         rates = (0.5 + 0.5 * x.mean(0, dtype=np.float64) + smoothing) / (1.0 + 2.0 * smoothing)
         return [(0.5 * (np.log(rates) - np.log1p(-rates))).astype(np.float32)]

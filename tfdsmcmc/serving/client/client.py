@@ -14,6 +14,8 @@ one (tests/serving/client/test_client.py says how).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tfdsmcmc import checks, random
@@ -23,6 +25,13 @@ from tfdsmcmc.serving.arrays import array_of, arrays_of
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport
 from tfdsmcmc.serving.client.transports import ServerError, address, seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from tfdsmcmc.serving.arrays import Signature
+    from tfdsmcmc.types import Seed
 
 
 class Client:
@@ -55,27 +64,35 @@ class Client:
       ValueError: for arguments that do not fit.
     """
 
-    def __init__(self, url, model=None, version=None, timeout=60.0, retries=3, packed=False):
+    def __init__(
+        self,
+        url: str,
+        model: str | None = None,
+        version: int | None = None,
+        timeout: float = 60.0,
+        retries: int = 3,
+        packed: bool = False,
+    ):
         where, timeout = address(url, model, version), seconds(timeout)
         retries = checks.nonnegative_integer("retries", retries)
         self._packed = checks.boolean("packed", packed)
         self._transport = (GrpcTransport if where.scheme.startswith("grpc") else RestTransport)(where, timeout, retries)
         self._signatures = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Closes the connections. May be called again; other calls are refused from then on."""
         if self._transport is not None:
             self._transport.close()
         self._transport = None
 
     @property
-    def signatures(self):
+    def signatures(self) -> dict[str, Signature]:
         """The served signatures: dict from names to inputs and outputs, each a dict of `tf.TensorSpec`."""
         if self._transport is None:
             raise ValueError("The client is closed: make another one. Received: a call after close()")
@@ -83,7 +100,7 @@ class Client:
             self._signatures = self._transport.describe()
         return self._signatures
 
-    def predict(self, signature, /, **inputs):
+    def predict(self, signature: str, /, **inputs: ArrayLike) -> dict[str, np.ndarray]:
         """Calls any signature.
 
         Args:
@@ -106,15 +123,21 @@ class Client:
             words = f"the answer does not have the outputs {sorted(expected.outputs)}: {error}"
             raise ServerError(self._transport.fine, words, self._transport.url) from None
 
-    def log_likelihood(self, x, num_samples=1000, seed=0) -> LogLikelihood:
+    def log_likelihood(self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0) -> LogLikelihood:
         """Estimates of log p(x) by num_samples importance samples; each part is (n,)."""
         return _log_likelihood(self._of_rows("log_likelihood", x, num_samples=num_samples, seed=_seed(seed)))
 
-    def sample(self, num_samples=1, seed=0):
+    def sample(self, num_samples: int = 1, seed: Seed = 0) -> np.ndarray:
         """Draws from the model, (num_samples, D)."""
         return self.predict("sample", num_samples=num_samples, seed=_seed(seed))["x"]
 
-    def impute(self, x, mask=None, num_imputations=1, seed=0):
+    def impute(
+        self,
+        x: ArrayLike,
+        mask: ArrayLike | None = None,
+        num_imputations: int = 1,
+        seed: Seed = 0,
+    ) -> np.ndarray:
         """Draws of what is missing given what is observed, (num_imputations, n, D); observed entries as they are.
 
         Args:
@@ -125,7 +148,7 @@ class Client:
         """
         return self._of_gaps("impute", x, mask, num_imputations=num_imputations, seed=_seed(seed))["x"]
 
-    def encode(self, x, num_samples=1000, seed=0) -> dict:
+    def encode(self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0) -> dict[str, np.ndarray]:
         """Posterior means of the latent units by num_samples importance samples.
 
         Returns:
@@ -133,21 +156,21 @@ class Client:
         """
         return self._of_rows("encode", x, num_samples=num_samples, seed=_seed(seed))
 
-    def reconstruct(self, x, num_samples=1000, seed=0):
+    def reconstruct(self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0) -> np.ndarray:
         """Posterior means of the data's own probabilities or means, (n, D), by num_samples importance samples."""
         return self._of_rows("reconstruct", x, num_samples=num_samples, seed=_seed(seed))["x"]
 
-    def log_likelihood_rows(self, x, num_samples, seeds) -> LogLikelihood:
+    def log_likelihood_rows(self, x: ArrayLike, num_samples: ArrayLike, seeds: ArrayLike) -> LogLikelihood:
         """As `log_likelihood` of each row by itself; num_samples is one for all rows, or n of them."""
         seeds = _seeds(seeds)
         counts = num_samples if np.iterable(num_samples) else np.full(len(seeds), num_samples)
         return _log_likelihood(self._of_rows("log_likelihood_rows", x, num_samples=counts, seed=seeds))
 
-    def sample_rows(self, seeds):
+    def sample_rows(self, seeds: ArrayLike) -> np.ndarray:
         """One draw for each seed, (n, D)."""
         return self.predict("sample_rows", seed=_seeds(seeds))["x"]
 
-    def impute_rows(self, x, mask, seeds):
+    def impute_rows(self, x: ArrayLike, mask: ArrayLike | None, seeds: ArrayLike) -> np.ndarray:
         """As one imputation by `impute` of each row by itself, (n, D); mask as there, None included."""
         return self._of_gaps("impute_rows", x, mask, seed=_seeds(seeds))["x"]
 

@@ -9,12 +9,20 @@ Source: tensorflow_serving/apis/prediction_service.proto.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfdsmcmc.serving.arrays import signatures_of
 from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late
 from tfdsmcmc.serving.extras import optional
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.serving.arrays import Signature
+    from tfdsmcmc.serving.client.transports import Address
 
 _LARGEST = 2**31 - 1  # bytes of a message
 _FRAME = 2**16  # bytes for names and shapes
@@ -42,20 +50,20 @@ class GrpcTransport:
 
     fine = "OK"
 
-    def __init__(self, address, timeout, retries):
+    def __init__(self, address: Address, timeout: float, retries: int):
         self._grpc = optional("grpc")
         self._predict = optional("tensorflow_serving.apis.predict_pb2")
         self._metadata = optional("tensorflow_serving.apis.get_model_metadata_pb2")
         service = optional("tensorflow_serving.apis.prediction_service_pb2_grpc")
         self._address, self._timeout, self._retries = address, timeout, retries
-        self.url = f"{address.scheme}://{address.host}"
+        self.url: str = f"{address.scheme}://{address.host}"
         if address.scheme == "grpcs":
             self._channel = self._grpc.secure_channel(address.host, self._grpc.ssl_channel_credentials(), _OPTIONS)
         else:
             self._channel = self._grpc.insecure_channel(address.host, _OPTIONS)
         self._stub = service.PredictionServiceStub(self._channel)
 
-    def describe(self):
+    def describe(self) -> dict[str, Signature]:
         """The model's signatures, as `transports` has it."""
         request = self._metadata.GetModelMetadataRequest(metadata_field=["signature_def"])
         answer = self._answer(self._stub.GetModelMetadata, request)
@@ -64,7 +72,7 @@ class GrpcTransport:
             raise ServerError(self.fine, "the answer describes no signatures", self.url)
         return signatures_of(found.signature_def)
 
-    def predict(self, signature, inputs, outputs):
+    def predict(self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Iterable[str]) -> dict[str, Any]:
         """Calls a signature with a dict of arrays, as `transports` has it.
 
         Raises:
@@ -80,7 +88,7 @@ class GrpcTransport:
         found = self._answer(self._stub.Predict, request).outputs
         return {name: tf.make_ndarray(found[name]) for name in outputs if name in found}  # reading would make one
 
-    def close(self):
+    def close(self) -> None:
         """Closes the channel."""
         self._channel.close()
 

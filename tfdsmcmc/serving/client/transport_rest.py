@@ -16,6 +16,8 @@ from __future__ import annotations
 import json
 import urllib.parse
 import urllib.request
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import json_format
 from tensorflow.core.protobuf import meta_graph_pb2
@@ -23,6 +25,12 @@ from tensorflow.core.protobuf import meta_graph_pb2
 from tfdsmcmc.serving.arrays import signatures_of
 from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late, without_user
 from tfdsmcmc.serving.extras import optional
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.serving.arrays import Signature
+    from tfdsmcmc.serving.client.transports import Address
 
 _PASSING = (429, 502, 503, 504)
 
@@ -42,15 +50,15 @@ class RestTransport:
 
     fine = 200
 
-    def __init__(self, address, timeout, retries):
+    def __init__(self, address: Address, timeout: float, retries: int):
         self._errors = optional("urllib3").exceptions
         self._timeout, self._retries = timeout, _retries(retries)
         self._pool = _pool(address)
         version = "" if address.version is None else f"/versions/{address.version}"
         model = urllib.parse.quote(address.model, safe="")
-        self.url = f"{address.scheme}://{address.host}{address.prefix}/v1/models/{model}{version}"
+        self.url: str = f"{address.scheme}://{address.host}{address.prefix}/v1/models/{model}{version}"
 
-    def describe(self):
+    def describe(self) -> dict[str, Signature]:
         """The model's signatures, as `transports` has it."""
         url = self.url + "/metadata"
         answer = self._answer("GET", url)
@@ -60,7 +68,7 @@ class RestTransport:
         except (AttributeError, KeyError, TypeError, ValueError, json_format.ParseError):
             raise ServerError(self.fine, "the answer describes no signatures", url) from None
 
-    def predict(self, signature, inputs, outputs):
+    def predict(self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Collection[str]) -> Any:
         """Calls a signature with a dict of arrays, as `transports` has it."""
         columns = {name: array.tolist() for name, array in inputs.items()}
         request = {"signature_name": signature, "inputs": columns}
@@ -68,7 +76,7 @@ class RestTransport:
         found = answer.get("outputs")
         return dict.fromkeys(outputs, found) if len(outputs) == 1 and "outputs" in answer else found
 
-    def close(self):
+    def close(self) -> None:
         """Closes the connections."""
         self._pool.clear()
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tfdsmcmc import checks
 
@@ -38,11 +38,15 @@ class ServerError(RuntimeError):
       url: where the call went.
     """
 
-    def __init__(self, status, message, url):
+    status: int | str
+    message: str
+    url: str
+
+    def __init__(self, status: int | str, message: str, url: str):
         super().__init__(f"{url} answered {status}: {message}")
         self.status, self.message, self.url = status, message, url
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[ServerError], tuple[int | str, str, str]]:
         return type(self), (self.status, self.message, self.url)
 
 
@@ -56,7 +60,7 @@ class Address(NamedTuple):
     version: int | None
 
 
-def address(url, model=None, version=None) -> Address:
+def address(url: str, model: str | None = None, version: int | None = None) -> Address:
     """Reads a URL such as "http://127.0.0.1:8501", which may go on with /v1/models/NAME and /versions/VERSION.
 
     Args:
@@ -83,7 +87,7 @@ def address(url, model=None, version=None) -> Address:
     return Address(found["scheme"], found["host"], found["prefix"], model or named, version)
 
 
-def seconds(timeout) -> float:
+def seconds(timeout: float) -> float:
     """Returns a timeout as a float.
 
     Raises:
@@ -94,12 +98,12 @@ def seconds(timeout) -> float:
     return float(timeout)
 
 
-def late(timeout, url):
+def late(timeout: float, url: str) -> ServerError:
     """The error of a call without an answer in time."""
     return ServerError("DEADLINE_EXCEEDED", f"no answer within {timeout:g} seconds", url)
 
 
-def without_user(url):
+def without_user(url: Any) -> Any:
     """What may be printed of a URL: no password."""
     return re.sub("//[^/?#]*@", "//", url) if isinstance(url, str) else url
 

@@ -7,9 +7,13 @@ nothing from a state of its own and, unless asked to, not be compiled by XLA, wh
 from __future__ import annotations
 
 import pathlib
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath
 
 _PYTHON = {"PyFunc", "EagerPyFunc", "PyFuncStateless", "NumpyFunction"}
 # stateful by name: they read fixed weights, save and load them, check, or call what is looked at by itself
@@ -31,7 +35,7 @@ _HARMLESS = {
 }
 
 
-def faults(path, jit=False):
+def faults(path: FilePath, jit: bool = False) -> list[str]:
     """What in a SavedModel a stock server cannot run or must not; an empty list where all is well.
 
     Args:

@@ -14,10 +14,14 @@ from __future__ import annotations
 
 import pathlib
 import re
+from typing import TYPE_CHECKING
 
 from tfdsmcmc import files
 
-BATCH_SIZES = (1, 2, 4, 8, 16, 32)  # to which the server pads; the last is the largest batch
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath
+
+BATCH_SIZES: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # to which the server pads; the last is the largest batch
 _NAME = re.compile(r"[\w.-]+", re.ASCII)  # stands in addresses and in quoted text
 
 _MODELS = """\
@@ -48,14 +52,14 @@ max_enqueued_batches {{ value: 100 }}  # beyond them requests are answered "unav
 """ + "".join(f"allowed_batch_sizes: {size}\n" for size in BATCH_SIZES)
 
 
-def write(model_path, model_name, overwrite=False):
+def write(model_path: FilePath, model_name: str, overwrite: bool = False) -> None:
     """Writes `models.config` and `batching.config`; arguments and errors are those of `check`."""
     for path, text in check(model_path, model_name, overwrite).items():
         with files.replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
-def check(model_path, model_name, overwrite=False):
+def check(model_path: FilePath, model_name: str, overwrite: bool = False) -> dict[pathlib.Path, str]:
     """The texts that `write` would write, by path.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfdsmcmc.serving.saved_model import machine_functions
 from tfdsmcmc.serving.saved_model.functions import Functions
@@ -12,6 +12,14 @@ from tfdsmcmc.serving.saved_model.machine_functions import MachineFunctions, Mac
 from tfdsmcmc.serving.saved_model.manifest import parts_of_networks
 from tfdsmcmc.serving.saved_model.signatures import INPUTS
 from tfdsmcmc.serving.saved_model.weights import Weights
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tfdsmcmc.boltzmann.estimates import PartitionLike
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.types import Average
 
 _KINDS = {
     "draws": "samples of the posterior",
@@ -36,17 +44,24 @@ class Content(NamedTuple):
       figures: dictionary.
     """
 
-    module: Any
-    functions: Any
-    names: list
+    module: tf.Module
+    functions: Functions | MachineFunctions
+    names: list[str]
     data: Data
-    parts: dict
-    source: dict
-    settings: dict
-    figures: dict
+    parts: dict[str, Any]
+    source: dict[str, Any]
+    settings: dict[str, Any]
+    figures: dict[str, Any]
 
 
-def content_of(model, posterior, average, sweeps, jit, log_partition) -> Content:
+def content_of(
+    model: Model,
+    posterior: Posterior | None,
+    average: Average | None,
+    sweeps: int | None,
+    jit: bool,
+    log_partition: PartitionLike | None,
+) -> Content:
     """The content; arguments are those of `export`, checked.
 
     Raises:

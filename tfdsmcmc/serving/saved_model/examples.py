@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 ROWS, COUNT = 2, 3
 
 
-def example(specs, units):
+def example(specs: Mapping[str, tf.TensorSpec], units: int) -> dict[str, np.ndarray]:
     """Inputs that fit a signature, a dictionary of arrays; packed data are the same data, packed.
 
     Args:

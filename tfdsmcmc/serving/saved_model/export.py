@@ -7,31 +7,40 @@ functions ("XLA compilation disabled") unless it is started with --xla_cpu_compi
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from tfdsmcmc import checks, contract
 from tfdsmcmc.serving.saved_model import configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.content import content_of
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
 from tfdsmcmc.serving.saved_model.writing import free_target, write_version
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.estimates import PartitionLike
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.types import Average, FilePath
+
 
 def export(
-    model,
-    path,
-    version=1,
-    posterior=None,
-    overwrite=False,
-    ensemble=False,
-    data_shape=None,
-    figures=None,
-    only=None,
-    sweeps=None,
-    max_draws=10_000_000,
-    jit=False,
-    serving_config=False,
-    verbose=True,
-    average=None,
-    log_partition=None,
-):
+    model: Model,
+    path: FilePath,
+    version: int = 1,
+    posterior: Posterior | None = None,
+    overwrite: bool = False,
+    ensemble: bool = False,
+    data_shape: Sequence[int] | None = None,
+    figures: Mapping[str, Any] | None = None,
+    only: str | Collection[str] | None = None,
+    sweeps: int | None = None,
+    max_draws: int = 10_000_000,
+    jit: bool = False,
+    serving_config: bool = False,
+    verbose: bool = True,
+    average: Average | None = None,
+    log_partition: PartitionLike | None = None,
+) -> str:
     """Writes PATH/VERSION/saved_model.pb and its variables, ready for `tf.saved_model.load` and model servers.
 
     Args:

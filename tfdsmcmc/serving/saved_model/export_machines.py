@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc.serving.saved_model.export import export
 
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.dbn import DBN
+    from tfdsmcmc.boltzmann.estimates import LogPartition
+    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.types import FilePath
 
-def export_machines(model, path, version=1, log_partition=None, steps=1000, **arguments):
+
+def export_machines(
+    model: RBM | DBN,
+    path: FilePath,
+    version: int = 1,
+    log_partition: LogPartition | float | None = None,
+    steps: int = 1000,
+    **arguments: Any,
+) -> str:
     """`serving.export` of an `RBM` or `DBN`, which it is better called by.
 
     Args:

@@ -21,6 +21,9 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import tensorflow as tf
 
 from tfdsmcmc import compiling, random
@@ -31,6 +34,10 @@ from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.rows.from_users import filling
 from tfdsmcmc.streams import WeightSums
+
+if TYPE_CHECKING:
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.serving.saved_model.weights import Weights
 
 _CHUNK = 32  # importance samples held at a time
 _BLOCK = 128  # rows at a time
@@ -47,13 +54,13 @@ class Functions:
       jit: whether the parts whose shapes come from the request alone are compiled by XLA.
     """
 
-    def __init__(self, model, weights, sweeps, jit):
+    def __init__(self, model: DirectedModel, weights: Weights, sweeps: int, jit: bool):
         self._generative, self._recognition = model.generative, model.recognition
         self._weights, self._sweeps = weights, sweeps
         self._kernel = KERNELS[method_for(model.generative, "auto")]
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
 
-    def costs(self, name):
+    def costs(self, name: str) -> tuple[int, int]:
         """(for each row, for each unit of its count) the draws of the latents that a function takes.
 
         A draw in a network that is averaged over M sets of weights, unit by unit, counts M times."""
@@ -63,7 +70,7 @@ class Functions:
             return (each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0), each * self._sweeps
         return 0, each if name == "sample" else each * count
 
-    def log_likelihood(self, x, num_samples, seed):
+    def log_likelihood(self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
         """value, standard_error and effective_sample_size, each (n,)."""
 
         def block(x, seed):
@@ -73,7 +80,7 @@ class Functions:
         names = ("value", "standard_error", "effective_sample_size")
         return in_blocks(block, x, seed, {name: [] for name in names})
 
-    def encode(self, x, num_samples, seed):
+    def encode(self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
         """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
         widths = self._generative.latent_units
 
@@ -85,7 +92,7 @@ class Functions:
         shapes = {f"z_{i + 1}": [width] for i, width in enumerate(widths)}
         return in_blocks(block, x, seed, {**shapes, "effective_sample_size": []})
 
-    def reconstruct(self, x, num_samples, seed):
+    def reconstruct(self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
         """x, (n, D)."""
         layer, units = self._generative.layers[-1], self._generative.units
 
@@ -100,7 +107,7 @@ class Functions:
 
         return in_blocks(block, x, seed, {"x": [units]})
 
-    def sample(self, num_samples, seed):
+    def sample(self, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
         """x, (num_samples, D)."""
         units = self._generative.units
 
@@ -111,7 +118,13 @@ class Functions:
         chosen = random.integers([num_samples], self._weights.count, choice_seed)
         return {"x": tf.ensure_shape(self._weights.draw(draw, chosen, draw_seed, units), [None, units])}
 
-    def impute(self, x, mask, num_imputations, seed):
+    def impute(
+        self,
+        x: tf.Tensor,
+        mask: tf.Tensor,
+        num_imputations: tf.Tensor,
+        seed: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
         """x, (num_imputations, n, D)."""
         units = self._generative.units
 
@@ -206,7 +219,12 @@ def _mixed(value, means):
     return tf.einsum("mn,mnw->nw", weight, tf.where(weight[..., tf.newaxis] > 0, means, 0.0))
 
 
-def in_blocks(function, x, seed, shapes):
+def in_blocks(
+    function: Callable[[Any, tf.Tensor], dict[str, tf.Tensor]],
+    x: tf.Tensor | Rows,
+    seed: tf.Tensor,
+    shapes: Mapping[str, Sequence[int | None]],
+) -> dict[str, tf.Tensor]:
     """function(x, seed) over blocks of rows, joined.
 
     Args:

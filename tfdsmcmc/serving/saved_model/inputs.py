@@ -12,6 +12,7 @@ check, which begins with the input's name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -41,7 +42,7 @@ class Budget(NamedTuple):
     each: int
 
 
-def specs(names, data, rowwise, packed):
+def specs(names: Iterable[str], data: Data, rowwise: bool, packed: bool) -> dict[str, tf.TensorSpec]:
     """The specifications of some inputs, a dictionary of `tf.TensorSpec`.
 
     Args:
@@ -62,7 +63,13 @@ def specs(names, data, rowwise, packed):
     return {name: tf.TensorSpec(*known[name], name=name) for name in names}
 
 
-def checked(values, data, budget, rowwise, packed):
+def checked(
+    values: Mapping[str, tf.Tensor],
+    data: Data,
+    budget: Budget,
+    rowwise: bool,
+    packed: bool,
+) -> dict[str, tf.Tensor]:
     """The inputs, each behind its checks; packed data come out as float32 and bool.
 
     Args:

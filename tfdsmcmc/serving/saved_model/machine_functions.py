@@ -11,12 +11,23 @@ standard error is √(Σ (r_m s_m)² + (Σ r_m ρ_m)²): errors of log Z may be 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.serving.saved_model.functions import in_blocks
 from tfdsmcmc.serving.saved_model.weights import Components
+
+if TYPE_CHECKING:
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.densities.mixture import MixtureDensity
+    from tfdsmcmc.boltzmann.densities.stack import StackDensity
+    from tfdsmcmc.boltzmann.estimates import LogPartition
+    from tfdsmcmc.boltzmann.served import ServedMachine, ServedMixture, ServedStack
+    from tfdsmcmc.types import Number
 
 NAMES = ("log_likelihood", "sample", "impute")
 _OUTPUTS = ("value", "standard_error", "effective_sample_size")
@@ -29,7 +40,10 @@ class MachineWeights(Components):
       densities: sequence of densities of one model, each made when it is asked for.
     """
 
-    def __init__(self, densities):
+    partition: LogPartition
+    served: ServedMachine | ServedStack | ServedMixture
+
+    def __init__(self, densities: Sequence[MachineDensity | StackDensity | MixtureDensity]):
         super().__init__(len(densities))
         stacks, figures = None, []
         for density in densities:
@@ -44,7 +58,7 @@ class MachineWeights(Components):
         self._partitions = tf.Variable(tf.constant(figures, tf.float64), trainable=False)
         self._structure = _Hidden(self._structure)
 
-    def at(self, m):
+    def at(self, m: Number) -> tuple[Any, list[tf.Tensor]]:
         """(the parts, (log Z, its error, its effective sample size)) of component m."""
         values = [tf.gather(stack, m) for stack in self._stacks]
         parts = tf.nest.pack_sequence_as(self._structure.value, values)
@@ -67,16 +81,16 @@ class MachineFunctions(tf.Module):
       steps: of each Gibbs chain.
     """
 
-    def __init__(self, weights, units, steps):
+    def __init__(self, weights: MachineWeights, units: int, steps: int):
         super().__init__()
         self._weights, self._units, self._steps = weights, units, steps
 
-    def costs(self, name):
+    def costs(self, name: str) -> tuple[int, int]:
         """(for each row, for each unit of its count) the draws that a function takes."""
         each = self._weights.served.cost(name, self._steps)
         return 0, each * (self._weights.count if name == "log_likelihood" else 1)
 
-    def log_likelihood(self, x, num_samples, seed):
+    def log_likelihood(self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
         """value, standard_error and effective_sample_size, each (n,)."""
         served = self._weights.served
 
@@ -92,7 +106,7 @@ class MachineFunctions(tf.Module):
 
         return in_blocks(block, x, seed, {name: [] for name in _OUTPUTS})
 
-    def sample(self, num_samples, seed):
+    def sample(self, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
         """x, (num_samples, D)."""
         choice_seed, draw_seed = tf.unstack(random.split(seed))
         chosen = random.integers([num_samples], self._weights.count, choice_seed)
@@ -102,7 +116,13 @@ class MachineFunctions(tf.Module):
 
         return {"x": tf.ensure_shape(self._weights.draw(draw, chosen, draw_seed, self._units), [None, self._units])}
 
-    def impute(self, x, mask, num_imputations, seed):
+    def impute(
+        self,
+        x: tf.Tensor,
+        mask: tf.Tensor,
+        num_imputations: tf.Tensor,
+        seed: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
         """x, (num_imputations, n, D)."""
         shape = tf.shape(x)
         choice_seed, draw_seed = tf.unstack(random.split(seed))

@@ -6,6 +6,8 @@ import json
 import math
 import pathlib
 import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -14,10 +16,24 @@ import tensorflow_probability as tfp
 
 from tfdsmcmc import checks
 
+if TYPE_CHECKING:
+    from tfdsmcmc.contract import Model
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.types import FilePath
+
 FORMAT = 1
 
 
-def manifest(model, parts, name, weights, data_shape, signatures, settings, figures):
+def manifest(
+    model: Model,
+    parts: dict[str, Any],
+    name: str,
+    weights: dict[str, Any],
+    data_shape: list[int],
+    signatures: Mapping[str, Any],
+    settings: dict[str, Any],
+    figures: dict[str, Any],
+) -> dict[str, Any]:
     """The manifest as a dictionary.
 
     Args:
@@ -53,7 +69,7 @@ def manifest(model, parts, name, weights, data_shape, signatures, settings, figu
     }
 
 
-def parts_of_networks(model):
+def parts_of_networks(model: DirectedModel) -> dict[str, Any]:
     """What a `DeepGenerativeModel` is made of."""
     return {
         "generative": _layers(model.generative),
@@ -62,14 +78,14 @@ def parts_of_networks(model):
     }
 
 
-def write(path, contents):
+def write(path: FilePath, contents: dict[str, Any]) -> None:
     """Writes the manifest into the folder of a SavedModel that is not in place yet."""
     folder = pathlib.Path(path) / "assets"
     folder.mkdir(exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps(contents, indent=2) + "\n")
 
 
-def read(path):
+def read(path: FilePath) -> dict[str, Any]:
     """The manifest of a version's folder, a dictionary.
 
     Raises:
@@ -81,7 +97,7 @@ def read(path):
     return json.loads(file.read_text())
 
 
-def checked_shape(data_shape, units):
+def checked_shape(data_shape: Sequence[int] | None, units: int) -> list[int]:
     """The shape of a row as a list; [units] for None.
 
     Raises:
@@ -98,7 +114,7 @@ def checked_shape(data_shape, units):
     return shape
 
 
-def checked_figures(figures):
+def checked_figures(figures: Mapping[str, Any] | None) -> dict[str, Any]:
     """The figures as plain numbers and words.
 
     Raises:

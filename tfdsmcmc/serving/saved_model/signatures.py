@@ -15,27 +15,33 @@ error of one sample is not known: NaN.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 import tensorflow as tf
 
 from tfdsmcmc.serving.saved_model import inputs
 from tfdsmcmc.serving.saved_model.examples import COUNT, ROWS
 from tfdsmcmc.serving.saved_model.inputs import Budget
 
-INPUTS = {
+if TYPE_CHECKING:
+    from tfdsmcmc.serving.saved_model.content import Content
+
+INPUTS: dict[str, list[str]] = {
     "log_likelihood": ["x", "num_samples", "seed"],
     "sample": ["num_samples", "seed"],
     "impute": ["x", "mask", "num_imputations", "seed"],
     "encode": ["x", "num_samples", "seed"],
     "reconstruct": ["x", "num_samples", "seed"],
 }
-INPUTS_OF_ROWS = {
+INPUTS_OF_ROWS: dict[str, list[str]] = {
     "log_likelihood_rows": ["x", "num_samples", "seed"],
     "sample_rows": ["seed"],
     "impute_rows": ["x", "mask", "seed"],
 }
 
 
-def names(plain, binary):
+def names(plain: Iterable[str], binary: bool) -> list[str]:
     """The names of the signatures that there can be, `serving_default` apart.
 
     Args:
@@ -47,7 +53,7 @@ def names(plain, binary):
     return [*found, *[f"{name}_packed" for name in takes_data if binary]]
 
 
-def signatures(content, chosen, max_draws):
+def signatures(content: Content, chosen: Iterable[str], max_draws: int) -> dict[str, Any]:
     """The chosen signatures as concrete functions, a dictionary by name.
 
     Args:

@@ -11,13 +11,22 @@ Source: TensorFlow Serving's guide "SavedModel Warmup".
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from tfdsmcmc.serving.extras import optional
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def write(version_path, requests, model_name):
+    import numpy as np
+
+    from tfdsmcmc.types import FilePath
+
+
+def write(version_path: FilePath, requests: Iterable[tuple[str, Mapping[str, np.ndarray]]], model_name: str) -> None:
     """Writes requests into the folder of a version.
 
     Args:
@@ -41,7 +50,7 @@ def write(version_path, requests, model_name):
             writer.write(log.SerializeToString(deterministic=True))
 
 
-def protos():
+def protos() -> ModuleType:
     """The module of the messages.
 
     Raises:

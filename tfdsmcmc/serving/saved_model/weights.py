@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.programs import values_of
+
+if TYPE_CHECKING:
+    import contextlib
+
+    from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.types import Nest, Number, ThetaAndPhi
 
 
 class Components(tf.Module):
@@ -20,15 +29,15 @@ class Components(tf.Module):
       count: M.
     """
 
-    def __init__(self, count):
+    def __init__(self, count: int):
         super().__init__()
         self.count = count
 
-    def at(self, m):
+    def at(self, m: Number) -> Any:
         """What component m is, an integer or int32 scalar."""
         raise NotImplementedError(f"{type(self).__name__} must define at.")
 
-    def over(self, function, seed, signature):
+    def over(self, function: Callable[..., Nest], seed: tf.Tensor, signature: Nest) -> Nest:
         """function(at(m), seed_m) of every component m, stacked along a new first axis.
 
         Args:
@@ -44,7 +53,7 @@ class Components(tf.Module):
             return tf.nest.map_structure(lambda part: part[tf.newaxis], at_one(0))
         return tf.map_fn(at_one, tf.range(self.count), fn_output_signature=signature)
 
-    def draw(self, function, chosen, seed, units):
+    def draw(self, function: Callable[..., tf.Tensor], chosen: tf.Tensor, seed: tf.Tensor, units: int) -> tf.Tensor:
         """Draws x of given components, all those of one component at once.
 
         Args:
@@ -88,7 +97,7 @@ class Weights(Components):
       ValueError: for weights of other shapes, or that are not finite.
     """
 
-    def __init__(self, model, samples=None):
+    def __init__(self, model: DirectedModel, samples: Sequence[ThetaAndPhi] | None = None):
         super().__init__(1 if samples is None else len(samples))
         variables = [*model.generative.weights, *model.recognition.weights]
         learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
@@ -109,11 +118,11 @@ class Weights(Components):
         # a closure, not attributes: the model's own variables are not saved
         self._at = at
 
-    def at(self, m):
+    def at(self, m: Number) -> contextlib.AbstractContextManager[Any]:
         """A context in which the networks have the weights of sample m, an integer or int32 scalar."""
         return self._at(m)
 
-    def over(self, function, seed, signature):
+    def over(self, function: Callable[..., Nest], seed: tf.Tensor, signature: Nest) -> Nest:
         """function(seed_m) at the weights of every sample m, stacked along a new first axis."""
 
         def at_one(context, seed):
@@ -122,7 +131,7 @@ class Weights(Components):
 
         return super().over(at_one, seed, signature)
 
-    def draw(self, function, chosen, seed, units):
+    def draw(self, function: Callable[..., tf.Tensor], chosen: tf.Tensor, seed: tf.Tensor, units: int) -> tf.Tensor:
         """Draws x of given samples, by a function of (places, seed); else as of `Components`."""
 
         def at_one(context, places, seed):

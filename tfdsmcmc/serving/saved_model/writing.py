@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import pathlib
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -17,10 +19,13 @@ from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.examples import example
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath
+
 DEFAULT = "log_likelihood"
 
 
-def free_target(path, version, overwrite):
+def free_target(path: FilePath, version: int, overwrite: bool) -> pathlib.Path:
     """The version's folder, absolute.
 
     Raises:
@@ -40,7 +45,16 @@ def free_target(path, version, overwrite):
     return folder / str(version)
 
 
-def write_version(target, module, functions, contents, jit=False, overwrite=False, serving_config=False, verbose=True):
+def write_version(
+    target: pathlib.Path,
+    module: tf.Module,
+    functions: Mapping[str, Any],
+    contents: dict[str, Any],
+    jit: bool = False,
+    overwrite: bool = False,
+    serving_config: bool = False,
+    verbose: bool = True,
+) -> str:
     """Puts a version in place.
 
     Args:
@@ -83,7 +97,11 @@ def write_version(target, module, functions, contents, jit=False, overwrite=Fals
     return str(target)
 
 
-def round_trip(path, functions, examples):
+def round_trip(
+    path: FilePath,
+    functions: Mapping[str, Any],
+    examples: Mapping[str, Mapping[str, np.ndarray]],
+) -> dict[str, float]:
     """Loads a SavedModel, compares each signature with the live function, and times it.
 
     Args:

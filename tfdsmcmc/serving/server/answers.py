@@ -7,22 +7,26 @@ GetModelMetadataResponse, those at their defaults included.
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import json_format
 
 from tfdsmcmc.serving.arrays import BadRequest, are, arrays_of, has_rows, kind
 from tfdsmcmc.serving.server import memory
 
+if TYPE_CHECKING:
+    from tfdsmcmc.serving.server.predictions import Predictions
+
 _FIELDS = {"signature_name", "inputs", "instances"}
 
 
-def status(predictions, version=None):
+def status(predictions: Predictions, version: int | None = None) -> dict[str, Any]:
     """The state of one version or of all, the newest first. One that was not asked for yet counts as available."""
     found = [v for v in reversed(predictions.versions) if version in (None, v)]
     return {"model_version_status": [{"version": str(v)} | _state(predictions.version(v).fault) for v in found]}
 
 
-def metadata(predictions, version=None):
+def metadata(predictions: Predictions, version: int | None = None) -> dict[str, Any]:
     """The signatures of a version, by default of the newest, as its file had them when it was loaded."""
     definitions = predictions.version(version).load().definitions
     as_it_is = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
@@ -34,7 +38,7 @@ def metadata(predictions, version=None):
     }
 
 
-def predict(predictions, body, version=None):
+def predict(predictions: Predictions, body: bytes, version: int | None = None) -> bytes:
     """The answer to the body of a prediction, {"outputs": …} to inputs and {"predictions": …} to instances, as bytes.
 
     Args:

@@ -23,6 +23,8 @@ import json
 import logging
 import pathlib
 import urllib.parse
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from werkzeug import exceptions
 from werkzeug.routing import BaseConverter, Map, Rule
@@ -32,6 +34,9 @@ from werkzeug.wrappers import Request, Response
 from tfdsmcmc.serving.arrays import BadRequest
 from tfdsmcmc.serving.server import answers
 from tfdsmcmc.serving.server.version import Unavailable
+
+if TYPE_CHECKING:
+    from tfdsmcmc.serving.server.predictions import Predictions
 
 PATIENCE = 5  # seconds without a byte of a request
 _LIMIT = 64 * 2**20  # bytes of a request's body
@@ -82,11 +87,11 @@ class Application:
       local: whether requests must name this machine.
     """
 
-    def __init__(self, predictions, local):
+    def __init__(self, predictions: Predictions, local: bool):
         self._predictions, self._local = predictions, local
         self._text = _PAGE.read_text(encoding="utf-8").replace("{{name}}", html.escape(predictions.name))
 
-    def __call__(self, environ, start_response):
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
         try:
             response = self._answer(request)
@@ -115,22 +120,22 @@ class Application:
             raise exceptions.NotFound(f"The versions are {list(self._predictions.versions)}.")
         return getattr(self, endpoint)(request, **found)
 
-    def page(self, request):
+    def page(self, request: Request) -> Response:
         return Response(self._text, mimetype="text/html")
 
-    def manifest(self, request):
+    def manifest(self, request: Request) -> Response:
         manifest = self._predictions.version().load().manifest
         if manifest is None:
             raise exceptions.NotFound("The model has no manifest.")
         return _json(json.dumps(manifest))
 
-    def status(self, request, version=None):
+    def status(self, request: Request, version: int | None = None) -> Response:
         return _json(json.dumps(answers.status(self._predictions, version)))
 
-    def metadata(self, request, version=None):
+    def metadata(self, request: Request, version: int | None = None) -> Response:
         return _json(json.dumps(answers.metadata(self._predictions, version)))
 
-    def predict(self, request, version=None):
+    def predict(self, request: Request, version: int | None = None) -> Response:
         return _json(answers.predict(self._predictions, _body(request), version))
 
 
@@ -144,12 +149,12 @@ class _Handler(WSGIRequestHandler):
         logging.getLogger(__name__).debug(message, *args)
 
 
-def server(app, host, port, descriptor):
+def server(app: Application, host: str, port: int, descriptor: int) -> ThreadedWSGIServer:
     """Werkzeug's server at a socket that listens, given by its file descriptor."""
     return ThreadedWSGIServer(host, port, app, _Handler, fd=descriptor)
 
 
-def is_loopback(url):
+def is_loopback(url: str) -> bool:
     """Whether the host of a URL, as a browser would take it, is of this machine alone."""
     try:
         host = urllib.parse.urlsplit(url).hostname or ""

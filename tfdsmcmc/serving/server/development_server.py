@@ -17,13 +17,30 @@ that it does not know, which are refused here; and it has labels of versions and
 from __future__ import annotations
 
 import socket
+from typing import TYPE_CHECKING, Protocol
 
 from tfdsmcmc import checks
 from tfdsmcmc.serving.extras import optional
 from tfdsmcmc.serving.server.predictions import Predictions
 
+if TYPE_CHECKING:
+    from tfdsmcmc.types import FilePath
 
-def make_server(path, host="127.0.0.1", port=8501):
+
+class DevelopmentServer(Protocol):
+    """What `make_server` gives: a `werkzeug.serving.BaseWSGIServer` that says where it is and what it serves."""
+
+    url: str
+    predictions: Predictions
+
+    def serve_forever(self, poll_interval: float = 0.5) -> None: ...
+
+    def shutdown(self) -> None: ...
+
+    def server_close(self) -> None: ...
+
+
+def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> DevelopmentServer:
     """A server that is bound but does not answer yet: `serve_forever` makes it, `shutdown` and `server_close` end it.
 
     Bound to a loopback address it refuses requests that name another host or come from another site's page, so that
@@ -58,7 +75,7 @@ def make_server(path, host="127.0.0.1", port=8501):
     return server
 
 
-def serve(path, host="127.0.0.1", port=8501):
+def serve(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> None:
     """Serves a model until it is interrupted, and prints where.
 
     Args and errors are those of `make_server`.

@@ -17,17 +17,24 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc.serving.arrays import BadRequest, has_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.serving.arrays import Signature
 
 MOST = 2**30  # bytes
 _NUMBER = 200  # bytes of one that is written
 _SMALL = 2**20  # bytes for which nobody waits
 
-turn = threading.RLock()  # of large bodies and of large answers
+turn: contextlib.AbstractContextManager[bool] = threading.RLock()  # of large bodies and of large answers
 
 
-def reading(body):
+def reading(body: bytes) -> contextlib.AbstractContextManager[Any]:
     """The context in which a body, bytes, is read and answered.
 
     Raises:
@@ -44,7 +51,7 @@ def reading(body):
     return turn if len(body) > _SMALL else contextlib.nullcontext()
 
 
-def writing(name, outputs):
+def writing(name: str, outputs: Mapping[str, np.ndarray]) -> contextlib.AbstractContextManager[Any]:
     """The context in which the outputs of a signature, arrays by name, are written.
 
     Raises:
@@ -53,7 +60,7 @@ def writing(name, outputs):
     return _writing(name, sum(array.size for array in outputs.values()))
 
 
-def check_inputs(name, signature, arrays):
+def check_inputs(name: str, signature: Signature, arrays: Mapping[str, np.ndarray]) -> None:
     """Refuses inputs whose outputs, as far as their shapes tell, would be too many numbers.
 
     An output's axes of unknown length are taken for the rows of the inputs where they have rows, and for their count,

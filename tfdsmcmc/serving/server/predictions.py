@@ -10,12 +10,19 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfdsmcmc import files, forks
 from tfdsmcmc.serving.arrays import BadRequest, Signature, arrays_of
 from tfdsmcmc.serving.server.version import Version
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfdsmcmc.types import FilePath
 
 _NUMBER = re.compile("[0-9]{1,18}")
 
@@ -47,7 +54,9 @@ class Predictions:
     (2, 4)
     """
 
-    def __init__(self, path):
+    signatures: dict[str, dict[str, tf.TensorSpec]]
+
+    def __init__(self, path: FilePath):
         path = pathlib.Path(os.path.realpath(path))
         for folder in (path, path.parent):  # an export that was killed may have left its version beside its name
             files.remove_leftovers(folder)
@@ -55,11 +64,11 @@ class Predictions:
         if not self._versions:
             raise ValueError(f"There must be a SavedModel in the folder, or in versions below it. Received: {path}")
         alone = (path / "saved_model.pb").is_file() and _NUMBER.fullmatch(path.name)
-        self.name = path.parent.name if alone else path.name
-        self.versions = tuple(self._versions)
+        self.name: str = path.parent.name if alone else path.name
+        self.versions: tuple[int, ...] = tuple(self._versions)
         self.signatures = {name: found.inputs for name, found in self.version().load().signatures.items()}
 
-    def predict(self, signature, inputs, version=None):
+    def predict(self, signature: str, inputs: Any, version: int | None = None) -> dict[str, np.ndarray]:
         """Calls one signature.
 
         Args:
@@ -78,7 +87,7 @@ class Predictions:
         arrays = arrays_of(signature, inputs, self.signature(signature, version).inputs)
         return self.call(signature, arrays, version)
 
-    def version(self, version=None) -> Version:
+    def version(self, version: int | None = None) -> Version:
         """A version by its number, by default the newest.
 
         Raises:
@@ -89,7 +98,7 @@ class Predictions:
             raise BadRequest(f"version must be one of {list(self.versions)}. Received: {version!r}")
         return self._versions[version]
 
-    def signature(self, name, version=None) -> Signature:
+    def signature(self, name: Any, version: int | None = None) -> Signature:
         """Inputs and outputs of a signature by its name; errors are those of `predict`."""
         signatures = self.version(version).load().signatures
         if not isinstance(name, str) or name not in signatures:
@@ -100,7 +109,12 @@ class Predictions:
             raise BadRequest(f"{name} must give numbers, or true and false, to be answered. Received: {odd}")
         return signatures[name]
 
-    def call(self, signature, arrays, version=None):
+    def call(
+        self,
+        signature: str,
+        arrays: Mapping[str, np.ndarray],
+        version: int | None = None,
+    ) -> dict[str, np.ndarray]:
         """Calls one signature with arrays that fit it; returns and errors are those of `predict`."""
         forks.check()
         version = self.version(version)

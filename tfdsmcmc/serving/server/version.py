@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfdsmcmc.serving.arrays import signatures_of
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from tfdsmcmc.serving.arrays import Signature
 
 
 class Unavailable(ValueError):
@@ -32,7 +39,13 @@ class Version:
       manifest: once it is loaded, what was written about the model beside its graph, a dict, or None.
     """
 
-    def __init__(self, folder):
+    fault: str | None
+    functions: dict[str, Callable[..., dict[str, tf.Tensor]]]
+    definitions: dict[str, Any]
+    signatures: dict[str, Signature]
+    manifest: dict[str, Any] | None
+
+    def __init__(self, folder: pathlib.Path):
         self._folder, self._lock, self._model, self.fault = folder, threading.Lock(), None, None
 
     def load(self) -> Version:
