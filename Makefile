@@ -8,7 +8,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 .PHONY: demo test test-all lint bench clean
 
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
-	$(BIN)/python recipes/digits_sbn.py
+	$(BIN)/python -m experiments.common.quiet_script recipes/digits.py
 
 # files are dealt out to this many processes; one more than two cores, so that none holds more than 3 GB
 WORKERS ?= 3
@@ -18,7 +18,7 @@ test: $(READY)  ## the default suite
 	$(TESTS) -m "not slow"
 
 # a process for each file, so many at a time: TensorFlow keeps what it compiles, 9 GB and more over a folder of tests
-FILES ?= tests/*/test_*.py tests/test_*.py
+FILES ?= $(shell find tests -name 'test_*.py' | sort)
 
 test-all: $(READY)  ## the slow statistical and training tests too
 	printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n 1 $(BIN)/python -m pytest -q -p no:cacheprovider

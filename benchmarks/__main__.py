@@ -1,4 +1,4 @@
-"""python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [load] [rows] [boltzmann] [augmentation]
+"""python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
     [variational] [iterations] [collecting]
     [--reference FOLDER]
 
@@ -20,7 +20,6 @@ from benchmarks import (
     evaluation,
     gibbs,
     iterations,
-    load,
     rows,
     serving,
     training,
@@ -33,7 +32,6 @@ PARTS = {
     "evaluation": evaluation.main,
     "averages": averages.main,
     "serving": serving.main,
-    "load": load.main,
     "rows": rows.main,
     "boltzmann": boltzmann.main,
     "augmentation": augmentation.main,

@@ -3,13 +3,13 @@
 A tiny model learns for 2,000 epochs of a step each, and the collector keeps a sample after each: 2,000 records, 2,000
 samples and their mean. The time is that of `Collector.on_epoch_end` alone, which waits for the disk.
 
-    python -m benchmarks.collecting [FOLDER] [EPOCHS]
+    python -m benchmarks.collecting --epochs 2000
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import tempfile
 import time
 
@@ -37,7 +37,12 @@ def milliseconds(folder, epochs):
     return times
 
 
-def main(args=None, parent=None, epochs=2000):
+def main(args=None):
+    show()
+
+
+def show(parent=None, epochs=2000):
+    """Prints the table of a run in a temporary folder, which lies in `parent`."""
     with tempfile.TemporaryDirectory(dir=parent) as folder:
         times = milliseconds(f"{folder}/posterior", epochs)
     print(f"\nA collector of {epochs:,} epochs, a sample each: {sum(times) / 1e3:.1f} s in all\n")
@@ -48,4 +53,9 @@ def main(args=None, parent=None, epochs=2000):
 
 
 if __name__ == "__main__":
-    main(None, *sys.argv[1:2], *map(int, sys.argv[2:3]))
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.collecting", description=__doc__, formatter_class=raw)
+    parser.add_argument("--folder", help="on the disk that is to be timed (default: that of temporary files)")
+    parser.add_argument("--epochs", type=int, default=2000, help="default 2000")
+    given = parser.parse_args()
+    show(given.folder, given.epochs)

@@ -21,6 +21,8 @@ from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 if TYPE_CHECKING:
     from tfdsmcmc.types import TensorLike
 
+__all__ = ["from_name"]
+
 _KINDS = ("SBN", "DARN", "NADE", "VAE")
 _FORM = re.compile(r"\s*(\w+)(?:/(\w+))?(?:\s+(\d+(?:-\d+)*))?\s*", re.ASCII)
 

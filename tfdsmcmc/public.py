@@ -27,15 +27,22 @@ from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.pretraining import pretrain
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.rows import Rows, Source
 from tfdsmcmc.training.divergence import DivergedError
+from tfdsmcmc.training.gradient_estimator import GradientEstimator
+from tfdsmcmc.training.step import Step
 
 __all__ = [
     "DeepGenerativeModel",
     "DivergedError",
     "GenerativeNetwork",
+    "GradientEstimator",
     "Imputer",
     "Prior",
     "RecognitionNetwork",
+    "Rows",
+    "Source",
+    "Step",
     "annealing",
     "augmentation",
     "boltzmann",

@@ -6,6 +6,7 @@ import pytest
 import tfdsmcmc as ds
 from tests.posterior.support import fit, model_to_fit
 from tfdsmcmc.posterior.last_part import last_epochs
+from tfdsmcmc.posterior.timing import Timing
 
 
 def epochs_of(burn_in, every, epochs, num_samples):
@@ -87,14 +88,13 @@ def test_bad_counts_of_epochs_are_refused(bad, name):
         (10**6, 50, [60]),
     ],
 )
-def test_where_nothing_is_said_samples_are_spread_over_the_rest(tmp_path, last_epoch, num_samples, due):
+def test_where_nothing_is_said_samples_are_spread_over_the_rest(last_epoch, num_samples, due):
     """Epochs of 30 updates: the first end of an epoch in each hundred from the start on, however the steps fall; in
     each 150 where eight samples share the 1,200 updates after the start; in each thousand at most."""
-    collector, found = ds.posterior.Collector(tmp_path, num_samples=num_samples, burn_in=1), []
-    collector._records, collector._last_epoch = [], last_epoch
+    timing, records, found = Timing(num_samples, patience=1000, burn_in=1, every=None), [], []
+    timing.last_epoch = last_epoch
     for epoch in range(1, 20):
-        collector._records.append([30 * epoch, epoch, None, True])
-        start = collector._start()
-        if start is not None and collector._is_due(start):
+        records.append([30 * epoch, epoch, None, True])
+        if timing.is_due(records):
             found.append(30 * epoch)
     assert found == due

@@ -22,6 +22,7 @@ from tfdsmcmc.mcmc.by_name import kernel_of
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.evaluating import evaluated
+from tfdsmcmc.training.gradient_estimator import GradientEstimator
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
 
@@ -176,8 +177,8 @@ class RBM(Learner):
             estimator. `mcmc.SGHMC` and `mcmc.SGNHT` sample the posterior where persistent chains keep up with the
             weights; with chains that start at the rows they sample something wider (`contrastive_divergence`). By
             default `MAP(optimizer=SGD(0.05, momentum=0.5))`.
-          estimator: `ContrastiveDivergence`; by default with one step, and with persistent chains where the kernel
-            samples.
+          estimator: `ContrastiveDivergence`, by default with one step, and with persistent chains where the kernel
+            samples; or any `GradientEstimator` of weights in the order of `theta_variables`, which has the prior in it.
           kernel_steps: updates on each minibatch.
           steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
           jit_compile: whether to compile with XLA.
@@ -193,8 +194,8 @@ class RBM(Learner):
         kernel = kernel_of(kernel)
         samples = not isinstance(kernel, MAP)
         estimator = ContrastiveDivergence(persistent=samples) if estimator is None else estimator
-        if not isinstance(estimator, ContrastiveDivergence):
-            raise ValueError(f"estimator must be a ContrastiveDivergence. Received: estimator={estimator!r}")
+        if not isinstance(estimator, GradientEstimator):
+            raise ValueError(f"estimator must be a GradientEstimator. Received: estimator={estimator!r}")
         settings = {
             "kernel": kernel,
             "estimator": estimator,
@@ -203,21 +204,32 @@ class RBM(Learner):
             "jit_compile": bool(jit_compile),
             "num_chains": checks.positive_integer("num_chains", num_chains),
         }
-        if callable(estimator.steps) and settings["kernel_steps"] > 1:
+        bound = self._bound(estimator, kernel, settings["kernel_steps"])
+        step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
+        self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
+
+    def _bound(self, estimator, kernel, kernel_steps):
+        """The estimator for this machine, its prior and its rows."""
+        if not isinstance(estimator, ContrastiveDivergence):
+            if self._lift is not None:
+                raise ValueError(
+                    "Above other machines a machine learns by ContrastiveDivergence, which draws their units. "
+                    f"Received: estimator={estimator!r}"
+                )
+            return estimator
+        if callable(estimator.steps) and kernel_steps > 1:
             raise ValueError(
                 "Steps that depend on the epoch are counted by updates: they need one update for each minibatch. "
                 f"Received: kernel_steps={kernel_steps}"
             )
-        if samples and not estimator.persistent:
+        if not (isinstance(kernel, MAP) or estimator.persistent):
             warnings.warn(
                 f"{type(kernel).__name__} samples the posterior by its gradient, and contrastive divergence with "
                 "chains that start at the rows is none: samples are too wide. Take "
                 "ContrastiveDivergence(persistent=True).",
-                stacklevel=2,
+                stacklevel=3,
             )
-        bound = estimator.of(self.prior, self._lift, type(self.machine))
-        step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
-        self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
+        return estimator.of(self.prior, self._lift, type(self.machine))
 
     def evaluate(
         self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",

@@ -1,16 +1,18 @@
-"""The climb of a warm start by its plan: it is to last H steps, and an epoch has u of them.
+"""The climb of a warm start by its plan: H steps, of which an epoch has u, and |θ| weights that learn from N rows.
 
-    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),  ε = min(1, √(60u/H))
+    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),
+                          ε = min(1, max(10N/|θ|, √(60u/H)))
     patience, in steps    the median of 5u, 1000 and 50u
 
 While most of a gradient is noise, which Adam scales up, the rate is low; then it is fast, and fine when the climb ends
-as planned. At 0.03 a climb on few rows passes its best weights within some sixty epochs, nats below those of a slower
-one: where more epochs are planned it is slower. A thousand steps of 4 an epoch are 250 epochs in which nothing is
-learnt: fifty are enough to tell. Two epochs of 500 are too few.
+as planned. At 0.03 a climb of far more weights than rows passes its best weights within some sixty epochs, nats below
+those of a slower one: where more epochs are planned, and more than ten weights a row, it is slower. A thousand steps of
+4 an epoch are 250 epochs in which nothing is learnt: fifty are enough to tell. Two epochs of 500 are too few.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,12 +24,13 @@ from tfdsmcmc.mcmc.schedules import RiseAndFall
 if TYPE_CHECKING:
     from tfdsmcmc.mcmc.map import MAP
 
+_WEIGHTS_A_ROW, _FULL_SPEED = 10.0, 60.0  # a row; epochs
 _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 
 
 def default_optimizer() -> keras.optimizers.Optimizer:
     """Adam at the rate above, new."""
-    return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2, epochs=60))
+    return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2))
 
 
 def patience_of(epoch_steps: int | None) -> int:
@@ -41,13 +44,27 @@ def patience_of(epoch_steps: int | None) -> int:
     return min(max(_PATIENCE, _FEWEST_EPOCHS * epoch_steps), _MOST_EPOCHS * epoch_steps)
 
 
+def gentleness(num_weights: int, num_rows: int | None, planned: int, epoch_steps: int | None) -> float:
+    """ε, a number; 1 where N or u are not known.
+
+    Args:
+      num_weights: |θ|.
+      num_rows: N, or None.
+      planned: H.
+      epoch_steps: u, or None.
+    """
+    if not (num_weights and num_rows and planned and epoch_steps):
+        return 1.0
+    return min(1.0, max(_WEIGHTS_A_ROW * num_rows / num_weights, math.sqrt(_FULL_SPEED * epoch_steps / planned)))
+
+
 def shortened(
     climber: MAP,
     parts: Sequence[tf.Tensor],
     moved: Sequence[tf.Tensor],
     step: tf.Tensor,
     planned: tf.Tensor,
-    epoch_steps: tf.Tensor,
+    gentle: tf.Tensor,
 ) -> Sequence[tf.Tensor]:
     """Where an optimizer's step leads at the rate of a climb that is planned to last so long.
 
@@ -57,11 +74,11 @@ def shortened(
       moved: list of tensors, θ after it.
       step: t, an integer scalar.
       planned: H, an integer scalar.
-      epoch_steps: u, an integer scalar; 0 where it is not known.
+      gentle: ε, a scalar.
     """
     with tf.init_scope():  # Keras looks up a plain rate
         rate = climber.learning_rate
     if not isinstance(rate, RiseAndFall):
         return moved
-    share = rate.share(step, planned, epoch_steps)
+    share = gentle * rate.share(step, planned)
     return [part + tf.cast(share, part.dtype) * (end - part) for part, end in zip(parts, moved)]

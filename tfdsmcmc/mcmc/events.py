@@ -14,10 +14,12 @@ class Planned(NamedTuple):
     Attributes:
       steps: how many updates it will make, an integer, or None where that is not known.
       epoch_steps: updates of an epoch, an integer, or None where that is not known.
+      num_rows: N, an integer, or None where that is not known.
     """
 
     steps: int | None
     epoch_steps: int | None = None
+    num_rows: int | None = None
 
 
 class ClimbEnds(NamedTuple):

@@ -60,19 +60,17 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
-    """ℓ_t = ℓ₀ ε min(1, (t + 1)/w) max(0, 1 − t/H)/(1 + t/b) of a climb planned to last H steps, w = min(r, sH).
+    """ℓ_t = ℓ₀ min(1, (t + 1)/w) max(0, 1 − t/H)/(1 + t/b) of a climb that is planned to last H steps, w = min(r, sH).
 
     While most of a gradient is noise, which Adam scales up, the rate is low; then it is fast, and fine when the climb
-    ends as planned. With u steps an epoch ε = min(1, √(eu/H)): where there is time for many more than e epochs the
-    climb is slower, for a fast one passes the best weights of few rows by. Called like any schedule, it is that of a
-    climb without an end, H = ∞, and ε = 1: what knows H, as `mcmc.WarmStart` does, multiplies the step by `share`.
+    ends as planned. Called like any schedule, it is that of a climb without an end, H = ∞: what knows H, as
+    `mcmc.WarmStart` does, multiplies the step by `share`.
 
     Args:
       learning_rate: ℓ₀.
       offset: b, in steps.
       rise: r, the most steps that the rate rises.
       rising: s, the share of the climb in which it rises, between 0 and 1.
-      epochs: e; None for ε = 1.
 
     Raises:
       ValueError: for an argument out of range.
@@ -91,38 +89,22 @@ class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
         offset: float = 2000.0,
         rise: int = 2000,
         rising: float = 0.2,
-        epochs: float | None = None,
     ):
         self.learning_rate: float = positive_number("learning_rate", learning_rate)
         self.offset: float = positive_number("offset", offset)
         self.rise: int = positive_integer("rise", rise)
         self.rising: float = fraction("rising", rising)
-        self.epochs: float | None = None if epochs is None else positive_number("epochs", epochs)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         step = tf.cast(step, tf.float32)
         return self.learning_rate * tf.minimum(1.0, (step + 1.0) / self.rise) / (1.0 + step / self.offset)
 
-    def share(self, step: TensorLike, planned: TensorLike, epoch_steps: TensorLike = 0) -> tf.Tensor:
-        """The rate of a climb of `planned` steps, divided by that of one without an end; scalars of integer type.
-
-        Args:
-          step: t.
-          planned: H.
-          epoch_steps: u; 0 where that is not known, for ε = 1.
-        """
+    def share(self, step: TensorLike, planned: TensorLike) -> tf.Tensor:
+        """The rate of a climb of `planned` steps, divided by that of one without an end; scalars of integer type."""
         step, planned = tf.cast(step, tf.float32), tf.cast(planned, tf.float32)
         rise = tf.maximum(1.0, tf.minimum(float(self.rise), self.rising * planned))
         risen = tf.minimum(1.0, (step + 1.0) / rise) / tf.minimum(1.0, (step + 1.0) / self.rise)
-        return self._gentleness(planned, epoch_steps) * risen * tf.maximum(0.0, 1.0 - step / tf.maximum(1.0, planned))
-
-    def _gentleness(self, planned, epoch_steps):
-        """ε."""
-        if self.epochs is None:
-            return 1.0
-        epoch_steps = tf.cast(epoch_steps, tf.float32)
-        gentle = tf.minimum(1.0, tf.sqrt(self.epochs * epoch_steps / tf.maximum(1.0, planned)))
-        return tf.where(epoch_steps > 0, gentle, 1.0)
+        return risen * tf.maximum(0.0, 1.0 - step / tf.maximum(1.0, planned))
 
     def get_config(self) -> Config:
         return {
@@ -130,7 +112,6 @@ class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
             "offset": self.offset,
             "rise": self.rise,
             "rising": self.rising,
-            "epochs": self.epochs,
         }
 
 

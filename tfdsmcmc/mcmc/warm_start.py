@@ -18,38 +18,20 @@ step of the climb goes back to them, and where validation or a callback ends the
 By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
 epoch has u of them:
 
-    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),  ε = min(1, √(60u/H))
+    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),
+                          ε = min(1, max(10N/|θ|, √(60u/H))) for N rows
     patience, in steps    the median of 5u, 1000 and 50u
 
 (`climb_plan.py` says why). An optimizer that is given keeps its own rate, but for one whose rate is a
 `mcmc.schedules.RiseAndFall`.
 
-How long a step the kernel can make depends on the noise of the gradient, whose variance s² differs between the entries
-of θ by orders of magnitude, and grows with N in the units of η: at one ℓ for all, some entries are far too hot or most
-hardly move. So s² of each entry is estimated from the first step on, and the kernel samples φ = θ/D,
-
-    D = min(1, √(2hT/(ℓs²)))                  ℓ of the step, h the kernel's `noise_tolerance`
-    gradient of the log target of φ = D g     θ ← Dφ
-
-which is the kernel with a learning rate ℓD² = min(ℓ, 2hT/s²) of each entry's own. The law of θ is the same, as with any
-mass matrix. Noise of a model that fits, but for that of the latent variables, has the variance of the score, s² = λ/B
-for B rows and the curvature λ: where D < 1, ℓD²λ = 2hB/N, and an entry that the data alone determine needs some 1/2h
-epochs, with a constant friction a/2h, to forget where it was.
-
-    ŝ² ← ŝ² + max(1/(1000 + k), 2/(m + 1)) (½(g_t − g_{t−1})² − ŝ²)         at the m-th difference, k steps of sampling
-
-In the climb the latest differences weigh most. Features that only grow while the kernel samples are noisier than they
-were: it goes on, ever more slowly, so that the chain keeps its law in the long run (diminishing adaptation, Roberts and
-Rosenthal, "Coupling and ergodicity of adaptive Markov chain Monte Carlo algorithms", Journal of Applied Probability 44,
-2007). It sees noise that is drawn anew at each step, not that of a minibatch which several share (`kernel_steps` above
-1); and it follows slowly, within some thousands of steps, where the minibatches of a chain that has sampled for long
-become smaller. A kernel that samples from its first step on has D = 1 there, and after a climb of fewer than ten
-updates D is a guess: thousands of steps are too hot. θ's own motion counts as noise, which matters where ℓλ is near
-2√h or above.
+The rate at which the kernel then samples is each entry's own, as the noise of its gradient permits
+(`mcmc.rates_by_noise`): s² is estimated from the first step on, the law of θ is the same.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
@@ -58,9 +40,10 @@ import tensorflow as tf
 
 from tfdsmcmc import checks
 from tfdsmcmc.mcmc import climb_plan
-from tfdsmcmc.mcmc.base import StochasticGradientKernel, noise_estimate
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
+from tfdsmcmc.mcmc.rates_by_noise import noise_after, product, scales
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -69,7 +52,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.types import Config, GradientFn, KernelResults, LearningRate, Nest, Number, OptimizerLike, Seed
 
 NEVER = 2**31 - 1
-_REMEMBERED = 1000.0  # steps of the climb from which the noise is known when sampling begins
 
 
 class WarmStartResults(NamedTuple):
@@ -84,7 +66,7 @@ class WarmStartResults(NamedTuple):
       best_state: list of parts, the state at that step.
       noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
       previous_gradient: list of parts, g of the last step that was not skipped.
-      epoch_steps: int32 scalar, u of the fit that planned the climb; 0 where that is not known.
+      gentle: float32 scalar, ε; 1 before a plan.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
@@ -99,7 +81,7 @@ class WarmStartResults(NamedTuple):
     skipped_steps: tf.Tensor
     noise_variance: Nest = ()
     previous_gradient: Nest = ()
-    epoch_steps: Nest = ()
+    gentle: Nest = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -225,24 +207,26 @@ class WarmStart(StochasticGradientKernel):
 
     def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
         if isinstance(event, Planned):
-            return self._planned(kernel_results, *event)
+            return self._planned(kernel_results, event, state)
         if isinstance(event, ClimbEnds):
             return self._climbed(kernel_results)
         return self._validated(state, kernel_results, event)
 
-    def _planned(self, kernel_results, steps, epoch_steps):
+    def _planned(self, kernel_results, event, state):
         begins = kernel_results.begins
-        if steps is None:
+        if event.steps is None:
             if np.any(np.asarray(begins) == NEVER):
                 raise ValueError(
                     "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
                     "Received: a run of unknown length"
                 )
             return kernel_results
-        ends, first = kernel_results.step + int(self.fraction * steps), begins == NEVER
+        planned, first = int(self.fraction * event.steps), begins == NEVER
+        weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
+        gentle = climb_plan.gentleness(weights, event.num_rows, planned, event.epoch_steps)
         return kernel_results._replace(
-            begins=tf.where(first, ends, begins),
-            epoch_steps=tf.where(first, epoch_steps or 0, kernel_results.epoch_steps),
+            begins=tf.where(first, kernel_results.step + planned, begins),
+            gentle=tf.where(first, gentle, kernel_results.gentle),
         )
 
     def _climbed(self, kernel_results):
@@ -309,7 +293,7 @@ class WarmStart(StochasticGradientKernel):
             best=tf.constant(tf.float32.min),  # finite, as all that a step keeps is
             best_step=tf.zeros([], tf.int32),
             best_state=[tf.identity(part) for part in parts],
-            epoch_steps=tf.zeros([], tf.int32),
+            gentle=tf.ones([]),
             **counts,
             **{name: [tf.zeros_like(part) for part in parts] for name in self._of_noise},
         )
@@ -320,15 +304,15 @@ class WarmStart(StochasticGradientKernel):
 
     def _update(self, parts, gradients, results, step_size, seed):
         def sample():
-            own, scales = results.sampler, self._scales(results)
-            scaled = [part / scale for part, scale in zip(parts, scales)], _product(gradients, scales)
+            own, widths = results.sampler, self._scales(results)
+            scaled = [part / width for part, width in zip(parts, widths)], product(gradients, widths)
             moved, new = self.kernel._update(*scaled, own, self.kernel._step_size(own.step), seed)
-            return _product(moved, scales), results._replace(sampler=new._replace(step=own.step + 1))
+            return product(moved, widths), results._replace(sampler=new._replace(step=own.step + 1))
 
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
-            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins, results.epoch_steps)
+            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins, results.gentle)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
         moved, new = tf.cond(self.samples(results), sample, climb)
@@ -338,30 +322,15 @@ class WarmStart(StochasticGradientKernel):
         """What of the results tells the noise, after one more gradient; a dict, empty where nobody asks."""
         if self._tolerance is None:
             return {}
-        differences = tf.cast(results.step - results.skipped_steps, tf.float32)  # this one counted
-        sampled = tf.cast(results.sampler.step, tf.float32)
-        weight = tf.maximum(1.0 / (_REMEMBERED + sampled), 2.0 / (differences + 1.0))
-        weight = tf.where(differences > 0, weight, 0.0)
-        variances = noise_estimate(results.noise_variance, gradients, results.previous_gradient, weight)
+        counted = results.step - results.skipped_steps, results.sampler.step
+        variances = noise_after(results.noise_variance, gradients, results.previous_gradient, *counted)
         return {"noise_variance": variances, "previous_gradient": list(gradients)}
 
     def _scales(self, results):
         """D of each part."""
         if self._tolerance is None:
             return [tf.ones([], part.dtype) for part in results.best_state]
-        rate, eta = self.kernel._step_size(results.sampler.step)
-        bearable = tf.math.divide_no_nan(2.0 * tf.cast(self._tolerance, eta.dtype) * eta, tf.square(rate))
-        return [_scale(tf.cast(bearable, variance.dtype), variance) for variance in results.noise_variance]
-
-
-def _scale(bearable, variance):
-    """The root of the smaller of 1 and b/s²; 1 where b is 0, as there is no temperature to keep."""
-    scale = tf.sqrt(tf.math.divide_no_nan(bearable, tf.maximum(variance, bearable)))
-    return tf.where(bearable > 0, scale, tf.ones_like(scale))
-
-
-def _product(parts, others):
-    return [part * other for part, other in zip(parts, others, strict=True)]
+        return scales(results.noise_variance, self._tolerance, *self.kernel._step_size(results.sampler.step))
 
 
 def _where(condition, parts, others):

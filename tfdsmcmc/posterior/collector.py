@@ -36,14 +36,13 @@ from tfdsmcmc.posterior import choice, starts, store
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.history import Head, History
 from tfdsmcmc.posterior.opening import load
-from tfdsmcmc.posterior.settling import Trend
+from tfdsmcmc.posterior.timing import Timing, sampled
 
 if TYPE_CHECKING:
     from tfdsmcmc.types import AverageChoice, FilePath, Logs
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
 _HOT, _SETTLED = 2.0, 500  # kinetic temperature, and the updates of sampling before a thermostat is judged by it
-_UPDATES_BETWEEN = 100, 1000  # samples, at least and at most, where nothing else is said
 
 
 class Collector(keras.callbacks.Callback):
@@ -106,10 +105,10 @@ class Collector(keras.callbacks.Callback):
         self.overwrite = overwrite
         self.average = average
         self._history = History(self.path)
-        self._records = self._last_epoch = self._beginning = self._owner = self._writer = None
+        self._records = self._beginning = self._owner = self._writer = None
         self._ahead = collections.deque()  # the records of this run, begun earlier, that it has not come to again
         self._written, self._files = [], 0  # the steps of the folder's draws, in order, and how many files they are
-        self._look_anew()
+        self._timing = Timing(self.num_samples, self.patience, self.burn_in, self.every)
         self._warned = self._has_start = False
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
@@ -128,10 +127,10 @@ class Collector(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         if self._records is None:  # only now is the state of a resumed run in place
             run = self.model.run
-            self._last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
+            self._timing.last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
                 self._reconcile(int(run.steps), int(run.identity))
-            self._look_anew()
+            self._timing.look_anew()
             if self.stop and self._draws() >= self.num_samples:
                 self.model.stop_training = True
 
@@ -181,15 +180,16 @@ class Collector(keras.callbacks.Callback):
             return None
 
     def _warn_of_burn_in(self):
-        if self.burn_in is not None and self._last_epoch is not None and self._last_epoch <= self.burn_in:
+        last = self._timing.last_epoch
+        if self.burn_in is not None and last is not None and last <= self.burn_in:
             warnings.warn(
-                f"No sample was collected: burn_in={self.burn_in}, and the run has {self._last_epoch} epochs.",
+                f"No sample was collected: burn_in={self.burn_in}, and the run has {last} epochs.",
                 RuntimeWarning,
                 stacklevel=3,
             )
 
     def _warn_of_heat(self, temperature):
-        settled = self._records[-1][0] - self._first[0] >= _SETTLED
+        settled = self._records[-1][0] - self._timing.first[0] >= _SETTLED
         if self._warned or not settled or temperature is None or not float(temperature) > _HOT:
             return
         self._warned = True
@@ -224,8 +224,7 @@ class Collector(keras.callbacks.Callback):
 
     def _ends_with_sample(self):
         """Whether the last record is one that a sample belongs to."""
-        start, step = self._start(), self._records[-1][0]
-        return start is not None and self._is_due(start) and self._draws(before=step) < self.num_samples
+        return self._timing.is_due(self._records) and self._draws(before=self._records[-1][0]) < self.num_samples
 
     def _write(self, draw):
         """Adds to the folder what the end of an epoch adds."""
@@ -247,47 +246,6 @@ class Collector(keras.callbacks.Callback):
         """The draws in the folder up to the present step, or before one, each of one sample of every chain."""
         end = int(self.model.run.steps) + 1 if before is None else before
         return bisect.bisect_left(self._written, end)
-
-    def _is_due(self, start):
-        """Whether the last record is one at which to collect; the one at `start` is."""
-        last = len(self._records) - 1
-        if self.every is not None:
-            return (last - start) % self.every == 0
-        if last == start:
-            return True
-        first, before, now = (self._records[i][0] for i in (start, last - 1, last))
-        spacing = self._updates_between(start)
-        return (now - first) // spacing > (before - first) // spacing
-
-    def _updates_between(self, start):
-        """Updates from one sample to the next, where nothing is said."""
-        fewest, most = _UPDATES_BETWEEN
-        step, epoch = self._records[start][:2]
-        left = max(0, self._last_epoch - epoch) * step / epoch
-        return min(max(left / self.num_samples, fewest), most)
-
-    def _look_anew(self):
-        """Forgets what the records so far said of the beginning."""
-        self._began = self._first = None  # where collecting began, and the first record of the chain
-        self._looked, self._trend = 0, Trend(self.patience)
-
-    def _start(self):
-        """The place in the records at which collecting began, or None."""
-        while self._began is None and self._looked < len(self._records):
-            record, self._looked = self._records[self._looked], self._looked + 1
-            if _sampled(record) and self._begins_with(record):
-                self._began = self._looked - 1
-        return self._began
-
-    def _begins_with(self, record):
-        """Whether collecting begins with this record of the chain, those before having been looked at."""
-        self._first = record if self._first is None else self._first
-        step, epoch, value = record[:3]
-        if self.burn_in is not None:
-            return epoch > self.burn_in
-        self._trend.add(step, value)
-        late = self._last_epoch and 2 * epoch >= self._first[1] + self._last_epoch
-        return late or self._trend.settled()
 
     def _reconcile(self, step, chain):
         """Sets the records of this chain up to `step`, and those that it will come to again, having begun anew.
@@ -322,7 +280,7 @@ class Collector(keras.callbacks.Callback):
         kept = [store.step_of(path) for path in paths if store.step_of(path) <= step and path in whole]
         self._written, self._files = list(dict.fromkeys(kept)), len(kept)
         self._records = [record for record in records if record[0] <= step]
-        self._has_start = any(_sampled(record) for record in [*self._records, *self._ahead])
+        self._has_start = any(sampled(record) for record in [*self._records, *self._ahead])
         if not self._has_start:
             starts.delete(self.path)
 
@@ -333,8 +291,3 @@ def _warn_of_records(path, records):
         "does not go on from: they are forgotten.",
         stacklevel=2,
     )
-
-
-def _sampled(record):
-    """Whether the weights were sampled at a record; records of older runs are of samplers throughout."""
-    return record[3] if len(record) > 3 else True

@@ -163,7 +163,7 @@ class Run(tf.Module):
 
     def plan(self, steps: int | None, epoch_steps: int | None = None) -> None:
         """Tells the step how many steps a fit will make, and an epoch of it; None where that is not known."""
-        self.tell(Planned(steps, epoch_steps))
+        self.tell(Planned(steps, epoch_steps, int(self.num_rows)))
 
     def end_climb(self) -> None:
         """Ends a climb: the next step samples, or that after it where the next goes back to the best weights."""

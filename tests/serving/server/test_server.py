@@ -17,7 +17,6 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from benchmarks import load
 from tests.oracles import binary_states, tiny_model
 from tfdsmcmc.serving.server import answers, application, development_server
 from tfdsmcmc.serving.server.application import is_loopback
@@ -637,15 +636,6 @@ def test_nothing_is_printed_of_any_of_it(server, ask, capfd):
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
     ask("GET", "/")
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-def test_many_requests_leave_no_memory_behind(folder):
-    """938 requests after 312 and those before the clock: a leak of 22 kB each would show."""
-    found = load.measure(folder, requests=1250, threads=8)
-    assert found["errors"] == 0
-    assert set(found["seconds"]) == {*SIGNATURES, "wrong"} and sum(map(len, found["seconds"].values())) == 1250
-    assert found["mib_at_end"] - found["mib_after_a_quarter"] < 20
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""The papers' tables of sigmoid belief networks by Pólya-Gamma augmentation."""

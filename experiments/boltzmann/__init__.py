@@ -1,0 +1,1 @@
+"""The papers' tables of Boltzmann machines and deep belief networks."""

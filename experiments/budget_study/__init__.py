@@ -1,0 +1,1 @@
+"""Samplers beside `rws` in equal processor time, and the averages over their samples: the study."""

@@ -1,0 +1,1 @@
+"""How good estimates are: against the number of samples, and from both sides."""

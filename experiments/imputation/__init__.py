@@ -1,0 +1,1 @@
+"""Imputation beside scikit-learn's."""

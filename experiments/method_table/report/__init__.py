@@ -1,0 +1,1 @@
+"""Pages and figures of rows on record (`python -m experiments.method_table.report`)."""

@@ -1,0 +1,1 @@
+"""The papers' long runs on fixed binarized MNIST."""

@@ -1,0 +1,1 @@
+"""Features that are learnt under several priors."""

@@ -1,0 +1,1 @@
+"""Samplers beside optimizers in equal updates or time: the appendix of the study."""

@@ -1,0 +1,1 @@
+"""What is to survive kills and load, run by hand: `python -m stress.kills`, `python -m stress.load`."""

@@ -1,0 +1,117 @@
+"""The study of budgets: its tables, how updates are planned, and a short run of it; the averages by draws."""
+
+import json
+import time
+import types
+
+import numpy as np
+import pytest
+
+from experiments.budget_study import __main__ as budget_study
+from experiments.budget_study import averages, judging, learning
+from experiments.budget_study.marks import Marks
+from experiments.budget_study.table import tables
+from experiments.common import files, finished_runs, marked_page
+
+
+def line(seed=0, prior="flat", average="units", temperature=1.0, **rows):
+    about = {"architecture": "SBN 5", "dataset": "digits", "budget": 150.0, "seed": seed, "prior": prior, "chains": 1}
+    about |= {"average": average, "temperature": temperature, "seconds": 90 + 20 * seed, "annealing_steps": 0}
+    return about, {name: np.array(values, np.float64) for name, values in rows.items()}
+
+
+def test_the_mean_over_seeds_stands_beside_the_best_single_run():
+    """Of any seed and prior; a cold run is left out, and each run counts by the average that it chose."""
+    beside = {"units": [-9.0, -9.0], "draws": [-11.0, -10.0]}
+    runs = [
+        line(0, rws=[-12.0, -14.0], weights=[-10.0, -11.0], **beside),
+        line(1, average="weights", rws=[-11.0, -13.0], weights=[-12.0, -13.0], **beside),
+        line(0, prior="learnt", rws=[-10.0, -12.0], weights=[0.0, 0.0], **beside),
+        line(0, temperature=0.1, rws=[0.0, 0.0], weights=[0.0, 0.0], **beside),
+    ]
+    found = tables(runs)
+    assert "| digits | 150 | 100 | 2 | 1 | 2 | units, weights | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
+    assert "| digits | 150 | −11.50 | −9.00 | −10.50 |  | +2.50 ± 0.50 | +1.00 ± 1.00 |  |" in found
+    stacked = tables([line(rws=[0, 0], start=[-3, -4], units=[-5, -4], stacked=[-3, -4])])
+    assert "| digits | 150 |  | −4.50 |  | −3.50 |  |  | +1.00 ± 1.00 |" in stacked
+
+
+class Variable:
+    def __init__(self, *shape):
+        self.shape = shape
+
+
+def plan(updates_a_second, seconds=100.0, weights=10, rows=1000, compiled=10.0):
+    """The epochs of a plan, where rws makes so many updates a second once it is compiled."""
+    marks = types.SimpleNamespace(updates=[int(updates_a_second * (m * seconds - compiled)) for m in learning.MARKS])
+    args = types.SimpleNamespace(seconds=seconds, per_update=1.0)
+    data = types.SimpleNamespace(train=np.zeros((rows, 3)))
+    return learning.planned(args, data, types.SimpleNamespace(theta_variables=[Variable(weights)]), marks)
+
+
+def test_the_updates_that_fit_the_budget_are_planned():
+    """80 of 100 seconds at so many a second, ten an epoch; a third for three chains, where that is enough for each."""
+    assert plan(100.0) in (799, 800)
+    assert plan(400.0) == 1199  # 32,000: too few for three chains, and one is what fewer than 12,000 make
+    assert plan(600.0) in (1599, 1600)  # 48,000 of one chain, 16,000 of three
+    assert plan(600.0, weights=200_000) in (4799, 4800)
+    assert plan(0.2) == 1
+
+
+def test_marks_keep_what_was_best_so_far(monkeypatch):
+    clock = iter([0.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0])
+    monkeypatch.setattr(time, "process_time", lambda: next(clock))
+    marks = Marks([2.0, 3.0])
+    model = types.SimpleNamespace(run=types.SimpleNamespace(steps=0), stop_training=False, weights=0)
+    model.get_weights = lambda: model.weights
+    marks.set_model(model)
+    for value in (-3.0, -1.0, -2.0):
+        model.weights, model.run.steps = value, model.run.steps + 10
+        marks.on_epoch_end(0, {"val_log_likelihood": value})
+    assert marks.kept == [(2.0, -1.0), (3.0, -1.0)] and marks.updates == [20, 30] and model.stop_training
+    assert marks.at(2.9) == (2.0, -1.0) and marks.at(1.0) == (2.0, -1.0) and marks.at(9.0)[0] == 3.0
+
+
+def test_stacking_finds_the_best_weights(monkeypatch):
+    """Of two components, one of which is right about a quarter of the rows and the other about the rest."""
+    right = np.arange(8) < 2
+    values = {"weights": np.where(right, -1.0, -40.0), "units": np.where(right, -40.0, -1.0)}
+    values["draws"] = np.full(8, -90.0)
+    chain = types.SimpleNamespace(chain_numbers=[0], chain=lambda number: None)
+    monkeypatch.setattr(judging, "estimated", lambda args, model, x, posterior, average: values[average])
+    found = judging.stacked(None, None, chain, None, None)
+    np.testing.assert_allclose(found, np.where(right, -1 + np.log(0.25), -1 + np.log(0.75)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", ["--page study.md", "--prior cold", "--averages all"])
+def test_what_cannot_be_run_is_refused(options):
+    with pytest.raises(SystemExit):
+        budget_study.main(options.split())
+
+
+def test_the_tables_of_the_project_are_what_its_records_make(request):
+    docs = request.config.rootpath / "docs"
+    text = (docs / "study.md").read_text(encoding="utf-8")
+    made = tables(finished_runs.recorded(docs / "budget.jsonl"))
+    assert marked_page.with_made(text, made, budget_study.COMMAND) == text
+    made = averages.tables(files.lines(docs / "averages.jsonl"))
+    assert marked_page.with_made(text, made, averages.COMMAND) == text
+
+
+@pytest.mark.slow
+def test_a_short_study(tmp_path, monkeypatch, capsys):
+    """A budget of seconds, in which little is learnt; then the tables, the averages by draws and their figure."""
+    monkeypatch.setattr(learning, "MARKS", np.array([0.5, 1.0, 1.2]))
+    runs, kept = tmp_path / "runs", tmp_path / "budget.jsonl"
+    options = "--dataset digits --architecture SBN/SBN\u00a05 --seconds 8 --test-rows 20 --test-samples 20 --samples 2"
+    own = [part.replace("\u00a0", " ") for part in options.split(" ")]
+    for more in ([*own, "--stacking"], ["--record", str(kept)], ["--table", str(kept)]):
+        budget_study.main(["--output", str(runs), *more])
+    assert "| digits | 8 |" in capsys.readouterr().out
+    (result,) = [json.loads(path.read_text()) for path in runs.glob("*/result.json")]
+    assert {"rws", "weights", "units", "draws", "start", "stacked"} == set(result["means"])
+    record, figure = tmp_path / "averages.jsonl", tmp_path / "averages.png"
+    small = ["--test-rows", "20", "--test-samples", "20"]
+    for more in ([str(runs), "--record", str(record), *small], ["--table", str(record), "--figure", str(figure)]):
+        averages.main(more)
+    assert figure.stat().st_size > 5000 and "| digits | SBN/SBN 5 | 1 |" in capsys.readouterr().out

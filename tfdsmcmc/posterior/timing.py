@@ -1,0 +1,85 @@
+"""When posterior samples are collected, by what was recorded at the ends of epochs.
+
+A record is [steps, epochs, validation log-likelihood or None, whether the weights were sampled, checksum].
+
+    begins     with the first record after `burn_in` epochs; or when the validation log-likelihood has settled
+               (`posterior.settling`), and at the latest for the second half of the epochs that there are for the chain
+    then       every `every` epochs; or as often as spreads the samples over the rest, 100 updates apart at least and
+               1,000 at most
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfdsmcmc.posterior.settling import Trend
+
+_UPDATES_BETWEEN = 100, 1000  # samples, at least and at most, where nothing else is said
+
+
+class Timing:
+    """What the records so far say; each is looked at once.
+
+    Args:
+      num_samples: of each chain.
+      patience: updates over which the validation has settled.
+      burn_in: epochs, or None.
+      every: epochs, or None.
+
+    Attributes:
+      first: the first record of the chain, or None.
+      last_epoch: at which the fit ends, where that is known.
+    """
+
+    def __init__(self, num_samples: int, patience: int, burn_in: int | None, every: int | None):
+        self._num_samples, self._patience, self._burn_in, self._every = num_samples, patience, burn_in, every
+        self.last_epoch: int | None = None
+        self.look_anew()
+
+    def look_anew(self) -> None:
+        """Forgets what the records so far said of the beginning."""
+        self._began, self.first = None, None  # where collecting began, and the first record of the chain
+        self._looked, self._trend = 0, Trend(self._patience)
+
+    def is_due(self, records: Sequence[list]) -> bool:
+        """Whether the last record is one at which to collect."""
+        start, last = self._start(records), len(records) - 1
+        if start is None:
+            return False
+        if self._every is not None:
+            return (last - start) % self._every == 0
+        if last == start:
+            return True
+        first, before, now = (records[i][0] for i in (start, last - 1, last))
+        spacing = self._updates_between(records[start])
+        return (now - first) // spacing > (before - first) // spacing
+
+    def _updates_between(self, begun):
+        """Updates from one sample to the next, where nothing is said."""
+        fewest, most = _UPDATES_BETWEEN
+        step, epoch = begun[:2]
+        left = max(0, self.last_epoch - epoch) * step / epoch
+        return min(max(left / self._num_samples, fewest), most)
+
+    def _start(self, records):
+        """The place in the records at which collecting began, or None."""
+        while self._began is None and self._looked < len(records):
+            record, self._looked = records[self._looked], self._looked + 1
+            if sampled(record) and self._begins_with(record):
+                self._began = self._looked - 1
+        return self._began
+
+    def _begins_with(self, record):
+        """Whether collecting begins with this record of the chain, those before having been looked at."""
+        self.first = record if self.first is None else self.first
+        step, epoch, value = record[:3]
+        if self._burn_in is not None:
+            return epoch > self._burn_in
+        self._trend.add(step, value)
+        late = self.last_epoch and 2 * epoch >= self.first[1] + self.last_epoch
+        return late or self._trend.settled()
+
+
+def sampled(record: list) -> bool:
+    """Whether the weights were sampled at a record; records of older runs are of samplers throughout."""
+    return record[3] if len(record) > 3 else True
