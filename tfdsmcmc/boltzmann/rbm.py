@@ -167,7 +167,7 @@ class RBM(Learner):
 
     def compile(
         self, kernel: StochasticGradientKernel | KernelName | None = None,
-        estimator: ContrastiveDivergence | None = None, kernel_steps: int = 1,
+        estimator: GradientEstimator | None = None, kernel_steps: int = 1,
         steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True, num_chains: int = 1,
     ) -> None:  # fmt: skip
         """Chooses how the weights are learnt, and begins a new run at the present weights.

@@ -11,6 +11,7 @@ A record is [steps, epochs, validation log-likelihood or None, whether the weigh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tfdsmcmc.posterior.settling import Trend
 
@@ -31,9 +32,12 @@ class Timing:
       last_epoch: at which the fit ends, where that is known.
     """
 
+    first: list[Any] | None
+    last_epoch: int | None
+
     def __init__(self, num_samples: int, patience: int, burn_in: int | None, every: int | None):
         self._num_samples, self._patience, self._burn_in, self._every = num_samples, patience, burn_in, every
-        self.last_epoch: int | None = None
+        self.last_epoch = None
         self.look_anew()
 
     def look_anew(self) -> None:
@@ -41,7 +45,7 @@ class Timing:
         self._began, self.first = None, None  # where collecting began, and the first record of the chain
         self._looked, self._trend = 0, Trend(self._patience)
 
-    def is_due(self, records: Sequence[list]) -> bool:
+    def is_due(self, records: Sequence[list[Any]]) -> bool:
         """Whether the last record is one at which to collect."""
         start, last = self._start(records), len(records) - 1
         if start is None:
@@ -80,6 +84,6 @@ class Timing:
         return late or self._trend.settled()
 
 
-def sampled(record: list) -> bool:
+def sampled(record: list[Any]) -> bool:
     """Whether the weights were sampled at a record; records of older runs are of samplers throughout."""
     return record[3] if len(record) > 3 else True
