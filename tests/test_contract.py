@@ -1,5 +1,8 @@
 """Each kind of model meets the one contract, against enumeration."""
 
+import sys
+
+import keras
 import numpy as np
 import pytest
 
@@ -48,3 +51,30 @@ MODELS = {
 def test_models(name):
     make, exact, directed = MODELS[name]
     run_model_test(make, exact, directed)
+
+
+def test_what_is_not_known_of_a_machine_is_refused_before_any_work(monkeypatch):
+    """Which sample explains what is observed of a row; and its recognition weights, of other than binary units."""
+    rbm = tiny_rbm(3, 2)
+    samples = [ds.posterior.store.Sample([v.numpy() for v in rbm.theta_variables], [], step) for step in range(2)]
+    posterior = ds.posterior.Posterior(None, samples)
+    module = sys.modules["tfdsmcmc.imputation.impute"]  # whose name in the package is the function's
+    monkeypatch.setattr(module, "run", lambda *_: pytest.fail("work was done"))
+    with pytest.raises(ValueError, match="posterior_weights='equal'.*Received: "):
+        ds.imputation.impute(rbm, [[1, np.nan, 0]], posterior=posterior)
+    rbms = [ds.boltzmann.RBM(4, 3, visible="spin"), ds.boltzmann.RBM(3, 2)]
+    with pytest.raises(ValueError, match="binary units alone. Received: "):
+        ds.boltzmann.DBN(rbms, own_recognition=True)
+
+
+def test_rows_of_a_py_dataset_are_checked_for_their_units():
+    class Sevens(keras.utils.PyDataset):
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, place):
+            return np.full((2, 4), 7.0, np.float32)
+
+    rbm = ds.boltzmann.RBM(4, 2, visible="spin")
+    with pytest.raises(ValueError, match="Received: "):
+        rbm.unnormalized_log_prob(Sevens())

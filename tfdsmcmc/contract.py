@@ -78,6 +78,9 @@ class Model(Protocol):
     def binary_data(self) -> bool: ...
 
     @property
+    def uses_xla(self) -> bool: ...
+
+    @property
     def theta_variables(self) -> list[keras.Variable]: ...
 
     @property
@@ -85,6 +88,9 @@ class Model(Protocol):
 
     @property
     def named_weights(self) -> list[tuple[str, keras.Variable]]: ...
+
+    def next_seed(self) -> Seed:
+        """A seed for draws that are to differ from all before."""
 
     def density(self, weights: ThetaAndPhi | None = None, log_partition: Any = None) -> Density:
         """The density at weights (θ, φ), a pair of lists of arrays; by default at the model's own.
@@ -114,6 +120,15 @@ def check_directed(model: object, name: str, instead: str) -> None:
     """
     if not (hasattr(model, "generative") and hasattr(model, "recognition")):
         raise ValueError(f"{name} is of a DeepGenerativeModel. {instead} Received: {_described(model)}")
+
+
+def check_partition(log_partition: Any, count: int) -> None:
+    """Raises a ValueError for one log Z of several sets of weights, each of which has its own."""
+    if count > 1 and log_partition is not None and not callable(log_partition):
+        raise ValueError(
+            f"Each of {count} sets of weights has a log Z of its own: log_partition must be a function from a Machine "
+            f"to it. Received: log_partition={log_partition!r}"
+        )
 
 
 def _described(model):

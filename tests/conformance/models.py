@@ -36,6 +36,8 @@ def run_model_test(make, exact, directed=False):
     _check_draws(model, exact)
     _check_imputations(model, exact)
     _check_averages(model, other, exact)
+    _check_frozen(model, exact)
+    _check_other_weights_than_the_live(model, other, exact)
     _check_trace(model, other, exact)
     _check_seeds(model)
     _check_refusals(model, directed)
@@ -138,6 +140,32 @@ def _check_averages(model, other, exact):
     np.testing.assert_array_less(np.abs(found.probabilities[0] - expected), 6 * error + 1e-6)
 
 
+def _check_frozen(model, exact):
+    """A frozen model is the same density; weights are not given to it."""
+    x = binary_states(model.units)
+    model.trainable = False
+    try:
+        _assert_near(model.density().log_likelihood(x, _DRAWS, 0, 100, warn=False), exact(model))
+        assert model.sample(3).shape == (3, model.units)
+    finally:
+        model.trainable = True
+
+
+def _check_other_weights_than_the_live(model, other, exact):
+    """Averages look at the posterior's weights alone: those of a run that has diverged since do not matter."""
+    x, posterior, before = binary_states(model.units), _posterior(other), _weights(model)
+    for variable in model.theta_variables:
+        variable.assign(np.full(variable.shape, np.nan, np.float32))
+    row = np.full((1, model.units), np.nan, np.float32)
+    row[0, 0] = 1.0
+    found = posterior.log_likelihood(model, x, _DRAWS, average="draws")
+    drawn = ds.imputation.impute(model, row, posterior=posterior, average="draws", posterior_weights="equal")
+    for variable, value in zip(model.theta_variables, before[0]):
+        variable.assign(value)
+    _assert_near(found, exact(other))
+    assert drawn.x[0, 0, 0] == 1.0
+
+
 def _check_trace(model, other, exact):
     x, posterior = binary_states(model.units), _posterior(model, other)
     found = ds.diagnostics.trace(posterior, model, x, num_samples=_DRAWS)
@@ -171,6 +199,9 @@ def _check_refusals(model, directed):
         lambda: ds.imputation.impute(model, x, method="none"),
         lambda: posterior.log_likelihood("model", x),
         lambda: ds.imputation.impute("model", x),
+        lambda: _posterior(model, model).log_likelihood(model, x, log_partition=1.0, average="draws"),
+        lambda: _posterior(model, model).curve(model, x, log_partition=1.0, average="draws"),
+        lambda: ds.diagnostics.trace(_posterior(model, model), model, x, log_partition=1.0),
     ):
         with pytest.raises(ValueError, match="Received: "):
             call()

@@ -43,6 +43,10 @@ def test_the_rate_of_a_planned_climb(planned):
 def test_a_climb_with_time_for_many_epochs_is_slower(jitted):
     """By the root of sixty epochs over those that are planned, where there are more than ten weights a row; else as
     fast as ever. Of H = 6,000 steps, 60 epochs of u = 1: ε = 0.1; with N rows of 3 weights 10N/3 where that is more."""
+    given = warm_start(keras.optimizers.Adam(RiseAndFall(30.0)), updates=6000)
+    planned = given.told(Planned(100_000, 1, 0.003), given.bootstrap_results(STATE), STATE)
+    np.testing.assert_allclose(planned.gentle, 0.1)  # by its own updates, and once
+    np.testing.assert_allclose(given.told(Planned(9, 9, 9), planned._replace(step=tf.constant(3)), STATE).gentle, 0.1)
     cases = {(1, None): 1.0, (None, 9): 1.0, (1, 0.003): 0.1, (1, 0.09): 0.3, (1, 9): 1.0, (100, 0.003): 1.0}
     fast = _first_move(Planned(12_000), jitted)
     for (epoch_steps, num_rows), want in cases.items():

@@ -101,7 +101,7 @@ def test_one_thread_at_a_time():
         thread.join()
 
     one.fit(X, epochs=2, verbose=0, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=again)])
-    assert len(refused) == 2 and all("one thread at a time. Received: " in text for text in refused)
+    assert len(refused) == 2 and all("once at a time. Received: " in text for text in refused)
     assert int(one.run.steps) == 2
     one.fit(X, epochs=1, verbose=0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import keras
 import tensorflow as tf
 
 from tfdsmcmc import rows
@@ -47,7 +48,7 @@ def source_of(
     source = rows.source_of(name, x, width, units.binary, mask, num_rows, missing)
     if not units.checks:
         return source
-    if isinstance(x, tf.data.Dataset):
+    if isinstance(x, (tf.data.Dataset, keras.utils.PyDataset)):
 
         def checked(batch, plain=source.rows_of):
             return _checked(units, name, plain(batch))

@@ -55,6 +55,7 @@ class FineTuned(Learner):
         self._own = None
         self.built = True
         if own_recognition:
+            check_binary("Recognition weights of its own", self.machines)
             self._separate()
         self._lift_machines()
 
@@ -100,9 +101,10 @@ class FineTuned(Learner):
             return stack_of(theta)
         count = 2 * (len(self.rbms) - 1)
         lower, top = theta[:count], theta[count:]
-        pairs = zip(lower[::2], lower[1::2], self.machines)
+        present = [rbm.machine.cast(tf.float32) for rbm in self.rbms]
+        pairs = zip(lower[::2], lower[1::2], present)
         machines = [own._replace(kernel=kernel, bias=bias) for kernel, bias, own in pairs]
-        machines.append(type(self.machines[-1])(*top))
+        machines.append(type(present[-1])(*top))
         return deep.Stack(machines, list(lower[::2]))
 
     @property
@@ -113,6 +115,14 @@ class FineTuned(Learner):
         own = [] if self._own is None else zip(self._own.kernels, self.rbms)
         recognition = [variable for kernel, rbm in own for variable in (kernel, rbm.hidden_bias)]
         return [*lower, *self.rbms[-1].theta_variables, *recognition]
+
+    @property
+    def all_theta(self) -> list[keras.Variable]:
+        """θ, whether or not it is frozen."""
+        count = len(self.rbms[-1].theta_variables)
+        place = 2 * (len(self.rbms) - 1)
+        theta = self.theta_variables
+        return [*theta[:place], *self.rbms[-1].all_theta, *theta[place + count :]]
 
     @property
     def named_weights(self) -> list[tuple[str, keras.Variable]]:

@@ -173,6 +173,11 @@ class MixtureOfBernoullis(Learner):
         return self.layer.trainable_variables
 
     @property
+    def all_theta(self) -> list[keras.Variable]:
+        """θ, whether or not it is frozen."""
+        return list(self.layer.weights)
+
+    @property
     def named_weights(self) -> list[tuple[str, keras.Variable]]:
         """Pairs of a name and a variable."""
         return [("log_shares", self.log_shares), ("logits", self.logits)]

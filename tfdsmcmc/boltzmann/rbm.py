@@ -148,6 +148,11 @@ class RBM(Learner):
         return self.layer.trainable_variables
 
     @property
+    def all_theta(self) -> list[keras.Variable]:
+        """θ, whether or not it is frozen."""
+        return list(self.layer.weights)
+
+    @property
     def named_weights(self) -> list[tuple[str, keras.Variable]]:
         return list(zip(self.machine._fields, self.layer.weights))
 

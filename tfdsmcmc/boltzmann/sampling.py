@@ -83,7 +83,7 @@ def sample_of_stack(
 ) -> np.ndarray:
     """Gibbs chains of the topmost machine of a `deep.Stack`, and one pass down from their ends: (n, D) float32."""
     top_seed, down_seed = tf.unstack(random.split(random.stream(seed, "sample of a network")))
-    top = _Topmost(stack.machines[-1], jit_compile)
+    top = Topmost(stack.machines[-1], jit_compile)
     if len(stack.machines) == 1:
         return sample(top, num_samples, top_seed, steps, probabilities, None)
     h = sample(top, num_samples, top_seed, steps, False, None)
@@ -91,7 +91,7 @@ def sample_of_stack(
     return (means if probabilities else v).numpy()
 
 
-class _Topmost(NamedTuple):
+class Topmost(NamedTuple):
     """What `sample` asks of an `RBM`."""
 
     machine: Machine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
 
@@ -60,6 +60,7 @@ def inference_data(
     if not isinstance(separator, str):
         raise ValueError(f"A separator is a string. Received: separator={separator!r}")
     posterior.check(model)
+    contract.check_partition(log_partition, len(posterior.samples))
     chosen = select(model.named_weights, weights)
     if x is not None:
         x = checks.rows("x", x, model.units, model.binary_data, missing=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfdsmcmc import random
+from tfdsmcmc import contract, random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
 
@@ -57,6 +57,7 @@ def trace(
         do not fit.
     """
     posterior.check(model)
+    contract.check_partition(log_partition, len(posterior.samples))
     chosen = select(model.named_weights, weights)
     count = sum(int(np.prod(part.shape)) for part in chosen)
     if count > _MOST:

@@ -98,7 +98,7 @@ def impute(
     ((2, 1, 4), (1, 4))
     """
     contract.check_model(model)
-    density = model.density()
+    density = model.density() if posterior is None else _first_density(model, posterior)
     method = density.method_for(method)
     if posterior_weights not in _WEIGHTS:
         raise ValueError(f"posterior_weights is one of {list(_WEIGHTS)}. Received: {posterior_weights!r}")
@@ -142,7 +142,8 @@ def _check_imputed(part):
         )
 
 
-def _check_posterior(model, posterior):
+def _first_density(model, posterior):
+    """The density at the first sample of a posterior, checked."""
     samples = getattr(posterior, "samples", None)
     if not hasattr(samples, "__len__") or not hasattr(samples, "__getitem__"):
         raise ValueError(f"A posterior has a sequence of samples. Received: posterior={posterior!r}")
@@ -151,8 +152,9 @@ def _check_posterior(model, posterior):
     first = samples[0]
     if not hasattr(first, "theta") or not hasattr(first, "phi"):
         raise ValueError(f"A sample has lists of arrays theta and phi. Received: {type(first).__name__}")
-    model.density((first.theta, first.phi))  # which refuses what does not fit
+    density = model.density((first.theta, first.phi))  # which refuses what does not fit
     labels_left_out.warn_of(first, stacklevel=4)
+    return density
 
 
 class _Samples:
@@ -179,7 +181,6 @@ class _Component(NamedTuple):
 
 def _components_of(model, posterior, average):
     """What the imputations are mixed of, each with a `density`."""
-    _check_posterior(model, posterior)
     if hasattr(posterior, "components"):
         return posterior.components(model, average, stacklevel=0)  # the labels have been warned of
     if average not in (None, "draws"):
@@ -192,13 +193,15 @@ def _mixture(components, method, settings, evidence_samples, rows, seed, batch_s
     mixture = Mixture()
     for m, component in enumerate(components):
         density = component.density
+        evidence = None
+        if not (evidence_samples is None or method == "resampling"):
+            evidence = density.evidence_plan(evidence_samples, batch_size)  # which refuses what is not known
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
         part = run(density, density.imputation_plan(method, settings, batch_size), rows, run_seed, batch_size)
         log_weight = part.log_likelihood
         if evidence_samples is None:
             log_weight = np.zeros(len(rows.values))
         elif log_weight is None:
-            evidence = density.evidence_plan(evidence_samples, batch_size)
             log_weight = run(density, evidence, rows, evidence_seed, batch_size).log_likelihood
         mixture.add(part, log_weight, choice_seed)
     return mixture.result(part.acceptance_rate is not None)

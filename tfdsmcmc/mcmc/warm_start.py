@@ -221,12 +221,14 @@ class WarmStart(StochasticGradientKernel):
                     "Received: a run of unknown length"
                 )
             return kernel_results
-        planned, first = int(self.fraction * event.steps), begins == NEVER
+        updates = self._parameters["updates"]
+        planned = int(self.fraction * event.steps) if updates is None else updates
+        first = begins == NEVER if updates is None else kernel_results.step == 0
         weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
         gentle = climb_plan.gentleness(weights, event.num_rows, planned, event.epoch_steps)
+        ends = kernel_results.step + planned if updates is None else begins
         return kernel_results._replace(
-            begins=tf.where(first, kernel_results.step + planned, begins),
-            gentle=tf.where(first, gentle, kernel_results.gentle),
+            begins=tf.where(first, ends, begins), gentle=tf.where(first, gentle, kernel_results.gentle)
         )
 
     def _climbed(self, kernel_results):

@@ -111,6 +111,7 @@ class Components(collections.abc.Sequence[Component]):
             self._places = [[i] for i in range(len(samples))]
         else:
             self._places = [[i for i, own in enumerate(chains) if own == chain] for chain in sorted(set(chains))]
+        contract.check_partition(log_partition, len(self._places))
 
     def __len__(self) -> int:
         return len(self._places)

@@ -11,7 +11,7 @@ What warns of few samples or of heavy tails looks at the first θ_i and at the l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,7 @@ def curve(
     seed: Seed,
     batch_size: int,
     average: Average = "draws",
+    log_partition: Any = None,
 ) -> Curve:
     """The curve of a sequence of samples; see `Posterior.curve`.
 
@@ -83,6 +84,7 @@ def curve(
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
       average: "units", "draws" or "weights".
+      log_partition: as `model.density` takes it.
 
     Raises:
       ValueError: for counts out of range.
@@ -92,16 +94,17 @@ def curve(
     def estimate(part, own, warn):
         return part.density.log_likelihood(x, num_samples, own, batch_size, warn)
 
-    mixed, means, predictive = PredictiveAverage(), _Means(model, chains[0], seed, estimate), []
+    mixed, means, predictive = PredictiveAverage(), _Means(model, chains[0], seed, estimate, log_partition), []
     for m in range(counts[-1]):
         sample = samples[m]
         means.add(sample, chains[m])
         if average == "draws":
-            mixed.add(estimate(Component(model, sample.theta, sample.phi), random.fold(seed, m), m == 0))
+            part = Component(model, sample.theta, sample.phi, log_partition)
+            mixed.add(estimate(part, random.fold(seed, m), m == 0))
         if m + 1 in counts:
             means.end(m, last=m + 1 == counts[-1])
             if average != "draws":
-                components = Components(samples[: m + 1], chains[: m + 1], model, average)
+                components = Components(samples[: m + 1], chains[: m + 1], model, average, (), log_partition)
                 mixed = _over_chains(components, seed, estimate, warn=m + 1 == counts[-1])
             predictive.append(mixed.log_likelihood())
     return Curve(counts, tuple(predictive), tuple(means.found), tuple(means.counts), average)
@@ -118,7 +121,8 @@ def _over_chains(components, seed, estimate, warn):
 class _Means:
     """The mean of weights over the draws of one chain: its points are in `found`, how many each is of in `counts`."""
 
-    def __init__(self, model, chain, seed, estimate):
+    def __init__(self, model, chain, seed, estimate, log_partition):
+        self._log_partition = log_partition
         self._model, self._chain, self._estimate = model, chain, estimate
         self._seed, self._mean = random.stream(seed, "mean of weights"), RunningMean()
         self.found, self.counts = [], []
@@ -130,7 +134,8 @@ class _Means:
 
     def end(self, m, last):
         """A point after the sample m; it warns if it is the last."""
-        part = Component(self._model, self._mean.value[: self._split], self._mean.value[self._split :])
+        theta, phi = self._mean.value[: self._split], self._mean.value[self._split :]
+        part = Component(self._model, theta, phi, self._log_partition)
         self.found.append(self._estimate(part, random.fold(self._seed, m), last))
         self.counts.append(self._mean.count)
 

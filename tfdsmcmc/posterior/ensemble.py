@@ -190,7 +190,7 @@ class Posterior(Draws):
         if labels is not None:
             return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size, average)
         components = self.components(model, average, stacklevel=2, log_partition=log_partition)
-        return predictive_log_likelihood(components, _rows_of(model, x), num_samples, seed, batch_size)
+        return predictive_log_likelihood(components, self._rows(model, x), num_samples, seed, batch_size)
 
     def annealed_log_likelihood(
         self, model: Model, x: RowsLike, seed: Seed = 0, average: Average | None = None, **annealing: Any
@@ -217,7 +217,7 @@ class Posterior(Draws):
         if "weights" in annealing:
             raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
         components = self.components(model, average, stacklevel=2)
-        x, mixed = _rows_of(model, x), PredictiveAverage()
+        x, mixed = self._rows(model, x), PredictiveAverage()
         for m, part in enumerate(components):
             mixed.add(part.density.annealed_log_likelihood(x, random.fold(seed, m), **annealing))
         return mixed.log_likelihood()
@@ -248,7 +248,7 @@ class Posterior(Draws):
 
     def curve(
         self, model: Model, x: RowsLike, num_samples: int = 1000, counts: Sequence[int] | None = None, seed: Seed = 0,
-        batch_size: int = 100, average: Average | None = None,
+        batch_size: int = 100, average: Average | None = None, log_partition: Any = None,
     ) -> Curve:  # fmt: skip
         """The log-likelihood of each row against the number of posterior samples.
 
@@ -266,6 +266,7 @@ class Posterior(Draws):
           batch_size: rows at a time.
           average: as of `log_likelihood`, but for "start"; "draws" takes one pass over the samples, the others one for
             each count. Where a run has chosen "start" it is by default "weights".
+          log_partition: of Boltzmann machines, as of `log_likelihood`.
 
         Returns:
           `Curve`, with the values of each row at each m.
@@ -279,8 +280,16 @@ class Posterior(Draws):
         self.check(model)
         if average == "start":
             raise ValueError(f"Weights of a warm start do not grow in number. Received: average={average!r}")
-        x = _rows_of(model, x)
-        return curve(self.samples, self.chain_numbers, model, x, num_samples, counts, seed, batch_size, average)
+        x = self._rows(model, x)
+        contract.check_partition(log_partition, len(self.samples))
+        arguments = num_samples, counts, seed, batch_size, average, log_partition
+        return curve(self.samples, self.chain_numbers, model, x, *arguments)
+
+    def _rows(self, model, x):
+        """The rows that a user passes as a source, in memory or of random access, checked; whatever the model's weights
+        are at present."""
+        first = self.samples[0]
+        return kept(model.density((first.theta, first.phi)).source(x))
 
     def _stored_mean(self):
         """The mean kept in the folder, where the samples are all of the folder's."""
@@ -306,11 +315,6 @@ class Posterior(Draws):
         if stacklevel > 1:
             labels_left_out.warn_of(first, stacklevel=stacklevel + 1)
         return [variable for group in groups for variable in group]
-
-
-def _rows_of(model, x):
-    """The rows that a user passes as a source, in memory or of random access; checked."""
-    return kept(model.density().source(x))
 
 
 def _rows_for_refit(model, x, epochs):

@@ -71,12 +71,6 @@ class DatasetSource(Source):
         """Of a dataset that is not read beforehand, whether its type leaves no room for gaps."""
         return self._survey[1] if self._counted else not self._may_have_gaps
 
-    def first(self, batches: int) -> DatasetSource:
-        """The source of the first batches alone."""
-        return DatasetSource(
-            self._name, self.dataset.take(batches), self.units, None, self.rows_of, self._may_have_gaps
-        )
-
     def check(self) -> None:
         """Raises a ValueError for rows that do not fit: for all of them, or the first batch where N was given."""
         if self._counted:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def of_py_dataset(name: str, dataset: keras.utils.PyDataset, units: int) -> tf.data.Dataset[Any]:
-    """The batches in the order of their numbers, pass after pass; `on_epoch_end` is called after each.
+    """The batches in the order of their numbers, pass after pass; `on_epoch_end` is called after each,
+    and after the pass that counts and checks the rows before the first.
 
     Its workers are not used: batches are made one after the other.
 
@@ -41,7 +42,11 @@ def _rows_of(name, element, units):
     parts = element if isinstance(element, tuple) else (element,)
     if any(part is not None for part in parts[1:]):
         raise ValueError(f"{name}, a PyDataset, has data alone: there are no targets. Received: {len(parts)} parts")
-    x = np.asarray(parts[0], np.float32)
+    try:
+        x = np.asarray(parts[0], np.float32)
+    except (TypeError, ValueError):
+        found = type(parts[0]).__name__
+        raise ValueError(f"{name}, a PyDataset, yields batches of numbers. Received: a {found} of others") from None
     if x.ndim != 2 or x.shape[1] != units:
         raise ValueError(f"{name}, a PyDataset, yields batches of shape (rows, {units}). Received: shape={x.shape}")
     return x

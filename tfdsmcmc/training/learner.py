@@ -23,13 +23,13 @@ from tfdsmcmc.training.run import EpochCounter, Run
 from tfdsmcmc.training.settled_chains import SettledChains, chains_of_backup
 
 if TYPE_CHECKING:
-    import tensorflow as tf
     from numpy.typing import ArrayLike
 
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Callbacks, Verbose
+
 _guard, _fitted = threading.Lock(), weakref.WeakSet()
 _MOST_AT_ONCE = 50  # minibatches in one compiled call, where nothing is said
 
@@ -209,6 +209,8 @@ class Learner(SettledChains):
             if validation_split and validation_data is None:
                 source, validation_data = rows_of_fit.split_last(source, validation_split)
             if validation_data is not None:
+                if isinstance(validation_data, tf.data.Dataset) and validation_steps is not None:
+                    validation_data = validation_data.take(validation_steps)
                 validation_data = self._validation_source(validation_data)
                 validation_data = rows_of_fit.first(validation_data, validation_steps, validation_batch_size)
             self._check_source(source, steps_per_epoch, num_rows)
@@ -234,12 +236,12 @@ class Learner(SettledChains):
 
     @contextlib.contextmanager
     def _alone(self):
-        """One fit of a model at a time, whatever thread it is called from."""
+        """One fit of a model at a time, whatever thread or callback it is called from."""
         with _guard:
             busy = self in _fitted
             _fitted.add(self)
         if busy:
-            raise ValueError("A model is fitted by one thread at a time. Received: fit of a model that is being fitted")
+            raise ValueError("A model is fitted once at a time. Received: fit of a model that is being fitted")
         try:
             yield
         finally:

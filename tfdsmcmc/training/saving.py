@@ -101,6 +101,7 @@ class Saving(Refusing):
         # written before there were such counts, or before each chain had a recognition network of its own
         kept = ("refits", "epochs_before", "assigned_", *(f"weights_{i}" for i in self._places_beside()))
         later = {name for name in state if name.startswith(kept) and name not in store.keys()}
+        later |= _added_last(state, store)
         state = {name: variable for name, variable in state.items() if name not in later}
         self._phi_is_shared = any(name.startswith("weights_") for name in later)
         if not set(state) & set(store.keys()):  # weights alone, or no run to restore
@@ -131,6 +132,13 @@ class Saving(Refusing):
     def _places_beside(self):
         """The places of φ among the weights of a run of several chains."""
         return range(len(self.theta_variables), len(self.run.step.variables) if self.run else 0)
+
+
+def _added_last(state, store):
+    """The last of the kernel's results where it alone is missing: a warm start has one more than there once were."""
+    results = [name for name in state if name.startswith("kernel_results_")]
+    missing = {name for name in results if name not in store.keys()}
+    return missing if missing == set(results[-1:]) and len(results) > 1 else set()
 
 
 def _fits(variable, array):

@@ -102,7 +102,8 @@ class StackDensity(UndirectedDensity):
         """Annealing from Q to p(h given v); log Z, unless it is given, by as many runs and steps."""
         known = self._known(self.stack.machines[-1])
         if known is None:
-            known = annealed_log_partition(self.stack.machines[-1], num_runs, num_steps, seed=random.fold(seed, 1))
+            top = sampling.Topmost(self.stack.machines[-1], self.uses_xla)
+            known = annealed_log_partition(top, num_runs, num_steps, seed=random.fold(seed, 1))
         return deep_estimates.annealed(
             self, x, num_steps, num_runs, schedule, known, seed, batch_size
         )

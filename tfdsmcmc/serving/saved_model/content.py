@@ -112,10 +112,11 @@ def _of_networks(model, components, source, sweeps, jit, log_partition):
 
 
 def _of_machines(model, components, source, sweeps, log_partition):
-    own = [model.density(None, log_partition)]
-    if own[0].visible.checks:
-        raise ValueError(f"Served rows are zeros and ones, or real. Received: visible units {own[0].visible!r}")
-    weights = MachineWeights(own if components is None else _Each(components, "density"))
+    densities = [model.density(None, log_partition)] if components is None else _Each(components, "density")
+    visible = densities[0].visible
+    if visible.checks:
+        raise ValueError(f"Served rows are zeros and ones, or real. Received: visible units {visible!r}")
+    weights = MachineWeights(densities)
     known, error = weights.partition, weights.partition.standard_error
     figures = {"log_partition": known.value, "log_partition_direction": known.direction}
     figures["log_partition_standard_error"] = error if math.isfinite(error) else None

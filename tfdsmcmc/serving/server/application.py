@@ -177,7 +177,7 @@ def _body(request):
     try:
         return request.get_data()
     except exceptions.RequestEntityTooLarge:
-        words = f"The body must be at most {_LIMIT} bytes. Received: {request.content_length} bytes"
+        words = f"The body must be at most {_LIMIT} bytes. Received: {request.content_length or 'more'} bytes"
         raise exceptions.RequestEntityTooLarge(words) from None
     except exceptions.ClientDisconnected:
         words = f"The body must be as long as its Content-Length says, without a pause of {PATIENCE} seconds"
