@@ -1,6 +1,8 @@
 """Runs a script, such as a recipe, without the notes of TensorFlow's start.
 
-python -m experiments.common.quiet_script recipes/digits.py --quick
+    python -m experiments.common.quiet_script recipes/digits.py --quick
+
+What follows the script are arguments of its own.
 """
 
 import argparse
