@@ -143,8 +143,8 @@ class LabelledTop:
         """Raises a ValueError if there is not a label for each row."""
         if source.num_rows != len(self.labels):
             raise ValueError(
-                "Labels are of the rows that are learnt from, without those that validation_split holds out: there must "
-                f"be a label for each of {source.num_rows} rows. Received: {len(self.labels)} labels"
+                "Labels are of the rows that are learnt from, without those that validation_split holds out: there "
+                f"must be a label for each of {source.num_rows} rows. Received: {len(self.labels)} labels"
             )
 
     def first(self, bias: TensorLike) -> tf.Tensor:
