@@ -288,6 +288,8 @@ class Posterior(Draws):
     def _rows(self, model, x):
         """The rows that a user passes as a source, in memory or of random access, checked; whatever the model's weights
         are at present."""
+        if hasattr(model, "generative"):  # whose density does not look at them, and samples are read from disk once
+            return kept(model.density().source(x))
         first = self.samples[0]
         return kept(model.density((first.theta, first.phi)).source(x))
 
