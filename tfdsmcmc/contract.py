@@ -48,9 +48,6 @@ class Density(Protocol):
     def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         """Draws of x, (n, D) float32; with `probabilities` their means given all that was drawn before."""
 
-    def source(self, x: Any) -> Any:
-        """The source of rows to estimate; a ValueError for data that do not fit."""
-
     def rows(self, name: str, x: Any, mask: ArrayLike | None = None) -> Any:
         """`Rows` in memory to impute, NaN or the mask's False missing; a ValueError for data that do not fit."""
 
@@ -91,6 +88,9 @@ class Model(Protocol):
 
     def next_seed(self) -> Seed:
         """A seed for draws that are to differ from all before."""
+
+    def source_to_estimate(self, x: Any) -> Any:
+        """The source of rows whose log-likelihood is asked for, checked; it depends on no weights."""
 
     def density(self, weights: ThetaAndPhi | None = None, log_partition: Any = None) -> Density:
         """The density at weights (θ, φ), a pair of lists of arrays; by default at the model's own.

@@ -13,7 +13,6 @@ import tensorflow as tf
 from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import forward, log_normaliser, pilot, schedules
 from tfdsmcmc.boltzmann import deep
-from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.deep_path import DeepPath
 from tfdsmcmc.boltzmann.deep_sweeps import layers_of, widths_of
 from tfdsmcmc.boltzmann.estimates import known_partition
@@ -146,9 +145,7 @@ def _pilot(dbn, stack, rows):
 
 def _prepared(dbn, x, log_partition):
     """(the source of x, `LogPartition`), checked."""
-    source = source_of(dbn.rbms[0].visible, "x", x, dbn.units, missing=False)
-    dbn.check_rows(source)
-    return source, known_partition(dbn.rbms[-1], log_partition)
+    return dbn.source_to_estimate(x), known_partition(dbn.rbms[-1], log_partition)
 
 
 def _rows_at_once(source, batch_size, num_samples):

@@ -147,6 +147,12 @@ class FineTuned(Learner):
             self.check_rows(source)
         return source
 
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
+        source = source_of(self.rbms[0].visible, "x", x, self.units, missing=False)
+        self.check_rows(source)
+        return source
+
     def check_rows(self, rows: Rows | Source) -> None:
         self.rbms[0].check_rows(rows)
 

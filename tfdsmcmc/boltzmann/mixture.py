@@ -25,6 +25,7 @@ from tfdsmcmc.boltzmann.densities.mixture import MixtureDensity
 from tfdsmcmc.boltzmann.layer import MixtureLayer
 from tfdsmcmc.boltzmann.mixture_draws import log_components
 from tfdsmcmc.boltzmann.weights import parts_at
+from tfdsmcmc.rows import source_of
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
@@ -191,6 +192,12 @@ class MixtureOfBernoullis(Learner):
     def means(self) -> np.ndarray:
         """μ, (C, D)."""
         return tf.sigmoid(self.logits.value).numpy()
+
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        """The source of rows whose log-likelihood is asked for, complete."""
+        source = source_of("x", x, self.units, True, missing=False)
+        self.check_rows(source)
+        return source
 
     def check_rows(self, rows: Rows | Source) -> None:
         if not rows.complete:

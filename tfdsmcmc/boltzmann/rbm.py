@@ -281,8 +281,7 @@ class RBM(Learner):
         Raises:
           ValueError: for data that do not fit, or weights that are not finite.
         """
-        source = source_of(self.visible, "x", x, self.units, missing=False)
-        self.check_rows(source)
+        source = self.source_to_estimate(x)
         batch_size = checks.positive_integer("batch_size", batch_size)
         return sampling.unnormalized_log_prob(machine_of(self), source, batch_size, self.uses_xla)
 
@@ -349,6 +348,12 @@ class RBM(Learner):
         run = sampling.program(sampling.clamped, self.uses_xla)
         rows = rows_in_memory(self.visible, "x", x, self.units, mask)
         return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
+
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
+        source = source_of(self.visible, "x", x, self.units, missing=False)
+        self.check_rows(source)
+        return source
 
     def density(
         self,

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, imputation, likelihood, random
 from tfdsmcmc.finite import check_finite
+from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.model import given_labels
 from tfdsmcmc.model.density import NetworkDensity
 from tfdsmcmc.model.learning import Learning
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.estimates import LogLikelihood
     from tfdsmcmc.priors.prior import PriorLike
     from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Average, Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
 
 _PARTS = ("generative", "recognition", "prior")
@@ -238,6 +240,10 @@ class DeepGenerativeModel(Learning):
         if majority:
             return (means > 0.5).astype(np.float32)
         return means if probabilities else drawn
+
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        """The source of rows whose log-likelihood is asked for, checked."""
+        return rows_to_estimate(self, x)
 
     def density(self, weights: ThetaAndPhi | None = None, log_partition: None = None) -> NetworkDensity:
         """p(x; θ) at weights (θ, φ), by default the model's own: what averages, imputation and serving ask of it.

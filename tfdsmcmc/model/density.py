@@ -13,7 +13,6 @@ from tfdsmcmc.annealing import annealed_importance_sampling
 from tfdsmcmc.imputation.directed import imputation_plan, method_for
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.likelihood import importance_sampling
-from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.programs import at_weights, compiled, values_of
 from tfdsmcmc.rows import rows_in_memory
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _BLOCK_ENTRIES = 2**24  # floats of what a layer holds while it draws its units one by one: 64 MiB
@@ -70,9 +68,6 @@ class NetworkDensity:
                 for first in range(0, num_samples, most)
             ]
         return np.concatenate(blocks)
-
-    def source(self, x: RowsLike) -> Source:
-        return rows_to_estimate(self.model, x)
 
     def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
         return rows_in_memory(name, x, self.model.units, self.model.binary_data, mask)

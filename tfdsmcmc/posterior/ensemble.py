@@ -190,7 +190,7 @@ class Posterior(Draws):
         if labels is not None:
             return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size, average)
         components = self.components(model, average, stacklevel=2, log_partition=log_partition)
-        return predictive_log_likelihood(components, self._rows(model, x), num_samples, seed, batch_size)
+        return predictive_log_likelihood(components, kept(model.source_to_estimate(x)), num_samples, seed, batch_size)
 
     def annealed_log_likelihood(
         self, model: Model, x: RowsLike, seed: Seed = 0, average: Average | None = None, **annealing: Any
@@ -217,7 +217,7 @@ class Posterior(Draws):
         if "weights" in annealing:
             raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
         components = self.components(model, average, stacklevel=2)
-        x, mixed = self._rows(model, x), PredictiveAverage()
+        x, mixed = kept(model.source_to_estimate(x)), PredictiveAverage()
         for m, part in enumerate(components):
             mixed.add(part.density.annealed_log_likelihood(x, random.fold(seed, m), **annealing))
         return mixed.log_likelihood()
@@ -280,18 +280,10 @@ class Posterior(Draws):
         self.check(model)
         if average == "start":
             raise ValueError(f"Weights of a warm start do not grow in number. Received: average={average!r}")
-        x = self._rows(model, x)
+        x = kept(model.source_to_estimate(x))
         contract.check_partition(log_partition, len(self.samples))
         arguments = num_samples, counts, seed, batch_size, average, log_partition
         return curve(self.samples, self.chain_numbers, model, x, *arguments)
-
-    def _rows(self, model, x):
-        """The rows that a user passes as a source, in memory or of random access, checked; whatever the model's weights
-        are at present."""
-        if hasattr(model, "generative"):  # whose density does not look at them, and samples are read from disk once
-            return kept(model.density().source(x))
-        first = self.samples[0]
-        return kept(model.density((first.theta, first.phi)).source(x))
 
     def _stored_mean(self):
         """The mean kept in the folder, where the samples are all of the folder's."""

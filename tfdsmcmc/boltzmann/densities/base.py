@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfdsmcmc.boltzmann import checked_rows, sampling
-from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.imputation.settings import Settings
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.rows.source import Source
 
 STEPS = 1000  # of Gibbs chains behind draws
 
@@ -46,6 +44,14 @@ class UndirectedDensity:
         self.model = model
         self._log_partition = log_partition
 
+    @property
+    def units(self) -> int:
+        return self.model.units
+
+    @property
+    def uses_xla(self) -> bool:
+        return self.model.uses_xla
+
     def method_for(self, method: str) -> Literal["gibbs"]:
         if method not in ("auto", "gibbs"):
             raise ValueError(
@@ -63,16 +69,11 @@ class UndirectedDensity:
         )
 
     def program(self, plan: Plan) -> Callable[..., Any]:
-        run, parts = sampling.program(plan, self.model.uses_xla), self.parts
+        run, parts = sampling.program(plan, self.uses_xla), self.parts
         return lambda rows, seed: run(*parts, rows, seed)
 
     def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
-        return checked_rows.rows_in_memory(self.visible, name, x, self.model.units, mask)
-
-    def source(self, x: RowsLike) -> Source:
-        source = source_of(self.visible, "x", x, self.model.units, missing=False)
-        self.model.check_rows(source)
-        return source
+        return checked_rows.rows_in_memory(self.visible, name, x, self.units, mask)
 
     def _known(self, machine):
         """What was said of log Z of a machine."""

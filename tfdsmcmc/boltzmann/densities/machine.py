@@ -57,14 +57,6 @@ class MachineDensity(UndirectedDensity):
     def visible(self) -> Units:
         return self.machine.visible
 
-    @property
-    def units(self) -> int:
-        return self.model.units
-
-    @property
-    def uses_xla(self) -> bool:
-        return self.model.uses_xla
-
     def log_likelihood(
         self,
         x: RowsLike,
@@ -75,7 +67,8 @@ class MachineDensity(UndirectedDensity):
     ) -> LogLikelihood:
         """log p(x) of each row, however many samples."""
         batch_size = checks.positive_integer("batch_size", batch_size)
-        value = sampling.unnormalized_log_prob(self.machine, self.source(x), batch_size, self.uses_xla)
+        source = self.model.source_to_estimate(x)
+        value = sampling.unnormalized_log_prob(self.machine, source, batch_size, self.uses_xla)
         return normalised(self.machine, value, self._known(self.machine))
 
     def annealed_log_likelihood(

@@ -53,7 +53,7 @@ class MixtureDensity(UndirectedDensity):
         warn: bool = True,
     ) -> LogLikelihood:
         """log p(x) of each row, however many samples."""
-        return log_likelihood(*self.parts, self.source(x), batch_size, self.model.uses_xla)
+        return log_likelihood(*self.parts, self.model.source_to_estimate(x), batch_size, self.model.uses_xla)
 
     def annealed_log_likelihood(
         self,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.imputation.plans import Plan
     from tfdsmcmc.imputation.settings import Settings
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.types import Seed
 
@@ -63,20 +62,12 @@ class StackDensity(UndirectedDensity):
         return self.stack.machines[0].visible
 
     @property
-    def units(self) -> int:
-        return self.model.units
-
-    @property
-    def uses_xla(self) -> bool:
-        return self.model.uses_xla
-
-    @property
     def rbms(self) -> list[Machine]:
         """What stands for the machines in `deep_estimates`."""
         return self.stack.machines
 
-    def check_rows(self, rows: Rows | Source) -> None:
-        self.model.check_rows(rows)
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        return self.model.source_to_estimate(x)
 
     def log_likelihood(
         self,
