@@ -40,7 +40,7 @@ def of_mixture(model):
 
 MODELS = {
     "network": (lambda seed: tiny_model((2,), 3, seed=seed), of_network, True),
-    "machine": (lambda seed: tiny_rbm(3, 2, seed=seed, scale=0.7), of_machine, False),
+    "machine": (lambda seed: tiny_rbm(3, 2, seed=seed, scale=1.5), of_machine, False),
     "belief network": (lambda seed: tiny_dbn((3, 2, 3), 0.5 + 0.2 * seed), lambda dbn: Truth(dbn).log_p, False),
     "fine-tuned": (lambda seed: tiny_dbn((3, 2, 3), 0.5 + 0.2 * seed, True), lambda dbn: Truth(dbn).log_p, False),
     "mixture": (mixture, of_mixture, False),

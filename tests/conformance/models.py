@@ -97,7 +97,7 @@ def _check_imputations(model, exact):
     row = np.full(model.units, np.nan, np.float32)
     row[0] = 1.0
     agree, p = _given(exact(model), row, model.units)
-    count = 1000
+    count = 10_000
     lengths = {"burn_in": 30, "thinning": 1, "num_samples": 1, "num_chains": count}  # independent chains
     found = ds.imputation.impute(model, row[np.newaxis], None, count, 2, **lengths)
     places = state_numbers(found.x[:, 0])
