@@ -6,14 +6,15 @@ import numpy as np
 
 from tests.oracles import binary_states, log_sum
 from tfdsmcmc.rows import rows_of
+from tfdsmcmc.supports import Binary
 
 NAN = np.nan
 ROWS = np.array([[1, NAN, 0], [NAN, 1, NAN], [0, 0, 1], [NAN, NAN, NAN]], np.float32)
 
 
-def rows_with_gaps(x=ROWS, binary=True):
+def rows_with_gaps(x=ROWS, support=None):
     """`Rows` of an array in which NaN is missing, with float32 values."""
-    rows = rows_of("x", x, np.shape(x)[1], binary)
+    rows = rows_of("x", x, np.shape(x)[1], support or Binary())
     return rows._replace(values=rows.values.astype(np.float32))
 
 

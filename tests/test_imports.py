@@ -17,9 +17,9 @@ PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 LEVELS = [
     {"threefry", "types", "checks", "finite", "archives", "compiling", "forks", "files", "streams", "estimates",
      "labels_left_out"},
-    {"random", "contract"},
-    {"distributions", "mcmc", "datasets"},
-    {"layers", "priors", "rows"},
+    {"random"},
+    {"distributions", "mcmc", "datasets", "supports"},
+    {"contract", "layers", "priors", "rows"},
     {"networks", "averaged_sweeps"},
     {"programs", "gibbs_sweeps"},
     {"annealing"},

@@ -22,6 +22,7 @@ from tfdsmcmc.imputer import learning
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.posterior.last_part import last_epochs
 from tfdsmcmc.rows import rows_of
+from tfdsmcmc.supports import Binary
 
 NAN = np.nan
 SHORT = {"method": "resampling", "num_samples": 4}
@@ -261,7 +262,7 @@ def test_a_darn_learns_from_gaps_and_fills_them():
 
 def test_first_weights():
     """The binary data layer starts at the log-odds of the columns, with half a one and half a zero added."""
-    model = learning.build(rows_of("x", BINARY, 3, binary=True), True, "SBN 2", 2, 0)
+    model = learning.build(rows_of("x", BINARY, 3, Binary()), True, "SBN 2", 2, 0)
     np.testing.assert_allclose(model.generative.layers[-1].bias, np.log([2.5 / 2.5, 2.5 / 1.5, 2.5 / 1.5]), atol=1e-6)
 
 

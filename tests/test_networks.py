@@ -11,6 +11,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import Oracle, binary_states, log_bernoulli, randomize, sigmoid, state_numbers, tiny_model
 from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.supports import Binary
 
 DEPTHS = [(3,), (2, 3), (1, 3, 2)]
 SBN = ds.layers.SBN
@@ -153,7 +154,7 @@ def test_seeds():
 
 def test_a_generative_network_without_latent_layers():
     network = ds.GenerativeNetwork([SBN(3)])
-    assert network.latent_units == [] and network.units == 3 and network.binary_data
+    assert network.latent_units == [] and network.units == 3 and network.support == Binary()
     x, z = network.sample(5, 0)
     assert x.shape == (5, 3) and z == []
     np.testing.assert_allclose(network.log_joint(x, []), np.full(5, -3 * np.log(2)), rtol=1e-6)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import keras
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
@@ -72,7 +73,7 @@ class Model(Protocol):
     def units(self) -> int: ...
 
     @property
-    def binary_data(self) -> bool: ...
+    def support(self) -> Support: ...
 
     @property
     def uses_xla(self) -> bool: ...

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Config, Seed, TensorLike
 
 
@@ -121,9 +122,9 @@ class GenerativeNetwork(_Network):
         return [layer.units for layer in reversed(self.layers[:-1])]
 
     @property
-    def binary_data(self) -> bool:
-        """Whether the data layer takes zeros and ones only."""
-        return self.layers[-1].binary
+    def support(self) -> Support:
+        """What values the entries of a row may have: those of the data layer."""
+        return self.layers[-1].support
 
     def log_joint(self, x: TensorLike | Rows, z: Sequence[TensorLike]) -> tf.Tensor:
         """log p(x, z; θ); missing entries of x are summed out.

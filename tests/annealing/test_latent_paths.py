@@ -11,6 +11,7 @@ from tests.annealing.enumeration import KINDS, log_table, model_of, mostly_slow,
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import log_sum, state_numbers
 from tfdsmcmc.annealing import latent_paths
+from tfdsmcmc.supports import Binary
 
 SBN, MLP, Gaussian = ds.layers.SBN, ds.layers.MLPBernoulli, ds.layers.MLPGaussian
 
@@ -73,7 +74,7 @@ def test_without_weights_no_layer_sees_its_parents(kind):
     model = model_of(ALL[kind]())
     path = path_of(model, "weights", 2**12)
     z = path.start(ds.random.as_seed(3))
-    binary = model.generative.binary_data
+    binary = model.support == Binary()
     want = 3 * np.log(0.5) if binary else -0.5 * (ROW**2).sum() - 1.5 * np.log(2 * np.pi)
     np.testing.assert_allclose(path.log_start(z), np.full(2**12, want), rtol=1e-5)
     for layer, part in zip(model.generative.layers[-2::-1], z):

@@ -40,7 +40,7 @@ class Pair:
     def __init__(self, generative, recognition):
         recognition.build((None, generative.units))
         self.generative, self.recognition = generative, recognition
-        self.units, self.binary_data = generative.units, generative.binary_data
+        self.units, self.support = generative.units, generative.support
 
     def density(self, weights=None):
         return NetworkDensity(self, weights)

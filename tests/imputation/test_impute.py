@@ -9,6 +9,7 @@ from tests.chance import assert_frequencies, assert_means
 from tests.imputation.support import MASKS, ROW, counts, missing, pair
 from tfdsmcmc.imputation.directed import method_for
 from tfdsmcmc.rows import source_of
+from tfdsmcmc.supports import Binary
 
 impute = ds.imputation.impute
 SHORT = {"burn_in": 12, "thinning": 1, "num_samples": 1, "num_chains": 1}
@@ -236,16 +237,16 @@ def test_rows_from_anywhere(method):
     arguments = {"method": method, "num_imputations": 2, "burn_in": 1, "num_samples": 2, "thinning": 1, "seed": 3}
     want = impute(networks, x, **arguments)
     dataset = tf.data.Dataset.from_tensor_slices(x).batch(2)
-    for rows in (source_of("x", x, 4, binary=True), dataset):
+    for rows in (source_of("x", x, 4, Binary()), dataset):
         for one, other in zip(impute(networks, rows, **arguments), want):
             np.testing.assert_array_equal(one, other)
         with pytest.raises(ValueError, match="^x must be known where mask is True. Received: 4 such entries"):
             impute(networks, rows, np.ones((5, 4)), **arguments)
     whole, mask = np.nan_to_num(x), ~np.isnan(x)
-    for rows in (source_of("x", whole, 4, binary=True), tf.data.Dataset.from_tensor_slices(whole).batch(2)):
+    for rows in (source_of("x", whole, 4, Binary()), tf.data.Dataset.from_tensor_slices(whole).batch(2)):
         for one, other in zip(impute(networks, rows, mask, **arguments), want):
             np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match=r"^x .*Received: "):
-        impute(networks, source_of("rows", x[:, :3], 3, binary=True))
+        impute(networks, source_of("rows", x[:, :3], 3, Binary()))
     with pytest.raises(ValueError, match=r"^x must have at least one row. Received: an empty dataset"):
         impute(networks, dataset.take(0))

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import Oracle, binary_states, log_bernoulli, sigmoid, tiny_model
+from tfdsmcmc.supports import Real
 
 
 @pytest.mark.parametrize("latent_units", [(1,), (3,), (2, 3), (1, 3, 2), (12,)])
@@ -44,7 +45,7 @@ def test_twenty_latent_units():
 
 
 class _Real(ds.layers.SBN):
-    binary = False
+    support = Real()
 
 
 def test_it_needs_few_and_binary_latent_units():

@@ -13,6 +13,7 @@ from tests.posterior.support import X, fit, model_to_fit, unfitted, written
 from tests.posterior.test_averages import AVERAGES, expected
 from tfdsmcmc.posterior import choice, load
 from tfdsmcmc.rows import ArraySource, rows_of
+from tfdsmcmc.supports import Binary
 
 CHAINS = (0, 0, 1, 0, 1)
 
@@ -46,7 +47,7 @@ def test_one_row_chooses_the_best():
 def test_it_compares_the_averages_of_the_rows(tmp_path):
     """Their means over all rows are those of enumeration, within z-tests of 50 draws a row, repeated rows and all."""
     posterior, model = written(tmp_path, CHAINS), unfitted()
-    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 30, 0).astype(np.float32), 4, True))
+    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 30, 0).astype(np.float32), 4, Binary()))
     found = choice.choose(posterior, model, rows, seed=1)
     assert found.num_rows == 480 and set(found.log_likelihoods) == set(AVERAGES)
     exact = {name: expected(posterior, name) for name in AVERAGES}
@@ -150,7 +151,7 @@ def test_no_average_is_ahead_by_the_bias_of_its_draws(tmp_path):
     """Ten copies of one θ with uneven importance weights, 12 seeds: a z-test of 10⁻⁶ that differences have the mean 0.
     With as many draws for each component the average over draws was ahead by half of the variance of the others."""
     posterior = written(tmp_path, (0,) * 10, change=lambda i, sample: _copy(sample, _FIRST))
-    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 12, 0).astype(np.float32), 4, True))
+    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 12, 0).astype(np.float32), 4, Binary()))
     found = [choice.choose(posterior, unfitted(), rows, seed).log_likelihoods for seed in range(12)]
     ahead = np.array([[values[name] - values["weights"] for name in ("units", "draws")] for values in found])
     np.testing.assert_allclose(ahead[:, 0], 0, atol=1e-5)
@@ -180,7 +181,7 @@ def test_all_samples_are_looked_at_but_for_units(tmp_path, monkeypatch):
         return SimpleNamespace(value=np.zeros(rows.num_rows))
 
     monkeypatch.setattr(choice, "predictive_log_likelihood", noted)
-    choice.choose(posterior, unfitted(), ArraySource(rows_of("x", X, 4, True)))
+    choice.choose(posterior, unfitted(), ArraySource(rows_of("x", X, 4, Binary())))
     assert seen == {("weights", 1): (300, [25]), ("units", 1): (300, [9]), ("draws", 25): (12, [1] * 25)}
 
 

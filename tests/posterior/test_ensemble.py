@@ -15,6 +15,7 @@ from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior import MeanOverChains, load, store
 from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.rows import source_of
+from tfdsmcmc.supports import Binary
 
 pytestmark = pytest.mark.filterwarnings("ignore:The importance weights")  # of few samples, where few will do
 
@@ -207,7 +208,7 @@ def test_a_mean_that_is_refused_leaves_the_weights(tmp_path):
     posterior, bare = written(tmp_path), tiny_model((2,), units=4)
     compiled = unfitted()
     not_binary = tf.data.Dataset.from_tensor_slices([*X, X[0] + 2]).batch(5)
-    narrow = source_of("x", X[:, :3], 3, binary=True)
+    narrow = source_of("x", X[:, :3], 3, Binary())
     for model, arguments, reason in (
         (bare, {"x": X, "refit_epochs": 1}, "needs a compiled model"),
         (compiled, {"refit_epochs": 1}, "needs training data"),
@@ -235,7 +236,7 @@ def test_a_mean_is_refitted_to_incomplete_rows(tmp_path):
     found = [v.numpy() for v in model.recognition.trainable_variables]
     assert any(np.any(one != other) for one, other in zip(found, phi, strict=True))
     assert all(np.isfinite(part).all() for part in found)
-    for rows in (source_of("x", x, 4, binary=True), tf.data.Dataset.from_tensor_slices(x).batch(5)):
+    for rows in (source_of("x", x, 4, Binary()), tf.data.Dataset.from_tensor_slices(x).batch(5)):
         again = unfitted()
         posterior.apply_mean(again, rows, refit_epochs=1)
         for one, other in zip(again.get_weights(), model.get_weights(), strict=True):

@@ -8,14 +8,14 @@ from tfdsmcmc.rows import source_of
 
 
 def test_an_array():
-    run_source_test(lambda x, binary: source_of("x", x, 3, binary))
+    run_source_test(lambda x, support: source_of("x", x, 3, support))
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_a_dataset(size):
     """Whatever batches the dataset itself has."""
 
-    def make(x, binary):
-        return source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(size), 3, binary)
+    def make(x, support):
+        return source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(size), 3, support)
 
     run_source_test(make)

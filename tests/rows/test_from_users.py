@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfdsmcmc.rows import ArraySource, DatasetSource, rows_of, source_of
+from tfdsmcmc.supports import Binary, Real
 
 NAN = np.nan
 ROW = [[1, 0, NAN, 1], [NAN, 1, 1, 1]]
@@ -21,22 +22,22 @@ def assert_two_rows(rows):
 
 @pytest.mark.parametrize("form", [list, np.array, lambda x: np.array(x, object), lambda x: np.array(x, np.float16)])
 def test_nan_is_missing(form):
-    assert_two_rows(rows_of("x", form(ROW), 4, binary=True))
+    assert_two_rows(rows_of("x", form(ROW), 4, Binary()))
 
 
 def test_none_is_missing():
-    found = rows_of("x", [[1, None, 0], [NAN, 1, 1]], 3, binary=True)
+    found = rows_of("x", [[1, None, 0], [NAN, 1, 1]], 3, Binary())
     assert found.values.dtype == np.float32
     np.testing.assert_array_equal(found.with_nan(), [[1, NAN, 0], [NAN, 1, 1]])
 
 
 def test_complete_rows():
     """One byte an entry where they are binary; real ones in single precision, 0 in their gaps."""
-    binary = rows_of("x", [[1.0, 0, 0]], 3, binary=True)
+    binary = rows_of("x", [[1.0, 0, 0]], 3, Binary())
     assert binary.complete and binary.values.dtype == np.uint8
-    real = rows_of("x", np.array([[0.25, -3]]), 2, binary=False)
+    real = rows_of("x", np.array([[0.25, -3]]), 2, Real())
     assert real.complete and real.values.dtype == np.float32
-    gappy = rows_of("x", np.array([[0.25, NAN]]), 2, binary=False)
+    gappy = rows_of("x", np.array([[0.25, NAN]]), 2, Real())
     np.testing.assert_array_equal(gappy.values, [[0.25, 0.0]])
     np.testing.assert_array_equal(gappy.observed, [[True, False]])
 
@@ -45,19 +46,19 @@ def test_complete_rows():
 def test_what_stands_under_a_mask_is_gone(hidden):
     x = np.where(np.isnan(ROW), hidden, ROW)
     for mask in (OBSERVED, np.array(OBSERVED, np.int8), np.array(OBSERVED, object), np.array(OBSERVED, np.float32)):
-        assert_two_rows(rows_of("x", x, 4, binary=True, mask=mask))
-    real = rows_of("x", x, 4, binary=False, mask=OBSERVED)
+        assert_two_rows(rows_of("x", x, 4, Binary(), mask=mask))
+    real = rows_of("x", x, 4, Real(), mask=OBSERVED)
     np.testing.assert_array_equal(real.values, np.where(OBSERVED, ROW, 0))
 
 
 def test_a_mask_of_one_row_is_that_of_all():
-    found = rows_of("x", np.ones((3, 2)), 2, binary=True, mask=[1, 0])
+    found = rows_of("x", np.ones((3, 2)), 2, Binary(), mask=[1, 0])
     np.testing.assert_array_equal(found.observed, [[True, False]] * 3)
     np.testing.assert_array_equal(found.values, [[1, 0.5]] * 3)
 
 
 def test_a_mask_that_hides_nothing():
-    found = rows_of("x", [[1, 0], [0, 0]], 2, binary=True, mask=np.ones((2, 2), bool))
+    found = rows_of("x", [[1, 0], [0, 0]], 2, Binary(), mask=np.ones((2, 2), bool))
     assert found.complete and found.values.dtype == np.uint8
 
 
@@ -66,30 +67,30 @@ def test_pandas_frames_with_their_own_missing_values(kind):
     """Nullable integers, and columns of objects with pandas' own NA, under masks of its nullable booleans too."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1, pandas.NA], "b": [0, 1], "c": [None, 1], "d": [1, 1]}, dtype=object).astype(kind)
-    assert_two_rows(rows_of("x", frame, 4, binary=True))
-    assert_two_rows(rows_of("x", frame.fillna(0), 4, binary=True, mask=frame.notna()))
+    assert_two_rows(rows_of("x", frame, 4, Binary()))
+    assert_two_rows(rows_of("x", frame.fillna(0), 4, Binary(), mask=frame.notna()))
     mask = frame.notna().astype("boolean")
-    assert_two_rows(rows_of("x", frame, 4, binary=True, mask=mask))
+    assert_two_rows(rows_of("x", frame, 4, Binary(), mask=mask))
     mask.iloc[0, 0] = pandas.NA
     with pytest.raises(ValueError, match="Received: object entries"):
-        rows_of("x", frame, 4, binary=True, mask=mask)
+        rows_of("x", frame, 4, Binary(), mask=mask)
 
 
 def test_pandas_columns_of_several_types():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": pandas.array([1, None], "Int64"), "b": [0.0, NAN], "c": [True, False]})
-    found = rows_of("x", frame, 3, binary=True)
+    found = rows_of("x", frame, 3, Binary())
     np.testing.assert_array_equal(found.with_nan(), [[1, 0, 1], [NAN, NAN, 0]])
 
 
 def test_masked_arrays_hide_their_entries():
     x = np.ma.array([[1, 0, 1, 1], [0, 1, 1, 1]], mask=[[0, 0, 1, 0], [1, 0, 0, 0]])
-    assert_two_rows(rows_of("x", x, 4, binary=True))
-    assert_two_rows(rows_of("x", x, 4, binary=True, mask=~x.mask))
-    stricter = rows_of("x", x, 4, binary=True, mask=[[True, True, False, False], [False, True, True, True]])
+    assert_two_rows(rows_of("x", x, 4, Binary()))
+    assert_two_rows(rows_of("x", x, 4, Binary(), mask=~x.mask))
+    stricter = rows_of("x", x, 4, Binary(), mask=[[True, True, False, False], [False, True, True, True]])
     np.testing.assert_array_equal(stricter.observed, [[True, True, False, False], [False, True, True, True]])
     with pytest.raises(ValueError, match="^data must be known where mask is True. Received: 2 such entries"):
-        rows_of("data", x, 4, binary=True, mask=np.ones(4))
+        rows_of("data", x, 4, Binary(), mask=np.ones(4))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_masked_arrays_hide_their_entries():
     [
         ([[2, NAN, 0]], {}, "be binary.* first 2.0"),
         ([[np.inf, NAN, 0]], {}, "1 entries that are NaN or infinite"),
-        ([[np.inf, NAN, 0]], {"binary": False}, "1 entries that are NaN or infinite"),
+        ([[np.inf, NAN, 0]], {"support": Real()}, "1 entries that are NaN or infinite"),
         ([[1, None, 0], [NAN, 1, 1]], {"missing": False}, "2 entries that are NaN"),
         ([[1, 0]], {}, r"shape \(rows, 3\)"),
         ([[1, 0]], {"mask": np.ones((1, 3))}, r"shape \(rows, 3\)"),
@@ -111,7 +112,7 @@ def test_masked_arrays_hide_their_entries():
 )
 def test_bad_rows_are_refused_by_name(x, arguments, message):
     with pytest.raises(ValueError, match=f"^data must .*{message}") as error:
-        rows_of("data", x, 3, **{"binary": True, **arguments})
+        rows_of("data", x, 3, **{"support": Binary(), **arguments})
     assert "Received: " in str(error.value)
 
 
@@ -130,28 +131,28 @@ def test_bad_rows_are_refused_by_name(x, arguments, message):
 )
 def test_bad_masks_are_refused_by_name(mask):
     with pytest.raises(ValueError, match=r"^mask (has|must|hides) .* Received: "):
-        rows_of("x", np.ones((2, 2)), 2, binary=True, mask=mask)
+        rows_of("x", np.ones((2, 2)), 2, Binary(), mask=mask)
 
 
 def test_sources_by_what_is_passed():
     x = np.array(ROW)
-    array = source_of("x", x, 4, binary=True)
+    array = source_of("x", x, 4, Binary())
     assert isinstance(array, ArraySource)
     assert_two_rows(array.rows)
-    assert_two_rows(source_of("x", np.nan_to_num(x), 4, binary=True, mask=OBSERVED).all())
-    dataset = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(1), 4, binary=True)
+    assert_two_rows(source_of("x", np.nan_to_num(x), 4, Binary(), mask=OBSERVED).all())
+    dataset = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(1), 4, Binary())
     assert isinstance(dataset, DatasetSource)
     assert_two_rows(dataset.all())
     for source in (array, dataset):
-        assert source_of("other", source, 4, binary=True) is source
+        assert source_of("other", source, 4, Binary()) is source
 
 
 def test_sources_that_do_not_fit_are_refused_by_name():
     dataset = tf.data.Dataset.from_tensor_slices(np.ones((2, 4))).batch(1)
-    for x in (dataset, source_of("x", np.ones((2, 4)), 4, binary=True)):
+    for x in (dataset, source_of("x", np.ones((2, 4)), 4, Binary())):
         with pytest.raises(ValueError, match="mask is for arrays. Received: ndarray"):
-            source_of("data", x, 4, binary=True, mask=np.ones(4))
+            source_of("data", x, 4, Binary(), mask=np.ones(4))
     with pytest.raises(ValueError, match="^data must have the width 3. Received: rows of width 4"):
-        source_of("data", source_of("x", np.ones((2, 4)), 4, binary=True), 3, binary=True)
+        source_of("data", source_of("x", np.ones((2, 4)), 4, Binary()), 3, Binary())
     with pytest.raises(ValueError, match="^data must .*Received: "):
-        source_of("data", np.ones((2, 4)), 3, binary=True)
+        source_of("data", np.ones((2, 4)), 3, Binary())

@@ -8,18 +8,19 @@ from tests.chance import assert_means
 from tests.conformance.sources import run_source_test
 from tests.oracles import tiny_model
 from tfdsmcmc.rows import RedrawnSource, source_of
+from tfdsmcmc.supports import Binary, Real
 from tfdsmcmc.training.feed import feed_of
 
 GREY = np.random.default_rng(0).integers(0, 256, (11, 3)).astype(np.uint8)
 
 
 def redrawn(values):
-    return source_of("x", ds.datasets.GreyRows(values), values.shape[1], True)
+    return source_of("x", ds.datasets.GreyRows(values), values.shape[1], Binary())
 
 
 def test_a_source():
     """Of black and white, whose draws are what they are."""
-    run_source_test(lambda x, binary: redrawn((255 * x).astype(np.uint8)), ["binary", "one row"])
+    run_source_test(lambda x, support: redrawn((255 * x).astype(np.uint8)), ["binary", "one row"])
 
 
 def test_draws_have_the_probabilities():
@@ -72,8 +73,8 @@ BAD = {
     "labels": lambda: ds.datasets.GreyRows(GREY, labels=np.zeros(3)),
     "index": lambda: ds.datasets.GreyRows(GREY)[3],
     "nothing": lambda: ds.datasets.GreyRows(GREY)[:0],
-    "real data": lambda: source_of("x", ds.datasets.GreyRows(GREY), 3, False),
-    "width": lambda: source_of("x", ds.datasets.GreyRows(GREY), 4, True),
+    "real data": lambda: source_of("x", ds.datasets.GreyRows(GREY), 3, Real()),
+    "width": lambda: source_of("x", ds.datasets.GreyRows(GREY), 4, Binary()),
     "split": lambda: ds.datasets.open("digits", "all", binarization="each_epoch"),
     "entries": lambda: RedrawnSource(ds.datasets.GreyRows(np.broadcast_to(np.uint8(1), (2**28, 8)))),
 }

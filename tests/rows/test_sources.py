@@ -6,21 +6,22 @@ import tensorflow as tf
 
 from tests.conformance.sources import BINARY, CASES, assert_rows
 from tfdsmcmc.rows import ArraySource, Rows, Source, rows_of, source_of
+from tfdsmcmc.supports import Binary
 
 NAN = np.nan
 GAPPY = CASES["binary with gaps"][0]
 
 
-def dataset_source(x, size=3, binary=True, **arguments):
+def dataset_source(x, size=3, support=None, **arguments):
     dataset = tf.data.Dataset.from_tensor_slices(x).batch(size)
-    return source_of("data", dataset, np.shape(x)[1], binary, **arguments)
+    return source_of("data", dataset, np.shape(x)[1], support or Binary(), **arguments)
 
 
 # ---- arrays
 
 
 def test_an_array_source_holds_its_rows():
-    rows = rows_of("x", GAPPY, 3, binary=True)
+    rows = rows_of("x", GAPPY, 3, Binary())
     source = ArraySource(rows)
     assert source.on_device and source.random_access and source.all() is rows
 
@@ -29,14 +30,14 @@ def test_the_same_rows_have_the_same_checksum():
     """Whatever form they came in; with more rows than are read at a time too."""
     mask = ~np.isnan(GAPPY)
     forms = [GAPPY, GAPPY.astype(np.float64), GAPPY.tolist(), np.ma.masked_invalid(GAPPY)]
-    sums = {source_of("x", x, 3, binary=True).checksum for x in forms}
-    sums.add(source_of("x", np.where(mask, GAPPY, 7), 3, binary=True, mask=mask).checksum)
+    sums = {source_of("x", x, 3, Binary()).checksum for x in forms}
+    sums.add(source_of("x", np.where(mask, GAPPY, 7), 3, Binary(), mask=mask).checksum)
     assert len(sums) == 1
     many = np.random.default_rng(0).integers(0, 2, (250_000, 2))
-    first = source_of("x", many, 2, binary=True).checksum
-    assert source_of("x", many.astype(np.float32), 2, binary=True).checksum == first
+    first = source_of("x", many, 2, Binary()).checksum
+    assert source_of("x", many.astype(np.float32), 2, Binary()).checksum == first
     many[-1] = 1 - many[-1]
-    assert source_of("x", many, 2, binary=True).checksum != first
+    assert source_of("x", many, 2, Binary()).checksum != first
 
 
 # ---- datasets
@@ -53,17 +54,17 @@ def test_batches_of_unequal_sizes_are_cut_anew():
         yield from np.split(GAPPY, [1, 1, 5])  # of 1, 0, 4 and 2 rows
 
     dataset = tf.data.Dataset.from_generator(elements, output_signature=tf.TensorSpec([None, 3]))
-    source = source_of("x", dataset.filter(lambda x: len(x) > 0), 3, binary=True)
+    source = source_of("x", dataset.filter(lambda x: len(x) > 0), 3, Binary())
     for size in (1, 2, 5, 100):
         found = list(source.batches(size))
         assert [len(batch.values) for batch in found] == [min(size, 7 - first) for first in range(0, 7, size)]
         for number, batch in enumerate(found):
-            assert_rows(batch, GAPPY[number * size : (number + 1) * size], binary=True)
+            assert_rows(batch, GAPPY[number * size : (number + 1) * size], Binary())
 
 
 def test_a_dataset_of_tuples_of_one():
     dataset = tf.data.Dataset.from_tensor_slices((BINARY,)).batch(2)
-    assert_rows(source_of("x", dataset, 3, binary=True).all(), BINARY, binary=True)
+    assert_rows(source_of("x", dataset, 3, Binary()).all(), BINARY, Binary())
 
 
 def test_rows_are_counted_in_one_pass():
@@ -74,12 +75,12 @@ def test_rows_are_counted_in_one_pass():
         yield from np.split(GAPPY, [3, 6])
 
     dataset = tf.data.Dataset.from_generator(elements, output_signature=tf.TensorSpec([None, 3]))
-    source = source_of("x", dataset, 3, binary=True)
+    source = source_of("x", dataset, 3, Binary())
     assert not passes, "nothing is read before it is asked for"
     assert (source.num_rows, source.complete) == (7, False)
     source.check()
     assert passes == [0]
-    known = source_of("x", dataset, 3, binary=True, num_rows=7)
+    known = source_of("x", dataset, 3, Binary(), num_rows=7)
     assert known.num_rows == 7
     assert passes == [0]
     known.check()
@@ -116,22 +117,22 @@ def test_the_survey_finds_gaps_and_bad_rows_in_any_batch():
 
 def test_datasets_that_cannot_be_read_are_refused():
     with pytest.raises(ValueError, match=r"^data, a dataset, yields batches of shape \(rows, 3\). Received: "):
-        source_of("data", tf.data.Dataset.from_tensor_slices(BINARY), 3, binary=True)
+        source_of("data", tf.data.Dataset.from_tensor_slices(BINARY), 3, Binary())
     with pytest.raises(ValueError, match=r"^data, a dataset, yields batches of shape \(rows, 3\). Received: "):
-        source_of("data", tf.data.Dataset.from_tensor_slices((BINARY, BINARY)).batch(2), 3, binary=True)
+        source_of("data", tf.data.Dataset.from_tensor_slices((BINARY, BINARY)).batch(2), 3, Binary())
     endless = tf.data.Dataset.from_tensor_slices(BINARY).batch(2).repeat()
     with pytest.raises(ValueError, match="^data, an infinite dataset, must .* Received: num_rows=None"):
-        source_of("data", endless, 3, binary=True)
-    assert source_of("data", endless, 3, binary=True, num_rows=7).num_rows == 7
+        source_of("data", endless, 3, Binary())
+    assert source_of("data", endless, 3, Binary(), num_rows=7).num_rows == 7
     with pytest.raises(ValueError, match="^num_rows must be a positive integer. Received: num_rows=0"):
-        source_of("data", endless, 3, binary=True, num_rows=0)
+        source_of("data", endless, 3, Binary(), num_rows=0)
     empty = dataset_source(np.zeros((0, 3), np.float32))
     known = dataset_source(np.zeros((0, 3), np.float32), num_rows=7)
     for ask in (lambda: empty.num_rows, lambda: empty.complete, empty.check, empty.all, known.check, known.all):
         with pytest.raises(ValueError, match="^data must have at least one row. Received: an empty dataset"):
             ask()
     with pytest.raises(ValueError, match="^data must have the shape .*Received: "):
-        source_of("data", tf.data.Dataset.from_tensor_slices(BINARY).batch(2), 4, binary=True).check()
+        source_of("data", tf.data.Dataset.from_tensor_slices(BINARY).batch(2), 4, Binary()).check()
     with pytest.raises(ValueError, match="^data must be finite.*Received: "):
         dataset_source(GAPPY, missing=False).check()
 
@@ -152,7 +153,7 @@ def test_rows_are_spread_evenly_over_a_stream_of_many_batches():
     """More rows than are read at a time: each of those wanted is found in its own batch."""
     x = (np.arange(25_000)[:, None] >> np.arange(15)) & 1
     wanted = np.linspace(0, 24_999, 7).round().astype(int)
-    for source in (dataset_source(x, 999), source_of("x", x, 15, binary=True)):
+    for source in (dataset_source(x, 999), source_of("x", x, 15, Binary())):
         found = source.evenly_spaced(7)
         assert isinstance(found, Rows) and found.complete
         np.testing.assert_array_equal(found.values @ (1 << np.arange(15)), wanted)

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.supports import Binary
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
@@ -75,7 +76,7 @@ class Persistent(GradientEstimator):
 class ColumnMeans(Learner):
     """Keras around `ColumnSums`."""
 
-    units, binary_data, seed = 3, True, 5
+    units, support, seed = 3, Binary(), 5
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

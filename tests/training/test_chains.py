@@ -11,6 +11,7 @@ from tests.oracles import tiny_model
 from tests.training.support import batch_of, step_of
 from tfdsmcmc import random
 from tfdsmcmc.rows import ArraySource, Rows, source_of
+from tfdsmcmc.supports import Binary
 from tfdsmcmc.training.chains import each_chain, mean_over_chains, of_chain, over_chains, seeds_of
 from tfdsmcmc.training.doubly_stochastic import StepState
 from tfdsmcmc.training.feed import feed_of
@@ -205,7 +206,7 @@ def test_each_chain_reads_an_array_in_an_order_of_its_own():
 
 def test_chains_share_the_minibatches_of_a_dataset():
     x = (np.arange(12).reshape(6, 2) % 2).astype(np.float32)
-    source = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(2), 2, True)
+    source = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(2), 2, Binary())
     feed = feed_of(source, 100, 3, SEED, num_chains=CHAINS)
     (block,) = feed.blocks([batch.numpy() for batch in feed.dataset], 0)
     assert block.places.shape == (3, CHAINS, 2) and block.count == 3

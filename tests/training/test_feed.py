@@ -9,6 +9,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tfdsmcmc import random
 from tfdsmcmc.rows import ArraySource, FileSource, Rows, source_of
+from tfdsmcmc.supports import Binary
 from tfdsmcmc.training.feed import DeviceFeed, GatheringFeed, StreamFeed, feed_of
 
 SEED = random.as_seed(5)
@@ -164,7 +165,7 @@ def test_an_error_of_the_thread_is_raised_where_its_block_is_asked_for(fails):
 
 
 def stream_feed(x, block, num_chains=1):
-    source = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(2), x.shape[1], True)
+    source = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(2), x.shape[1], Binary())
     return feed_of(source, 100, block, SEED, num_chains=num_chains)
 
 
@@ -194,7 +195,7 @@ def test_a_dataset_gives_a_block_for_each_run_of_equal_batches(num_chains):
     ],
 )
 def test_bad_batches_of_a_dataset_are_refused(bad, reason):
-    source = source_of("x", tf.data.Dataset.from_tensor_slices(bad).batch(2), 2, True)
+    source = source_of("x", tf.data.Dataset.from_tensor_slices(bad).batch(2), 2, Binary())
     with pytest.raises(ValueError, match=f"^x {reason}.*Received: "):
         source.check()
 

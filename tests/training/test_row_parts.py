@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.rows import source_of
+from tfdsmcmc.supports import Real
 from tfdsmcmc.training import row_parts
 
 ROWS = 2500  # two whole blocks and a half
@@ -20,7 +21,7 @@ def started(rows=X):
         return [x - weights[0], tf.fill([len(x)], seed[0])]
 
     no_rows = [np.zeros((0, 2), np.float32), np.zeros((0,), np.int32)]
-    source = None if rows is None else source_of("x", rows, 2, False)
+    source = None if rows is None else source_of("x", rows, 2, Real())
     return row_parts.started(start, no_rows, source, [tf.constant(3.0)], random.as_seed(4)), seen
 
 

@@ -37,6 +37,7 @@ from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import at_weights, batches, compiled, power_of_two, values_of
 from tfdsmcmc.rows import source_of
+from tfdsmcmc.supports import checked_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -99,7 +100,7 @@ def annealed_importance_sampling(
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
     contract.check_directed(model, "Annealing of z", "Of log Z there is boltzmann.log_partition.")
-    source = source_of("x", x, model.generative.units, model.generative.binary_data)
+    source = source_of("x", x, model.generative.units, model.generative.support)
     model.generative.check_gaps(source)
     values = values_of(model, weights)
     check_name(path)
@@ -184,5 +185,5 @@ def _checked_draws(generative, z, rows, runs, direction):
         )
     layers = generative.layers[-2::-1]
     flat = (part.reshape(-1, part.shape[-1]) for part in z)
-    found = [checks.rows("z", part, layer.units, layer.binary) for part, layer in zip(flat, layers)]
+    found = [checked_array("z", part, layer.units, layer.support) for part, layer in zip(flat, layers)]
     return [part.reshape(shape) for part, shape in zip(found, shapes)]

@@ -30,6 +30,7 @@ from tfdsmcmc.annealing.latent_paths import check_name
 from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.estimates import Estimate, LogLikelihood
 from tfdsmcmc.programs import at_weights, values_of
+from tfdsmcmc.supports import checked_array
 
 if TYPE_CHECKING:
 
@@ -103,7 +104,7 @@ def sandwich(
     data_seed, *seeds = tf.unstack(random.split(random.stream(seed, "sandwich"), 4))
     with at_weights(model, values_of(model, weights)):
         x, z = model.generative.sample(num_rows, data_seed)
-    x = checks.rows("x", x.numpy(), model.generative.units, model.generative.binary_data)
+    x = checked_array("x", x.numpy(), model.generative.units, model.generative.support)
     arguments = {"num_steps": num_steps, "num_runs": num_runs, "path": path, "transition": transition}
     arguments |= {"schedule": schedule, "batch_size": batch_size, "weights": weights, "separation": separation}
     if isinstance(schedule, str) and schedule == "adaptive" and z:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
 from tfdsmcmc.boltzmann.mixture_path import Mixture, MixturePath
 from tfdsmcmc.boltzmann.paths import BaseRatePath
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.finite import check_finite
+from tfdsmcmc.rows import complete_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.machine import Machine
@@ -30,7 +30,7 @@ def base_rates(x: RowsLike) -> np.ndarray:
     Raises:
       ValueError: for what are no such rows.
     """
-    return Binary().fit(complete_rows(Binary(), "x", x, _units_of("x", x)), _SMOOTHING)[0]
+    return Binary().fit(complete_rows("x", x, _units_of("x", x), Binary().support), _SMOOTHING)[0]
 
 
 def checked_base(base: Any, machine: Machine) -> tuple[np.ndarray | None, Any]:
@@ -47,7 +47,7 @@ def checked_base(base: Any, machine: Machine) -> tuple[np.ndarray | None, Any]:
         check_finite("the mixture's weights", mixture)
         return None, mixture
     if hasattr(base, "units") or hasattr(base, "element_spec") or len(_shape("base", base)) == 2:
-        rows = complete_rows(machine.visible, "base", base, units)
+        rows = complete_rows("base", base, units, machine.visible.support)
         return rows, [tf.constant(part) for part in machine.visible.fit(rows, _SMOOTHING)]
     try:
         vector = np.asarray(base).astype(np.float32)

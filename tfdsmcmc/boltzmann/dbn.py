@@ -244,7 +244,7 @@ class DBN(FineTuned):
             return self.rbms[0].impute(x, mask, num_imputations, seed, steps)
         stack = self.stack
         layers_of(widths_of(stack.machines))
-        rows = rows_in_memory("x", x, self.units, True, mask)
+        rows = rows_in_memory("x", x, self.units, self.support, mask)
         num_imputations = checks.positive_integer("num_imputations", num_imputations)
         run, size = program(swept, self.uses_xla), max(1, _CHAINS // num_imputations)
         return sampling.imputed(run, stack, rows, num_imputations, seed, steps, size)

@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import deep, deep_estimates
-from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.contrastive_divergence import FLAT
 from tfdsmcmc.boltzmann.deep_sweeps import check_binary
 from tfdsmcmc.boltzmann.exact import machine_of
@@ -20,7 +19,7 @@ from tfdsmcmc.boltzmann.wake_sleep import ContrastiveWakeSleep, stack_of
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.priors import Prior
-from tfdsmcmc.rows import DatasetSource
+from tfdsmcmc.rows import DatasetSource, source_of
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Callbacks, Evaluation, TensorLike, Verbose
 
 
@@ -65,9 +65,9 @@ class FineTuned(Learner):
         return self.rbms[0].units
 
     @property
-    def binary_data(self) -> bool:
+    def support(self) -> Support:
         """Whether rows are zeros and ones."""
-        return self.rbms[0].binary_data
+        return self.rbms[0].support
 
     @property
     def seed(self) -> int:
@@ -142,14 +142,14 @@ class FineTuned(Learner):
         gaps_are_filled: bool = False,
     ) -> Source:
         del gaps_are_filled  # no step of a network does that
-        source = source_of(self.rbms[0].visible, name, x, self.units, mask, num_rows, self.takes_gaps)
+        source = source_of(name, x, self.units, self.support, mask, num_rows, self.takes_gaps)
         if not isinstance(source, DatasetSource):
             self.check_rows(source)
         return source
 
     def source_to_estimate(self, x: RowsLike) -> Source:
         """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
-        source = source_of(self.rbms[0].visible, "x", x, self.units, missing=False)
+        source = source_of("x", x, self.units, self.support, missing=False)
         self.check_rows(source)
         return source
 

@@ -9,9 +9,9 @@ import keras
 import numpy as np
 
 from tfdsmcmc import checks
-from tfdsmcmc.boltzmann.checked_rows import source_of
 from tfdsmcmc.boltzmann.rbm import RBM
 from tfdsmcmc.boltzmann.units import Binary
+from tfdsmcmc.rows import source_of
 
 if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.dbn import DBN
@@ -44,7 +44,7 @@ def fit(
             )
         if tied and level and (rbm.run is None or int(rbm.run.steps) == 0):
             check_tie(dbn.rbms[level - 1], rbm)
-    source = source_of(dbn.rbms[0].visible, "x", x, dbn.units, arguments.pop("mask", None), missing=False)
+    source = source_of("x", x, dbn.units, dbn.support, arguments.pop("mask", None), missing=False)
     dbn.check_rows(source)
     histories = []
     for level, rbm in enumerate(dbn.rbms):

@@ -58,11 +58,11 @@ class BoltzmannLayer(keras.layers.Layer):
         self.hidden_units: int = checks.positive_integer("hidden_units", hidden_units)
         self.seed: int = checks.nonnegative_integer("seed", seed)
         self.visible, self.hidden = kind_of("visible", visible), kind_of("hidden", hidden)
-        self.hidden.check_width("hidden_units", self.hidden_units)
+        self.hidden.support.check_width("hidden_units", self.hidden_units)
 
     def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = units = int(input_shape[-1])
-        self.visible.check_width("units", units)
+        self.visible.support.check_width("units", units)
         normal = keras.initializers.RandomNormal(stddev=_KERNEL_DEVIATION, seed=self.seed)
         self.kernel = self.add_weight(name="kernel", shape=(units, self.hidden_units), initializer=normal)
         self.bias = self.add_weight(name="bias", shape=(units,), initializer="zeros")

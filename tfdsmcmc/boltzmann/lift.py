@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import keras
 
     from tfdsmcmc.boltzmann.rbm import RBM
-    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Seed, TensorLike
 
 
@@ -26,17 +26,17 @@ class Lift:
 
     Attributes:
       units: D, of the rows.
-      visible: their kind of units.
+      support: what values their entries have.
     """
 
     units: int
-    visible: Units
+    support: Support
     kernels: tuple[keras.Variable, ...]
 
     def __init__(self, rbms: Iterable[RBM], kernels: Iterable[keras.Variable] | None = None):
         self.rbms: tuple[RBM, ...] = tuple(rbms)
         self.kernels = tuple(rbm.kernel for rbm in rbms) if kernels is None else tuple(kernels)
-        self.units, self.visible = self.rbms[0].units, self.rbms[0].visible
+        self.units, self.support = self.rbms[0].units, self.rbms[0].support
 
     def __call__(self, x: TensorLike, seed: Seed) -> tf.Tensor:
         """h^L, (n, H_L), of rows (n, D)."""

@@ -26,6 +26,7 @@ from tfdsmcmc.boltzmann.layer import MixtureLayer
 from tfdsmcmc.boltzmann.mixture_draws import log_components
 from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.rows import source_of
+from tfdsmcmc.supports import Binary
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.learner import Learner
 from tfdsmcmc.training.several_chains import SeveralChains
@@ -133,7 +134,7 @@ class MixtureOfBernoullis(Learner):
 
     layer: MixtureLayer
     seed: int
-    binary_data = True
+    support = Binary()
     takes_gaps = False
 
     def __init__(
@@ -195,7 +196,7 @@ class MixtureOfBernoullis(Learner):
 
     def source_to_estimate(self, x: RowsLike) -> Source:
         """The source of rows whose log-likelihood is asked for, complete."""
-        source = source_of("x", x, self.units, True, missing=False)
+        source = source_of("x", x, self.units, self.support, missing=False)
         self.check_rows(source)
         return source
 

@@ -22,13 +22,13 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.annealing import forward, pilot, reverse
 from tfdsmcmc.boltzmann import schedules
 from tfdsmcmc.boltzmann.bases import checked_base, path_from
-from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.estimates import LogPartition, fingerprint_of
 from tfdsmcmc.boltzmann.exact import exact_draws, is_enumerable, machine_of
 from tfdsmcmc.boltzmann.machine import Machine
 from tfdsmcmc.boltzmann.paths import MachinePath, log_uncoupled
 from tfdsmcmc.boltzmann.sampling import program
 from tfdsmcmc.programs import power_of_two
+from tfdsmcmc.rows import complete_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -265,7 +265,7 @@ def _checked_draws(draws, direction, num_runs, machine):
         return None
     if direction == "forward":
         raise ValueError("draws are where reverse runs begin. Received: draws with direction='forward'")
-    draws = complete_rows(machine.visible, "draws", draws, int(machine.kernel.shape[0])).astype(np.float32)
+    draws = complete_rows("draws", draws, int(machine.kernel.shape[0]), machine.visible.support).astype(np.float32)
     if len(draws) != num_runs:
         raise ValueError(f"draws must be one for each of the {num_runs} runs. Received: {len(draws)} of them")
     return draws

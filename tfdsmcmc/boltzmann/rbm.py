@@ -9,7 +9,6 @@ import keras
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.boltzmann import sampling
-from tfdsmcmc.boltzmann.checked_rows import rows_in_memory, source_of
 from tfdsmcmc.boltzmann.contrastive_divergence import FLAT, ContrastiveDivergence
 from tfdsmcmc.boltzmann.deep import Stack
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
@@ -20,6 +19,7 @@ from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.mcmc.by_name import kernel_of
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.rows import rows_in_memory, source_of
 from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
 from tfdsmcmc.training.evaluating import evaluated
 from tfdsmcmc.training.gradient_estimator import GradientEstimator
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Callbacks, Config, Evaluation, KernelName, Seed, ThetaAndPhi, Verbose
 
 _MONITORED = 1000  # rows of the training data that the free-energy gap looks at
@@ -107,9 +108,9 @@ class RBM(Learner):
         return self._visible_units
 
     @property
-    def binary_data(self) -> bool:
+    def support(self) -> Support:
         """Whether rows are zeros and ones."""
-        return self.visible.binary
+        return self.visible.support
 
     @property
     def hidden_units(self) -> int:
@@ -162,7 +163,7 @@ class RBM(Learner):
     ) -> Source:  # fmt: skip
         del gaps_are_filled  # no step of a machine does that
         lowest = self._lift or self
-        source = source_of(lowest.visible, name, x, lowest.units, mask, num_rows, self.takes_gaps)
+        source = source_of(name, x, lowest.units, lowest.support, mask, num_rows, self.takes_gaps)
         self.check_rows(source)
         return source
 
@@ -346,12 +347,12 @@ class RBM(Learner):
           ValueError: for data or arguments that do not fit.
         """
         run = sampling.program(sampling.clamped, self.uses_xla)
-        rows = rows_in_memory(self.visible, "x", x, self.units, mask)
+        rows = rows_in_memory("x", x, self.units, self.support, mask)
         return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
 
     def source_to_estimate(self, x: RowsLike) -> Source:
         """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
-        source = source_of(self.visible, "x", x, self.units, missing=False)
+        source = source_of("x", x, self.units, self.support, missing=False)
         self.check_rows(source)
         return source
 

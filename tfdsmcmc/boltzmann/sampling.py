@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, compiling, random
 from tfdsmcmc.boltzmann import deep
-from tfdsmcmc.boltzmann.checked_rows import complete_rows
 from tfdsmcmc.boltzmann.exact import machine_of
 from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.rows import complete_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -62,7 +62,7 @@ def sample(
     num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
     probabilities = checks.boolean("probabilities", probabilities)
     machine = machine_of(rbm)
-    start = None if start is None else complete_rows(machine.visible, "start", start, rbm.units)
+    start = None if start is None else complete_rows("start", start, rbm.units, rbm.support)
     if start is not None and len(start) != num_samples:
         raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
     start_seed, chain_seed = tf.unstack(random.split(random.stream(seed, "sample")))

@@ -134,9 +134,9 @@ def impute(args: argparse.Namespace) -> None:
     table = tables.read(args.input, args.header)
     model = _load(args.model)
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
-    binary = model.generative.binary_data
-    if args.majority and not binary:
-        raise ValueError("A majority is of binary data. Received: --majority")
+    support = model.support
+    if args.majority and not support.discrete:
+        raise ValueError("A majority is of discrete data. Received: --majority")
     averaged = {"posterior": posterior, "average": args.average}
     result = ds.imputation.impute(model, table.x, table.mask, args.num_imputations, args.seed, **averaged)
     if output.suffix == ".npz":
@@ -147,10 +147,10 @@ def impute(args: argparse.Namespace) -> None:
             effective_sample_size=result.effective_sample_size,
         )
     elif args.probabilities or args.majority:
-        x = result.probabilities > 0.5 if args.majority else result.probabilities
+        x = support.mode(result.probabilities) if args.majority else result.probabilities
         tables.write_csv(output, x, table.header, integers=args.majority)
     else:
-        tables.write_csv(output, result.x.reshape(-1, result.x.shape[-1]), table.header, integers=binary)
+        tables.write_csv(output, result.x.reshape(-1, result.x.shape[-1]), table.header, integers=support.discrete)
     sizes = result.effective_sample_size[np.isfinite(result.effective_sample_size)]
     worth = f", effective samples {np.median(sizes):.1f} (median)" if len(sizes) else ""
     print(f"wrote {output}: {len(sizes)} rows with gaps of {len(table.x)}{worth}")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfdsmcmc import checks, contract, random
+from tfdsmcmc import contract, random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
+from tfdsmcmc.supports import checked_array
 
 if TYPE_CHECKING:
     from arviz import InferenceData
@@ -63,7 +64,7 @@ def inference_data(
     contract.check_partition(log_partition, len(posterior.samples))
     chosen = select(model.named_weights, weights)
     if x is not None:
-        x = checks.rows("x", x, model.units, model.binary_data, missing=True)
+        x = checked_array("x", x, model.units, model.support, missing=True)
     places = arrangement(posterior)
     draws = {part.label: np.empty((*places.shape, *part.shape), np.float32) for part in chosen}
     prior = getattr(model, "prior", None)

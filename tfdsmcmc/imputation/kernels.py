@@ -34,12 +34,7 @@ from tfdsmcmc.rows import Rows
 
 if TYPE_CHECKING:
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.types import Seed, Shape
-
-
-def noise(generative: GenerativeNetwork, shape: Shape, seed: Seed) -> tf.Tensor:
-    """What stands in the gaps at first: fair coins, or standard normal draws."""
-    return random.bernoulli(tf.zeros(shape), seed) if generative.binary_data else random.normal(shape, seed)
+    from tfdsmcmc.types import Seed
 
 
 def start(
@@ -59,7 +54,7 @@ def start(
       seed: int32 of shape (2,).
     """
     noise_seed, latent_seed, model_seed = tf.unstack(random.split(seed, 3))
-    x = tf.where(rows.observed, rows.values, noise(generative, tf.shape(rows.values), noise_seed))
+    x = tf.where(rows.observed, rows.values, generative.support.noise(tf.shape(rows.values), noise_seed))
     z = [part[0] for part in recognition.sample(x, 1, latent_seed)]
     model_x, model_z = generative.sample(tf.shape(x)[0], model_seed)
     some = tf.reduce_any(rows.observed, 1, keepdims=True)

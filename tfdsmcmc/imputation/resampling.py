@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.imputation.kernels import expected, noise, parents_of_data
+from tfdsmcmc.imputation.kernels import expected, parents_of_data
 from tfdsmcmc.imputation.plans import Part
 from tfdsmcmc.programs import power_of_two
 from tfdsmcmc.rows import Rows
@@ -142,7 +142,7 @@ def weighted_draws(
     noise_seed, latent_seed, model_seed, data_seed = tf.unstack(random.split(seed, 4))
     shape = tf.concat([[count], tf.shape(rows.values)], 0)
     x, observed = rows.map(lambda part: tf.tile(part, [count, 1]))
-    filled = tf.where(observed, x, noise(generative, tf.shape(x), noise_seed))
+    filled = tf.where(observed, x, generative.support.noise(tf.shape(x), noise_seed))
     z, log_q = recognition.sample_and_log_prob(filled, 1, latent_seed)
     _, model_z = generative.sample(tf.shape(x)[0], model_seed)
     some = tf.reduce_any(observed, 1)

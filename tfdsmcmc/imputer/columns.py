@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfdsmcmc.rows import Rows, rows_of
+from tfdsmcmc.supports import Binary, Real
 
 
 class Columns(NamedTuple):
@@ -42,7 +43,7 @@ class Columns(NamedTuple):
         """
         with np.errstate(over="ignore"):
             values = ((x[:, self.kept] - self.mean) / self.scale).astype(np.float32)
-        return rows_of("X", values, values.shape[1], self.binary)
+        return rows_of("X", values, values.shape[1], Binary() if self.binary else Real())
 
     def restored(self, values: np.ndarray) -> np.ndarray:
         """Values (n, K) of the data layer in the units of the columns, float64."""

@@ -88,7 +88,7 @@ class Gibbs(Latents):
         others = [type(layer).__name__ for layer in generative.layers[:-1] if not layer.binary]
         if others:
             raise ValueError(f"Gibbs sampling needs binary latent layers. Received: {', '.join(others)}")
-        if self.draw_missing and not generative.binary_data:
+        if self.draw_missing and not generative.layers[-1].binary:
             kind = type(generative.layers[-1]).__name__
             raise ValueError(f"draw_missing=True needs a binary data layer. Received: {kind}")
 

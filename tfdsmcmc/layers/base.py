@@ -17,8 +17,10 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.checks import nonnegative_integer, positive_integer
 from tfdsmcmc.distributions import IndependentBernoulli
+from tfdsmcmc.supports import Binary, Real
 
 if TYPE_CHECKING:
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Config, Distribution, Seed, Shape, TensorLike
 
 
@@ -31,7 +33,7 @@ class StochasticLayer(keras.layers.Layer):
       **kwargs: of `keras.layers.Layer`.
 
     Attributes:
-      binary: whether y is in {0, 1}; data for such a layer are checked.
+      support: `supports.Support`, of what values y has; data for the layer are checked by it.
       factorised: whether the units are independent given the parents; missing entries of such a layer drop out.
 
     Raises:
@@ -39,7 +41,7 @@ class StochasticLayer(keras.layers.Layer):
     """
 
     parent_units: int
-    binary = False
+    support: Support = Real()
     factorised = False
 
     def __init__(self, units: int, seed: int | None = None, **kwargs: Any):
@@ -54,6 +56,11 @@ class StochasticLayer(keras.layers.Layer):
     def kind(self) -> type[StochasticLayer]:
         """The class whose equations the layer has: its own, or of an average over weights that of what is averaged."""
         return type(self)
+
+    @property
+    def binary(self) -> bool:
+        """Whether y is in {0, 1}."""
+        return self.support == Binary()
 
     @property
     def widest(self) -> int:

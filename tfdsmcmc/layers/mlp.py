@@ -24,6 +24,7 @@ from tfdsmcmc.distributions import IndependentBernoulli, IndependentNormal
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.initial import add_weight, initializer_of
+from tfdsmcmc.supports import Binary
 
 if TYPE_CHECKING:
     from tfdsmcmc.layers.initial import Initializer
@@ -111,7 +112,7 @@ class MLPBernoulli(_MLP):
     TensorShape([2, 3])
     """
 
-    binary = True
+    support = Binary()
 
     def _build_output(self, width):
         self._output = self._map("", width, self.units, self.bias_initializer)
@@ -146,8 +147,6 @@ class MLPGaussian(_MLP):
     >>> layer.distribution(tf.zeros([2, 4])).stddev().shape
     TensorShape([2, 3])
     """
-
-    binary = False
 
     def _build_output(self, width):
         if self.parent_units:

@@ -21,6 +21,7 @@ from tfdsmcmc.distributions.ordering import check_ordering, in_order
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.completing import InOrder, complete_in_order
 from tfdsmcmc.layers.initial import add_weight, initializer_of
+from tfdsmcmc.supports import Binary
 
 if TYPE_CHECKING:
     from tfdsmcmc.layers.initial import Initializer
@@ -54,7 +55,7 @@ class NADE(StochasticLayer):
     TensorShape([2, 3])
     """
 
-    binary = True
+    support = Binary()
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from tfdsmcmc.distributions import IndependentBernoulli
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.initial import initializer_of
+from tfdsmcmc.supports import Binary
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -50,7 +51,7 @@ class SBN(StochasticLayer):
 
     kernel: keras.Variable
     bias: keras.Variable
-    binary = True
+    support = Binary()
     factorised = True
 
     def __init__(

@@ -95,7 +95,7 @@ class UnitAverage(StochasticLayer):
         super().__init__(layer.units, **kwargs)
         self.num_draws: int = checks.positive_integer("num_draws", num_draws)
         self._kept = _Kept(layer)
-        self.binary, self.factorised = layer.binary, layer.factorised
+        self.support, self.factorised = layer.support, layer.factorised
 
     @property
     def layer(self) -> StochasticLayer:

@@ -227,10 +227,10 @@ class DeepGenerativeModel(Learning):
         Raises:
           ValueError: for data, a mask, labels or options that do not fit.
         """
-        if majority and (probabilities or not self.generative.binary_data):
+        if majority and (probabilities or not self.support.discrete):
             kind = type(self.generative.layers[-1]).__name__
             raise ValueError(
-                "A majority is of binary data, in place of the probabilities. "
+                "A majority is of discrete data, in place of the probabilities. "
                 f"Received: majority=True, probabilities={probabilities!r}, data layer {kind}"
             )
         if labels is None:
@@ -238,7 +238,7 @@ class DeepGenerativeModel(Learning):
         else:
             drawn, means = given_labels.impute(self, x, mask, labels, num_imputations, seed, **options)
         if majority:
-            return (means > 0.5).astype(np.float32)
+            return self.support.mode(means)
         return means if probabilities else drawn
 
     def source_to_estimate(self, x: RowsLike) -> Source:

@@ -70,7 +70,7 @@ class NetworkDensity:
         return np.concatenate(blocks)
 
     def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
-        return rows_in_memory(name, x, self.model.units, self.model.binary_data, mask)
+        return rows_in_memory(name, x, self.model.units, self.model.support, mask)
 
     def method_for(self, method: ImputationMethod) -> ImputationMethod:
         return method_for(self.model.generative, method)

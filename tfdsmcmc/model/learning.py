@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.training.step_method import StepMethod
     from tfdsmcmc.types import KernelName, LatentsName, ProposalName, Verbose
 
@@ -43,8 +44,8 @@ class Learning(Learner):
         return self.generative.units
 
     @property
-    def binary_data(self) -> bool:
-        return self.generative.binary_data
+    def support(self) -> Support:
+        return self.generative.support
 
     @property
     def theta_variables(self) -> list[keras.Variable]:

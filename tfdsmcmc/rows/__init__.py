@@ -3,7 +3,7 @@
 from tfdsmcmc.rows.array_source import ArraySource, kept
 from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
-from tfdsmcmc.rows.from_users import rows_in_memory, rows_of, source_of
+from tfdsmcmc.rows.from_users import complete_rows, rows_in_memory, rows_of, source_of
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows, as_rows
 from tfdsmcmc.rows.source import RandomAccessSource, Source
@@ -17,6 +17,7 @@ __all__ = [
     "Rows",
     "Source",
     "as_rows",
+    "complete_rows",
     "kept",
     "rows_in_memory",
     "rows_of",

@@ -19,26 +19,26 @@ class FileSource(RandomAccessSource):
 
     Args:
       mapped: `datasets.MappedRows`.
-      binary: whether the model's data are binary: its rows are uint8 then, else float32, as those of an array are.
+      bits: whether the model's data are zeros and ones: rows are uint8 then, else float32, as those of an array are.
     """
 
     mapped: MappedRows
     units: int
     complete = True
 
-    def __init__(self, mapped: MappedRows, binary: bool = True):
+    def __init__(self, mapped: MappedRows, bits: bool = True):
         self.mapped, self.units = mapped, mapped.units
-        self._binary = binary
+        self._bits = bits
 
     @property
     def num_rows(self) -> int:
         return len(self.mapped)
 
     def take(self, index: Index) -> Rows:
-        return Rows(self.mapped.take(index).astype(np.uint8 if self._binary else np.float32, copy=False))
+        return Rows(self.mapped.take(index).astype(np.uint8 if self._bits else np.float32, copy=False))
 
     def part(self, rows: slice) -> FileSource:
-        return FileSource(self.mapped[rows], self._binary)
+        return FileSource(self.mapped[rows], self._bits)
 
 
 def mapped_rows(x: object) -> MappedRows | None:

@@ -20,12 +20,14 @@ from tfdsmcmc.rows.py_dataset import of_py_dataset
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import Source
+from tfdsmcmc.supports import Binary, checked_array
 
 if TYPE_CHECKING:
     import tensorflow as tf
     from numpy.typing import ArrayLike
 
     from tfdsmcmc.datasets import MappedRows
+    from tfdsmcmc.supports import Support
 
 # what users pass where rows are read: an array, rows in a file or drawn anew, batches, a source
 RowsLike: TypeAlias = "ArrayLike | MappedRows | GreyRows | tf.data.Dataset[Any] | keras.utils.PyDataset | Rows | Source"
@@ -35,7 +37,7 @@ def rows_of(
     name: str,
     x: ArrayLike,
     units: int,
-    binary: bool,
+    support: Support,
     mask: ArrayLike | None = None,
     missing: bool = True,
 ) -> Rows:
@@ -47,37 +49,32 @@ def rows_of(
       name: what to call the data in an error.
       x: (n, units), array-like; NaN is missing where there is no mask, and so is what a masked array hides.
       units: D.
-      binary: whether observed entries must be 0 or 1.
+      support: `supports.Support`, of what values observed entries may have.
       mask: (n, units) or (units,), True where an entry is observed; None for all that is not NaN.
       missing: whether entries may be missing.
 
     Returns:
-      `Rows` of arrays: values uint8 where data are binary and complete, else float32.
+      `Rows` of arrays: values uint8 where data are complete and of zeros and ones, else float32.
 
     Raises:
       ValueError: for data that do not fit, or NaN where the mask is True.
     """
     if mask is not None:
         x = _masked(name, x, mask, units)
-    values = checks.rows(name, x, units, binary, missing=missing)
+    values = checked_array(name, x, units, support, missing=missing)
     if not np.issubdtype(values.dtype, np.floating):
         return Rows(values)
     gaps = np.isnan(values)
     if not gaps.any():
         return Rows(values)
-    return Rows(np.where(gaps, np.float32(filling(binary)), values), ~gaps)
-
-
-def filling(binary: bool) -> float:
-    """What a recognition network sees in place of a missing entry: ½ where data are binary, else 0."""
-    return 0.5 if binary else 0.0
+    return Rows(np.where(gaps, np.float32(support.filling), values), ~gaps)
 
 
 def source_of(
     name: str,
     x: RowsLike,
     units: int,
-    binary: bool,
+    support: Support,
     mask: ArrayLike | None = None,
     num_rows: int | None = None,
     missing: bool = True,
@@ -86,11 +83,11 @@ def source_of(
 
     Args:
       name: what to call the data in an error.
-      x: what `rows_of` takes, or `Rows`; binary rows in a file, `datasets.MappedRows` or a `np.memmap` of bytes or
-        booleans; `datasets.GreyRows`, drawn anew each epoch; or a `tf.data.Dataset` whose elements are batches
+      x: what `rows_of` takes, or `Rows`; rows of zeros and ones in a file, `datasets.MappedRows` or a `np.memmap` of
+        bytes or booleans; `datasets.GreyRows`, drawn anew each epoch; or a `tf.data.Dataset` whose elements are batches
         (B, units).
       units: D.
-      binary: whether observed entries must be 0 or 1.
+      support: `supports.Support`, of what values observed entries may have.
       mask: of an array, as in `rows_of`.
       num_rows: of a dataset, the number of its rows where they are not to be counted.
       missing: of a dataset, whether entries may be missing.
@@ -102,42 +99,57 @@ def source_of(
         x = of_py_dataset(name, x, units)
     if isinstance(x, Rows):
         x = x.with_nan()  # whatever was done to them, they are checked
-    in_memory = isinstance(x, np.ndarray) and (mask is not None or not binary)
+    in_memory = isinstance(x, np.ndarray) and (mask is not None or not support.bits)
     try:
         mapped = None if in_memory else mapped_rows(x)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if mapped is not None:
-        x = FileSource(mapped, binary)
+        x = FileSource(mapped, support.bits)
     if isinstance(x, GreyRows):
-        if not binary:
-            raise ValueError(f"{name}, grey rows, are drawn for a binary data layer. Received: one of real units")
+        if support != Binary():
+            raise ValueError(f"{name}, grey rows, are drawn for a binary data layer. Received: data that are {support}")
         x = RedrawnSource(x)
     if not (is_dataset(x) or isinstance(x, Source)):
-        return ArraySource(rows_of(name, x, units, binary, mask))
+        return ArraySource(rows_of(name, x, units, support, mask))
     if mask is not None:
         raise ValueError(f"In a dataset NaN is missing; mask is for arrays. Received: {type(mask).__name__}")
     if is_dataset(x):
 
         def checked(batch):
-            return rows_of(name, batch, units, binary, missing=missing)
+            return rows_of(name, batch, units, support, missing=missing)
 
         return DatasetSource(name, x, units, num_rows, checked, missing)
     if x.units != units:
         raise ValueError(f"{name} must have the width {units}. Received: rows of width {x.units}")
+    if not support.takes_bits:  # as which alone the rows of a file, or of a source made before, are known
+        for batch in x.batches(10_000):
+            support.check(name, batch.values, batch.observed)
     return x
 
 
-def rows_in_memory(name: str, x: RowsLike, units: int, binary: bool, mask: ArrayLike | None = None) -> Rows:
+def rows_in_memory(name: str, x: RowsLike, units: int, support: Support, mask: ArrayLike | None = None) -> Rows:
     """All rows of what `source_of` takes, as `Rows` of arrays; a mask is for those of a source too.
 
     Raises:
       ValueError: for data that do not fit, or NaN where the mask is True.
     """
     if isinstance(x, (Source, GreyRows, keras.utils.PyDataset)) or is_dataset(x) or mapped_rows(x) is not None:
-        rows = source_of(name, x, units, binary).all()
-        return rows if mask is None else rows_of(name, rows.with_nan(), units, binary, mask)
-    return rows_of(name, x, units, binary, mask)
+        rows = source_of(name, x, units, support).all()
+        return rows if mask is None else rows_of(name, rows.with_nan(), units, support, mask)
+    return rows_of(name, x, units, support, mask)
+
+
+def complete_rows(name: str, x: RowsLike, units: int, support: Support) -> np.ndarray:
+    """The values (N, units) of rows without gaps; arguments as those of `rows_in_memory`.
+
+    Raises:
+      ValueError: for data that do not fit, or missing entries.
+    """
+    found = rows_in_memory(name, x, units, support)
+    if not found.complete:
+        raise ValueError(f"{name} must be complete rows. Received: rows with missing entries")
+    return found.values
 
 
 def _masked(name, x, mask, units):

@@ -29,8 +29,8 @@ class Rows(NamedTuple):
     is another one than that for rows with gaps.
 
     Attributes:
-      values: (…, D), finite. A missing entry has the value that a recognition network sees in its place: ½ where data
-        are binary, else 0.
+      values: (…, D), finite. A missing entry has the value that a recognition network sees in its place: the
+        filling of the support, of binary data ½.
       observed: (…, D) booleans; None if all entries are.
     """
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Callbacks, Verbose
 
 _guard, _fitted = threading.Lock(), weakref.WeakSet()
@@ -37,7 +38,7 @@ _MOST_AT_ONCE = 50  # minibatches in one compiled call, where nothing is said
 class Learner(SettledChains):
     """Base class of models that learn by a `Step`.
 
-    A subclass has `seed`, `units`, `binary_data`, `theta_variables` and a `compile` that ends in `_begin_run`;
+    A subclass has `seed`, `units`, `support`, `theta_variables` and a `compile` that ends in `_begin_run`;
     `takes_gaps`, `check_rows` and `phi_variables` where they differ.
 
     Attributes:
@@ -71,9 +72,9 @@ class Learner(SettledChains):
         raise NotImplementedError(f"{type(self).__name__} must define units.")
 
     @property
-    def binary_data(self) -> bool:
+    def support(self) -> Support:
         """Whether data are zeros and ones."""
-        raise NotImplementedError(f"{type(self).__name__} must define binary_data.")
+        raise NotImplementedError(f"{type(self).__name__} must define support.")
 
     @property
     def theta_variables(self) -> list[keras.Variable]:
@@ -153,8 +154,8 @@ class Learner(SettledChains):
         """Runs the steps over the data; `keras.Model.fit` with data x alone.
 
         Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
-        ½ where data are binary, else 0. The data layer's units must be independent given its parents then, unless
-        latents draw what is missing, `latents.Gibbs(persistent=True, draw_missing=True)`.
+        the filling of the data layer's support, of binary data ½. The data layer's units must be independent given its
+        parents then, unless latents draw what is missing, `latents.Gibbs(persistent=True, draw_missing=True)`.
 
         Args:
           x: array (n, D), a source of rows such as `datasets.open` gives, or a `tf.data.Dataset` or
@@ -322,7 +323,7 @@ class Learner(SettledChains):
 
         With `gaps_are_filled` they may have gaps whatever the model: the step draws what is missing."""
         takes_gaps = self.takes_gaps or gaps_are_filled
-        source = source_of(name, x, self.units, self.binary_data, mask, num_rows, takes_gaps)
+        source = source_of(name, x, self.units, self.support, mask, num_rows, takes_gaps)
         if not isinstance(source, DatasetSource) and not gaps_are_filled:
             self.check_rows(source)
         return source

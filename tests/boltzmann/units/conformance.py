@@ -16,7 +16,6 @@ from tests.oracles import log_sum
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.units import Units, kind_of
 from tfdsmcmc.boltzmann.units.base import between, tempered
-from tfdsmcmc.rows import Rows
 
 DRAWS, BINS = 20_000, 20
 
@@ -65,7 +64,7 @@ class _Test:
         for twin in (kind_of("visible", config), type(kind).from_config(kind.get_config())):
             assert twin == kind and hash(twin) == hash(kind) and repr(twin) == repr(kind) and twin is not kind
         assert kind_of("visible", kind) is kind and kind != "binary"
-        kind.check_width("units", self.width)
+        kind.support.check_width("units", self.width)
 
     def normalises(self):
         """Γ and the mean against all states, the mean as the gradient of Γ; the same by XLA."""
@@ -144,7 +143,7 @@ class _Test:
         assert drawn.shape == (DRAWS, self.width) and drawn.dtype == tf.float32
         each = self.kind.drawn(random.as_seed(3), DRAWS, *self.law(np.repeat(self.fields[:1], DRAWS, 0)))
         np.testing.assert_allclose(drawn, each, rtol=1e-6)
-        self.kind.check("draws", Rows(drawn.numpy()))
+        self.kind.support.check("draws", drawn.numpy())
         joint = self.log_joint(self.fields[:1])[0]
         probabilities = np.exp(joint - log_sum(joint))
         if self.kind.values(self.width) is not None:
@@ -176,8 +175,8 @@ class _Test:
         assert all(np.isfinite(part).all() and part.dtype == np.float32 for part in (*weights, *constant))
 
     def checks_rows(self, bad):
-        self.kind.check("x", Rows(np.float32(self.states[:3])))
-        assert self.kind.checks == bool(len(bad))
+        self.kind.support.check("x", np.float32(self.states[:3]))
+        assert self.kind.support.takes_bits == (not len(bad))
         for row in bad:
             with pytest.raises(ValueError, match="Received: "):
-                self.kind.check("x", Rows(np.array([row])))
+                self.kind.support.check("x", np.array([row]))

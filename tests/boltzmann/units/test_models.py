@@ -10,6 +10,7 @@ import tfdsmcmc as ds
 from tests.boltzmann.units.oracle import KINDS, Table, tiny_machine, tiny_rbm
 from tests.oracles import log_sum
 from tfdsmcmc.boltzmann import ContrastiveDivergence
+from tfdsmcmc.supports import Binary
 
 tfd = tfp.distributions
 
@@ -50,7 +51,7 @@ def test_a_configuration_without_kinds_is_of_binary_units():
     config = ds.boltzmann.RBM(4, 3).get_config()
     del config["visible"], config["hidden"]
     rbm = ds.boltzmann.RBM.from_config(config)
-    assert type(rbm.machine) is ds.boltzmann.Machine and rbm.binary_data
+    assert type(rbm.machine) is ds.boltzmann.Machine and rbm.support == Binary()
 
 
 @pytest.mark.parametrize("visible", mostly_slow("categorical"))
@@ -149,7 +150,6 @@ WRONG = {
     "an infinite one": lambda: tiny_rbm("gaussian", "binary").unnormalized_log_prob([[np.inf, 1.0]]),
     "part of a group": lambda: tiny_rbm("categorical", "spin").impute([[np.nan, 0.0, 1.0, 1.0, 0.0]]),
     "too large": lambda: ds.boltzmann.exact_log_partition(ds.boltzmann.RBM(26, 30, visible="spin", hidden="gaussian")),
-    "an export": lambda: ds.serving.export_machines(tiny_rbm("spin", "spin"), "nowhere", verbose=False),
 }
 
 

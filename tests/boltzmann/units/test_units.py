@@ -7,7 +7,6 @@ import tensorflow as tf
 from tests.boltzmann.units.conformance import run_units_test
 from tests.boltzmann.units.oracle import KINDS
 from tfdsmcmc.boltzmann.units import Binary, Categorical, Gaussian, Spin, kind_of
-from tfdsmcmc.rows import Rows
 
 BAD = {
     "spin": [[0.0, 1.0], [1.0, -2.0]],
@@ -40,13 +39,13 @@ def test_a_layer_without_a_field():
 def test_groups_are_observed_whole_or_not_at_all():
     kind = Categorical([3, 2])
     x = np.array([[0.5, 0.5, 0.5, 0, 1], [0, 1, 0, 0.5, 0.5]], np.float32)
-    kind.check("x", Rows(x, x != 0.5))
-    with pytest.raises(ValueError, match="Received: 1 groups that are observed in part"):
-        kind.check("x", Rows(x, np.array([[0, 1, 0, 1, 1], [1, 1, 1, 0, 0]], bool)))
-    with pytest.raises(ValueError, match="Received: 1 groups with others"):
-        kind.check("x", Rows(np.array([[0.5, 0.5, 0.5, 1, 1]]), np.array([[0, 0, 0, 1, 1]], bool)))
+    kind.support.check("x", x, x != 0.5)
+    with pytest.raises(ValueError, match="in each group.*Received: 3 other entries"):
+        kind.support.check("x", x, np.array([[0, 1, 0, 1, 1], [1, 1, 1, 0, 0]], bool))
+    with pytest.raises(ValueError, match="in each group.*Received: 2 other entries, the first 1.0"):
+        kind.support.check("x", np.array([[0.5, 0.5, 0.5, 1, 1]]), np.array([[0, 0, 0, 1, 1]], bool))
     with pytest.raises(ValueError, match="Received: 1 other entries"):
-        Spin().check("x", Rows(np.array([[0.0, 0.5, 1.0]]), np.array([[False, True, True]])))
+        Spin().support.check("x", np.array([[0.0, 0.5, 1.0]]), np.array([[False, True, True]]))
 
 
 def test_precisions_are_fixed_or_learnt():
@@ -67,7 +66,7 @@ WRONG = {
     "one state": lambda: Categorical([3, 1]),
     "half a state": lambda: Categorical([2.5]),
     "a number": lambda: Categorical(3),
-    "width": lambda: Categorical([3, 2]).check_width("units", 4),
+    "width": lambda: Categorical([3, 2]).support.check_width("units", 4),
     "precision": lambda: Gaussian(0.0),
     "learnt": lambda: Gaussian(1.0, learnt=1),
 }

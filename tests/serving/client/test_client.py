@@ -432,7 +432,7 @@ def test_addresses():
 def test_the_servers_words_are_passed_on(server):
     with Client(server.url, "tiny") as client:
         for call, words in (
-            (lambda: client.log_likelihood(X / 2), "x must be 0 or 1"),
+            (lambda: client.log_likelihood(X / 2), "x must be binary, each entry 0 or 1"),
             (lambda: client.log_likelihood(X, 2**31 - 1), "num_samples must be between 1 and"),
             (lambda: client.sample(0), "num_samples must be between 1 and"),
             (lambda: client.impute(X, num_imputations=0), "num_imputations must be between 1 and"),

@@ -7,6 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.boltzmann.oracle import Enumerated, tiny_rbm
 from tests.boltzmann.test_dbn import Truth, tiny_dbn
+from tests.boltzmann.units.oracle import tiny_rbm as rbm_of_units
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import binary_states, log_sum, state_numbers
 from tests.serving.saved_model.test_loader import assert_same_in_both
@@ -53,8 +54,30 @@ def test_a_machine(tmp_path):
     counts = np.bincount(state_numbers(filled), minlength=8)
     assert counts[~free].sum() == 0
     assert_frequencies(counts[free], law[free] / law[free].sum())
-    with pytest.raises(tf.errors.InvalidArgumentError, match="x must be 0 or 1"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="x must be binary, each entry 0 or 1"):
         served.signatures["log_likelihood"](x=tf.constant(V + 0.5), num_samples=tf.constant(1), seed=tf.constant(SEED))
+
+
+@pytest.mark.parametrize("visible", ["spin", "categorical"])
+def test_other_units_are_served(tmp_path, visible):
+    """log p(x) as the live model has it; values of other kinds are refused; draws and imputations are such values."""
+    rbm = rbm_of_units(visible, "binary", seed=3)
+    path = ds.serving.export(rbm, tmp_path / "rbm", sweeps=5, verbose=False)
+    served = tf.saved_model.load(path)
+    assert ("log_likelihood_packed" in served.signatures) == rbm.support.bits
+    x = answers(served, "sample", num_samples=50, seed=SEED)["x"]
+    assert rbm.support.holds(x).all()
+    found = answers(served, "log_likelihood", x=x, num_samples=1, seed=SEED)["value"]
+    np.testing.assert_allclose(found, rbm.log_likelihood(x, ds.boltzmann.exact_log_partition(rbm)).value, rtol=1e-5)
+    mask = np.zeros(x.shape, bool)
+    filled = answers(served, "impute", x=x, mask=mask, num_imputations=2, seed=SEED)["x"]
+    assert rbm.support.holds(filled).all()
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"x must be {rbm.support.described}"):
+        answers(served, "log_likelihood", x=x + 1.0, num_samples=1, seed=SEED)
+    mask[:, 0] = True
+    if visible == "categorical":  # a variable observed in part
+        with pytest.raises(tf.errors.InvalidArgumentError, match="all states of a variable observed or none"):
+            answers(served, "impute", x=x, mask=mask, num_imputations=2, seed=SEED)
 
 
 def posterior_of(*models):

@@ -129,8 +129,8 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
 @pytest.mark.parametrize(
     ("name", "bad", "message"),
     [
-        ("log_likelihood", {"x": HALF}, r"x must be 0 or 1. Received: 0.5"),
-        ("log_likelihood", {"x": NAN}, r"x must be 0 or 1. Received: nan"),
+        ("log_likelihood", {"x": HALF}, r"x must be binary, each entry 0 or 1. Received: 0.5"),
+        ("log_likelihood", {"x": NAN}, r"x must be binary, each entry 0 or 1. Received: nan"),
         ("log_likelihood", {"x": X[:, :3]}, r"tensor x \[16,3\]"),
         ("log_likelihood", {"x": X[0]}, r"tensor x \[4\]"),
         ("log_likelihood", {"num_samples": 0}, r"num_samples must be between 1 and 833 .* Received: 0"),
@@ -141,7 +141,7 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
         ("log_likelihood", {"x": np.zeros([13334, 4], np.float32)},
          r"x must have at most 13333 rows. Received: 13334"),
         ("log_likelihood", {"seed": [1, 2, 3]}, r"tensor seed \[3\]"),
-        ("impute", {"x": np.where(MASK, HALF, 0)}, r"x must be 0 or 1 where it is observed. Received: 0.5"),
+        ("impute", {"x": np.where(MASK, HALF, 0)}, "x must be binary, each entry 0 or 1 where it is observed."),
         ("impute", {"mask": MASK[:3]}, r"mask must have as many rows as x, 16. Received: 3"),
         ("impute", {"mask": MASK[:, :2]}, r"tensor mask \[16,2\]"),
         ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 433 .* Received: 0"),

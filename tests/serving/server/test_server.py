@@ -418,7 +418,7 @@ BAD = {
     "no rows": (changed(x=[]), "x must have the shape (rows, 4). Received: an empty list"),
     "NaN": (changed(x=[[0, 1, float("nan"), 1]]), "x must be finite in float32. Received: 1 entries"),
     "infinite": (changed(x=[[0, 1, 1e39, 1]]), "x must be finite in float32. Received: 1 entries"),
-    "not binary": (changed(x=[[0, 1, 2, 1]]), "x must be 0 or 1. Received: 2"),
+    "not binary": (changed(x=[[0, 1, 2, 1]]), "x must be binary, each entry 0 or 1. Received: 2"),
     "a fraction": (changed(num_samples=2.5), "num_samples must be integers (int32). Received: 2.5"),
     "a float": (changed(num_samples=20.0), "num_samples must be integers (int32). Received: 20.0"),
     "a list": (changed(num_samples=[20]), "num_samples must have the shape (). Received: shape=(1,)"),

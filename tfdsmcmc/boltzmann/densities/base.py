@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfdsmcmc.boltzmann import checked_rows, sampling
+from tfdsmcmc.boltzmann import sampling
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
+from tfdsmcmc.rows import rows_in_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -73,7 +74,7 @@ class UndirectedDensity:
         return lambda rows, seed: run(*parts, rows, seed)
 
     def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
-        return checked_rows.rows_in_memory(self.visible, name, x, self.units, mask)
+        return rows_in_memory(name, x, self.units, self.visible.support, mask)
 
     def _known(self, machine):
         """What was said of log Z of a machine."""

@@ -27,11 +27,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.supports import Real
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Config, Number, Seed, TensorLike, Weight
 
 _U = TypeVar("_U", bound="Units")
@@ -41,20 +42,18 @@ class Units:
     """Base class of kinds of units.
 
     A subclass defines `cumulant`, `increment`, `mean`, `draw` and `fit`; `values` where a unit has finitely many, and
-    u = 0 then; `statistics`, `natural`, `parameters` and `initial` where there is more to learn than a bias; `check`,
-    `check_width`, `num_uniforms` and `get_config` where they differ. It is a value: two with one configuration are
+    u = 0 then; `statistics`, `natural`, `parameters` and `initial` where there is more to learn than a bias; `support`,
+    `num_uniforms` and `get_config` where they differ. It is a value: two with one configuration are
     equal. Where v has no bound, a machine of two layers of such units need not have a log Z: `exact.machine_of` is to
     refuse the weights that have none.
 
     Attributes:
-      binary: whether entries of a row are zeros and ones.
-      checks: whether there is more to check of rows than that they are finite, and zeros and ones where `binary`.
+      support: `supports.Support`, of what values entries of a row may have.
       parameters: names of the weights beside the biases; those of a hidden layer have `hidden_` before them.
       initial: their initial values, numbers.
     """
 
-    binary = False
-    checks = False
+    support: Support = Real()
     parameters: tuple[str, ...] = ()
     initial: tuple[float, ...] = ()
 
@@ -99,12 +98,6 @@ class Units:
         return _sum(_product(t, b - a) for t, a, b in zip(self.statistics(v), first, second))
 
     # layers and rows
-
-    def check_width(self, name: str, width: int) -> None:
-        """Raises a ValueError where no layer of so many entries is of this kind."""
-
-    def check(self, name: str, rows: Rows) -> None:
-        """Raises a ValueError for `Rows` of arrays, finite and binary where they are to be, that are no values of v."""
 
     def num_uniforms(self, width: int) -> int:
         """Uniform numbers that a draw of a layer takes."""

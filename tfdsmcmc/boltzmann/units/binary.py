@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import random, supports
 from tfdsmcmc.boltzmann.units.base import Units, registered
 from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Binary(Units):
     """Units of zeros and ones; x is the logit of a one."""
 
-    binary = True
+    support = supports.Binary()
 
     def cumulant(self, field: TensorLike) -> tf.Tensor:
         return sum_softplus(field)

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks
 from tfdsmcmc.boltzmann.units.base import Units, registered
+from tfdsmcmc.supports import OneHot
 
 if TYPE_CHECKING:
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Config, Number, TensorLike
 
 
@@ -33,14 +32,9 @@ class Categorical(Units):
       ValueError: for no list of such numbers.
     """
 
-    binary = checks = True
-
     def __init__(self, groups: Sequence[int]):
-        if not isinstance(groups, (list, tuple)) or not groups:
-            raise ValueError(f"groups must be a list of numbers of states. Received: groups={groups!r}")
-        self.groups: list[int] = [checks.positive_integer("groups", number) for number in groups]
-        if min(self.groups) < 2:
-            raise ValueError(f"groups must have two states or more each. Received: groups={groups!r}")
+        self.support: OneHot = OneHot(groups)
+        self.groups: list[int] = self.support.groups
         # neighbours of one size are computed as one array
         self._runs = [(size, len(list(run))) for size, run in itertools.groupby(self.groups)]
 
@@ -74,27 +68,6 @@ class Categorical(Units):
 
     def values(self, width: int) -> list[np.ndarray] | None:
         return [np.eye(size) for size in self.groups]
-
-    def check_width(self, name: str, width: int) -> None:
-        if width != sum(self.groups):
-            raise ValueError(f"{name} must be the states of all groups, {sum(self.groups)}. Received: {name}={width}")
-
-    def check(self, name: str, rows: Rows) -> None:
-        firsts = np.cumsum([0, *self.groups[:-1]])
-        ones = np.add.reduceat(rows.values, firsts, 1, np.float64)
-        known = np.ones(ones.shape, bool)
-        if rows.observed is not None:
-            observed = np.add.reduceat(rows.observed, firsts, 1, np.int64)
-            known = observed == self.groups
-            if partly := int((~known & (observed > 0)).sum()):
-                raise ValueError(
-                    f"{name} must have all states of a variable observed, or none. "
-                    f"Received: {partly} groups that are observed in part"
-                )
-        if wrong := int(((ones != 1) & known).sum()):
-            raise ValueError(
-                f"{name} must have one 1 in each group of the sizes {self.groups}. Received: {wrong} groups with others"
-            )
 
     def fit(self, x: np.ndarray, smoothing: float) -> list[np.ndarray]:
         sizes = np.repeat(self.groups, self.groups)

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import random, supports
 from tfdsmcmc.boltzmann.units.base import Units, registered
 from tfdsmcmc.boltzmann.units.softplus import sum_softplus
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
 if TYPE_CHECKING:
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Number, TensorLike
 
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 class Spin(Units):
     """Units of ±1; 2x is the logit of +1."""
 
-    checks = True
+    support = supports.Spin()
 
     def cumulant(self, field: TensorLike) -> tf.Tensor:
         size = tf.abs(field)
@@ -55,15 +54,6 @@ class Spin(Units):
 
     def values(self, width: int) -> list[np.ndarray] | None:
         return [np.array([[-1.0], [1.0]])] * width
-
-    def check(self, name: str, rows: Rows) -> None:
-        wrong = np.abs(rows.values) != 1
-        wrong = wrong if rows.observed is None else wrong & rows.observed
-        if wrong.any():
-            raise ValueError(
-                f"{name} must be spins, each entry −1 or 1. "
-                f"Received: {int(wrong.sum())} other entries, the first {rows.values[wrong][0]}"
-            )
 
     def fit(self, x: np.ndarray, smoothing: float) -> list[np.ndarray]:
         rates = (0.5 + 0.5 * x.mean(0, dtype=np.float64) + smoothing) / (1.0 + 2.0 * smoothing)

@@ -25,6 +25,7 @@ from tfdsmcmc.serving.arrays import array_of, arrays_of
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport
 from tfdsmcmc.serving.client.transports import ServerError, address, seconds
+from tfdsmcmc.supports import Binary, Real, checked_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -177,12 +178,12 @@ class Client:
     def _of_rows(self, signature, x, **others):
         name = self._named(signature)
         if self._packed:
-            x = np.packbits(checks.rows("x", x, self._units(x), True), axis=1)
+            x = np.packbits(checked_array("x", x, self._units(x), Binary()), axis=1)
         return self.predict(name, x=x, **others)
 
     def _of_gaps(self, signature, x, mask, **others):
         name = self._named(signature)
-        rows = rows_of("x", x, self._units(x), self._packed, mask)
+        rows = rows_of("x", x, self._units(x), Binary() if self._packed else Real(), mask)
         mask = np.ones(rows.values.shape, bool) if rows.complete else rows.observed
         data = {"x": np.where(mask, rows.values, np.float32(0)), "mask": mask}
         if self._packed:

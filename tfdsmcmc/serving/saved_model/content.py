@@ -103,7 +103,7 @@ def _of_networks(model, components, source, sweeps, jit, log_partition):
         module=weights,
         functions=Functions(averaged, weights, sweeps, jit),
         names=[name for name in INPUTS if name != "encode" or averaged.generative.latent_units],
-        data=Data(model.units, model.binary_data, max(layer.widest for layer in layers)),
+        data=Data(model.units, model.support, max(layer.widest for layer in layers)),
         parts=parts_of_networks(model),
         source=source,
         settings={"sweeps": sweeps, "jit": bool(jit)},
@@ -113,9 +113,6 @@ def _of_networks(model, components, source, sweeps, jit, log_partition):
 
 def _of_machines(model, components, source, sweeps, log_partition):
     densities = [model.density(None, log_partition)] if components is None else _Each(components, "density")
-    visible = densities[0].visible
-    if visible.checks:
-        raise ValueError(f"Served rows are zeros and ones, or real. Received: visible units {visible!r}")
     weights = MachineWeights(densities)
     known, error = weights.partition, weights.partition.standard_error
     figures = {"log_partition": known.value, "log_partition_direction": known.direction}
@@ -125,7 +122,7 @@ def _of_machines(model, components, source, sweeps, log_partition):
         module=weights,
         functions=MachineFunctions(weights, model.units, sweeps),
         names=list(machine_functions.NAMES),
-        data=Data(model.units, model.binary_data, max(max(shape, default=1) for shape in shapes)),
+        data=Data(model.units, model.support, max(max(shape, default=1) for shape in shapes)),
         parts={"class": type(model).__name__, "weights": shapes},
         source=source,
         settings={"sweeps": sweeps},

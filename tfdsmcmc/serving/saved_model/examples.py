@@ -10,18 +10,21 @@ import numpy as np
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from tfdsmcmc.supports import Support
+
 ROWS, COUNT = 2, 3
 
 
-def example(specs: Mapping[str, tf.TensorSpec], units: int) -> dict[str, np.ndarray]:
+def example(specs: Mapping[str, tf.TensorSpec], units: int, support: Support) -> dict[str, np.ndarray]:
     """Inputs that fit a signature, a dictionary of arrays; packed data are the same data, packed.
 
     Args:
       specs: dictionary of `tf.TensorSpec`, the signature's inputs.
       units: D.
+      support: of what values entries may have.
     """
     places = np.arange(ROWS * units).reshape(ROWS, units)
-    made = {"x": places % 3 == 0, "mask": places % 2 == 0}
+    made = {"x": support.mode(np.float32(places % 3 == 0)), "mask": support.whole(places % 2 == 0)}
     for name, spec in specs.items():
         shape = [ROWS if size is None else size for size in spec.shape]
         if name == "seed":
@@ -29,5 +32,5 @@ def example(specs: Mapping[str, tf.TensorSpec], units: int) -> dict[str, np.ndar
         elif name not in made:  # a count
             made[name] = np.full(shape, COUNT)
     packed = {name for name, spec in specs.items() if spec.dtype.name == "uint8"}
-    made = {name: np.packbits(made[name], axis=1) if name in packed else made[name] for name in specs}
+    made = {name: np.packbits(made[name].astype(bool), axis=1) if name in packed else made[name] for name in specs}
     return {name: value.astype(specs[name].dtype.as_numpy_dtype) for name, value in made.items()}

@@ -100,7 +100,7 @@ def export(
     data_shape = manifest.checked_shape(data_shape, model.units)
     figures = manifest.checked_figures(figures)
     content = content_of(model, posterior, average, sweeps, jit, log_partition)
-    chosen = _chosen(only, names(content.names, content.data.binary))
+    chosen = _chosen(only, names(content.names, content.data.support.bits))
     target = free_target(path, version, overwrite)
     name = target.parent.name
     if serving_config:
@@ -110,7 +110,9 @@ def export(
     settings, figures = {**content.settings, "max_draws": max_draws}, {**content.figures, **figures}
     parts, source = content.parts, content.source
     contents = manifest.manifest(model, parts, name, source, data_shape, functions, settings, figures)
-    return write_version(target, content.module, functions, contents, jit, overwrite, serving_config, verbose)
+    return write_version(
+        target, content.module, functions, contents, model.support, jit, overwrite, serving_config, verbose
+    )
 
 
 def _average_of(model, posterior, ensemble, average):

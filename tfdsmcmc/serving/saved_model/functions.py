@@ -32,7 +32,6 @@ from tfdsmcmc.imputation.kernels import KERNELS, start
 from tfdsmcmc.imputation.resampling import weighted_draws
 from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.rows import Rows, as_rows
-from tfdsmcmc.rows.from_users import filling
 from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Functions:
             return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, count, units]), [1, 0, 2])}
 
         # whatever stands in the gaps, NaN too, is gone from here on
-        rows = Rows(tf.where(mask, x, filling(self._generative.binary_data)), mask)
+        rows = Rows(tf.where(mask, x, self._generative.support.filling), mask)
         drawn = in_blocks(block, rows, seed, {"x": [None, units]})["x"]
         return {"x": tf.transpose(drawn, [1, 0, 2])}
 

@@ -13,9 +13,12 @@ check, which begins with the input's name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    from tfdsmcmc.supports import Support
 
 _ENTRIES = 2**27  # floats of the largest array that an answer may need at once: 512 MiB
 
@@ -25,12 +28,12 @@ class Data(NamedTuple):
 
     Attributes:
       units: D.
-      binary: whether entries are 0 or 1.
+      support: of what values entries may have.
       widest: the widest array that a row needs.
     """
 
     units: int
-    binary: bool
+    support: Support
     widest: int
 
 
@@ -95,7 +98,7 @@ def checked(
             most = tf.minimum(most, _ENTRIES // data.widest // tf.maximum(rows, 1))
         checks = [_counts(name, values[name], most) for name in values if name[:4] == "num_"]
         if not packed and "x" in values:
-            checks.append(_entries(values["x"], values.get("mask"), data.binary))
+            checks.append(_entries(values["x"], values.get("mask"), data.support))
     with tf.control_dependencies(checks):
         return {name: tf.identity(value) for name, value in values.items()}
 
@@ -116,13 +119,10 @@ def _counts(name, value, most):
     return _require(tf.reduce_all(fits), *parts)
 
 
-def _entries(x, mask, binary):
-    good = (x == 0) | (x == 1) if binary else tf.math.is_finite(x)
-    where = ""
-    if mask is not None:
-        good, where = good | ~mask, " where it is observed"
-    kind = "0 or 1" if binary else "finite"
-    return _require(tf.reduce_all(good), f"x must be {kind}{where}. Received: ", _first(x, ~good))
+def _entries(x, mask, support):
+    good = support.holds(x, mask)
+    where = "" if mask is None else " where it is observed"
+    return _require(tf.reduce_all(good), f"x must be {support.described}{where}. Received: ", _first(x, ~good))
 
 
 def _first(values, where):

@@ -37,7 +37,7 @@ def manifest(
     """The manifest as a dictionary.
 
     Args:
-      model: what is exported; it has `units` and `binary_data`.
+      model: what is exported; it has `units` and a `support`.
       parts: dictionary of what it is made of.
       name: of the served model.
       weights: dictionary that says where the weights come from.
@@ -52,7 +52,7 @@ def manifest(
         "model": parts,
         "data_shape": data_shape,
         "units": model.units,
-        "binary": model.binary_data,
+        "binary": model.support.bits,
         "posterior": weights,
         "settings": settings,
         "figures": figures,

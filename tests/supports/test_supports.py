@@ -1,0 +1,65 @@
+"""The supports keep their contract, and what is special of each."""
+
+import numpy as np
+import pytest
+
+from tests.conformance.supports import run_support_test
+from tfdsmcmc.rows import rows_of, source_of
+from tfdsmcmc.supports import Binary, OneHot, Real, Spin
+
+NAN = np.nan
+GROUPS = OneHot([2, 3])
+
+
+@pytest.mark.parametrize(
+    ("support", "good", "bad"),
+    [
+        (Binary(), [[0, 1, 1], [1, 0, 0]], [[0, 1, 2], [0.5, 1, 1]]),
+        (Spin(), [[-1, 1, 1], [1, -1, -1]], [[0, 1, 1], [2, 1, -1]]),
+        (Real(), [[-1.5, 1, 1e30], [1, 0, 0]], np.zeros((0, 3))),
+        (GROUPS, [[1, 0, 0, 0, 1], [0, 1, 1, 0, 0]], [[1, 1, 1, 0, 0], [0, 0, 1, 0, 0], [1, 0, 2, -1, 0]]),
+    ],
+)
+def test_they_keep_the_contract(support, good, bad):
+    run_support_test(support, good, bad)
+
+
+def test_they_are_values():
+    assert Binary() == Binary() != Real() and OneHot([2, 3]) == GROUPS != OneHot([3, 2])
+    assert len({Binary(), Binary(), GROUPS, OneHot([2, 3])}) == 2
+
+
+def test_groups_are_whole_or_missing():
+    rows = rows_of("x", [[1, 0, NAN, NAN, NAN], [NAN, NAN, 0, 1, 0]], 5, GROUPS)
+    np.testing.assert_array_equal(rows.observed, [[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]])
+    third = np.float32(1) / np.float32(3)
+    np.testing.assert_allclose(rows.values, [[1, 0, third, third, third], [0.5, 0.5, 0, 1, 0]], rtol=1e-6)
+    for row in ([1, NAN, 0, 1, 0], [1, 0, NAN, 1, 0], [NAN, 0, NAN, NAN, NAN]):
+        with pytest.raises(ValueError, match="in each group, all states .*Received: "):
+            rows_of("x", [row], 5, GROUPS)
+
+
+def test_the_likeliest_states():
+    np.testing.assert_array_equal(GROUPS.mode(np.array([[0.4, 0.6, 0.2, 0.5, 0.3]])), [[0, 1, 0, 1, 0]])
+    np.testing.assert_array_equal(Binary().mode(np.array([[0.5, 0.6]])), [[0, 1]])
+    np.testing.assert_array_equal(Spin().mode(np.array([[-0.5, 0.6]])), [[-1, 1]])
+
+
+def test_the_noise_of_groups_is_even():
+    """Each state with probability 1/q: 6,000 draws, 5 standard deviations."""
+    found = GROUPS.noise([6000, 5], 1).numpy().mean(0)
+    want = np.array([0.5, 0.5, 1 / 3, 1 / 3, 1 / 3])
+    assert (np.abs(found - want) < 5 * np.sqrt(want * (1 - want) / 6000)).all()
+
+
+def test_sources_made_elsewhere_are_looked_at():
+    bits = source_of("x", np.array([[1, 1, 1, 0, 0]]), 5, Binary())
+    assert source_of("x", bits, 5, Binary()) is bits
+    with pytest.raises(ValueError, match="in each group.*Received: 2 other entries"):
+        source_of("x", bits, 5, GROUPS)
+
+
+@pytest.mark.parametrize("groups", [[], 3, [2, 1], [2, 0], [2.5], "23", None])
+def test_numbers_of_states(groups):
+    with pytest.raises(ValueError, match="groups must .*Received: "):
+        OneHot(groups)

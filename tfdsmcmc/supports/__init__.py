@@ -1,0 +1,10 @@
+"""What values the entries of rows may have, one kind a file; `base` is the contract."""
+
+from tfdsmcmc.supports.base import Support
+from tfdsmcmc.supports.binary import Binary
+from tfdsmcmc.supports.checked_array import checked_array
+from tfdsmcmc.supports.one_hot import OneHot
+from tfdsmcmc.supports.real import Real
+from tfdsmcmc.supports.spin import Spin
+
+__all__ = ["Binary", "OneHot", "Real", "Spin", "Support", "checked_array"]

@@ -1,0 +1,85 @@
+"""Categorical variables as groups of entries, one of them 1 and the others 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import checks, random
+from tfdsmcmc.supports.base import Support
+
+if TYPE_CHECKING:
+    from tfdsmcmc.types import Seed, Shape
+
+
+class OneHot(Support):
+    """Groups of zeros and a one, side by side. All states of a variable are observed, or none.
+
+    In place of a missing variable of q states a recognition network sees 1/q for each.
+
+    Args:
+      groups: list of the numbers of states, each at least 2; D is their sum.
+
+    Raises:
+      ValueError: for no list of such numbers.
+    """
+
+    bits = discrete = True
+    described = "one 1 and zeros in each group, all states of a variable observed or none"
+
+    def __init__(self, groups: Sequence[int]):
+        if not isinstance(groups, (list, tuple)) or not groups:
+            raise ValueError(f"groups must be a list of numbers of states. Received: groups={groups!r}")
+        self.groups: list[int] = [checks.positive_integer("groups", number) for number in groups]
+        if min(self.groups) < 2:
+            raise ValueError(f"groups must have two states or more each. Received: groups={groups!r}")
+        self.filling: np.ndarray = np.repeat(1.0 / np.array(self.groups), self.groups).astype(np.float32)
+        # (D, groups), 1 where an entry is of a group
+        self._members = np.repeat(np.eye(len(self.groups), dtype=np.float32), self.groups, 0)
+
+    def holds(self, x: Any, observed: Any = None) -> Any:
+        if isinstance(x, np.ndarray):
+            return self._holds(x, observed, np.ndarray.astype, np.where)
+        return self._holds(x, observed, tf.cast, tf.where)
+
+    def noise(self, shape: Shape, seed: Seed) -> tf.Tensor:
+        uniform = random.open_uniform(shape, seed)
+        return tf.concat([_largest(part) for part in tf.split(uniform, self.groups, -1)], -1)
+
+    def mode(self, mean: np.ndarray) -> np.ndarray:
+        parts = np.split(mean, np.cumsum(self.groups)[:-1], -1)
+        return np.concatenate([np.eye(part.shape[-1], dtype=np.float32)[part.argmax(-1)] for part in parts], -1)
+
+    def whole(self, observed: np.ndarray) -> np.ndarray:
+        parts = np.split(observed, np.cumsum(self.groups)[:-1], -1)
+        return np.repeat(np.stack([part.all(-1) for part in parts], -1), self.groups, -1)
+
+    def check_width(self, name: str, width: int) -> None:
+        if width != sum(self.groups):
+            raise ValueError(f"{name} must be the states of all groups, {sum(self.groups)}. Received: {name}={width}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(groups={self.groups})"
+
+    def _holds(self, x, observed, cast, where):
+        """`holds` by the functions of NumPy or of TensorFlow."""
+        members, sizes = self._members, np.float32(self.groups)
+        good = (x == 0) | (x == 1)
+        if observed is None:
+            whole = cast(x, np.float32) @ members == 1
+            known = True
+        else:
+            seen = cast(observed, np.float32) @ members
+            ones = where(observed, cast(x, np.float32), np.float32(0)) @ members
+            whole, known = where(seen == 0, True, (seen == sizes) & (ones == 1)), observed
+            good = good | ~known
+        # a group that is wrong is wrong at each of its entries
+        return good & (cast(whole, np.float32) @ members.T > 0)
+
+
+def _largest(values):
+    """1 where a group's largest value is, 0 elsewhere."""
+    return tf.one_hot(tf.argmax(values, -1), values.shape[-1])
