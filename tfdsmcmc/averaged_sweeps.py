@@ -24,10 +24,9 @@ from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
 from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.layers import DARN, SBN, UnitAverage
 from tfdsmcmc.layers.unit_average import averaged_logits
-from tfdsmcmc.rows import as_rows
+from tfdsmcmc.rows import Rows, as_rows
 
 if TYPE_CHECKING:
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Seed
 
 _FARTHEST = 80.0  # of a logit, as in the layers
@@ -80,22 +79,38 @@ def sweep_averaged(
     Returns:
       (n, units), the new values.
     """
-    rows, latent = as_rows(values[0]), values[1:]
-    units = values[place].shape[-1]
-    uniform = tf.transpose(random.open_uniform([units, tf.shape(values[place])[0]], seed))
+    rows, latent_parts = as_rows(values[0]), values[1:]
+    shape = as_rows(values[place]).values.shape
+    uniform = tf.transpose(random.open_uniform([shape[-1], tf.shape(rows.values)[0]], seed))
     optional = [part for part in (None if rows.complete else rows.observed, update) if part is not None]
+    given = [] if rows.context is None else [rows.context]
     # in one type, as they are worked off in blocks
-    parts = [uniform, rows.values, *latent, *(tf.cast(part, tf.float32) for part in optional)]
+    parts = [uniform, rows.values, *latent_parts, *given, *(tf.cast(part, tf.float32) for part in optional)]
 
     def of_block(uniform, x, *others):
-        latent, optional = list(others[: len(values) - 1]), [part > 0 for part in others[len(values) - 1 :]]
+        latent, others = list(others[: len(latent_parts)]), list(others[len(latent_parts) :])
+        context = others.pop(0) if given else None
+        optional = [part > 0 for part in others]
         mask = optional.pop() if update is not None else None
-        data = x if rows.complete else rows._replace(values=x, observed=optional.pop())
+        data = Rows(x, None if rows.complete else optional.pop(), context)
         return (_sweep(factors, [data, *latent], place, uniform, mask),), ()
 
     widest = max(_weights(factor.layer)[0].shape[0] * factor.layer.units for factor in factors)
     ((drawn,), _) = in_blocks(of_block, parts, max(1, _BLOCK_ENTRIES // widest), 1)
-    return tf.ensure_shape(drawn, values[place].shape)
+    return tf.ensure_shape(drawn, shape)
+
+
+def parents_of(factor: Any, values: Sequence[tf.Tensor | Rows]) -> tf.Tensor:
+    """The values of a factor's parents; the context of the rows above the top, or (0,).
+
+    Of what a recognition layer sees of rows, its factor's parent 0, it is all that it sees."""
+    if factor.parent is None:
+        context = as_rows(values[0]).context
+        return tf.zeros([0]) if context is None else context
+    if factor.parent:
+        return as_rows(values[factor.parent]).values
+    rows = as_rows(values[0])
+    return rows.values if rows.context is None else tf.concat([tf.cast(rows.values, tf.float32), rows.context], -1)
 
 
 def _sweep(factors, values, place, uniform, update):
@@ -106,7 +121,7 @@ def _sweep(factors, values, place, uniform, update):
         if factor.parent == place:
             targets.append(_children(factor, current, as_rows(values[factor.child])))
             continue
-        parents = tf.zeros([0]) if factor.parent is None else as_rows(values[factor.parent]).values
+        parents = parents_of(factor, values)
         if factor.layer.kind is SBN:
             linear += factor.power * factor.layer.unit_logits(None, parents)
         else:
@@ -157,7 +172,7 @@ def _within(factor, value, parents):
     """The units of a DARN's own layer as targets."""
     kernel, bias, lateral = _weights(factor.layer)
     logits = tf.einsum("np,mpd->mnd", value, lateral) + bias[:, tf.newaxis]
-    if factor.parent is not None:
+    if parents.shape[-1]:
         logits += tf.einsum("np,mpd->mnd", parents, kernel)
     signs = 2.0 * value - 1.0
     return _Targets(lateral, logits, signs, _total(logits, signs), factor.power, True)

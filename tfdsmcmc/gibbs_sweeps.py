@@ -37,12 +37,11 @@ import tensorflow as tf
 from tfdsmcmc import averaged_sweeps, random
 from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
-from tfdsmcmc.rows import as_rows
+from tfdsmcmc.rows import Rows, as_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc.layers.base import StochasticLayer
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Number, Seed
 
 _Values: TypeAlias = "Sequence[tf.Tensor | Rows]"  # [x, z_1, …, z_L]
@@ -118,14 +117,15 @@ def sweep_all(
     seeds = tf.unstack(random.split(seed, len(z) + 1))
     x, data_layer = rows.values, network.layers[-1]
     # of rows with gaps the sweeps sum out what is missing, of a tensor nothing
-    factors, values = generative_factors(network), [rows if data_layer.factorised else x, *z]
+    given = rows if data_layer.factorised else rows._replace(observed=None)
+    factors, values = generative_factors(network), [given, *z]
     for place in range(1, len(values)):
         values[place] = sweep(factors, values, place, seeds[place])
     z = values[1:]
     if rows.complete:
         return x, z
     if data_layer.factorised:
-        return data_layer.complete(x, rows.observed, z[0] if z else tf.zeros([tf.shape(x)[0], 0]), seeds[0])[0], z
+        return data_layer.complete(x, rows.observed, network.data_parents(rows, z), seeds[0])[0], z
     return sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed)), z
 
 
@@ -155,14 +155,15 @@ def sweep_any(
     factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
 ) -> tf.Tensor:
     """`sweep` for layers of any kind; each factor's child or parent is the variable."""
-    current = values[place]
+    current = as_rows(values[place]).values
     units = current.shape[-1]
     uniform = random.open_uniform([units, tf.shape(current)[0]], seed)
 
     def draw_unit(j, value):
         here = tf.one_hot(j, units)
         both = tf.stack([value * (1.0 - here), value * (1.0 - here) + here])
-        trial = [*values[:place], both, *values[place + 1 :]]
+        moved = values[place]._replace(values=both) if isinstance(values[place], Rows) else both
+        trial = [*values[:place], moved, *values[place + 1 :]]
         density = sum(factor.power * _log_prob(factor, trial) for factor in factors)
         one = _draw(uniform[j], density[1] - density[0])
         drawn = tf.where(one[:, tf.newaxis] > 0, both[1], both[0])
@@ -175,7 +176,7 @@ def sweep_logistic(
     factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
 ) -> tf.Tensor:
     """`sweep` where each factor is an SBN or a DARN; each factor's child or parent is the variable."""
-    current = values[place]
+    current = as_rows(values[place]).values
     units = current.shape[-1]
     uniform = random.open_uniform([units, tf.shape(current)[0]], seed)
     # what does not change: each unit's own logit and t · A_j
@@ -284,7 +285,7 @@ def _log_prob(factor, values):
 
 def _parents(factor, values):
     """The values of the factor's parents: of rows with gaps what a recognition network sees."""
-    return tf.zeros([0]) if factor.parent is None else as_rows(values[factor.parent]).values
+    return averaged_sweeps.parents_of(factor, values)
 
 
 def _draw(uniform, log_odds):

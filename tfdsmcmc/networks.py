@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.layers import StochasticLayer
-from tfdsmcmc.rows import Rows, as_rows
+from tfdsmcmc.rows import Context, Rows, as_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -87,11 +87,16 @@ class GenerativeNetwork(_Network):
     """A directed model p(x, z), top layer first, data layer last.
 
     Args:
-      layers: list of stochastic layers; the first has no parents.
+      layers: list of stochastic layers; the first has the context as its parents, or none.
+      context: what a row is given, c, as the parents of the top layer: the number of real covariates, or a list of the
+        numbers of states of categorical ones, [10] for a label of ten classes. None for a model of rows alone. A row
+        is `Rows(x, context=c)` then, wherever rows are read, and `sample` takes a context.
       **kwargs: of `keras.layers.Layer`.
 
     Attributes:
       units: the width of the data.
+      context: `rows.Context` of a model of rows given one, p(x, z given c); else None.
+      seen_units: the width of what a recognition network sees of a row: its entries, and those of its context.
       latent_units: widths of the latent layers, nearest to the data first.
 
     Raises:
@@ -108,14 +113,21 @@ class GenerativeNetwork(_Network):
     TensorShape([7])
     """
 
-    def __init__(self, layers: Sequence[StochasticLayer], **kwargs: Any):
+    def __init__(
+        self, layers: Sequence[StochasticLayer], context: int | Sequence[int] | None = None, **kwargs: Any
+    ):  # fmt: skip
         super().__init__(layers, **kwargs)
-        self._build_layers(0)
+        self.context: Context | None = None if context is None else Context(context)
+        self._build_layers(0 if self.context is None else self.context.units)
         self.built = True
 
     @property
     def units(self) -> int:
         return self.layers[-1].units
+
+    @property
+    def seen_units(self) -> int:
+        return self.units + (0 if self.context is None else self.context.units)
 
     @property
     def latent_units(self) -> list[int]:
@@ -142,11 +154,30 @@ class GenerativeNetwork(_Network):
         """
         rows = as_rows(x)
         values = _of_widths("x and z", [rows.values, *z], [self.units, *self.latent_units])
-        parents = [*values[1:], tf.zeros([0])]
+        parents = [*values[1:], self.top_parents(rows)]
         data, *latent = reversed(self.layers)
         likelihood = data_log_prob(data, rows._replace(values=values[0]), parents[0])
         terms = [layer.log_prob(value, above) for layer, value, above in zip(latent, values[1:], parents[1:])]
         return sum(terms, likelihood)
+
+    def top_parents(self, rows: TensorLike | Rows) -> tf.Tensor:
+        """The parents of the top layer, (…, C): the context of the rows, or (0,) where there is none.
+
+        Raises:
+          ValueError: for rows without the context that they need.
+        """
+        if self.context is None:
+            return tf.zeros([0])
+        given = as_rows(rows).context
+        if given is None:
+            raise ValueError("Rows of this model have a context, Rows(x, context=…). Received: rows without")
+        return tf.convert_to_tensor(given)
+
+    def data_parents(self, rows: TensorLike | Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
+        """The parents of the data layer, (n, H_1): z_1, or without latent layers the context, or nothing, (n, 0)."""
+        if z:
+            return z[0]
+        return self.top_parents(rows) if self.context else tf.zeros([tf.shape(as_rows(rows).values)[0], 0])
 
     def check_gaps(self, rows: Rows | Source) -> None:
         """Raises a ValueError for rows with missing entries if the data layer's units depend on each other.
@@ -162,19 +193,25 @@ class GenerativeNetwork(_Network):
                 f"parents: SBN, MLPBernoulli or MLPGaussian. Received: {type(layer).__name__}"
             )
 
-    def sample(self, num_samples: int | tf.Tensor, seed: Seed) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    def sample(
+        self, num_samples: int | tf.Tensor, seed: Seed, context: TensorLike | None = None
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Ancestral samples.
 
         Args:
           num_samples: number of samples, an integer or a scalar tensor.
           seed: integer, or int32 tensor of shape (2,).
+          context: (num_samples, C), what each is given; for a network of rows alone None.
 
         Returns:
           (x, z): x of shape (num_samples, units), z a list of (num_samples, H_l), nearest to the data first.
         """
         seeds = tf.unstack(random.split(seed, len(self.layers)))
         top, *below = self.layers
-        values = [top.sample(tf.zeros([0]), seeds[0], [num_samples])]
+        if self.context is None:
+            values = [top.sample(tf.zeros([0]), seeds[0], [num_samples])]
+        else:
+            values = [top.sample(self.top_parents(Rows(None, context=context)), seeds[0])]
         for layer, layer_seed in zip(below, seeds[1:]):
             values.append(layer.sample(values[-1], layer_seed))
         x, *z = reversed(values)
@@ -209,6 +246,9 @@ class GenerativeNetwork(_Network):
 
         start = tf.constant(0), tf.zeros([tf.shape(top)[0], self.units])
         return tf.while_loop(lambda i, _: i < num_draws, add, start)[1]
+
+    def get_config(self) -> Config:
+        return {**super().get_config(), "context": None if self.context is None else self.context.parts}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -276,8 +316,12 @@ class RecognitionNetwork(_Network):
         return sum(terms[1:], terms[0]) if terms else tf.zeros(tf.shape(x)[:1])
 
     def seen(self, x: TensorLike | Rows) -> tf.Tensor:
-        """What the network sees of rows of data: their values, with a constant in place of what is missing."""
-        x = tf.convert_to_tensor(as_rows(x).values)
+        """What the network sees of rows: their values, a constant in place of what is missing, and their context."""
+        rows = as_rows(x)
+        x = tf.convert_to_tensor(rows.values)
+        if rows.context is not None:
+            leading = tf.concat([tf.shape(x)[:-1], tf.shape(rows.context)[-1:]], 0)
+            x = tf.concat([tf.cast(x, tf.float32), tf.broadcast_to(rows.context, leading)], -1)
         if not self.built:
             self.build(tuple(x.shape))
         return x

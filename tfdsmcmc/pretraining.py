@@ -77,6 +77,8 @@ def pretrain(
     contract.check_directed(model, "pretrain", "A DBN learns its machines layer by layer with fit.")
     layers = model.generative.layers
     depth = len(layers) - 1
+    if model.generative.context is not None:
+        raise ValueError(f"To learn layer by layer is of rows alone. Received: a model with {model.generative.context}")
     if not depth:
         raise ValueError("To learn layer by layer takes latent layers. Received: a generative network without any")
     counts = list(epochs) if isinstance(epochs, (list, tuple)) else [epochs] * depth

@@ -63,7 +63,7 @@ def annealing_schedule(
     contract.check_directed(model, "A schedule of annealing", "boltzmann.log_partition finds its own.")
     if not model.generative.latent_units:
         raise ValueError("Annealing needs latent layers. Received: a network of its data layer alone")
-    source = source_of("x", x, model.generative.units, model.generative.support)
+    source = source_of("x", x, model.generative.units, model.generative.support, context=model.generative.context)
     model.generative.check_gaps(source)
     kernel = transition_for(model.generative, transition)
     seed = random.stream(seed, "annealing schedule")

@@ -100,7 +100,7 @@ def annealed_importance_sampling(
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
     contract.check_directed(model, "Annealing of z", "Of log Z there is boltzmann.log_partition.")
-    source = source_of("x", x, model.generative.units, model.generative.support)
+    source = source_of("x", x, model.generative.units, model.generative.support, context=model.generative.context)
     model.generative.check_gaps(source)
     values = values_of(model, weights)
     check_name(path)

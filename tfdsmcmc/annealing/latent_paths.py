@@ -142,7 +142,7 @@ class PriorPath(LatentPath):
     """The likelihood comes in by degrees."""
 
     def start(self, seed: Seed) -> Nest:
-        return self.generative.sample(self.num_runs, seed)[1]
+        return self.generative.sample(self.num_runs, seed, self.rows.context)[1]
 
     def factors(self, beta: Number) -> list[Factor]:
         return generative_factors(self.generative, data_power=beta)
@@ -188,7 +188,7 @@ class WeightsPath(LatentPath):
 
     def start(self, seed: Seed) -> Nest:
         with self.at(0.0):
-            return self.generative.sample(self.num_runs, seed)[1]
+            return self.generative.sample(self.num_runs, seed, self.rows.context)[1]
 
     def log_start(self, state: Nest) -> tf.Tensor:
         with self.at(0.0):

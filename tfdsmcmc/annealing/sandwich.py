@@ -17,7 +17,7 @@ models", ICLR 2017, section 4.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -30,6 +30,8 @@ from tfdsmcmc.annealing.latent_paths import check_name
 from tfdsmcmc.annealing.transitions import transition_for
 from tfdsmcmc.estimates import Estimate, LogLikelihood
 from tfdsmcmc.programs import at_weights, values_of
+from tfdsmcmc.rows import Rows
+from tfdsmcmc.rows.context import of_draws
 from tfdsmcmc.supports import checked_array
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ def sandwich(
     batch_size: int = 100,
     weights: ThetaAndPhi | None = None,
     separation: int = 10,
+    context: Any = None,
 ) -> Sandwich:
     """Bounds log p(x) of rows simulated from the model from both sides.
 
@@ -89,6 +92,7 @@ def sandwich(
       batch_size: rows at a time.
       weights: pair (θ, φ) of lists of arrays to evaluate at; by default the model's own weights.
       separation: transitions between the states at which the reverse runs of a row begin.
+      context: of each simulated row, or one for all, where the model has one; see `DeepGenerativeModel.sample`.
 
     Returns:
       `Sandwich`.
@@ -101,16 +105,18 @@ def sandwich(
     contract.check_directed(model, "annealing.sandwich", "Of log Z there is boltzmann.sandwich.")
     transition_for(model.generative, transition)
     schedules.fixed(schedule, checks.positive_integer("num_steps", num_steps))
+    context = of_draws(model.generative.context, context, num_rows)
     data_seed, *seeds = tf.unstack(random.split(random.stream(seed, "sandwich"), 4))
     with at_weights(model, values_of(model, weights)):
-        x, z = model.generative.sample(num_rows, data_seed)
+        x, z = model.generative.sample(num_rows, data_seed, context)
     x = checked_array("x", x.numpy(), model.generative.units, model.generative.support)
+    rows = Rows(x, context=context).plain
     arguments = {"num_steps": num_steps, "num_runs": num_runs, "path": path, "transition": transition}
     arguments |= {"schedule": schedule, "batch_size": batch_size, "weights": weights, "separation": separation}
     if isinstance(schedule, str) and schedule == "adaptive" and z:
         shared = {key: arguments[key] for key in ("num_steps", "path", "transition", "batch_size", "weights")}
-        arguments["schedule"] = annealing_schedule(model, x, seed=seeds[2], **shared)
-    lower = annealed_importance_sampling(model, x, seed=seeds[0], **arguments)
+        arguments["schedule"] = annealing_schedule(model, rows, seed=seeds[2], **shared)
+    lower = annealed_importance_sampling(model, rows, seed=seeds[0], **arguments)
     draws = [part.numpy() for part in z]
-    upper = annealed_importance_sampling(model, x, direction="reverse", z=draws, seed=seeds[1], **arguments)
+    upper = annealed_importance_sampling(model, rows, direction="reverse", z=draws, seed=seeds[1], **arguments)
     return Sandwich(x, lower, upper)

@@ -55,8 +55,8 @@ def start(
     """
     noise_seed, latent_seed, model_seed = tf.unstack(random.split(seed, 3))
     x = tf.where(rows.observed, rows.values, generative.support.noise(tf.shape(rows.values), noise_seed))
-    z = [part[0] for part in recognition.sample(x, 1, latent_seed)]
-    model_x, model_z = generative.sample(tf.shape(x)[0], model_seed)
+    z = [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
+    model_x, model_z = generative.sample(tf.shape(x)[0], model_seed, rows.context)
     some = tf.reduce_any(rows.observed, 1, keepdims=True)
     return rows._replace(values=tf.where(some, x, model_x)), [tf.where(some, *pair) for pair in zip(z, model_z)]
 
@@ -99,9 +99,9 @@ def metropolis(
     latent_seed, data_seed = tf.unstack(random.split(seed))
     x, shares = rows.values, []
     if z:
-        z, accepted = _move_latents(generative, recognition, x, z, latent_seed)
+        z, accepted = _move_latents(generative, recognition, rows._replace(observed=None), z, latent_seed)
         shares.append(accepted)
-    x, accepted = _move_data(generative.layers[-1], rows, z, data_seed)
+    x, accepted = _move_data(generative, rows, z, data_seed)
     if accepted is not None:
         shares.append(accepted)
     return rows._replace(values=x), z, sum(shares) / len(shares) if shares else tf.ones(tf.shape(x)[:1])
@@ -159,12 +159,7 @@ class NetworkKernel(NamedTuple):
         rows: Rows,
         z: Sequence[tf.Tensor],
     ) -> tf.Tensor:
-        return generative.log_joint(rows.values, z)
-
-
-def parents_of_data(x: tf.Tensor, z: Sequence[tf.Tensor]) -> tf.Tensor:
-    """z_1, or what stands for it in a network without latent layers, (n, 0)."""
-    return z[0] if z else tf.zeros([tf.shape(x)[0], 0])
+        return generative.log_joint(rows._replace(observed=None), z)
 
 
 def expected(generative: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
@@ -172,7 +167,7 @@ def expected(generative: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor]) 
     x, data_layer = rows.values, generative.layers[-1]
     if not data_layer.factorised:
         return x
-    return tf.where(rows.observed, x, data_layer.conditional_mean(x, parents_of_data(x, z)))
+    return tf.where(rows.observed, x, data_layer.conditional_mean(x, generative.data_parents(rows, z)))
 
 
 def _move_latents(generative, recognition, x, z, seed):
@@ -183,14 +178,14 @@ def _move_latents(generative, recognition, x, z, seed):
     log_ratio -= generative.log_joint(x, z) - recognition.log_prob(z, x)
     accepted = _accepted(log_ratio, accept_seed)
     z = [tf.where(accepted[:, tf.newaxis], *pair) for pair in zip(proposed, z)]
-    return z, tf.cast(accepted, x.dtype)
+    return z, tf.cast(accepted, x.values.dtype)
 
 
-def _move_data(layer, rows, z, seed):
+def _move_data(generative, rows, z, seed):
     """(x, which proposals were accepted); None for the second where each is an exact draw."""
     proposal_seed, accept_seed = tf.unstack(random.split(seed))
-    x, observed = rows
-    parents = parents_of_data(x, z)
+    x, observed = rows.values, rows.observed
+    layer, parents = generative.layers[-1], generative.data_parents(rows, z)
     proposed, log_weight = layer.complete(x, observed, parents, proposal_seed)
     if layer.factorised:
         return proposed, None

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.imputation.kernels import expected, parents_of_data
+from tfdsmcmc.imputation.kernels import expected
 from tfdsmcmc.imputation.plans import Part
 from tfdsmcmc.programs import power_of_two
 from tfdsmcmc.rows import Rows
@@ -141,22 +141,23 @@ def weighted_draws(
     """
     noise_seed, latent_seed, model_seed, data_seed = tf.unstack(random.split(seed, 4))
     shape = tf.concat([[count], tf.shape(rows.values)], 0)
-    x, observed = rows.map(lambda part: tf.tile(part, [count, 1]))
+    x, observed, context = rows.map(lambda part: tf.tile(part, [count, 1]))
     filled = tf.where(observed, x, generative.support.noise(tf.shape(x), noise_seed))
-    z, log_q = recognition.sample_and_log_prob(filled, 1, latent_seed)
-    _, model_z = generative.sample(tf.shape(x)[0], model_seed)
+    z, log_q = recognition.sample_and_log_prob(Rows(filled, context=context), 1, latent_seed)
+    _, model_z = generative.sample(tf.shape(x)[0], model_seed, context)
     some = tf.reduce_any(observed, 1)
     z = [tf.where(some[:, tf.newaxis], part[0], other) for part, other in zip(z, model_z)]
-    log_weights = tf.where(some, log_prior(generative, z) - log_q[0], 0.0)
-    completed, log_observed = generative.layers[-1].complete(x, observed, parents_of_data(x, z), data_seed)
-    means = expected(generative, Rows(completed, observed), z)
+    log_weights = tf.where(some, log_prior(generative, z, context) - log_q[0], 0.0)
+    parents = generative.data_parents(Rows(x, context=context), z)
+    completed, log_observed = generative.layers[-1].complete(x, observed, parents, data_seed)
+    means = expected(generative, Rows(completed, observed, context), z)
     log_weights = tf.reshape(log_weights + log_observed, shape[:2])
     return tf.reshape(completed, shape), tf.reshape(means, shape), log_weights
 
 
-def log_prior(generative: GenerativeNetwork, z: Sequence[tf.Tensor]) -> tf.Tensor:
-    """log p(z; θ), (n,); 0 without latent layers."""
-    parents = [*z[1:], tf.zeros([0])]
+def log_prior(generative: GenerativeNetwork, z: Sequence[tf.Tensor], context: tf.Tensor | None = None) -> tf.Tensor:
+    """log p(z; θ), given the context of the rows (n, C), if any, (n,); 0 without latent layers."""
+    parents = [*z[1:], generative.top_parents(Rows(None, context=context))]
     return sum((la.log_prob(v, above) for la, v, above in zip(generative.layers[-2::-1], z, parents)), tf.constant(0.0))
 
 

@@ -27,7 +27,7 @@ from tfdsmcmc import checks, random
 from tfdsmcmc.gibbs_sweeps import generative_factors, sweep, sweep_all
 from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
-from tfdsmcmc.rows import as_rows
+from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.types import WeightedCompletions, WeightedLatents
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Gibbs(Latents):
         if self.initial == "recognition":
             z = [part[0] for part in recognition.sample(x, 1, start_seed)]
         else:
-            z = generative.sample(tf.shape(as_rows(x).values)[0], start_seed)[1]
+            z = generative.sample(tf.shape(as_rows(x).values)[0], start_seed, as_rows(x).context)[1]
         if self.draw_missing:
             z = [self._filled(generative, as_rows(x), z, fill_seed), *z]
         return self._run(generative, x, z, burn_seed, self.burn_in, keep=False)[0]
@@ -142,8 +142,7 @@ class Gibbs(Latents):
         shapes = [tf.shape(part) for part in z]
         static = [part.shape for part in z]
         flat = [tf.reshape(part, [-1, part.shape[-1]]) for part in z]
-        leading = tf.concat([shapes[0][:-1], [generative.units]], 0)
-        rows = as_rows(x).floats().map(lambda part: tf.reshape(tf.broadcast_to(part, leading), [-1, generative.units]))
+        rows = as_rows(x).floats().map(lambda part: _flat(part, shapes[0][:-1]))
         values = [rows, *flat]
         factors = generative_factors(generative)
         for i, layer_seed in enumerate(tf.unstack(random.split(seed, len(flat))), 1):
@@ -180,7 +179,7 @@ class Gibbs(Latents):
             carry = self.start(generative, recognition, x, start_seed)
         carry, z = self._run(generative, x, list(carry), keep_seed, self.num_samples, keep=True)
         log_weights = tf.zeros(tf.shape(z[0])[:2])
-        rows = carry[0] if self.draw_missing else x
+        rows = Rows(carry[0], context=as_rows(x).context).plain if self.draw_missing else x
         estimate = NAIS(self.num_samples).draw(generative, recognition, rows, estimate_seed)[0].log_likelihood
         if self.draw_missing:
             return WeightedCompletions(z[0], z[1:], log_weights, estimate), carry
@@ -217,3 +216,9 @@ class Gibbs(Latents):
     def get_config(self) -> Config:
         names = ("num_samples", "burn_in", "initial", "persistent", "draw_missing")
         return {name: getattr(self, name) for name in names}
+
+
+def _flat(part, leading):
+    """(…, width) broadcast to leading axes, which are made one: (n, width)."""
+    width = part.shape[-1]
+    return tf.reshape(tf.broadcast_to(part, tf.concat([leading, [width]], 0)), [-1, width])

@@ -41,7 +41,7 @@ def exact(model: DirectedModel, x: RowsLike) -> LogLikelihood:
     """
     contract.check_directed(model, "Enumeration", "rbm.log_likelihood is exact where a layer has at most 25 units.")
     generative = model.generative
-    source = source_of("x", x, generative.units, generative.support)
+    source = source_of("x", x, generative.units, generative.support, context=generative.context)
     generative.check_gaps(source)
     widths = generative.latent_units
     if not all(layer.binary for layer in generative.layers[:-1]):

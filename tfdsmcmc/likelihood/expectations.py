@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.likelihood.draws import draw_chunk
+from tfdsmcmc.rows import as_rows
 from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
@@ -61,12 +62,12 @@ def expectations(
             means = [shift.carry(mean, value) for mean, value in zip(means, values)]
         return number + 1, so_far, means
 
-    rows = tf.shape(x)[0]
-    row_shape = tf.TensorShape([x.shape[0]])
+    values = as_rows(x).values
+    rows, row_shape = tf.shape(values)[0], tf.TensorShape(values.shape[:1])
     invariants = (
         tf.TensorShape([]),
         WeightSums(row_shape, row_shape, row_shape),
-        [tf.TensorShape([x.shape[0], width]) for width in widths],
+        [tf.TensorShape([values.shape[0], width]) for width in widths],
     )
     nothing = [tf.zeros([rows, width], tf.float64) for width in widths]
     _, totals, means = tf.while_loop(
@@ -76,4 +77,4 @@ def expectations(
         shape_invariants=invariants,
     )
     total = totals.total[:, tf.newaxis]
-    return totals.estimate(num_samples), [tf.cast(mean / total, x.dtype) for mean in means]
+    return totals.estimate(num_samples), [tf.cast(mean / total, tf.float32) for mean in means]

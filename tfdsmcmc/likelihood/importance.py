@@ -123,7 +123,7 @@ def chunk_size(generative: GenerativeNetwork, batch_size: int, num_samples: int)
 def rows_to_estimate(model: DirectedModel, x: RowsLike) -> Source:
     """The source of what a user passes; a ValueError for data that do not fit the model."""
     contract.check_directed(model, "Importance sampling", "Others have log_likelihood(x, log_partition=…).")
-    source = source_of("x", x, model.generative.units, model.generative.support)
+    source = source_of("x", x, model.generative.units, model.generative.support, context=model.generative.context)
     model.generative.check_gaps(source)
     return source
 

@@ -17,6 +17,8 @@ from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.programs import compiled, values_of
+from tfdsmcmc.rows import Rows
+from tfdsmcmc.rows.context import of_draws
 from tfdsmcmc.training.evaluating import evaluated
 
 if TYPE_CHECKING:
@@ -71,8 +73,8 @@ class DeepGenerativeModel(Learning):
         random.as_seed(seed)  # no larger than a seed may be
         super().__init__(**kwargs)
         if not recognition.built:
-            recognition.build((None, generative.units))
-        recognition._build_layers(generative.units)
+            recognition.build((None, generative.seen_units))
+        recognition._build_layers(generative.seen_units)
         self.generative = generative
         self.recognition = recognition
         self.prior: Prior = prior if isinstance(prior, Prior) else Prior(prior)
@@ -144,7 +146,7 @@ class DeepGenerativeModel(Learning):
 
     def sample(
         self, num_samples: int, seed: Seed | None = None, probabilities: bool = False, num_averaged: int = 1,
-        posterior: Any = None, average: Average | None = None,
+        posterior: Any = None, average: Average | None = None, context: Any = None,
     ) -> np.ndarray:  # fmt: skip
         """Ancestral samples of the data.
 
@@ -158,6 +160,8 @@ class DeepGenerativeModel(Learning):
             over, at the same top units: an estimate of E[x given z_L]. Published are 1,000, of draws of x.
           posterior: `Posterior` whose predictive distribution is sampled; by default the model's present weights are.
           average: of the posterior, see `Posterior.sample`.
+          context: what the draws are given, where the model has a context: (n, C), or one for all; of categorical
+            covariates the numbers of their states too, such as a label, or n of them.
 
         Returns:
           float32 array (n, D).
@@ -171,7 +175,7 @@ class DeepGenerativeModel(Learning):
                 raise ValueError(f"Of a posterior num_averaged is 1. Received: num_averaged={num_averaged!r}")
             if not hasattr(posterior, "components"):
                 raise ValueError(f"posterior is a Posterior, as posterior.load gives it. Received: {posterior!r}")
-            return posterior.sample(self, num_samples, seed, probabilities, average)
+            return posterior.sample(self, num_samples, seed, probabilities, average, context)
         if average is not None:
             raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")
         num_samples = checks.positive_integer("num_samples", num_samples)
@@ -184,18 +188,20 @@ class DeepGenerativeModel(Learning):
         if num_averaged > 1 and not probabilities:
             raise ValueError(f"Means are averaged: probabilities=True. Received: num_averaged={num_averaged}")
         check_finite("the model's weights", self.generative.trainable_variables)
+        context = of_draws(self.context, context, num_samples)
         seed = self.next_seed() if seed is None else seed
         if num_averaged > 1:
-            return self._averaged_sample(num_samples, num_averaged, seed)
-        x, z = self.generative.sample(num_samples, seed)
+            return self._averaged_sample(num_samples, num_averaged, seed, context)
+        x, z = self.generative.sample(num_samples, seed, context)
         if probabilities:
-            x = self.generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([num_samples, 0]))
+            parents = self.generative.data_parents(Rows(x, context=context), z)
+            x = self.generative.layers[-1].conditional_mean(x, parents)
         return x.numpy()
 
-    def _averaged_sample(self, num_samples, num_averaged, seed):
+    def _averaged_sample(self, num_samples, num_averaged, seed, context):
         """E[x given z_L] at the top units of `sample`."""
-        _, z = self.generative.sample(num_samples, seed)
-        top = z[-1] if z else tf.zeros([num_samples, 0])
+        x, z = self.generative.sample(num_samples, seed, context)
+        top = z[-1] if z else self.generative.data_parents(Rows(x, context=context), z)
         program = compiled(self, "mean given the top units", _mean_given_top)
         seed = random.stream(seed, "averaged samples")
         return program(*values_of(self, None), top, tf.constant(num_averaged), seed).numpy()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.annealing import annealed_importance_sampling
@@ -14,7 +13,7 @@ from tfdsmcmc.imputation.directed import imputation_plan, method_for
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.likelihood import importance_sampling
 from tfdsmcmc.programs import at_weights, compiled, values_of
-from tfdsmcmc.rows import rows_in_memory
+from tfdsmcmc.rows import Rows, rows_in_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.imputation.settings import Settings
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _BLOCK_ENTRIES = 2**24  # floats of what a layer holds while it draws its units one by one: 64 MiB
@@ -59,18 +57,23 @@ class NetworkDensity:
     def annealed_log_likelihood(self, x: RowsLike, seed: Seed, **annealing: Any) -> LogLikelihood:
         return annealed_importance_sampling(self.model, x, **annealing, seed=seed, weights=self._values)
 
-    def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
+    def sample(
+        self, num_samples: int, seed: Seed, probabilities: bool = False, context: np.ndarray | None = None
+    ) -> np.ndarray:  # fmt: skip
         layers = self.model.generative.layers
         most = max(1, _BLOCK_ENTRIES // max(layer.widest * getattr(layer, "num_draws", 1) for layer in layers))
         with at_weights(self.model, values_of(self.model, self._values)):
             blocks = [
-                _block(self.model.generative, min(most, num_samples - first), random.fold(seed, first), probabilities)
+                _block(
+                    self.model.generative, min(most, num_samples - first), random.fold(seed, first), probabilities,
+                    None if context is None else context[first : first + most],
+                )  # fmt: skip
                 for first in range(0, num_samples, most)
             ]
         return np.concatenate(blocks)
 
     def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
-        return rows_in_memory(name, x, self.model.units, self.model.support, mask)
+        return rows_in_memory(name, x, self.model.units, self.model.support, mask, self.model.generative.context)
 
     def method_for(self, method: ImputationMethod) -> ImputationMethod:
         return method_for(self.model.generative, method)
@@ -86,8 +89,8 @@ class NetworkDensity:
         return lambda rows, seed: program(*values, rows, seed)
 
 
-def _block(generative, count, seed, probabilities):
-    x, z = generative.sample(count, seed)
+def _block(generative, count, seed, probabilities, context):
+    x, z = generative.sample(count, seed, context)
     if probabilities:
-        x = generative.layers[-1].conditional_mean(x, z[0] if z else tf.zeros([count, 0]))
+        x = generative.layers[-1].conditional_mean(x, generative.data_parents(Rows(x, context=context), z))
     return x.numpy()

@@ -100,7 +100,7 @@ def impute(
     if posterior is not None and not hasattr(posterior, "given_label"):
         raise ValueError(f"Labels are of a posterior with biases for each. Received: posterior={posterior!r}")
     present = _Present(model) if posterior is None else posterior
-    rows = rows_in_memory("x", x, model.generative.units, model.generative.support, mask)
+    rows = rows_in_memory("x", x, model.generative.units, model.generative.support, mask, model.generative.context)
     groups = places_of(labels, getattr(present, "num_labels", None), len(rows.values))
     given = [present.given_label(label) for label, _ in groups]
     x, parts = rows.with_nan(), []

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.priors.prior import Prior
     from tfdsmcmc.proposals.base import Proposal
+    from tfdsmcmc.rows.context import Context
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
@@ -42,6 +43,10 @@ class Learning(Learner):
     @property
     def units(self) -> int:
         return self.generative.units
+
+    @property
+    def context(self) -> Context | None:
+        return self.generative.context
 
     @property
     def support(self) -> Support:

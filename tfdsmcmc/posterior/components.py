@@ -175,7 +175,8 @@ def unit_average_of(model: DirectedModel, num_draws: int) -> DirectedModel:
         while len(kept) >= _MOST_NETWORKS:
             kept.pop(next(iter(kept)))
         layers = [UnitAverage(layer, num_draws) for layer in model.generative.layers]
-        kept[key] = model.with_networks(GenerativeNetwork(layers), model.recognition)
+        context = None if model.generative.context is None else model.generative.context.parts
+        kept[key] = model.with_networks(GenerativeNetwork(layers, context), model.recognition)
     for layer in kept[key].generative.layers:
         layer.keep_frozen()
     return kept[key]

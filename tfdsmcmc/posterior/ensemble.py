@@ -37,6 +37,7 @@ from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.samples import Samples
 from tfdsmcmc.rows import kept
+from tfdsmcmc.rows.context import of_draws
 
 if TYPE_CHECKING:
     import keras
@@ -224,7 +225,7 @@ class Posterior(Draws):
 
     def sample(
         self, model: Model, num_samples: int, seed: Seed | None = None, probabilities: bool = False,
-        average: Average | None = None,
+        average: Average | None = None, context: Any = None,
     ) -> np.ndarray:  # fmt: skip
         """Draws of the data from the average: a component at random, then an ancestral sample of it.
 
@@ -235,6 +236,7 @@ class Posterior(Draws):
             saves.
           probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x.
           average: as of `log_likelihood`.
+          context: of each draw, or one for all, where rows are given one; see `DeepGenerativeModel.sample`.
 
         Returns:
           float32 array (n, D).
@@ -244,7 +246,9 @@ class Posterior(Draws):
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
         components = self.components(model, average, stacklevel=2)
-        return predictive_samples(components, num_samples, model.next_seed() if seed is None else seed, probabilities)
+        context = of_draws(getattr(model, "context", None), context, num_samples)
+        seed = model.next_seed() if seed is None else seed
+        return predictive_samples(components, num_samples, seed, probabilities, context)
 
     def curve(
         self, model: Model, x: RowsLike, num_samples: int = 1000, counts: Sequence[int] | None = None, seed: Seed = 0,

@@ -84,7 +84,7 @@ class IWAE(Proposal):
           ValueError: naming the layers that are not.
         """
         if not recognition.built:
-            recognition.build((None, generative.units))
+            recognition.build((None, generative.seen_units))
         unfit = [layer.name for layer in generative.layers[:-1] if layer.binary]
         unfit += [layer.name for layer in recognition.layers if not _is_reparametrised(layer)]
         if unfit:

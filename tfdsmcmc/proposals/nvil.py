@@ -124,12 +124,13 @@ class NVIL(Proposal):
           ValueError: if `build` has not been called, or for data of another width.
         """
         rows = as_rows(x).floats()
-        x, shape = rows.plain, rows.values.shape
+        x, seen = rows.plain, recognition.seen(rows)
+        shape = tuple(seen.shape)
         if self.units is None or shape[-1] != self.units:
             raise ValueError(f"Call build with the width of the data, not {self.units}. Received: shape={shape}")
         z = fixed(recognition.sample(x, number_of_samples(latents), seed))
         log_q = recognition.log_prob(z, x)
-        baseline = self.baseline(recognition.seen(x))
+        baseline = self.baseline(seen)
         foreseen = tf.stop_gradient(generative.log_joint(x, z) - log_q - baseline)
         signal = (foreseen - self.mean) / tf.maximum(1.0, tf.sqrt(self.variance))
         self._take_in(foreseen)

@@ -16,11 +16,10 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc.proposals.base import Proposal, fixed
-from tfdsmcmc.rows import as_rows
+from tfdsmcmc.rows import Rows, as_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.types import Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
@@ -53,7 +52,7 @@ class Sleep(Proposal):
         Args:
           generative: `GenerativeNetwork`.
           recognition: `RecognitionNetwork`.
-          x: (B, D), of which only B is used.
+          x: (B, D), of which only B and the context are used.
           latents: not used.
           seed: int32 tensor of shape (2,).
         """
@@ -67,7 +66,7 @@ def mean_log_prob_of_dreams(
     seed: Seed,
 ) -> tf.Tensor:
     """mean_B log q(z' given x'; φ) of B dreams, (x', z') ~ p(x, z; θ) held fixed."""
-    x = tf.convert_to_tensor(as_rows(x).values)
+    context, x = as_rows(x).context, tf.convert_to_tensor(as_rows(x).values)
     rows = tf.shape(x)[0] if x.shape[0] is None else int(x.shape[0])
-    dreamt, z = generative.sample(rows, seed)
-    return tf.reduce_mean(recognition.log_prob(fixed(z), tf.stop_gradient(dreamt)))
+    dreamt, z = generative.sample(rows, seed, context)
+    return tf.reduce_mean(recognition.log_prob(fixed(z), Rows(tf.stop_gradient(dreamt), context=context)))

@@ -1,6 +1,8 @@
 """Rows of data, whatever they come from and whether or not entries are missing."""
 
 from tfdsmcmc.rows.array_source import ArraySource, kept
+from tfdsmcmc.rows.context import Context
+from tfdsmcmc.rows.context_source import ContextSource
 from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.from_users import complete_rows, rows_in_memory, rows_of, source_of
@@ -10,6 +12,8 @@ from tfdsmcmc.rows.source import RandomAccessSource, Source
 
 __all__ = [
     "ArraySource",
+    "Context",
+    "ContextSource",
     "DatasetSource",
     "FileSource",
     "RandomAccessSource",

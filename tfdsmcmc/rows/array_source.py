@@ -8,6 +8,8 @@ from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import RandomAccessSource, Source
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from tfdsmcmc.types import Index
 
 
@@ -23,6 +25,11 @@ class ArraySource(RandomAccessSource):
     def __init__(self, rows: Rows):
         self.rows = rows
         self.units: int = rows.values.shape[1]
+
+    @property
+    def context(self) -> np.ndarray | None:
+        """What the rows are given, (N, C), if anything."""
+        return self.rows.context
 
     @property
     def num_rows(self) -> int:

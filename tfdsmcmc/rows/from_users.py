@@ -14,6 +14,7 @@ import numpy as np
 from tfdsmcmc import checks
 from tfdsmcmc.datasets import GreyRows
 from tfdsmcmc.rows.array_source import ArraySource
+from tfdsmcmc.rows.context_source import ContextSource
 from tfdsmcmc.rows.dataset_source import DatasetSource, is_dataset
 from tfdsmcmc.rows.file_source import FileSource, mapped_rows
 from tfdsmcmc.rows.py_dataset import of_py_dataset
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tfdsmcmc.datasets import MappedRows
+    from tfdsmcmc.rows.context import Context
     from tfdsmcmc.supports import Support
 
 # what users pass where rows are read: an array, rows in a file or drawn anew, batches, a source
@@ -78,6 +80,7 @@ def source_of(
     mask: ArrayLike | None = None,
     num_rows: int | None = None,
     missing: bool = True,
+    context: Context | None = None,
 ) -> Source:
     """A source of rows: an array on the device, a file, or a `tf.data.Dataset` of batches; a source as it is.
 
@@ -91,10 +94,17 @@ def source_of(
       mask: of an array, as in `rows_of`.
       num_rows: of a dataset, the number of its rows where they are not to be counted.
       missing: of a dataset, whether entries may be missing.
+      context: `Context`, of what the rows must be given; None for a model of the rows alone.
 
     Raises:
-      ValueError: for data that do not fit, or a mask for what is no array.
+      ValueError: for data that do not fit, a mask for what is no array, or rows with a context where there must be
+        none, or without.
     """
+    given = getattr(x, "context", None)
+    _check_context(name, x, given, context)
+    if context is not None:
+        source = source_of(name, _without_context(x), units, support, mask, num_rows, missing)
+        return ContextSource(source, context.values("context", given, source.num_rows))
     if isinstance(x, keras.utils.PyDataset):
         x = of_py_dataset(name, x, units)
     if isinstance(x, Rows):
@@ -128,12 +138,18 @@ def source_of(
     return x
 
 
-def rows_in_memory(name: str, x: RowsLike, units: int, support: Support, mask: ArrayLike | None = None) -> Rows:
+def rows_in_memory(
+    name: str, x: RowsLike, units: int, support: Support, mask: ArrayLike | None = None, context: Context | None = None
+) -> Rows:  # fmt: skip
     """All rows of what `source_of` takes, as `Rows` of arrays; a mask is for those of a source too.
 
     Raises:
       ValueError: for data that do not fit, or NaN where the mask is True.
     """
+    if isinstance(x, Rows) or context is not None:
+        rows = source_of(name, x, units, support, context=context).all()
+        found = rows if mask is None else rows_of(name, rows.with_nan(), units, support, mask)
+        return found._replace(context=rows.context)
     if isinstance(x, (Source, GreyRows, keras.utils.PyDataset)) or is_dataset(x) or mapped_rows(x) is not None:
         rows = source_of(name, x, units, support).all()
         return rows if mask is None else rows_of(name, rows.with_nan(), units, support, mask)
@@ -150,6 +166,24 @@ def complete_rows(name: str, x: RowsLike, units: int, support: Support) -> np.nd
     if not found.complete:
         raise ValueError(f"{name} must be complete rows. Received: rows with missing entries")
     return found.values
+
+
+def _check_context(name, x, given, context):
+    """Raises a ValueError for rows with a context that the model does not take, or without one that it needs."""
+    if context is None and given is not None:
+        raise ValueError(f"{name} has a context, and the model is of rows alone. Received: {name} with a context")
+    if context is not None and given is None:
+        raise ValueError(
+            f"{name} needs a context of {context.units} entries a row, Rows(x, context=…): the model is of p(x given "
+            f"it). Received: {name}, a {type(x).__name__} without"
+        )
+
+
+def _without_context(x):
+    """The rows, or the source of them, alone."""
+    if isinstance(x, Rows):
+        return x.values if x.observed is None else x.with_nan()
+    return x.source if isinstance(x, ContextSource) else ArraySource(x.rows._replace(context=None))
 
 
 def _masked(name, x, mask, units):

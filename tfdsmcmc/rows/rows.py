@@ -32,10 +32,12 @@ class Rows(NamedTuple):
       values: (…, D), finite. A missing entry has the value that a recognition network sees in its place: the
         filling of the support, of binary data ½.
       observed: (…, D) booleans; None if all entries are.
+      context: (…, C), what the rows are given; None for a model of the rows alone.
     """
 
     values: Array
     observed: Array | None = None
+    context: Array | None = None
 
     @property
     def complete(self) -> bool:
@@ -44,12 +46,12 @@ class Rows(NamedTuple):
 
     @property
     def plain(self) -> Array | Rows:
-        """The values alone where nothing is missing, else these rows: what networks take."""
-        return self.values if self.observed is None else self
+        """The values alone where there is nothing beside them, else these rows: what networks take."""
+        return self.values if self.observed is None and self.context is None else self
 
     def map(self, function: Callable[[Any], Any]) -> Rows:
-        """The rows with a function applied to the values and, where there is, to `observed`."""
-        return Rows(function(self.values), None if self.observed is None else function(self.observed))
+        """The rows with a function applied to the values and, where they are, to `observed` and `context`."""
+        return Rows(*(None if part is None else function(part) for part in self))
 
     def take(self, index: Index | tf.Tensor) -> Rows:
         """Some of the rows, chosen along the first axis by a slice or an array of indices."""
@@ -81,7 +83,8 @@ def concatenate(parts: Iterable[Rows]) -> Rows:
     """Rows of arrays, one after the other; complete if all parts are."""
     parts = list(parts)
     values = np.concatenate([part.values for part in parts])
+    context = None if parts[0].context is None else np.concatenate([part.context for part in parts])
     if all(part.complete for part in parts):
-        return Rows(values)
+        return Rows(values, context=context)
     known = [np.ones(part.values.shape, bool) if part.complete else part.observed for part in parts]
-    return Rows(values, np.concatenate(known))
+    return Rows(values, np.concatenate(known), context)

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.rows import DatasetSource, source_of
+from tfdsmcmc.rows import DatasetSource, Rows, source_of
 from tfdsmcmc.training import rows_of_fit
 from tfdsmcmc.training.callbacks import check_callbacks, listed
 from tfdsmcmc.training.evaluating import with_loss
@@ -25,8 +25,8 @@ from tfdsmcmc.training.settled_chains import SettledChains, chains_of_backup
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc.rows.context import Context
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
     from tfdsmcmc.types import Callbacks, Verbose
@@ -115,6 +115,11 @@ class Learner(SettledChains):
     def validation_source(self) -> Source | None:
         """The validation data of the present fit as a source of rows; None where there are none."""
         return self._validation
+
+    @property
+    def context(self) -> Context | None:
+        """What rows are given; None for a model of rows alone."""
+        return None
 
     @property
     def takes_gaps(self) -> bool:
@@ -323,14 +328,14 @@ class Learner(SettledChains):
 
         With `gaps_are_filled` they may have gaps whatever the model: the step draws what is missing."""
         takes_gaps = self.takes_gaps or gaps_are_filled
-        source = source_of(name, x, self.units, self.support, mask, num_rows, takes_gaps)
+        source = source_of(name, x, self.units, self.support, mask, num_rows, takes_gaps, self.context)
         if not isinstance(source, DatasetSource) and not gaps_are_filled:
             self.check_rows(source)
         return source
 
     def _validation_source(self, data):
         """The source of validation data, all of them checked: nothing is learnt before a mistake is found."""
-        if isinstance(data, tuple):
+        if isinstance(data, tuple) and not isinstance(data, Rows):
             if any(part is not None for part in data[1:]):
                 raise ValueError(
                     "validation_data takes data x alone: there are no targets. "

@@ -45,7 +45,7 @@ class RecognitionLearning:
 
     def __init__(self, estimator: FisherIdentity, proposal: Proposal, steps: int = 1):
         self.estimator, self.proposal, self.steps = estimator, proposal, steps
-        proposal.build(estimator.generative.units)
+        proposal.build(estimator.generative.seen_units)
         _build(proposal.optimizer, self.variables)
 
     def by(self, estimator: FisherIdentity) -> RecognitionLearning:

@@ -124,13 +124,17 @@ class Client:
             words = f"the answer does not have the outputs {sorted(expected.outputs)}: {error}"
             raise ServerError(self._transport.fine, words, self._transport.url) from None
 
-    def log_likelihood(self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0) -> LogLikelihood:
+    def log_likelihood(
+        self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
+    ) -> LogLikelihood:
         """Estimates of log p(x) by num_samples importance samples; each part is (n,)."""
-        return _log_likelihood(self._of_rows("log_likelihood", x, num_samples=num_samples, seed=_seed(seed)))
+        return _log_likelihood(
+            self._of_rows("log_likelihood", x, num_samples=num_samples, seed=_seed(seed), **_given(context))
+        )
 
-    def sample(self, num_samples: int = 1, seed: Seed = 0) -> np.ndarray:
+    def sample(self, num_samples: int = 1, seed: Seed = 0, context: ArrayLike | None = None) -> np.ndarray:
         """Draws from the model, (num_samples, D)."""
-        return self.predict("sample", num_samples=num_samples, seed=_seed(seed))["x"]
+        return self.predict("sample", num_samples=num_samples, seed=_seed(seed), **_given(context))["x"]
 
     def impute(
         self,
@@ -138,6 +142,7 @@ class Client:
         mask: ArrayLike | None = None,
         num_imputations: int = 1,
         seed: Seed = 0,
+        context: ArrayLike | None = None,
     ) -> np.ndarray:
         """Draws of what is missing given what is observed, (num_imputations, n, D); observed entries as they are.
 
@@ -146,20 +151,26 @@ class Client:
           mask: (n, D) or (D,), True where an entry is observed; None for all that is not NaN.
           num_imputations: number of draws for each row.
           seed: an integer, or two int32.
+          context: (n, C), of a model of rows given one.
         """
-        return self._of_gaps("impute", x, mask, num_imputations=num_imputations, seed=_seed(seed))["x"]
+        counts = {"num_imputations": num_imputations, "seed": _seed(seed)}
+        return self._of_gaps("impute", x, mask, **counts, **_given(context))["x"]
 
-    def encode(self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0) -> dict[str, np.ndarray]:
+    def encode(
+        self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
+    ) -> dict[str, np.ndarray]:
         """Posterior means of the latent units by num_samples importance samples.
 
         Returns:
           dict of "z_1" (n, H_1), nearest to the data, to "z_L" (n, H_L), and "effective_sample_size" (n,).
         """
-        return self._of_rows("encode", x, num_samples=num_samples, seed=_seed(seed))
+        return self._of_rows("encode", x, num_samples=num_samples, seed=_seed(seed), **_given(context))
 
-    def reconstruct(self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0) -> np.ndarray:
+    def reconstruct(
+        self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
+    ) -> np.ndarray:
         """Posterior means of the data's own probabilities or means, (n, D), by num_samples importance samples."""
-        return self._of_rows("reconstruct", x, num_samples=num_samples, seed=_seed(seed))["x"]
+        return self._of_rows("reconstruct", x, num_samples=num_samples, seed=_seed(seed), **_given(context))["x"]
 
     def log_likelihood_rows(self, x: ArrayLike, num_samples: ArrayLike, seeds: ArrayLike) -> LogLikelihood:
         """As `log_likelihood` of each row by itself; num_samples is one for all rows, or n of them."""
@@ -210,6 +221,10 @@ class Client:
         if found is None:
             raise ValueError(f"signature must be one of {sorted(self.signatures)}. Received: {name!r}")
         return found
+
+
+def _given(context):
+    return {} if context is None else {"context": context}
 
 
 def _seed(seed):

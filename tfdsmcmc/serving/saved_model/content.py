@@ -103,7 +103,7 @@ def _of_networks(model, components, source, sweeps, jit, log_partition):
         module=weights,
         functions=Functions(averaged, weights, sweeps, jit),
         names=[name for name in INPUTS if name != "encode" or averaged.generative.latent_units],
-        data=Data(model.units, model.support, max(layer.widest for layer in layers)),
+        data=Data(model.units, model.support, max(layer.widest for layer in layers), model.generative.context),
         parts=parts_of_networks(model),
         source=source,
         settings={"sweeps": sweeps, "jit": bool(jit)},

@@ -10,21 +10,24 @@ import numpy as np
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from tfdsmcmc.supports import Support
+    from tfdsmcmc.serving.saved_model.inputs import Data
 
 ROWS, COUNT = 2, 3
 
 
-def example(specs: Mapping[str, tf.TensorSpec], units: int, support: Support) -> dict[str, np.ndarray]:
+def example(specs: Mapping[str, tf.TensorSpec], data: Data) -> dict[str, np.ndarray]:
     """Inputs that fit a signature, a dictionary of arrays; packed data are the same data, packed.
 
     Args:
       specs: dictionary of `tf.TensorSpec`, the signature's inputs.
-      units: D.
-      support: of what values entries may have.
+      data: `Data`.
     """
-    places = np.arange(ROWS * units).reshape(ROWS, units)
+    places, support = np.arange(ROWS * data.units).reshape(ROWS, data.units), data.support
     made = {"x": support.mode(np.float32(places % 3 == 0)), "mask": support.whole(places % 2 == 0)}
+    if data.context is not None:
+        pattern = np.arange(COUNT * data.context.units).reshape(COUNT, data.context.units) % 3 == 0
+        count = ROWS if "x" in specs or specs["seed"].shape.rank == 2 else COUNT
+        made["context"] = data.context.support.mode(np.float32(pattern))[:count]
     for name, spec in specs.items():
         shape = [ROWS if size is None else size for size in spec.shape]
         if name == "seed":

@@ -111,7 +111,7 @@ def export(
     parts, source = content.parts, content.source
     contents = manifest.manifest(model, parts, name, source, data_shape, functions, settings, figures)
     return write_version(
-        target, content.module, functions, contents, model.support, jit, overwrite, serving_config, verbose
+        target, content.module, functions, contents, content.data, jit, overwrite, serving_config, verbose
     )
 
 

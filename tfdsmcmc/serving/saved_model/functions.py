@@ -69,8 +69,11 @@ class Functions:
             return (each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0), each * self._sweeps
         return 0, each if name == "sample" else each * count
 
-    def log_likelihood(self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
+    def log_likelihood(
+        self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         """value, standard_error and effective_sample_size, each (n,)."""
+        x = Rows(x, context=context).plain
 
         def block(x, seed):
             estimates, _ = self._estimates(x, num_samples, seed)
@@ -79,8 +82,11 @@ class Functions:
         names = ("value", "standard_error", "effective_sample_size")
         return in_blocks(block, x, seed, {name: [] for name in names})
 
-    def encode(self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
+    def encode(
+        self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
+        x = Rows(x, context=context).plain
         widths = self._generative.latent_units
 
         def block(x, seed):
@@ -91,13 +97,16 @@ class Functions:
         shapes = {f"z_{i + 1}": [width] for i, width in enumerate(widths)}
         return in_blocks(block, x, seed, {**shapes, "effective_sample_size": []})
 
-    def reconstruct(self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
+    def reconstruct(
+        self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         """x, (n, D)."""
+        x = Rows(x, context=context).plain
         layer, units = self._generative.layers[-1], self._generative.units
 
         def block(x, seed):
             def means(z, seed):
-                parents = z[0] if z else tf.zeros([_CHUNK, tf.shape(x)[0], 0])
+                parents = z[0] if z else tf.repeat(self._generative.data_parents(x, z)[tf.newaxis], _CHUNK, 0)
                 # where the units depend on each other a draw stands for the mean
                 return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
 
@@ -106,12 +115,13 @@ class Functions:
 
         return in_blocks(block, x, seed, {"x": [units]})
 
-    def sample(self, num_samples: tf.Tensor, seed: tf.Tensor) -> dict[str, tf.Tensor]:
+    def sample(self, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """x, (num_samples, D)."""
         units = self._generative.units
 
         def draw(places, seed):
-            return self._generative.sample(tf.size(places), seed)[0]
+            given = None if context is None else tf.gather(context, places)
+            return self._generative.sample(tf.size(places), seed, given)[0]
 
         choice_seed, draw_seed = self._choice_and_draw(seed)
         chosen = random.integers([num_samples], self._weights.count, choice_seed)
@@ -123,6 +133,7 @@ class Functions:
         mask: tf.Tensor,
         num_imputations: tf.Tensor,
         seed: tf.Tensor,
+        context: tf.Tensor | None = None,
     ) -> dict[str, tf.Tensor]:
         """x, (num_imputations, n, D)."""
         units = self._generative.units
@@ -141,7 +152,7 @@ class Functions:
             return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, count, units]), [1, 0, 2])}
 
         # whatever stands in the gaps, NaN too, is gone from here on
-        rows = Rows(tf.where(mask, x, self._generative.support.filling), mask)
+        rows = Rows(tf.where(mask, x, self._generative.support.filling), mask, context)
         drawn = in_blocks(block, rows, seed, {"x": [None, units]})["x"]
         return {"x": tf.transpose(drawn, [1, 0, 2])}
 

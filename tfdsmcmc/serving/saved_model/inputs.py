@@ -1,6 +1,7 @@
 """The inputs of signatures, and what a graph checks of them before it works.
 
     x                  float32 (n, D), or packed: uint8 (n, ⌈D/8⌉), eight entries a byte as `numpy.packbits` has them
+    context            float32 (n, C), what the rows are given
     mask               bool (n, D), True where an entry is observed; or packed likewise
     num_samples        int32
     num_imputations    int32
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 if TYPE_CHECKING:
+    from tfdsmcmc.rows.context import Context
     from tfdsmcmc.supports import Support
 
+_OF_ROWS = ("mask", "context")
 _ENTRIES = 2**27  # floats of the largest array that an answer may need at once: 512 MiB
 
 
@@ -30,11 +33,13 @@ class Data(NamedTuple):
       units: D.
       support: of what values entries may have.
       widest: the widest array that a row needs.
+      context: `rows.Context` of rows that are given one, else None.
     """
 
     units: int
     support: Support
     widest: int
+    context: Context | None = None
 
 
 class Budget(NamedTuple):
@@ -59,6 +64,7 @@ def specs(names: Iterable[str], data: Data, rowwise: bool, packed: bool) -> dict
     known = {
         "x": ([None, width], kind or tf.float32),
         "mask": ([None, width], kind or tf.bool),
+        "context": ([None, 0 if data.context is None else data.context.units], tf.float32),
         "num_samples": (rows, tf.int32),
         "num_imputations": (rows, tf.int32),
         "seed": ([*rows, 2], tf.int32),
@@ -91,14 +97,19 @@ def checked(
     has_rows = rowwise or "x" in values
     rows = tf.cast(tf.shape(values[first])[0], tf.int64) if has_rows else tf.constant(1, tf.int64)
     checks = [_few_rows(first, rows, budget.draws // (budget.row + budget.each))]
-    checks += [_same_rows(name, values[name], first, rows) for name in values if rowwise or name == "mask"]
+    with_rows = [name for name in values if rowwise or has_rows and name in _OF_ROWS]
+    checks += [_same_rows(name, values[name], first, rows) for name in with_rows]
+    if "context" in values:
+        if not has_rows:
+            checks.append(_same_rows("context", values["context"], "num_samples", values["num_samples"]))
+        checks.append(_entries("context", values["context"], None, data.context.support))
     with tf.control_dependencies(checks):
         most = (budget.draws // tf.maximum(rows, 1) - budget.row) // budget.each
         if "mask" in values or "x" not in values:  # all that is drawn is held at once
             most = tf.minimum(most, _ENTRIES // data.widest // tf.maximum(rows, 1))
         checks = [_counts(name, values[name], most) for name in values if name[:4] == "num_"]
         if not packed and "x" in values:
-            checks.append(_entries(values["x"], values.get("mask"), data.support))
+            checks.append(_entries("x", values["x"], values.get("mask"), data.support))
     with tf.control_dependencies(checks):
         return {name: tf.identity(value) for name, value in values.items()}
 
@@ -119,10 +130,10 @@ def _counts(name, value, most):
     return _require(tf.reduce_all(fits), *parts)
 
 
-def _entries(x, mask, support):
+def _entries(name, x, mask, support):
     good = support.holds(x, mask)
     where = "" if mask is None else " where it is observed"
-    return _require(tf.reduce_all(good), f"x must be {support.described}{where}. Received: ", _first(x, ~good))
+    return _require(tf.reduce_all(good), f"{name} must be {support.described}{where}. Received: ", _first(x, ~good))
 
 
 def _first(values, where):

@@ -46,6 +46,7 @@ def manifest(
       settings: dictionary.
       figures: dictionary, such as test log-likelihoods.
     """
+    context = getattr(model, "context", None)
     return {
         "format": FORMAT,
         "name": name,
@@ -53,6 +54,7 @@ def manifest(
         "data_shape": data_shape,
         "units": model.units,
         "binary": model.support.bits,
+        "context": 0 if context is None else context.units,
         "posterior": weights,
         "settings": settings,
         "figures": figures,

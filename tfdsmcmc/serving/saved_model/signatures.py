@@ -9,8 +9,9 @@
 `NAME_rows` are row-wise twins of the first three, with the rows leading in every input and output: one seed for each
 row, one draw for each seed of `sample_rows`, one imputation for each row of `impute_rows`. A row of theirs is computed
 by itself, by what the plain signature does with that one row and that seed, so it does not matter what else is in the
-batch. `NAME_packed`, for binary data, take x and mask as bits. `serving_default` is `log_likelihood`. The standard
-error of one sample is not known: NaN.
+batch. `NAME_packed`, for data of zeros and ones, take x and mask as bits. Of a model of rows given a context, all take
+`context` besides, (n, C), a row for each of x, or for each draw of `sample`. `serving_default` is `log_likelihood`.
+The standard error of one sample is not known: NaN.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def names(plain: Iterable[str], binary: bool) -> list[str]:
       binary: whether data are zeros and ones.
     """
     found = [*plain, *INPUTS_OF_ROWS]
-    takes_data = [name for name in found if "x" in _inputs(name)]
+    takes_data = [name for name in found if "x" in {**INPUTS, **INPUTS_OF_ROWS}[name]]
     return [*found, *[f"{name}_packed" for name in takes_data if binary]]
 
 
@@ -77,15 +78,16 @@ def _plain(name):
     return name.removesuffix("_packed").removesuffix("_rows")
 
 
-def _inputs(name):
-    return {**INPUTS, **INPUTS_OF_ROWS}[name.removesuffix("_packed")]
+def _inputs(name, data):
+    found = {**INPUTS, **INPUTS_OF_ROWS}[name.removesuffix("_packed")]
+    return found if data.context is None else [*found, "context"]
 
 
 def _inner(content, data):
     """The plain functions, each traced once for all signatures that call it."""
     found = {}
     for name in content.names:
-        signature = list(inputs.specs(INPUTS[name], data, False, False).values())
+        signature = list(inputs.specs(_inputs(name, data), data, False, False).values())
         found[name] = tf.function(getattr(content.functions, name), input_signature=signature, autograph=False)
     return found
 
@@ -93,7 +95,7 @@ def _inner(content, data):
 def _concrete(name, functions, data, budget):
     base, packed = name.removesuffix("_packed"), name.endswith("_packed")
     rowwise = base in INPUTS_OF_ROWS
-    specs = inputs.specs(_inputs(name), data, rowwise, packed)
+    specs = inputs.specs(_inputs(name, data), data, rowwise, packed)
 
     def run(**values):
         values = inputs.checked(values, data, budget, rowwise, packed)
@@ -107,7 +109,7 @@ def _row_by_row(name, functions, values):
     name = _plain(name)
 
     def one_row(row):
-        arguments = {key: value[tf.newaxis] if key in ("x", "mask") else value for key, value in row.items()}
+        arguments = {key: value[tf.newaxis] if key in ("x", "mask", "context") else value for key, value in row.items()}
         if name == "sample":
             return {"x": functions[name](num_samples=1, **arguments)["x"][0]}
         if name == "impute":

@@ -20,7 +20,7 @@ from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.examples import example
 
 if TYPE_CHECKING:
-    from tfdsmcmc.supports import Support
+    from tfdsmcmc.serving.saved_model.inputs import Data
     from tfdsmcmc.types import FilePath
 
 DEFAULT = "log_likelihood"
@@ -51,7 +51,7 @@ def write_version(
     module: tf.Module,
     functions: Mapping[str, Any],
     contents: dict[str, Any],
-    support: Support,
+    data: Data,
     jit: bool = False,
     overwrite: bool = False,
     serving_config: bool = False,
@@ -64,7 +64,7 @@ def write_version(
       module: `tf.Module` with the variables.
       functions: the signatures as concrete functions, by name.
       contents: the manifest, a dictionary.
-      support: of what values entries of the data may have.
+      data: `Data`.
       jit: whether functions may be compiled by XLA.
       overwrite: whether to replace an existing version, and other serving files.
       serving_config: whether to write warm-up records into the version, and the files of `configuration` beside it.
@@ -79,7 +79,7 @@ def write_version(
         one; the version is not put in place then.
     """
     specs = {name: function.structured_input_signature[1] for name, function in functions.items()}
-    examples = {name: example(specs[name], contents["units"], support) for name in functions}
+    examples = {name: example(specs[name], data) for name in functions}
     default = DEFAULT if DEFAULT in functions else next(iter(functions))
     with files.replacing(target) as new:
         tf.saved_model.save(module, str(new), signatures={"serving_default": functions[default], **functions})
