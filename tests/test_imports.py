@@ -15,8 +15,7 @@ import tfdsmcmc
 PACKAGE = pathlib.Path(tfdsmcmc.__file__).parent
 
 LEVELS = [
-    {"threefry", "types", "checks", "finite", "archives", "compiling", "forks", "files", "streams", "estimates",
-     "labels_left_out"},
+    {"threefry", "types", "checks", "finite", "archives", "compiling", "forks", "files", "streams", "estimates"},
     {"random"},
     {"distributions", "mcmc", "datasets", "supports"},
     {"contract", "layers", "priors", "rows"},

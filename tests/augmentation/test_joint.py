@@ -32,10 +32,10 @@ GENERAL = {"bias": tfd.Normal(0.0, 1.0), "": ds.priors.ColumnThreeParameterBetaN
 HORSESHOE = {"bias": tfd.Normal(0.0, 1.0), "": ds.priors.Horseshoe(0.7, 0.2, group="parent")}
 
 
-def networks(layers):
-    generative = ds.GenerativeNetwork(layers)
+def networks(layers, context=None):
+    generative = ds.GenerativeNetwork(layers, context)
     recognition = ds.RecognitionNetwork([SBN(width) for width in generative.latent_units])
-    recognition.build((None, generative.units))
+    recognition.build((None, generative.seen_units))
     return generative, recognition
 
 
@@ -65,9 +65,9 @@ def prior_draws(generative, prior, count, seed=0):
     return [np.stack(parts) for parts in zip(*draws)]
 
 
-def chain_draws(generative, recognition, prior, count, seed=1, gaps=False, labels=None):
-    """(weights, units, biases of labels) after each of `count` passes over data that are drawn anew before each."""
-    step = polya_gamma_gibbs.PolyaGammaGibbsStep(generative, recognition, ds.Prior(prior), labels=labels)
+def chain_draws(generative, recognition, prior, count, seed=1, gaps=False, context=None):
+    """(weights, units) after each of `count` passes over data that are drawn anew before each."""
+    step = polya_gamma_gibbs.PolyaGammaGibbsStep(generative, recognition, ds.Prior(prior))
     index, true = tf.range(ROWS), tf.constant(True)
     observed = tf.constant(np.random.default_rng(3).random((ROWS, generative.units)) < 0.6) if gaps else None
 
@@ -81,12 +81,13 @@ def chain_draws(generative, recognition, prior, count, seed=1, gaps=False, label
     def run(state, seed):
         def body(i, state, kept):
             data_seed, step_seed = tf.unstack(random.split(random.fold(seed, i)))
-            batch = Batch(Rows(data(state, data_seed), observed), index, tf.fill([ROWS], True), true, true, float(ROWS))
+            rows = Rows(data(state, data_seed), observed, context)
+            batch = Batch(rows, index, tf.fill([ROWS], True), true, true, float(ROWS))
             state, _ = step.step(state, batch, step_seed)
-            parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units), *state.label_biases]
+            parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units)]
             return i + 1, state, [array.write(i, part) for array, part in zip(kept, parts, strict=True)]
 
-        parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units), *state.label_biases]
+        parts = [*state.weights, *(tf.cast(part, tf.float32) for part in state.units)]
         kept = [tf.TensorArray(tf.float32, count, element_shape=part.shape) for part in parts]
         return [array.stack() for array in tf.while_loop(lambda i, *_: i < count, body, (0, state, kept))[2]]
 
@@ -107,14 +108,10 @@ def functions(parts):
 
 
 def assert_joint(layers, prior, count=40_000, **options):
-    generative, recognition = networks(layers)
+    context = options.get("context")
+    generative, recognition = networks(layers, None if context is None else [3])
     drawn = chain_draws(generative, recognition, prior, count, **options)
     theta, exact = len(generative.named_weights), prior_draws(generative, prior, 40_000, seed=7)
-    if "labels" in options:  # one of which no row has: its bias follows the prior
-        law, units = ds.Prior(prior).for_weight("top/bias"), generative.layers[0].units
-        rng = np.random.default_rng(8)
-        exact[1] = np.stack([weights_from(law, (3, units), rng) for _ in range(40_000)])
-        drawn = [drawn[0], drawn[-1], *drawn[2:]]
     values = functions(drawn[:theta])
     means = values[: count // BATCHES * BATCHES].reshape(BATCHES, -1, values.shape[1]).mean(1)
     exact = functions(exact)
@@ -147,9 +144,9 @@ def test_the_joint_law_with_gaps():
     assert_joint([SBN(2), SBN(4)], NORMAL, gaps=True)
 
 
-def test_the_joint_law_with_labels():
-    """Three labels, one of which no row has."""
-    assert_joint([SBN(2), SBN(2)], WIDE, labels=(np.array([2, 0, 2], np.int32), 3))
+def test_the_joint_law_given_labels():
+    """Three labels, one of which no row has: its weights follow the prior."""
+    assert_joint([SBN(2), SBN(2)], WIDE, context=tf.constant(np.eye(3, dtype=np.float32)[[2, 0, 2]]))
 
 
 def test_one_augmentation_for_all_rows_is_found(monkeypatch):

@@ -73,13 +73,6 @@ def test_autoregressive_layers_under_every_prior(covariance, name):
     assert np.isfinite(float(run.means[0].result()))
 
 
-def test_one_label_is_a_bias():
-    """Labels that are all the same learn what no labels do."""
-    models = [fitted(method, 2)[0] for method in (ds.methods.vb(labels=np.zeros(10, int)), ds.methods.vb())]
-    for one, other in zip(*(model.get_weights() for model in models), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5)
-
-
 def test_rows_of_a_dataset_are_refused():
     data = tf.data.Dataset.from_tensor_slices(ROWS).batch(5)
     with pytest.raises(ValueError, match="and needs rows with random access. Received: x, a dataset"):
@@ -142,14 +135,13 @@ def test_units_that_fit_the_weights_keep_the_start():
 
 @pytest.mark.parametrize("initial", ["random", "recognition"])
 def test_a_burn_in_is_rounds_over_the_factors(initial):
-    """With labels, of which a row has the shares; and missing entries."""
-    labels = (np.arange(10) % 3, 3)
+    """Of rows with missing entries."""
     rows = Rows(ROWS.astype(np.float32), np.random.default_rng(2).random(ROWS.shape) < 0.8)
-    steps = [step_of(MeanFieldVB("full", 1, *labels, initial=initial, burn_in=count)) for count in (0, 3)]
+    steps = [step_of(MeanFieldVB("full", 1, initial=initial, burn_in=count)) for count in (0, 3)]
     start, found = (begun(step, ArraySource(rows)).state for step in steps)
     if initial == "recognition":
         assert set(np.unique(start.units[0])) <= {0, 1}
-    seen = observations(rows.map(tf.constant), tf.constant(np.tile([[0.4, 0.3, 0.3]], (10, 1)), tf.float32))
+    seen = observations(rows.map(tf.constant))
     factors, _ = steps[0].local.fit(steps[0].factors(start), seen, start.units, 3)
     np.testing.assert_allclose(found.units[0], factors.units[0], rtol=1e-5)
 

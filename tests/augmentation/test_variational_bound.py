@@ -172,31 +172,19 @@ def test_what_cannot_be_taught_is_refused(model):
 
 
 def test_labels():
-    """Rows whose label says all about them: the biases of the top layer part, and the true labels are worth more."""
+    """Rows whose label says all about them: with the true labels they are worth more."""
     labels = np.repeat([0, 1], 30)
-    model, history = fitted(ds.methods.vb(labels=labels), 15, LEARNT, 60, prior=PRIOR)
-    biases = model.run.state.label_biases[0].numpy()
-    assert np.abs(biases[0] - biases[1]).max() > 1
-    np.testing.assert_allclose(model.generative.layers[0].bias.numpy(), biases.mean(0), rtol=1e-5)
+    generative = ds.GenerativeNetwork([ds.layers.SBN(2, seed=1), ds.layers.SBN(3, seed=2)], context=[2])
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]), PRIOR)
+    model.compile(**ds.methods.vb())
+    history = model.fit(ds.Rows(LEARNT, context=labels), batch_size=60, epochs=15, verbose=0).history
     assert np.diff(history["bound"]).min() > -1e-4
     bound = ds.augmentation.variational_bound
-    right, wrong = (bound(model, LEARNT, num_samples=50, labels=each).mean() for each in (labels, 1 - labels))
+    rows = (ds.Rows(LEARNT, context=each) for each in (labels, 1 - labels))
+    right, wrong = (bound(model, each, num_samples=50).mean() for each in rows)
     assert right > wrong + 0.5
-    with pytest.raises(ValueError, match="Received: labels of NoneType, for a model with labels"):
-        ds.augmentation.variational_bound(model, LEARNT)
-    with pytest.raises(ValueError, match="Received: 59 labels"):
-        fitted(ds.methods.online_vb(labels=labels[1:]), 1, LEARNT)
-
-
-@pytest.mark.slow
-def test_a_method_with_other_labels_needs_another_program():
-    model = fitted(ds.methods.vb(), 1)[0]
-    bound = ds.augmentation.variational_bound
-    assert bound(model, ROWS, num_samples=2).value.shape == (10,)
-    labels = np.arange(10) % 3
-    model.compile(**ds.methods.vb(labels=labels))
-    model.fit(ROWS, epochs=1, verbose=0)
-    assert np.isfinite(bound(model, ROWS, num_samples=2, labels=labels).value).all()
+    with pytest.raises(ValueError, match="needs a context of 2 entries.*Received: "):
+        bound(model, LEARNT)
 
 
 def test_it_is_of_models_that_learnt_so(model):

@@ -20,7 +20,8 @@ def shapes_of(widths, lateral=(), labels=1, rng=None):
         order = rng.permutation(width)
         last = place == len(widths) - 1
         earlier = order[None] < order[:, None] if place in lateral else None
-        shapes.append(LayerShape(width, 0 if last else widths[place + 1], earlier, labels if last else 1))
+        above = labels * (labels > 1) if last else widths[place + 1]
+        shapes.append(LayerShape(width, above, earlier))
     return shapes
 
 
@@ -28,8 +29,8 @@ def rows_of(units, num_rows, labels=1, gaps=False, rng=None):
     rng = rng or np.random.default_rng(1)
     x = (rng.random((num_rows, units)) < 0.4).astype(float)
     known = (rng.random(x.shape) < 0.7).astype(float) if gaps else None
-    indicators = np.ones((num_rows, 1)) if labels == 1 else np.eye(labels)[rng.integers(0, labels, num_rows)]
-    return Observations(tf.constant(x), None if known is None else tf.constant(known), tf.constant(indicators))
+    context = np.ones((num_rows, 0)) if labels == 1 else np.eye(labels)[rng.integers(0, labels, num_rows)]
+    return Observations(tf.constant(x), None if known is None else tf.constant(known), tf.constant(context))
 
 
 def student_t(columns, mask):

@@ -120,10 +120,3 @@ def test_no_strategy_and_no_other_precision(made):
             made()
     finally:
         keras.config.set_dtype_policy("float32")
-
-
-def test_labels_of_rows_that_are_held_out():
-    one = ds.models.from_name("SBN/SBN 3-2", units=6)
-    one.compile(**ds.methods.polya_gamma_gibbs(labels=[0, 1] * 20))
-    with pytest.raises(ValueError, match="validation_split holds out.*Received: 40 labels"):
-        one.fit(X, epochs=1, verbose=0, validation_split=0.2)

@@ -23,7 +23,7 @@ model.fit(x, callbacks=["collector"])  # refused
 model.log_likelihood(x).means()  # refused
 print(model.log_likelihood(x).mean().standard_eror)  # refused
 model.sample(3, seed="one")  # refused
-model.impute(x, method="gibbs", labels=1, mask=object())  # refused
+model.impute(x, mask=object())  # refused
 
 ds.methods.dsghmc_nais(integrator="leapfrog")  # refused
 ds.methods.dsgnht_niso()  # refused

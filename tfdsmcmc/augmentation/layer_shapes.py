@@ -2,8 +2,8 @@
 
     ψ_jn = w_j · r_n,     y_jn ~ Bernoulli(σ(ψ_jn)),     r_n = (h_n, y_n, e_n)
 
-h_n are the layer's parents, y_n its own units where those before a unit count (DARN), and e_n is 1, or at the top of a
-network with labels one of Y indicators. The bias is the weight of e. All of w_j is one vector then, and everything that
+h_n are the layer's parents, of the top layer the context, y_n its own units where those before a unit count (DARN), and
+e_n is 1. The bias is the weight of e. All of w_j is one vector then, and everything that
 holds of a weight holds of a bias: for a layer without parents this is the model of its biases, whose Pólya-Gamma
 variables sum over the rows.
 
@@ -34,13 +34,11 @@ class LayerShape(NamedTuple):
       units: J.
       parents: K, 0 for a layer without parents.
       earlier: (J, J) booleans, [j, i] whether unit i comes before unit j; None where units do not depend on each other.
-      biases: 1, or Y, the number of labels.
     """
 
     units: int
     parents: int = 0
     earlier: np.ndarray | None = None
-    biases: int = 1
 
     @property
     def lateral(self) -> int:
@@ -50,12 +48,12 @@ class LayerShape(NamedTuple):
     @property
     def width(self) -> int:
         """P, the number of regressors."""
-        return self.parents + self.lateral + self.biases
+        return self.parents + self.lateral + 1
 
     @property
     def columns(self) -> tuple[slice, slice, slice]:
-        """The slices of the regressors that are parents, units of the layer, and biases."""
-        ends = np.cumsum([0, self.parents, self.lateral, self.biases])
+        """The slices of the regressors that are parents, units of the layer, and e."""
+        ends = np.cumsum([0, self.parents, self.lateral, 1])
         return tuple(slice(int(first), int(last)) for first, last in zip(ends[:-1], ends[1:]))
 
     @property
@@ -66,20 +64,20 @@ class LayerShape(NamedTuple):
             mask[:, self.columns[1]] = self.earlier
         return mask
 
-    def regressors(self, parents: tf.Tensor, own: tf.Tensor, indicators: tf.Tensor) -> tf.Tensor:
-        """(B, P), r from the parents (B, K), the layer's own units (B, J) and e (B, Y)."""
+    def regressors(self, parents: tf.Tensor, own: tf.Tensor) -> tf.Tensor:
+        """(B, P), r from the parents (B, K) and the layer's own units (B, J)."""
         parts = [parents, own] if self.lateral else [parents]
-        return tf.concat([*(parts if self.parents else parts[1:]), indicators], 1)
+        return tf.concat([*(parts if self.parents else parts[1:]), tf.ones_like(own[:, :1])], 1)
 
     def weights(self, mean: tf.Tensor) -> list[tf.Tensor]:
-        """[W (K, J), bias (J,), or (Y, J) of Y > 1 labels, and U (J, J) if lateral] of the vectors w_j, (J, P)."""
-        parents, lateral, biases = (tf.transpose(mean[:, part]) for part in self.columns)
-        return [parents, biases[0] if self.biases == 1 else biases, *([lateral] if self.lateral else [])]
+        """[W (K, J), bias (J,), and U (J, J) if lateral] of the vectors w_j, (J, P)."""
+        parents, lateral, bias = (tf.transpose(mean[:, part]) for part in self.columns)
+        return [parents, bias[0], *([lateral] if self.lateral else [])]
 
     def vectors(self, weights: Sequence[TensorLike]) -> tf.Tensor:
         """(J, P), the vectors w_j of such weights; lateral ones that count for nothing become 0."""
         kernel, bias, *lateral = weights
-        parts = [kernel, *lateral, tf.reshape(bias, [self.biases, self.units])]
+        parts = [kernel, *lateral, tf.reshape(bias, [1, self.units])]
         return tf.transpose(tf.concat(parts, 0)) * tf.cast(self.mask, kernel.dtype)
 
 

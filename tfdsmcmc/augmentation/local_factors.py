@@ -55,12 +55,12 @@ class Observations(NamedTuple):
     Attributes:
       x: (B, D), zeros and ones; whatever is finite where an entry is missing.
       known: (B, D), 1 where an entry is observed, else 0; None if all are.
-      indicators: (B, Y), of a row's label; ones (B, 1) without labels.
+      context: (B, C), what a row is given; (B, 0) without.
     """
 
     x: tf.Tensor
     known: tf.Tensor | None
-    indicators: tf.Tensor
+    context: tf.Tensor
 
 
 def log_cosh(x: tf.Tensor) -> tf.Tensor:
@@ -85,12 +85,8 @@ class LocalModel:
     def regressors(self, rows: Observations, units: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """List of (B, P), the means of each layer's regressors."""
         values = [rows.x, *units]
-        parents = [*units, values[0][:, :0]]
-        ones = tf.ones_like(rows.indicators[:, :1])
-        biases = [ones] * (len(self.layers) - 1) + [rows.indicators]
-        return [
-            layer.regressors(*parts) for layer, *parts in zip(self.layers, parents, values, biases, strict=True)
-        ]
+        parents = [*units, rows.context]
+        return [layer.regressors(*parts) for layer, *parts in zip(self.layers, parents, values, strict=True)]
 
     def targets(self, rows: Observations, units: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """List of (B, J), ȳ − ½; 0 for missing entries."""

@@ -25,8 +25,6 @@ from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.augmentation.variational_method import VariationalMethod
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from tfdsmcmc.augmentation.mean_field_step import Covariance
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.priors.prior import Prior
@@ -45,17 +43,13 @@ class MeanFieldVB(VariationalMethod):
     Args:
       covariance: "full", a covariance of all weights of a unit, or "diagonal".
       rounds: over the factors of a row in a pass.
-      labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
-        on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`,
-        posterior samples keep draws of them, and the layer's own bias is their mean over the rows.
-      num_labels: how many labels there may be; by default the largest one and 1.
       initial: where the means of a row's units start: "random", or at a draw of the "recognition" network.
       burn_in: rounds over the factors of a row from there, before the first pass. From weights that have learnt before,
         such as by `pretrain` or an optimizer, the first update is lost to units that do not fit them; some ten rounds
         suit. Fresh weights are small, and units that fit them are alike: they need random ones.
 
     Raises:
-      ValueError: for another covariance or start, a count out of range, or labels out of range.
+      ValueError: for another covariance or start, or a count out of range.
 
     Example:
 
@@ -75,12 +69,10 @@ class MeanFieldVB(VariationalMethod):
         self,
         covariance: Covariance = "full",
         rounds: int = 1,
-        labels: ArrayLike | None = None,
-        num_labels: int | None = None,
         initial: Literal["random", "recognition"] = "random",
         burn_in: int = 0,
     ):
-        super().__init__(covariance, rounds, labels, num_labels, initial, burn_in)
+        super().__init__(covariance, rounds, initial, burn_in)
 
     def step_for(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior) -> Step:
         return MeanFieldStep(generative, recognition, prior, *self.of_step)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     import keras
 
-    from tfdsmcmc.augmentation.labels import Labels
     from tfdsmcmc.augmentation.layer_shapes import LayerShape
     from tfdsmcmc.augmentation.weight_factors import LayerPrior
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import RandomAccessSource
     from tfdsmcmc.training.batch import Batch
-    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
+    from tfdsmcmc.types import Nest, Number, Seed
 
 Covariance: TypeAlias = Literal["full", "diagonal"]
 
@@ -55,7 +54,6 @@ class VariationalState(NamedTuple):
 
     Attributes:
       weights: list of tensors, the means of θ.
-      label_biases: [(labels, H_L)], the means of the top layer's biases for each label; [] without labels.
       covariances: list of the covariances of each layer that learns, as wrapped diagonals, or variances (J, P).
       scales: list of the states of each layer's `LayerPrior`.
       sums: list of statistics or natural parameters of each layer, as the subclass has them.
@@ -65,7 +63,6 @@ class VariationalState(NamedTuple):
     """
 
     weights: list[tf.Tensor]
-    label_biases: list[tf.Tensor]
     covariances: list[tf.Tensor]
     scales: list[Nest]
     sums: list[Nest]
@@ -83,7 +80,6 @@ class VariationalStep(AugmentedStep):
       prior: `Prior`.
       covariance: "full" or "diagonal".
       rounds: over the factors of a row.
-      labels: (array (N,), how many labels there may be), or None.
       start: `UnitsStart`; by default at random and without a burn-in.
     """
 
@@ -99,10 +95,9 @@ class VariationalStep(AugmentedStep):
         prior: Prior,
         covariance: Covariance,
         rounds: int,
-        labels: Labels | None = None,
         start: UnitsStart | None = None,
     ):
-        super().__init__(generative, recognition, labels)
+        super().__init__(generative, recognition)
         self.rounds, self.start = rounds, start or UnitsStart()
         self.kind: ModuleType = KINDS[covariance]
         # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
@@ -111,8 +106,6 @@ class VariationalStep(AugmentedStep):
         names = {id(variable): name for name, variable in named}
         layers = generative.layers[::-1]
         self.shapes: list[LayerShape] = [shape_of(layer) for layer in layers]
-        if self.top is not None:
-            self.shapes[-1] = self.shapes[-1]._replace(biases=self.top.num_labels)
         self.local: LocalModel = LocalModel(self.shapes, self.kind)
         self._layers = layers
         # a partial, as TensorFlow warns where one function's code is traced for many models
@@ -147,7 +140,7 @@ class VariationalStep(AugmentedStep):
     def step(self, state: VariationalState, batch: Batch, seed: Seed) -> tuple[VariationalState, dict[str, tf.Tensor]]:
         before = row_parts.of_rows(state.units, batch.index)
         counted = tf.cast(batch.counted, tf.float32)
-        rows = observations(batch.rows, None if self.top is None else self.top.one_hot(batch.index))
+        rows = observations(batch.rows)
         factors, bounds = self.local.fit(self.factors(state), rows, before, self.rounds)
         per_row = tf.reduce_sum(counted * bounds) / tf.reduce_sum(counted)
         metrics = {"bound": per_row + tf.cast(state.bound, tf.float32) / batch.num_rows}
@@ -161,7 +154,7 @@ class VariationalStep(AugmentedStep):
 
     def factors(self, state: VariationalState) -> list[WeightFactor]:
         """List of `WeightFactor`, q(w_j) of each layer; a frozen layer has no variance."""
-        means = self._vectors(state.weights, state.label_biases)
+        means = self._vectors(state.weights)
         covariances = dict(zip(self.learnt, state.covariances))
         found = []
         for place, (shape, mean) in enumerate(zip(self.shapes, means)):
@@ -170,14 +163,13 @@ class VariationalStep(AugmentedStep):
         return found
 
     def posterior_draw(self, state: VariationalState, seed: Seed) -> list[tf.Tensor]:
-        """Weights drawn from q, as `variables`, and the biases of the labels after them."""
+        """Weights drawn from q, as `variables`."""
         factors, drawn = self.factors(state), {}
         for place in self.learnt:
             mean, covariance = factors[place]
             normal = random.normal(mean.shape, random.fold(seed, place))
             drawn[place] = self.kind.draw(mean, covariance, normal)
-        biases = [] if self.top is None else [tf.transpose(drawn[self.learnt[-1]])]
-        return [*self._weights(drawn), *biases]
+        return self._weights(drawn)
 
     def _no_sums(self, place, precision):
         """The statistics or natural parameters with which a layer begins."""
@@ -188,9 +180,7 @@ class VariationalStep(AugmentedStep):
         raise NotImplementedError(f"{type(self).__name__} must define _global_update(state, statistics, batch).")
 
     def _first_state(self, weights):
-        # the bias of the top layer, whose weights are the first
-        label_biases = [] if self.top is None else [self.top.first(weights[1])]
-        vectors = self._vectors(weights, label_biases)
+        vectors = self._vectors(weights)
         factors = [
             WeightFactor(vectors[p], self.kind.initial(vectors[p], weight_factors.VARIANCE, self.shapes[p].mask))
             for p in self.learnt
@@ -203,7 +193,7 @@ class VariationalStep(AugmentedStep):
         bound = self._weights_bound(scales, second, log_dets)
         covariances = [factor.covariance for factor in factors]
         updates = tf.zeros([], tf.int64)
-        return VariationalState(list(weights), label_biases, covariances, scales, sums, bound, updates, None)
+        return VariationalState(list(weights), covariances, scales, sums, bound, updates, None)
 
     def _moved(self, state, sums, moved):
         """The state with the weights of each layer moved, and then their scales.
@@ -219,7 +209,6 @@ class VariationalStep(AugmentedStep):
         scales = [prior.update(own, part) for prior, own, part in zip(self.priors, state.scales, second)]
         return state._replace(
             weights=self._weights(dict(zip(self.learnt, means))),
-            label_biases=[] if self.top is None else [tf.transpose(means[-1])],
             covariances=covariances,
             scales=scales,
             sums=sums,
@@ -241,7 +230,7 @@ class VariationalStep(AugmentedStep):
         r = self.local.regressors(rows, factors.units)
         return [(gammas[place] * counted, targets[place] * counted, r[place]) for place in self.learnt]
 
-    def _vectors(self, weights, label_biases):
+    def _vectors(self, weights):
         """The vectors w_j of each layer, (J, P), the data's first."""
         found = []
         for place, (shape, layer) in enumerate(zip(self.shapes, self._layers)):
@@ -250,19 +239,15 @@ class VariationalStep(AugmentedStep):
             else:
                 kernel, bias = layer.kernel.value, layer.bias.value
                 lateral = [layer.lateral.value] if shape.lateral else []
-            labelled = self.top is not None and layer is self._layers[-1]
-            found.append(shape.vectors([kernel, *(label_biases if labelled else [bias]), *lateral]))
+            found.append(shape.vectors([kernel, bias, *lateral]))
         return found
 
     def _weights(self, vectors):
         """The weights as `variables` of the vectors of the layers that learn, a dict by place."""
-        weights = [part for place in reversed(self.learnt) for part in self.shapes[place].weights(vectors[place])]
-        if self.top is not None:
-            weights[1] = self.top.mean(tf.reshape(weights[1], [self.top.num_labels, -1]))
-        return weights
+        return [part for place in reversed(self.learnt) for part in self.shapes[place].weights(vectors[place])]
 
     def _start_units(self, factors, x, seed):
-        """The means with which some rows begin; of labels, each row has the shares of them all."""
+        """The means with which some rows begin."""
         rows, widths = as_rows(x), self.generative.latent_units
         if not widths:
             return []
@@ -270,8 +255,7 @@ class VariationalStep(AugmentedStep):
             units = [part[0] for part in self.recognition.sample(x, 1, seed)]
         else:
             units = random.open_uniforms(tf.shape(rows.values)[0], widths, seed)
-        shares = None if self.top is None else tf.ones_like(rows.values[:, :1]) * tf.constant(self.top.shares)
-        seen = observations(rows, shares)
+        seen = observations(rows)
 
         def fitted(i, *units):
             return i + 1, *self.local.fit(factors, seen, list(units), 1)[0].units
@@ -279,8 +263,8 @@ class VariationalStep(AugmentedStep):
         return list(tf.while_loop(lambda i, *_: i < self.start.burn_in, fitted, (tf.constant(0), *units))[1:])
 
 
-def observations(rows: TensorLike | Rows, indicators: tf.Tensor | None = None) -> Observations:
-    """`Observations` of `Rows`, with the indicators (B, Y) of their labels if there are any."""
+def observations(rows: Rows) -> Observations:
+    """`Observations` of `Rows`."""
     known = None if rows.observed is None else tf.cast(rows.observed, tf.float32)
     values = tf.cast(rows.values, tf.float32)
-    return Observations(values, known, tf.ones_like(values[:, :1]) if indicators is None else indicators)
+    return Observations(values, known, values[:, :0] if rows.context is None else rows.context)

@@ -28,8 +28,6 @@ from tfdsmcmc.augmentation.mean_field_step import VariationalStep
 from tfdsmcmc.augmentation.variational_method import VariationalMethod
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from tfdsmcmc.augmentation.mean_field_step import Covariance
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.priors.prior import Prior
@@ -51,17 +49,13 @@ class OnlineVB(VariationalMethod):
       rate: ρ, in (0, 1], or a Keras schedule with such values; it is looked at up to step 10⁶.
       covariance: "full", a covariance of all weights of a unit, or "diagonal".
       rounds: over the factors of a row, each time that it is read.
-      labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
-        on them, and the bound is one on log p(X given the labels). They are `model.run.state.label_biases`,
-        posterior samples keep draws of them, and the layer's own bias is their mean over the rows.
-      num_labels: how many labels there may be; by default the largest one and 1.
       initial: where the means of a row's units start: "random", or at a draw of the "recognition" network.
       burn_in: rounds over the factors of a row from there, before the first pass. From weights that have learnt before,
         such as by `pretrain` or an optimizer, the first update is lost to units that do not fit them; some ten rounds
         suit. Fresh weights are small, and units that fit them are alike: they need random ones.
 
     Raises:
-      ValueError: for a rate outside of (0, 1], another covariance or start, counts or labels out of range.
+      ValueError: for a rate outside of (0, 1], another covariance or start, counts out of range.
 
     Example:
 
@@ -75,13 +69,11 @@ class OnlineVB(VariationalMethod):
         rate: LearningRate = 0.1,
         covariance: Covariance = "full",
         rounds: int = 4,
-        labels: ArrayLike | None = None,
-        num_labels: int | None = None,
         initial: Literal["random", "recognition"] = "random",
         burn_in: int = 0,
     ):
         self.rate: float | keras.optimizers.schedules.LearningRateSchedule = _checked(rate)
-        super().__init__(covariance, rounds, labels, num_labels, initial, burn_in)
+        super().__init__(covariance, rounds, initial, burn_in)
 
     def step_for(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior) -> Step:
         return OnlineStep(generative, recognition, prior, *self.of_step, rate=self.rate)
@@ -102,7 +94,6 @@ class OnlineStep(VariationalStep):
       prior: `Prior`.
       covariance: "full" or "diagonal".
       rounds: over the factors of a row.
-      labels: (array (N,), how many labels there may be), or None.
       start: `UnitsStart`.
       rate: ρ, a number or a schedule.
     """

@@ -31,7 +31,7 @@ import tensorflow as tf
 
 from tfdsmcmc import checks, random
 from tfdsmcmc.augmentation.augmented_step import AugmentedStep
-from tfdsmcmc.augmentation.labels import check_labels, config_of, prior_of_biases
+from tfdsmcmc.augmentation.labels import without_labels
 from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
 from tfdsmcmc.augmentation.regressions import Regression, gammas
 from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
@@ -42,9 +42,8 @@ from tfdsmcmc.training import row_parts
 from tfdsmcmc.training.step_method import StepMethod
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from typing_extensions import Self
 
-    from tfdsmcmc.augmentation.labels import Labels
     from tfdsmcmc.augmentation.regressions import Sums
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.priors.prior import Prior
@@ -62,14 +61,12 @@ class GibbsState(NamedTuple):
       auxiliary: list of lists of tensors, the scales of each weight's prior.
       sums: list of `Sums`, of each layer that learns, over the rows of the pass so far.
       units: list of (N, H_l) uint8, z of each row, nearest to the data first.
-      label_biases: [(labels, H_L)], the top layer's biases for each label; [] without labels.
     """
 
     weights: list[tf.Tensor]
     auxiliary: list[list[tf.Tensor]]
     sums: list[Sums]
     units: list[tf.Tensor]
-    label_biases: list[tf.Tensor]
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -85,13 +82,9 @@ class PolyaGammaGibbs(StepMethod):
       initial: where the units of a row start: at a draw of the "prior" p(z; θ), or of the "recognition" network.
       burn_in: sweeps over the units before the first pass; the first draw of weights that had learnt before, such as by
         `pretrain`, is lost to units that do not fit them.
-      labels: (N,) integers from 0, of the rows that are learnt from, in their order: the biases of the top layer depend
-        on them (see `labels`). They are `model.run.state.label_biases`, posterior samples keep them, and the layer's
-        own bias is their mean over the rows. None for biases that all rows share.
-      num_labels: how many labels there may be; by default the largest one and 1.
 
     Raises:
-      ValueError: for a count out of range, another start, or labels out of range.
+      ValueError: for a count out of range, or another start.
 
     Example:
 
@@ -111,25 +104,26 @@ class PolyaGammaGibbs(StepMethod):
         sweeps: int = 1,
         initial: Literal["prior", "recognition"] = "prior",
         burn_in: int = 0,
-        labels: ArrayLike | None = None,
-        num_labels: int | None = None,
     ):
         self.sweeps: int = checks.positive_integer("sweeps", sweeps)
         self.start: Gibbs = Gibbs(burn_in=burn_in, initial=initial)
-        self.labels: Labels | None = None if labels is None else check_labels(labels, num_labels)
 
     def step_for(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior) -> Step:
-        return PolyaGammaGibbsStep(generative, recognition, prior, self.sweeps, self.start, self.labels)
+        return PolyaGammaGibbsStep(generative, recognition, prior, self.sweeps, self.start)
 
     def get_config(self) -> Config:
         start = {"initial": self.start.initial, "burn_in": self.start.burn_in}
-        return {"sweeps": self.sweeps, **start, **config_of(self.labels)}
+        return {"sweeps": self.sweeps, **start}
+
+    @classmethod
+    def from_config(cls, config: Config) -> Self:
+        return cls(**without_labels(config))
 
 
 class PolyaGammaGibbsStep(AugmentedStep):
     """A block of rows; at the end of a pass the weights move.
 
-    Metrics: `log_joint`, log p(x, z; θ) (given the labels, if there are any), and `log_prob_given_units`, log p(x given
+    Metrics: `log_joint`, log p(x, z; θ) (given the context, if there is one), and `log_prob_given_units`, log p(x given
     z; θ), nats a row, at the units drawn and the weights that they were drawn with.
 
     Args:
@@ -138,7 +132,6 @@ class PolyaGammaGibbsStep(AugmentedStep):
       prior: `Prior`.
       sweeps: over the units of a row in a pass.
       start: `latents.Gibbs`, which starts the units of a row.
-      labels: (array (N,), how many labels there may be), or None.
     """
 
     names: list[str]
@@ -154,9 +147,8 @@ class PolyaGammaGibbsStep(AugmentedStep):
         prior: Prior,
         sweeps: int = 1,
         start: Gibbs | None = None,
-        labels: Labels | None = None,
     ):
-        super().__init__(generative, recognition, labels)
+        super().__init__(generative, recognition)
         self.sweeps = sweeps
         # kept here, for a layer may be frozen later
         self.names, self.variables = (list(parts) for parts in zip(*generative.named_weights))
@@ -165,10 +157,6 @@ class PolyaGammaGibbsStep(AugmentedStep):
         self.regressions: list[Regression] = [Regression(layer) for layer in layers]
         self._places = [generative.layers[::-1].index(layer) for layer in layers]  # among [x, z_1, …, z_L]
         self._factors = generative_factors(generative)
-        if self.top is not None:  # the first of the layers, whose parents are the labels
-            self.mixtures.members[1] = prior_of_biases(self.mixtures.members[1])
-            self.regressions[0] = Regression(self.top.layer, constant=False)
-            self._factors[-1] = self._factors[-1]._replace(layer=self.top.layer, parent=len(generative.layers))
         self._chain = start or Gibbs(burn_in=0, initial="prior")
         self._start = tf.function(self._started, autograph=False)
 
@@ -181,36 +169,33 @@ class PolyaGammaGibbsStep(AugmentedStep):
         state: GibbsState | None = None,
     ) -> GibbsState:
         if state is None:
-            biases = [] if self.top is None else [self.top.first(weights[1])]
-            entries = self._entries(weights, biases)
-            auxiliary = self.mixtures.initial_auxiliary(entries, random.stream(seed, "auxiliary"))
+            auxiliary = self.mixtures.initial_auxiliary(list(weights), random.stream(seed, "auxiliary"))
             sums, units = [regression.no_sums() for regression in self.regressions], None
         else:
-            auxiliary, sums, units, biases = state[1:]
+            auxiliary, sums, units = state[1:]
         if rows is not None or units is None:
             none = [np.zeros((0, width), np.uint8) for width in self.generative.latent_units]
             units = row_parts.started(self._start, none, rows, weights, random.stream(seed, "units"))
-        return GibbsState(list(weights), auxiliary, sums, units, biases)
+        return GibbsState(list(weights), auxiliary, sums, units)
 
     def step(self, state: GibbsState, batch: Batch, seed: Seed) -> tuple[GibbsState, dict[str, tf.Tensor]]:
         unit_seed, gamma_seed, draw_seed = tf.unstack(random.split(seed, 3))
         before = row_parts.of_rows(state.units, batch.index)
         counted = batch.counted[:, tf.newaxis]
-        above = [] if self.top is None else [self.top.one_hot(batch.index)]
-        with self._at(state):
-            values = [batch.rows, *(tf.cast(part, tf.float32) for part in before), *above]
+        with evaluated_at(self.variables, state.weights):
+            values = [batch.rows, *(tf.cast(part, tf.float32) for part in before)]
             values = self._swept(values, unit_seed)
             sums = self._added(state.sums, values, batch, gamma_seed)
             metrics = self._metrics(values, batch)
         # what fills up the last batch was drawn before in this pass, and its first draw is among the sums
         units = [tf.where(counted, tf.cast(new, tf.uint8), old) for new, old in zip(values[1:], before)]
-        weights, auxiliary, biases = tf.cond(
+        weights, auxiliary = tf.cond(
             batch.ends_pass,
             lambda: self._drawn(state, sums, draw_seed),
-            lambda: (list(state.weights), list(state.auxiliary), list(state.label_biases)),
+            lambda: (list(state.weights), list(state.auxiliary)),
         )
         units = row_parts.with_rows(state.units, batch.index, units)
-        return GibbsState(weights, auxiliary, sums, units, biases), metrics
+        return GibbsState(weights, auxiliary, sums, units), metrics
 
     def _started(self, weights, x, seed):
         with evaluated_at(self.variables, weights):
@@ -218,7 +203,7 @@ class PolyaGammaGibbsStep(AugmentedStep):
         return [tf.cast(part, tf.uint8) for part in z]
 
     def _swept(self, values, seed):
-        """[x, z_1, …, z_L, …] after the sweeps over the units, from the data upwards."""
+        """[x, z_1, …, z_L] after the sweeps over the units, from the data upwards."""
         for number in range(self.sweeps):
             for place in range(1, len(self._factors)):
                 values[place] = sweep(self._factors, values, place, random.fold(seed, number * len(values) + place))
@@ -229,7 +214,8 @@ class PolyaGammaGibbsStep(AugmentedStep):
         rows, counted = values[0], tf.cast(batch.counted, tf.float32)[:, tf.newaxis]
         observed = counted if rows.complete else counted * tf.cast(rows.observed, tf.float32)
         # what stands above the last layer is its parents
-        values = [rows.values, *values[1:], tf.zeros([tf.shape(counted)[0], 0])]
+        top = tf.zeros([tf.shape(counted)[0], 0]) if rows.context is None else rows.context
+        values = [rows.values, *values[1:], top]
         pairs = [(values[place], values[place + 1]) for place in self._places]  # child and parents
         logits = [regression.logits(*pair) for regression, pair in zip(self.regressions, pairs, strict=True)]
         parts = zip(self.regressions, sums, pairs, self._places, gammas(logits, seed), strict=True)
@@ -240,33 +226,19 @@ class PolyaGammaGibbsStep(AugmentedStep):
         return added
 
     def _drawn(self, state, sums, seed):
-        """(weights, auxiliary tensors, biases of the labels) of the next pass."""
+        """(weights, auxiliary tensors) of the next pass."""
         *seeds, scale_seed = tf.unstack(random.split(seed, len(self.regressions) + 1))
-        laws, weights, biases = self.mixtures.laws(state.auxiliary), [], []
+        laws, weights = self.mixtures.laws(state.auxiliary), []
         for regression, part, part_seed in zip(self.regressions, sums, seeds, strict=True):
             first = len(weights)
-            if self.top is not None and not first:
-                biases = regression.draw(part, laws[1:2], part_seed)
-                weights = [state.weights[0], self.top.mean(biases[0])]
-            else:
-                weights += regression.draw(part, laws[first : first + len(regression.variables)], part_seed)
-        entries = self._entries(weights, biases)
-        return weights, self.mixtures.update_auxiliary(entries, state.auxiliary, scale_seed), biases
-
-    def _entries(self, weights, biases):
-        """The weights that have a prior: of labels, theirs in the place of the top layer's bias."""
-        return [weights[0], *biases, *weights[2:]] if biases else list(weights)
-
-    def _at(self, state):
-        """A context in which the layers have the weights of a state."""
-        given = [] if self.top is None else [self.top.layer.kernel]
-        return evaluated_at([*self.variables, *given], [*state.weights, *state.label_biases])
+            weights += regression.draw(part, laws[first : first + len(regression.variables)], part_seed)
+        return weights, self.mixtures.update_auxiliary(weights, state.auxiliary, scale_seed)
 
     def _metrics(self, values, batch):
-        counted = tf.cast(batch.counted, tf.float32)
+        counted, top = tf.cast(batch.counted, tf.float32), self.generative.top_parents(batch.rows)
         # of each layer given its parents, the data first
         parts = [
-            data_log_prob(layer, as_rows(values[child]), tf.zeros([0]) if parent is None else values[parent])
+            data_log_prob(layer, as_rows(values[child]), top if parent is None else values[parent])
             for layer, child, parent, _ in self._factors
         ]
         # so that the mean over the batches of a pass is that over its rows, however few the last batch has

@@ -65,16 +65,15 @@ class Regression:
 
     Args:
       layer: SBN or DARN.
-      constant: whether 1 is among the regressors. Without it the layer's bias stays as it is.
     """
 
     layer: SBN
     units: int
 
-    def __init__(self, layer: SBN, constant: bool = True):
+    def __init__(self, layer: SBN):
         self.layer, self.units = layer, layer.units
-        self.shape: LayerShape = shape_of(layer)._replace(biases=int(constant))
-        self.variables: list[keras.Variable] = list(layer.trainable_variables) if constant else [layer.kernel]
+        self.shape: LayerShape = shape_of(layer)
+        self.variables: list[keras.Variable] = list(layer.trainable_variables)
         self.regressors: int = self.shape.width
 
     def no_sums(self) -> Sums:
@@ -91,7 +90,7 @@ class Regression:
           observed: (n, J) float32, 1 where y counts; or (n, 1).
           gamma: (n, J).
         """
-        regressors = self.shape.regressors(parents, child, tf.ones([tf.shape(child)[0], self.shape.biases]))
+        regressors = self.shape.regressors(parents, child)
         linear = tf.matmul((child - 0.5) * observed, regressors, transpose_a=True)
         return Sums(self._with_products(sums.precision, gamma * observed, regressors), sums.linear + linear)
 

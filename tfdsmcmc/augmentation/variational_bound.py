@@ -33,7 +33,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import checks, random
-from tfdsmcmc.augmentation.labels import check_labels
 from tfdsmcmc.augmentation.local_factors import LocalFactors, WeightFactor, entropy
 from tfdsmcmc.augmentation.mean_field_step import observations
 from tfdsmcmc.augmentation.teaching import variational_run
@@ -42,7 +41,6 @@ from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.programs import batches, compiled, values_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
@@ -60,7 +58,6 @@ def variational_bound(
     weights: Literal["integrated", "means"] = "integrated",
     seed: Seed = 0,
     batch_size: int = 100,
-    labels: ArrayLike | None = None,
     initial: Literal["half", "recognition"] = "half",
     num_starts: int = 1,
 ) -> LogLikelihood:
@@ -69,14 +66,13 @@ def variational_bound(
     Args:
       model: a `DeepGenerativeModel` that was compiled with `methods.vb` or `methods.online_vb`; of several chains it is
         the first that counts.
-      x: (n, D), a source of rows or a `tf.data.Dataset` of batches. Entries that are NaN, missing, drop out.
+      x: (n, D), a source of rows or a `tf.data.Dataset` of batches. Entries that are NaN, missing, drop out. Of
+        rows given a context the bound is one on log p(x given it).
       num_samples: draws for each row; published are 10.
       rounds: over the factors of a row.
       weights: "integrated" or "means", see the module's docstring.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.
-      labels: (n,) integers, of a model whose top biases depend on labels. The bound is one on log p(x given its label)
-        then: for log p(x) of balanced labels it costs ln Y more.
       initial: where the means of the units start, at "half", ½, or at those of 20 draws of the "recognition" network.
       num_starts: from so many draws of such starts the best fit of each row is taken; the time is in proportion.
 
@@ -100,13 +96,12 @@ def variational_bound(
     step, state = variational_run(model, "The bound is")
     source = rows_to_estimate(model, x)
     local, factors = step.local, step.factors(state)
-    indicators = _indicators(step.top, labels, source.num_rows)
     integrated, taught = weights == "integrated", initial == "recognition"
 
-    def evaluate(generative, recognition, factors, rows, indicators, seed):
+    def evaluate(generative, recognition, factors, rows, seed):
         if not integrated:
             factors = [WeightFactor(mean, tf.zeros_like(covariance)) for mean, covariance in factors]
-        seen, first = observations(rows, indicators), random.stream(seed, "start of the units")
+        seen, first = observations(rows), random.stream(seed, "start of the units")
 
         def fit(i):
             start = _start(local, recognition if taught else None, rows, random.fold(first, i))
@@ -115,33 +110,15 @@ def variational_bound(
         units = _best(local, factors, seen, fit, num_starts)
         return _bounds(local, factors, seen, units, num_samples, integrated, seed)
 
-    biases = tuple(shape.biases for shape in local.layers)  # another method may have had labels
-    key = ("variational bound", local.kind.NAME, biases, num_samples, rounds, integrated, taught, num_starts)
+    key = ("variational bound", local.kind.NAME, num_samples, rounds, integrated, taught, num_starts)
     program, values, parts = compiled(model, key, evaluate), values_of(model, None), []
-    for number, (rows, batch_seed) in enumerate(batches(source, batch_size, random.stream(seed, "variational bound"))):
+    for rows, batch_seed in batches(source, batch_size, random.stream(seed, "variational bound")):
         count = len(rows.values)
-        own = indicators[number * batch_size :][:count]
-        own = tf.constant(np.pad(own, ((0, batch_size - count), (0, 0)), mode="edge"))
         padded = rows._replace(values=rows.values.astype(np.float32)).padded(batch_size).map(tf.convert_to_tensor)
-        value, error = (part[:count].numpy() for part in program(*values, factors, padded, own, batch_seed))
+        value, error = (part[:count].numpy() for part in program(*values, factors, padded, batch_seed))
         size = np.full(count, num_samples)
         parts.append(LogLikelihood(value, error, size.astype(np.float64), size))
     return LogLikelihood.joined(parts)
-
-
-def _indicators(top, labels, num_rows):
-    """(n, Y) of the labels; ones (n, 1) without."""
-    if (top is None) != (labels is None):
-        raise ValueError(
-            "Labels are needed where the top biases depend on them, and only there. "
-            f"Received: labels of {type(labels).__name__}, for a model {'without' if top is None else 'with'} labels"
-        )
-    if top is None:
-        return np.ones((num_rows, 1), np.float32)
-    found, number = check_labels(labels, top.num_labels)
-    if len(found) != num_rows:
-        raise ValueError(f"There must be a label for each of {num_rows} rows. Received: {len(found)} labels")
-    return np.eye(number, dtype=np.float32)[found]
 
 
 def _start(local, recognition, rows, seed):

@@ -54,7 +54,7 @@ def _scales(name, member, mask, is_bias):
     if kind is ColumnThreeParameterBetaNormal and member.minimum_scale == 0:
         return ThreeParameterScales(member.a, member.b, mask)
     if isinstance(member, ThreeParameterBetaNormal):
-        # the one column of a bias, or a column for each label: see `labels.prior_of_biases`
+        # the one column of a bias
         group = "parent" if is_bias and member.group != "entry" else member.group
         return GridScales(member, group, mask)
     if kind in (tfd.Normal, tfd.StudentT):

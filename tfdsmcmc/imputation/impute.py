@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tfdsmcmc import checks, contract, labels_left_out, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
@@ -153,7 +153,6 @@ def _first_density(model, posterior):
     if not hasattr(first, "theta") or not hasattr(first, "phi"):
         raise ValueError(f"A sample has lists of arrays theta and phi. Received: {type(first).__name__}")
     density = model.density((first.theta, first.phi))  # which refuses what does not fit
-    labels_left_out.warn_of(first, stacklevel=4)
     return density
 
 
@@ -182,7 +181,7 @@ class _Component(NamedTuple):
 def _components_of(model, posterior, average):
     """What the imputations are mixed of, each with a `density`."""
     if hasattr(posterior, "components"):
-        return posterior.components(model, average, stacklevel=0)  # the labels have been warned of
+        return posterior.components(model, average)
     if average not in (None, "draws"):
         raise ValueError(f"Samples alone are averaged over draws. Received: average={average!r}, {posterior!r}")
     return _Samples(model, posterior.samples)

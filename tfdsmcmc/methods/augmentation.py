@@ -8,8 +8,6 @@ from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB, PolyaGammaGibbs
 from tfdsmcmc.methods.parts import check_as_published, given
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from tfdsmcmc.augmentation.mean_field_step import Covariance
     from tfdsmcmc.types import LearningRate
 
@@ -18,7 +16,6 @@ def polya_gamma_gibbs(
     sweeps: int = 1,
     initial: Literal["prior", "recognition"] = "prior",
     burn_in: int = 0,
-    labels: ArrayLike | None = None,
     as_published: bool = False,
 ) -> dict[str, Any]:
     """Gibbs sampling of θ and z by Pólya-Gamma augmentation, for networks of SBN and DARN layers; φ does not learn.
@@ -33,24 +30,18 @@ def polya_gamma_gibbs(
       sweeps: over the units of a row in a pass.
       initial: where the units start, "prior" or "recognition".
       burn_in: sweeps over the units before the first pass, where the weights have learnt before.
-      labels: (N,) integers, one for each row, on which the biases of the top layer depend. The layer has their mean
-        over the rows, and without labels `log_likelihood`, `sample` and `impute` of the model are of a network with
-        that bias for all rows, not of the one that learns: `log_likelihood` and `impute` take `labels`, that one is
-        `posterior.present(model).given_label(y)`, or samples' `posterior.load(path).given_label(y)`, and
-        `label_probabilities` are those of the labels of new rows.
       as_published: True and False are the same: the defaults are the published scheme but for the order of draws above.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     check_as_published(as_published)
-    return {"step": PolyaGammaGibbs(sweeps, initial, burn_in, labels)}
+    return {"step": PolyaGammaGibbs(sweeps, initial, burn_in)}
 
 
 def vb(
     covariance: Covariance | None = None,
     rounds: int = 1,
-    labels: ArrayLike | None = None,
     initial: Literal["random", "recognition"] = "random",
     burn_in: int = 0,
     as_published: bool = False,
@@ -66,7 +57,6 @@ def vb(
     Args:
       covariance: of the weights of a unit, "full" or "diagonal"; by default "full", as published "diagonal".
       rounds: over the factors of a row in a pass.
-      labels: (N,) integers, one for each row, on which the biases of the top layer depend, as of `polya_gamma_gibbs`.
       initial: where the means of the units start, "random" or at draws of the "recognition" network.
       burn_in: rounds over the factors of a row before the first pass, where the weights have learnt before: some ten.
       as_published: whether a covariance that is not given is as published.
@@ -75,14 +65,13 @@ def vb(
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     covariance = given(covariance, "full", "diagonal", as_published)
-    return {"step": MeanFieldVB(covariance, rounds, labels, initial=initial, burn_in=burn_in)}
+    return {"step": MeanFieldVB(covariance, rounds, initial=initial, burn_in=burn_in)}
 
 
 def online_vb(
     rate: LearningRate = 0.1,
     covariance: Covariance | None = None,
     rounds: int = 4,
-    labels: ArrayLike | None = None,
     initial: Literal["random", "recognition"] = "random",
     burn_in: int = 0,
     as_published: bool = False,
@@ -96,10 +85,10 @@ def online_vb(
       rate: ρ, in (0, 1], or a schedule such as `mcmc.schedules.PolynomialDecay`.
       covariance: of the weights of a unit, "full" or "diagonal"; by default "full", as published "diagonal".
       rounds: over the factors of a row, each time that it is read.
-      labels, initial, burn_in, as_published: as of `vb`.
+      initial, burn_in, as_published: as of `vb`.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     covariance = given(covariance, "full", "diagonal", as_published)
-    return {"step": OnlineVB(rate, covariance, rounds, labels, initial=initial, burn_in=burn_in)}
+    return {"step": OnlineVB(rate, covariance, rounds, initial=initial, burn_in=burn_in)}

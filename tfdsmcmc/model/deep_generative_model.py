@@ -11,7 +11,6 @@ import tensorflow as tf
 from tfdsmcmc import checks, imputation, likelihood, random
 from tfdsmcmc.finite import check_finite
 from tfdsmcmc.likelihood.importance import rows_to_estimate
-from tfdsmcmc.model import given_labels
 from tfdsmcmc.model.density import NetworkDensity
 from tfdsmcmc.model.learning import Learning
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
@@ -118,7 +117,7 @@ class DeepGenerativeModel(Learning):
 
     def log_likelihood(
         self, x: RowsLike, num_samples: int = 1000, seed: Seed = 0, batch_size: int = 100,
-        standard_error: float | None = None, max_samples: int = 1_000_000, labels: ArrayLike | None = None,
+        standard_error: float | None = None, max_samples: int = 1_000_000,
     ) -> LogLikelihood:  # fmt: skip
         """Importance-sampling estimates of log p(x), see `likelihood.importance_sampling`.
 
@@ -129,19 +128,14 @@ class DeepGenerativeModel(Learning):
           batch_size: rows at a time.
           standard_error: to be reached in every row, in nats; what is guaranteed is said there.
           max_samples: with `standard_error`, the most draws for a row, beside as many that decide about their number.
-          labels: (n,) integers, of a model whose top biases depend on labels: log p(x given its label) of each row.
-            The labels' biases are those of the run, which `apply_mean` and `set_weights` do not touch. Without labels
-            the top bias is their mean, with which no network was learnt.
 
         Returns:
           `likelihood.LogLikelihood`.
 
         Raises:
-          ValueError: for data, counts or labels that do not fit.
+          ValueError: for data or counts that do not fit.
         """
         precision = {"standard_error": standard_error, "max_samples": max_samples}
-        if labels is not None:
-            return given_labels.log_likelihood(self, x, labels, num_samples, seed, batch_size, **precision)
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
     def sample(
@@ -208,7 +202,7 @@ class DeepGenerativeModel(Learning):
 
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0,
-        probabilities: bool = False, majority: bool = False, labels: ArrayLike | None = None, **options: Any,
+        probabilities: bool = False, majority: bool = False, **options: Any,
     ) -> np.ndarray:  # fmt: skip
         """Draws the missing entries of rows from p(x_missing given x_observed).
 
@@ -221,8 +215,6 @@ class DeepGenerativeModel(Learning):
             binary data.
           majority: True for 1 where that probability is above ½, else 0, as the literature reports accuracies; binary
             data alone.
-          labels: (n,) integers, of a model, or a `posterior`, whose top biases depend on labels: of each row given its
-            label.
           **options: of `imputation.impute`, such as `method`, `burn_in`, `posterior` and `average`. It returns
             effective sample sizes besides; whether `burn_in` was long enough only a longer one tells.
 
@@ -231,7 +223,7 @@ class DeepGenerativeModel(Learning):
           as it was.
 
         Raises:
-          ValueError: for data, a mask, labels or options that do not fit.
+          ValueError: for data, a mask or options that do not fit.
         """
         if majority and (probabilities or not self.support.discrete):
             kind = type(self.generative.layers[-1]).__name__
@@ -239,10 +231,7 @@ class DeepGenerativeModel(Learning):
                 "A majority is of discrete data, in place of the probabilities. "
                 f"Received: majority=True, probabilities={probabilities!r}, data layer {kind}"
             )
-        if labels is None:
-            drawn, means, *_ = imputation.impute(self, x, mask, num_imputations, seed, **options)
-        else:
-            drawn, means = given_labels.impute(self, x, mask, labels, num_imputations, seed, **options)
+        drawn, means, *_ = imputation.impute(self, x, mask, num_imputations, seed, **options)
         if majority:
             return self.support.mode(means)
         return means if probabilities else drawn

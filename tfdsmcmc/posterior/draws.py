@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfdsmcmc import checks
-from tfdsmcmc.posterior import given_labels
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Draws:
-    """Samples of the weights, cut by slices, by chains and by labels; a part is of the same class.
+    """Samples of the weights, cut by slices and by chains; a part is of the same class.
 
     Args:
       folder: where they are; None for samples in memory.
@@ -84,20 +83,6 @@ class Draws:
           ValueError: for another number.
         """
         return self[:: checks.positive_integer("every", every)]
-
-    def given_label(self, label: int) -> Self:
-        """The posterior of the network given a label, of a model whose top biases depend on labels.
-
-        Args:
-          label: integer from 0.
-
-        Raises:
-          ValueError: for samples without biases for labels, or a label that they have none for.
-        """
-        label = given_labels.checked_label(self.samples, label)
-        if isinstance(self.samples, Samples):
-            return type(self)(self._folder, self.samples.given_label(label), self.average)
-        return type(self)(self._folder, [sample.given_label(label) for sample in self.samples], self.average)
 
     def _subset(self, indices, what):
         if not indices:

@@ -12,10 +12,6 @@ weights at which a warm start ended, "start", where sampling from them was for t
 
 Hidden units may play other roles in other chains, so weights and units are averaged over the draws of one chain.
 Samples are read from disk one at a time, but for "units".
-
-Of a model whose top biases depend on a label, `posterior.given_label(y)` is the posterior of the network given the
-label, for estimates, curves, means, imputation and export; without a label all of these are of a network whose top bias
-is the labels' mean, which is no network that was learnt.
 """
 
 from __future__ import annotations
@@ -26,13 +22,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfdsmcmc import checks, contract, labels_left_out, random
+from tfdsmcmc import checks, contract, random
 from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.posterior import given_labels, store
+from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.posterior.components import Components, check_average, mean_of
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.draws import Draws
+from tfdsmcmc.posterior.label_probabilities import label_probabilities
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.samples import Samples
@@ -72,7 +69,7 @@ class Posterior(Draws):
         self, model: Model, x: RowsLike, frequencies: ArrayLike | None = None, num_samples: int = 1000, seed: Seed = 0,
         batch_size: int = 100,
     ) -> np.ndarray:  # fmt: skip
-        """p(y given x, X) of each label y, in proportion to p(y) p(x given y, X), from samples with biases for labels.
+        """p(y given x, X) of each label y, in proportion to p(y) p(x given y, X), of a model given a label.
 
         p(x given y, X) is the average over draws.
 
@@ -88,10 +85,10 @@ class Posterior(Draws):
           float64 array (n, Y), whose rows sum to 1.
 
         Raises:
-          ValueError: for samples without biases for labels, a model of another architecture, data that do not fit, or
+          ValueError: for a model whose context is not one label, or of another architecture, data that do not fit, or
             frequencies that are none.
         """
-        return given_labels.label_probabilities(self, model, x, frequencies, num_samples, seed, batch_size)
+        return label_probabilities(self, model, x, frequencies, num_samples, seed, batch_size)
 
     def mean(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """(θ̄, φ̄), lists of float32 arrays; over several chains with a `MeanOverChains` warning."""
@@ -141,14 +138,13 @@ class Posterior(Draws):
         return model
 
     def components(
-        self, model: Model, average: Average | None = None, stacklevel: int = 1, log_partition: Any = None
+        self, model: Model, average: Average | None = None, log_partition: Any = None
     ) -> Components:
         """The models, and their weights, whose mixture with equal weights the posterior is averaged to.
 
         Args:
           model: of the samples' architecture; it is not changed.
           average: "units", "draws", "weights" or "start", see `posterior.components`; by default `self.average`.
-          stacklevel: of warnings, 1 for the line that calls this; 0 for none.
           log_partition: of Boltzmann machines, see `log_likelihood`.
 
         Raises:
@@ -156,12 +152,12 @@ class Posterior(Draws):
         """
         average = self.average if average is None else average
         check_average(average)
-        self.check(model, stacklevel=stacklevel + 1)
+        self.check(model)
         return Components(self.samples, self.chain_numbers, model, average, self.starts, log_partition)
 
     def log_likelihood(
         self, model: Model, x: RowsLike, num_samples: int = 1000, seed: Seed = 0, batch_size: int = 100,
-        labels: ArrayLike | None = None, average: Average | None = None, log_partition: Any = None,
+        average: Average | None = None, log_partition: Any = None,
     ) -> LogLikelihood:  # fmt: skip
         """The log-likelihood of each row under an average over the samples.
 
@@ -176,7 +172,6 @@ class Posterior(Draws):
           num_samples: K, importance samples a row for each component.
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
-          labels: (n,) integers, of samples with biases for labels: log p(x given its label, X) of each row.
           average: "units", unit by unit over the draws of each chain; "draws", the log-mean-exp over all draws; or
             "weights", of each chain's mean of weights; or "start", of the weights at which its warm start ended. Chains
             are mixed by log-mean-exp. By default `self.average`.
@@ -185,12 +180,10 @@ class Posterior(Draws):
             most 25 units. `annealed_log_likelihood` estimates log Z by itself.
 
         Raises:
-          ValueError: for a model of another architecture, data that do not fit it, labels that do not, an average of
+          ValueError: for a model of another architecture, data that do not fit it, an average of
             another name, or where log Z is needed and not given.
         """
-        if labels is not None:
-            return given_labels.log_likelihood(self, model, x, labels, num_samples, seed, batch_size, average)
-        components = self.components(model, average, stacklevel=2, log_partition=log_partition)
+        components = self.components(model, average, log_partition)
         return predictive_log_likelihood(components, kept(model.source_to_estimate(x)), num_samples, seed, batch_size)
 
     def annealed_log_likelihood(
@@ -217,7 +210,7 @@ class Posterior(Draws):
         """
         if "weights" in annealing:
             raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
-        components = self.components(model, average, stacklevel=2)
+        components = self.components(model, average)
         x, mixed = kept(model.source_to_estimate(x)), PredictiveAverage()
         for m, part in enumerate(components):
             mixed.add(part.density.annealed_log_likelihood(x, random.fold(seed, m), **annealing))
@@ -245,7 +238,7 @@ class Posterior(Draws):
           ValueError: for a model of another architecture, or a count out of range.
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
-        components = self.components(model, average, stacklevel=2)
+        components = self.components(model, average)
         context = of_draws(getattr(model, "context", None), context, num_samples)
         seed = model.next_seed() if seed is None else seed
         return predictive_samples(components, num_samples, seed, probabilities, context)
@@ -291,18 +284,12 @@ class Posterior(Draws):
 
     def _stored_mean(self):
         """The mean kept in the folder, where the samples are all of the folder's."""
-        whole = isinstance(self.samples, Samples) and self.samples.label is None
-        if whole and self.samples.paths == store.sample_paths(self._folder):
+        if isinstance(self.samples, Samples) and self.samples.paths == store.sample_paths(self._folder):
             return store.read_mean(self._folder)
         return None
 
-    def check(self, model: Model, stacklevel: int = 2) -> list[keras.Variable]:
-        """The model's variables, if their shapes are those of the samples; warns of labels that are left out.
-
-        Args:
-          model: `contract.Model`.
-          stacklevel: of the warning, as `warnings.warn` has it for this method; 1 for no warning.
-        """
+    def check(self, model: Model) -> list[keras.Variable]:
+        """The model's variables, if their shapes are those of the samples; else a ValueError."""
         contract.check_model(model)
         first = self.samples[0]
         groups = (model.theta_variables, model.phi_variables)
@@ -310,8 +297,6 @@ class Posterior(Draws):
         found = [[w.shape for w in group] for group in (first.theta, first.phi)]
         if expected != found:
             raise ValueError(f"The samples are of weights of the shapes {found}. Received: a model with {expected}")
-        if stacklevel > 1:
-            labels_left_out.warn_of(first, stacklevel=stacklevel + 1)
         return [variable for group in groups for variable in group]
 
 

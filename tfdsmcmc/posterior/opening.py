@@ -46,8 +46,8 @@ def load(path: FilePath) -> Posterior:
 def present(model: Learner) -> Posterior:
     """The present weights of a compiled model as a posterior: one sample of each chain, in memory.
 
-    Of variational Bayes they are the means. With labels, `present(model).given_label(y)` is the network given a label,
-    and `present(model).label_probabilities(model, x)` are the probabilities of the labels.
+    Of variational Bayes they are the means. Of a model given a label `present(model).label_probabilities(model, x)` are
+    those of the labels.
 
     Args:
       model: a compiled `DeepGenerativeModel`.

@@ -19,18 +19,15 @@ class Samples(collections.abc.Sequence[store.Sample]):
     Args:
       paths: their files.
       chains: the number of the chain of each.
-      label: of the network given which they are, for samples with biases for each label; None as they are kept.
 
     Attributes:
       paths: as given, a list.
       chains: as given, a list.
-      label: as given.
     """
 
-    def __init__(self, paths: Iterable[pathlib.Path], chains: Iterable[int], label: int | None = None):
+    def __init__(self, paths: Iterable[pathlib.Path], chains: Iterable[int]):
         self.paths: list[pathlib.Path] = list(paths)
         self.chains: list[int] = list(chains)
-        self.label = label
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -41,17 +38,12 @@ class Samples(collections.abc.Sequence[store.Sample]):
     def __getitem__(self, index: slice) -> Samples: ...
     def __getitem__(self, index: int | slice) -> store.Sample | Samples:
         if isinstance(index, slice):
-            return Samples(self.paths[index], self.chains[index], self.label)
-        sample = store.read_sample(self.paths[index])
-        return sample if self.label is None else sample.given_label(self.label)
+            return Samples(self.paths[index], self.chains[index])
+        return store.read_sample(self.paths[index])
 
     def take(self, indices: Iterable[int]) -> Samples:
         """The samples at a list of places."""
-        return Samples([self.paths[i] for i in indices], [self.chains[i] for i in indices], self.label)
-
-    def given_label(self, label: int) -> Samples:
-        """The samples of the network given a label."""
-        return Samples(self.paths, self.chains, label)
+        return Samples([self.paths[i] for i in indices], [self.chains[i] for i in indices])
 
 
 def chain_of(sample: object) -> int:

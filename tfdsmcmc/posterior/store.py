@@ -1,7 +1,6 @@
 """Samples of (θ, φ) on disk: one HDF5 file a sample, and their running mean.
 
-    PATH/sample_000012500.h5            the weights after 12,500 steps: groups theta and phi, datasets 0, 1, …; and a
-                                        dataset label_biases where the top layer's biases depend on labels
+    PATH/sample_000012500.h5            the weights after 12,500 steps: groups theta and phi, datasets 0, 1, …
     PATH/sample_000012500_chain_2.h5    those of chain 2, where the run has several chains over θ
     PATH/mean.h5                        their mean in float64, over all chains, and how many it is of
     PATH/history.jsonl                  what the collector has seen, epoch by epoch
@@ -39,52 +38,37 @@ class Sample(NamedTuple):
     """Weights of the generative and the recognition network, after `step` steps of chain `chain`.
 
     Attributes:
-      theta: list of arrays. With labels, the top layer's bias, the second of them, is a mean over the labels.
+      theta: list of arrays.
       phi: list of arrays.
       step: integer.
       chain: integer.
-      label_biases: (Y, H_L), the biases of the top layer for each label; None where there are no labels.
     """
 
     theta: list[np.ndarray]
     phi: list[np.ndarray]
     step: int
     chain: int = 0
-    label_biases: np.ndarray | None = None
-
-    def given_label(self, label: int) -> Sample:
-        """The weights of the network given a label: the top layer's bias is that label's."""
-        kernel, _, *others = self.theta
-        return self._replace(theta=[kernel, self.label_biases[label], *others], label_biases=None)
 
     @property
     def arrays(self) -> list[np.ndarray]:
         """All arrays, a list."""
-        return [*self.theta, *self.phi, *([] if self.label_biases is None else [self.label_biases])]
+        return [*self.theta, *self.phi]
 
     @property
     def shapes(self) -> list[list[tuple[int, ...]]]:
-        """The shapes of θ, of φ and of the labels' biases, lists of tuples."""
-        biases = [] if self.label_biases is None else [self.label_biases]
-        return [[part.shape for part in group] for group in (self.theta, self.phi, biases)]
+        """The shapes of θ and of φ, lists of tuples."""
+        return [[part.shape for part in group] for group in (self.theta, self.phi)]
 
 
 def draw_of(model: Learner) -> list[Sample]:
     """A sample of each chain over θ of a compiled model at its present step, chain 0 first."""
     step = int(model.run.steps)
-    draws = enumerate(model.posterior_draw())
-    return [Sample(theta, phi, step, chain, **parts) for chain, (theta, phi, parts) in draws]
+    return [Sample(*pair, step, chain) for chain, pair in enumerate(model.posterior_draw())]
 
 
 def present(model: Learner) -> list[Sample]:
     """The present weights of each chain over θ of a compiled model, chain 0 first, whatever a step would draw."""
-    step, state = model.run.step, model.run.state
-    parts = {name: np.asarray(getattr(state, name)[0]) for name in step.sampled_beside}
-    found = []
-    for chain, (theta, phi) in enumerate(model.chain_weights()):
-        own = {name: part if step.num_chains == 1 else part[chain] for name, part in parts.items()}
-        found.append(Sample(theta, phi, int(model.run.steps), chain, **own))
-    return found
+    return [Sample(*pair, int(model.run.steps), chain) for chain, pair in enumerate(model.chain_weights())]
 
 
 def sample_paths(folder: FilePath) -> list[pathlib.Path]:
@@ -131,7 +115,7 @@ def write_draw(folder: FilePath, samples: Sequence[Sample]) -> None:
         of_chain = f"_chain_{sample.chain}" if len(samples) > 1 else ""
         attributes = {"step": sample.step, "chain": sample.chain} if of_chain else {"step": sample.step}
         path = pathlib.Path(folder) / f"sample_{sample.step:09d}{of_chain}.h5"
-        write_weights(path, sample.theta, sample.phi, sample.label_biases, **attributes)
+        write_weights(path, sample.theta, sample.phi, **attributes)
 
 
 def checksum(samples: Sequence[Sample], *numbers: int) -> str:
@@ -157,8 +141,8 @@ def delete(paths: Iterable[pathlib.Path]) -> None:
 
 def read_sample(path: FilePath) -> Sample:
     """Reads a sample; a ValueError says which file cannot be read, or has weights that are not finite."""
-    theta, phi, attributes, label_biases = read_weights(path, "step", chain=0)
-    sample = Sample(theta, phi, attributes["step"], attributes["chain"], label_biases)
+    theta, phi, attributes = read_weights(path, "step", chain=0)
+    sample = Sample(theta, phi, attributes["step"], attributes["chain"])
     check_finite(f"the weights in {path}", sample.arrays)
     return sample
 
@@ -204,20 +188,16 @@ def write_weights(
     path: FilePath,
     theta: Sequence[ArrayLike],
     phi: Sequence[ArrayLike],
-    label_biases: ArrayLike | None = None,
     **attributes: int,
 ) -> None:
-    """Writes lists of arrays, an array and integers to an HDF5 file, atomically, and not where the disk has no room."""
-    biases = [] if label_biases is None else [label_biases]
-    size = 2**16 + sum(2**14 + np.asarray(part).nbytes for part in (*theta, *phi, *biases))
+    """Writes lists of arrays and integers to an HDF5 file, atomically, and not where the disk has no room."""
+    size = 2**16 + sum(2**14 + np.asarray(part).nbytes for part in (*theta, *phi))
     files.check_room(pathlib.Path(path).parent, size)
     with files.replacing(path) as temporary, h5py.File(temporary, "w") as file:
         for name, arrays in zip(_GROUPS, (theta, phi)):
             group = file.create_group(name)
             for i, array in enumerate(arrays):
                 group.create_dataset(str(i), data=np.asarray(array))
-        for array in biases:
-            file.create_dataset(_BIASES, data=np.asarray(array))
         file.attrs.update(attributes)
 
 
@@ -225,8 +205,11 @@ def read_weights(
     path: FilePath,
     *attributes: str,
     **optional: int,
-) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, int], np.ndarray | None]:
-    """(θ, φ, the named attributes, the labels' biases or None) of a file.
+) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, int]]:
+    """(θ, φ, the named attributes) of a file.
+
+    Of an earlier version's samples with biases of the top layer for each label, θ is that of a network whose context is
+    the label.
 
     Args:
       path: the file.
@@ -246,14 +229,16 @@ def read_weights(
             biases = file[_BIASES][()] if _BIASES in file else None
             if not all(np.issubdtype(part.dtype, np.floating) for part in datasets):
                 raise TypeError("weights that are no numbers")
-            if biases is not None and [biases.shape[1:]] != [part.shape for part in theta[1:2]]:
-                raise ValueError(f"biases of labels of the shape {biases.shape}")
+            if biases is not None:
+                if [biases.shape[1:]] != [part.shape for part in theta[1:2]]:
+                    raise ValueError(f"biases of labels of the shape {biases.shape}")
+                theta = [biases, np.zeros_like(theta[1]), *theta[2:]]
             found = {name: int(file.attrs[name]) for name in attributes}
             found.update({name: int(file.attrs.get(name, value)) for name, value in optional.items()})
     except (OSError, KeyError, RuntimeError, AttributeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
-    return theta, phi, found, biases
+    return theta, phi, found
 
 
 def _size(path):
@@ -263,7 +248,7 @@ def _size(path):
 def _read_mean(folder):
     """(weights, count), or None where there is no readable mean: it can always be computed anew."""
     try:
-        theta, phi, attributes, _ = read_weights(folder / "mean.h5", "count")
+        theta, phi, attributes = read_weights(folder / "mean.h5", "count")
     except ValueError:
         return None
     return [*theta, *phi], attributes["count"]

@@ -96,16 +96,13 @@ class Learner(SettledChains):
         self._share_phi()
         return self._pairs(self.run.weights)
 
-    def posterior_draw(self) -> list[tuple[list[np.ndarray], list[np.ndarray], dict[str, np.ndarray]]]:
-        """(θ, φ, a dict of what a step keeps beside them) of a posterior sample of each chain at the present step.
+    def posterior_draw(self) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
+        """(θ, φ) of a posterior sample of each chain at the present step.
 
         The weights are `chain_weights`, or drawn around them.
         """
         self._share_phi()
-        drawn, names = self.run.posterior_draw, self.run.step.sampled_beside
-        ends = [len(own) - len(names) for own in drawn]
-        pairs = self._pairs([own[:end] for own, end in zip(drawn, ends)])
-        return [(*pair, dict(zip(names, own[end:]))) for pair, own, end in zip(pairs, drawn, ends)]
+        return self._pairs(self.run.posterior_draw)
 
     def _pairs(self, weights):
         count, shared = len(self.theta_variables), [variable.numpy() for variable in self.phi_variables]

@@ -41,14 +41,13 @@ class SeveralChains(Step):
     metric_names: tuple[str, ...]
     per_row: tuple[str, ...]
     needs_passes: bool
-    sampled_beside: tuple[str, ...]
     fills_gaps: bool
 
     def __init__(self, step: Step, num_chains: int):
         self.one, self.num_chains = step, num_chains
         self.variables: list[keras.Variable] = [*step.variables, *step.beside]
         self.metric_names, self.per_row, self.needs_passes = step.metric_names, step.per_row, step.needs_passes
-        self.sampled_beside, self.fills_gaps = step.sampled_beside, step.fills_gaps
+        self.fills_gaps = step.fills_gaps
         beside = {id(variable) for variable in step.beside}
         self._others = [variable for variable in step.assigned if id(variable) not in beside]
 
@@ -130,8 +129,7 @@ class SeveralChains(Step):
         own, _ = self._apart(state)
         theta, beside = self._split(own.weights)
         drawn = each_chain(self.one.posterior_draw, self.num_chains, seed, own._replace(weights=theta))
-        end = len(drawn) - len(self.sampled_beside)
-        return [*drawn[:end], *beside, *drawn[end:]]
+        return [*drawn, *beside]
 
     def told(self, state: Nest, event: Event) -> Nest:
         own, assigned = self._apart(state)

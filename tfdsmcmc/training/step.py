@@ -46,8 +46,6 @@ class Step:
       beside: list of the model's weights that belong to a chain beside `variables`.
       assigned: list of the variables that a step assigns; those in `beside` may be among them.
       needs_passes: whether each epoch must be one pass over all rows, which are the N that there are then.
-      sampled_beside: names of parts of the state, lists of one tensor each, that a posterior sample has beside the
-        weights, under these names.
       fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any model that it suits.
       phi_follows: whether a recognition network, if there is one, learns along with the weights, so that estimates with
         it tell what these are worth.
@@ -61,7 +59,6 @@ class Step:
     beside: Sequence[keras.Variable] = ()
     assigned: Sequence[keras.Variable | tf.Variable] = ()
     needs_passes = False
-    sampled_beside: tuple[str, ...] = ()
     fills_gaps = False
     phi_follows = False
 
@@ -130,12 +127,12 @@ class Step:
         return self, state
 
     def posterior_draw(self, state: Nest, seed: Seed) -> list[tf.Tensor]:
-        """The weights of a posterior sample at this state, a list as its own, and after them what is `sampled_beside`.
+        """The weights of a posterior sample at this state, a list as its own.
 
         They are those of the chain. A step whose state describes a law of the weights draws from it, with a seed that
         belongs to the state.
         """
-        return [*state.weights, *(part for name in self.sampled_beside for part in getattr(state, name))]
+        return list(state.weights)
 
     def told(self, state: Nest, event: Event) -> Nest:
         """The state after an event of the run (`mcmc.events`), counted in steps; a step with phases takes notice.

@@ -73,7 +73,7 @@ def content_of(
     if posterior is None:
         components, source = None, {"kind": "weights of the model", "samples": 1}
     else:
-        components = posterior.components(model, average, 0, log_partition)
+        components = posterior.components(model, average, log_partition)
         source = _source(posterior, average)
     if directed:
         return _of_networks(model, components, source, sweeps or _SWEEPS, jit, log_partition)

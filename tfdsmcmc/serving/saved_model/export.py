@@ -132,7 +132,7 @@ def _average_of(model, posterior, ensemble, average):
     if ensemble and average not in (None, "draws"):
         raise ValueError(f"An ensemble is the average over draws. Received: ensemble=True, average={average!r}")
     average = "draws" if ensemble else posterior.average if average is None else average
-    draws = posterior.components(model, average, stacklevel=3).draws
+    draws = posterior.components(model, average).draws
     if average == "units" and len(set(draws)) > 1:
         raise ValueError(
             "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]. "
