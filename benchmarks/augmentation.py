@@ -131,9 +131,9 @@ def part(name):
     import tensorflow as tf
 
     import tfdsmcmc as ds
-    from tfdsmcmc.augmentation.regressions import gammas
-    from tfdsmcmc.gibbs_sweeps import generative_factors, sweep
+    from tfdsmcmc.augmentation.gibbs.regressions import gammas
     from tfdsmcmc.rows import Rows
+    from tfdsmcmc.sweeps.gibbs import generative_factors, sweep
 
     model, x = model_and_rows(BLOCK)
     z = tf.constant(np.random.default_rng(1).random((BLOCK, HIDDEN)) < 0.5, tf.float32)

@@ -25,7 +25,7 @@ from tests import pool
 from tfdsmcmc import programs
 from tfdsmcmc.imputer import sharing
 from tfdsmcmc.model import DeepGenerativeModel
-from tfdsmcmc.training.learner import Learner
+from tfdsmcmc.training.fitting.learner import Learner
 
 SLOW_CASES = set((pathlib.Path(__file__).parent / "slow_cases.txt").read_text().splitlines())
 _COMPILE = DeepGenerativeModel.compile

@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tfdsmcmc import archives
+from tfdsmcmc._common import archives
 from tfdsmcmc.cli import main
 from tfdsmcmc.datasets import packed, parsing
 from tfdsmcmc.posterior import store

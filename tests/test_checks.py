@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 
 @pytest.mark.parametrize(("check", "least"), [(checks.positive_integer, 1), (checks.nonnegative_integer, 0)])

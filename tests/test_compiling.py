@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc import compiling
+from tfdsmcmc._common import compiling
 
 ONE = tf.TensorSpec([])
 

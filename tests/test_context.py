@@ -9,9 +9,9 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import binary_states, randomize, state_numbers
 from tfdsmcmc import random
-from tfdsmcmc.gibbs_sweeps import sweep_all
 from tfdsmcmc.rows import Context, ContextSource, Rows, source_of
 from tfdsmcmc.supports import Binary
+from tfdsmcmc.sweeps.gibbs import sweep_all
 
 X = binary_states(4).astype(np.float32)
 Y = np.arange(16) % 3

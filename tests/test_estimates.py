@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc.estimates import Estimate, LogLikelihood
+from tfdsmcmc._common.estimates import Estimate, LogLikelihood
 
 VALUE = np.array([-1.0, -2.0, -4.0, -3.0], np.float32)
 ERROR = np.array([0.1, 0.2, 0.3, 0.4], np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc.finite import all_finite
+from tfdsmcmc._common.finite import all_finite
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (100, 100), (101, 99), (20_004,), (0, 3)])

@@ -7,9 +7,10 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import binary_states, randomize, state_numbers
-from tfdsmcmc import averaged_sweeps, gibbs_sweeps
-from tfdsmcmc.gibbs_sweeps import generative_factors, recognition_factors, sweep, sweep_any, sweep_logistic
 from tfdsmcmc.rows import Rows, as_rows
+from tfdsmcmc.sweeps import averaged as averaged_sweeps
+from tfdsmcmc.sweeps import gibbs as gibbs_sweeps
+from tfdsmcmc.sweeps.gibbs import generative_factors, recognition_factors, sweep, sweep_any, sweep_logistic
 
 SBN, DARN = ds.layers.SBN, ds.layers.DARN
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc.streams import WeightSums, log_mean_exp
+from tfdsmcmc._common.streams import WeightSums, log_mean_exp
 
 RNG = np.random.default_rng(0)
 NOTHING = -np.inf

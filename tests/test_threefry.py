@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc import threefry
+from tfdsmcmc._common import threefry
 
 WORD = 2**32
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc._common.estimates import LogLikelihood
 
 if TYPE_CHECKING:
     import keras
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.supports import Support
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
 @runtime_checkable

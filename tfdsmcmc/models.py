@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.layers import DARN, NADE, SBN, MLPBernoulli, MLPGaussian
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import TensorLike
+    from tfdsmcmc._common.types import TensorLike
 
 __all__ = ["from_name"]
 

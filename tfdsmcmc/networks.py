@@ -22,9 +22,9 @@ from tfdsmcmc.rows import Context, Rows, as_rows
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tfdsmcmc._common.types import Config, Seed, TensorLike
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
-    from tfdsmcmc.types import Config, Seed, TensorLike
 
 
 def evaluated_at(variables: Iterable[keras.Variable], values: Iterable[TensorLike]) -> keras.StatelessScope:

@@ -21,14 +21,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, contract, methods, random
+from tfdsmcmc import contract, methods, random
+from tfdsmcmc._common import checks
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.rows import as_rows
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Callbacks, Verbose
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Callbacks, Verbose
 
 _ROWS = 1000  # whose units are drawn at a time
 

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import compiling, random
+from tfdsmcmc import random
+from tfdsmcmc._common import compiling
+from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.contract import Model
-from tfdsmcmc.finite import check_finite
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork, evaluated_at
 
 if TYPE_CHECKING:
     import contextlib
 
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _programs = weakref.WeakKeyDictionary()
 

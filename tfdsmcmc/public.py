@@ -28,9 +28,9 @@ from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.pretraining import pretrain
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.rows import Rows, Source
-from tfdsmcmc.training.divergence import DivergedError
-from tfdsmcmc.training.gradient_estimator import GradientEstimator
-from tfdsmcmc.training.step import Step
+from tfdsmcmc.training.fitting.divergence import DivergedError
+from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
+from tfdsmcmc.training.steps.step import Step
 
 __all__ = [
     "DeepGenerativeModel",

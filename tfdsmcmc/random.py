@@ -29,10 +29,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import forks, threefry
+from tfdsmcmc._common import forks, threefry
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import DType, Seed, Shape, TensorLike
+    from tfdsmcmc._common.types import DType, Seed, Shape, TensorLike
 
 _DRAWS, _SPLIT, _STREAM = 0, 1, 2  # the second words of counters
 _FOLD = -(2**63)  # flips the highest bit

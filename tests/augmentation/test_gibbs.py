@@ -11,7 +11,7 @@ from tests.chance import assert_frequencies
 from tests.conformance.steps import run_step_test
 from tests.model.support import assert_same_state, patterns
 from tests.oracles import binary_states, log_bernoulli, log_sum, state_numbers
-from tfdsmcmc.augmentation.polya_gamma_gibbs import PolyaGammaGibbsStep
+from tfdsmcmc.augmentation.gibbs.polya_gamma_gibbs import PolyaGammaGibbsStep
 from tfdsmcmc.rows import ArraySource, Rows
 
 tfd = tfp.distributions
@@ -57,7 +57,7 @@ def test_a_fit_learns():
 def test_sums_count_every_row_once(monkeypatch):
     """With γ = 1 the precision of a pass is Σ_n r rᵀ, r = (h, 1), exactly: what fills up the last batch is out."""
     ones = lambda logits, seed: [tf.ones_like(part) for part in logits]  # noqa: E731
-    monkeypatch.setattr("tfdsmcmc.augmentation.polya_gamma_gibbs.gammas", ones)
+    monkeypatch.setattr("tfdsmcmc.augmentation.gibbs.polya_gamma_gibbs.gammas", ones)
     model = compiled(2, 4)
     model.fit(ROWS, batch_size=8, epochs=1, verbose=0)
     (units,) = model.run.state.units

@@ -7,7 +7,7 @@ import scipy.special
 import scipy.stats
 import tensorflow as tf
 
-from tfdsmcmc.augmentation.grid_scales import GridScales
+from tfdsmcmc.augmentation.variational.grid_scales import GridScales
 from tfdsmcmc.priors import ThreeParameterBetaNormal
 from tfdsmcmc.priors.scales_given_weights import log_step
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc.augmentation import full_covariance, symmetric
-from tfdsmcmc.augmentation.inverses import normal_draws, normal_posteriors, raise_of, scaled
+from tfdsmcmc.augmentation.shared import symmetric
+from tfdsmcmc.augmentation.shared.inverses import normal_draws, normal_posteriors, raise_of, scaled
+from tfdsmcmc.augmentation.variational import full_covariance
 
 
 def posteriors(precision, linear, scale):

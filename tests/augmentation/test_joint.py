@@ -14,11 +14,12 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 from tests.chance import assert_near
-from tfdsmcmc import gibbs_sweeps, random
-from tfdsmcmc.augmentation import polya_gamma_gibbs, regressions
+from tfdsmcmc import random
+from tfdsmcmc.augmentation.gibbs import polya_gamma_gibbs, regressions
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.rows import Rows
-from tfdsmcmc.training.batch import Batch
+from tfdsmcmc.sweeps import gibbs as gibbs_sweeps
+from tfdsmcmc.training.feeding.batch import Batch
 
 tfd = tfp.distributions
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]

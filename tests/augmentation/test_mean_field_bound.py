@@ -8,9 +8,9 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.augmentation.variational import Ascent, horseshoe, largest_fall, rows_of, shapes_of, three_parameters
 from tests.oracles import binary_states, log_sum
-from tfdsmcmc.augmentation import symmetric
-from tfdsmcmc.augmentation.grid_scales import GridScales
-from tfdsmcmc.augmentation.local_factors import WeightFactor
+from tfdsmcmc.augmentation.shared import symmetric
+from tfdsmcmc.augmentation.variational.grid_scales import GridScales
+from tfdsmcmc.augmentation.variational.local_factors import WeightFactor
 
 NETWORKS = {
     "SBN": {"widths": [4, 3]},

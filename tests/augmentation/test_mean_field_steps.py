@@ -11,7 +11,7 @@ from tests.augmentation.tiny_runs import ROWS, SOURCE, fitted, step_of
 from tests.conformance.steps import advanced, begun, run_step_test
 from tests.oracles import PUBLISHED_PRIOR, tiny_model
 from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
-from tfdsmcmc.augmentation.mean_field_step import observations
+from tfdsmcmc.augmentation.variational.mean_field_step import observations
 from tfdsmcmc.rows import ArraySource, Rows
 
 METHODS = {

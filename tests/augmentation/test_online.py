@@ -9,11 +9,12 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.augmentation.tiny_runs import ROWS, SOURCE, fitted, step_of
 from tests.conformance.steps import SEED, advanced, begun
-from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB, symmetric
-from tfdsmcmc.augmentation.layer_shapes import shape_of
-from tfdsmcmc.augmentation.mean_field_step import KINDS
-from tfdsmcmc.training.batch import Batch
-from tfdsmcmc.training.feed import feed_of
+from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
+from tfdsmcmc.augmentation.shared import symmetric
+from tfdsmcmc.augmentation.shared.layer_shapes import shape_of
+from tfdsmcmc.augmentation.variational.mean_field_step import KINDS
+from tfdsmcmc.training.feeding.batch import Batch
+from tfdsmcmc.training.feeding.feed import feed_of
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])

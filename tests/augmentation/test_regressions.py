@@ -12,8 +12,8 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.chance import LEVEL
 from tfdsmcmc import random
-from tfdsmcmc.augmentation import regressions
-from tfdsmcmc.augmentation.normal_mixtures import NormalMixtures
+from tfdsmcmc.augmentation.gibbs import regressions
+from tfdsmcmc.augmentation.gibbs.normal_mixtures import NormalMixtures
 from tfdsmcmc.networks import evaluated_at
 
 tfd = tfp.distributions

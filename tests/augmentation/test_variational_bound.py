@@ -9,8 +9,8 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.augmentation.test_mean_field_steps import ROWS, fitted
 from tests.oracles import PUBLISHED_PRIOR, binary_states, log_bernoulli, log_sum, tiny_model
-from tfdsmcmc.augmentation.local_factors import LocalFactors, WeightFactor
-from tfdsmcmc.augmentation.mean_field_step import observations
+from tfdsmcmc.augmentation.variational.local_factors import LocalFactors, WeightFactor
+from tfdsmcmc.augmentation.variational.mean_field_step import observations
 from tfdsmcmc.rows import Rows
 
 X = binary_states(3).astype(np.float32)

@@ -4,11 +4,11 @@ import numpy as np
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tfdsmcmc.augmentation import diagonal_covariance, full_covariance, weight_factors
-from tfdsmcmc.augmentation.grid_scales import GridScales
-from tfdsmcmc.augmentation.layer_shapes import LayerShape
-from tfdsmcmc.augmentation.local_factors import LocalFactors, LocalModel, Observations, WeightFactor
-from tfdsmcmc.augmentation.scale_factors import NormalScales, StudentTScales, ThreeParameterScales
+from tfdsmcmc.augmentation.shared.layer_shapes import LayerShape
+from tfdsmcmc.augmentation.variational import diagonal_covariance, full_covariance, weight_factors
+from tfdsmcmc.augmentation.variational.grid_scales import GridScales
+from tfdsmcmc.augmentation.variational.local_factors import LocalFactors, LocalModel, Observations, WeightFactor
+from tfdsmcmc.augmentation.variational.scale_factors import NormalScales, StudentTScales, ThreeParameterScales
 
 KINDS = {"full": full_covariance, "diagonal": diagonal_covariance}
 

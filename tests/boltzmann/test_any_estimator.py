@@ -8,7 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.boltzmann.oracle import tiny_rbm
 from tests.oracles import binary_states
-from tfdsmcmc.boltzmann.machine import Machine
+from tfdsmcmc.boltzmann.machines.machine import Machine
 
 ROWS = np.array([[1, 0, 1], [1, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
 

@@ -7,8 +7,8 @@ import tensorflow as tf
 from tests.boltzmann.test_dbn import Truth, V, tiny_dbn
 from tests.conformance.paths import run_path_test
 from tests.oracles import binary_states
-from tfdsmcmc.boltzmann.deep_path import DeepPath
-from tfdsmcmc.boltzmann.deep_sweeps import layers_of, widths_of
+from tfdsmcmc.boltzmann.deep.path import DeepPath
+from tfdsmcmc.boltzmann.deep.sweeps import layers_of, widths_of
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ from tests.conformance.estimators import run_estimator_test
 from tests.conformance.steps import run_step_test
 from tests.oracles import flat
 from tfdsmcmc.boltzmann import ContrastiveDivergence, GrowingSteps
-from tfdsmcmc.boltzmann.lift import Lift
+from tfdsmcmc.boltzmann.deep.lift import Lift
 from tfdsmcmc.rows import ArraySource, Rows
-from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.steps.doubly_stochastic import DoublyStochasticStep
 
 tfd = tfp.distributions
 ROWS = np.random.default_rng(0).integers(0, 2, (10, 4)).astype(np.uint8)

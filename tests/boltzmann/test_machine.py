@@ -9,9 +9,9 @@ from tests.boltzmann.oracle import Enumerated, tiny_machine, tiny_rbm
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import log_sum, state_numbers
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import exact
-from tfdsmcmc.boltzmann.exact import _sums_of_rows
-from tfdsmcmc.boltzmann.machine import softplus_increment
+from tfdsmcmc.boltzmann.machines.machine import softplus_increment
+from tfdsmcmc.boltzmann.partition import exact
+from tfdsmcmc.boltzmann.partition.exact import _sums_of_rows
 
 
 def test_energies_and_densities():

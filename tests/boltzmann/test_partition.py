@@ -11,8 +11,9 @@ from tests.chance import assert_bounded_means, assert_frequencies
 from tests.conformance.paths import run_path_test
 from tests.oracles import binary_states, log_sum, sigmoid, state_numbers
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import LogPartition, log_partition, log_partition_ratio, schedules
-from tfdsmcmc.boltzmann.paths import BaseRatePath, MachinePath
+from tfdsmcmc.boltzmann import LogPartition, log_partition, log_partition_ratio
+from tfdsmcmc.boltzmann.partition import schedules
+from tfdsmcmc.boltzmann.partition.paths import BaseRatePath, MachinePath
 
 BASE = np.array([0.5, -1.0, 0.3], np.float32)
 A = tiny_machine(3, 2, seed=1)

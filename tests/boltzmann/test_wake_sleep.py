@@ -12,7 +12,7 @@ from tests.chance import assert_near
 from tests.conformance.estimators import run_estimator_test
 from tests.oracles import binary_states, flat, log_bernoulli, sigmoid
 from tfdsmcmc.boltzmann import ContrastiveWakeSleep
-from tfdsmcmc.boltzmann.wake_sleep import stack_of
+from tfdsmcmc.boltzmann.deep.wake_sleep import stack_of
 
 COPIES = 20_000
 WIDTHS = [(3, 2, 3), (3, 2, 2, 2)]

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.types import WeightedLatents
+from tfdsmcmc._common.types import WeightedLatents
 
 X = np.array([[1, 0, 0], [0, 1, 1]], np.uint8)
 

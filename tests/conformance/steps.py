@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.training.feed import feed_of
+from tfdsmcmc.training.feeding.feed import feed_of
 from tfdsmcmc.training.run import Run
 
 SEED = random.as_seed(7)

@@ -16,7 +16,7 @@ from tests.chance import assert_frequencies
 from tests.distributions import support
 from tests.distributions.support import random_upstream, summed_to, tensors
 from tests.oracles import binary_states, state_numbers
-from tfdsmcmc import compiling
+from tfdsmcmc._common import compiling
 from tfdsmcmc.distributions import nade
 
 NADE = ds.distributions.NADE

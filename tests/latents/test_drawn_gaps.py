@@ -11,8 +11,8 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.gaps import NAN, ROWS, completions, rows_with_gaps
 from tests.oracles import PUBLISHED_PRIOR, binary_states, flat, randomize
-from tfdsmcmc.training.fisher_identity import FisherIdentity
-from tfdsmcmc.types import WeightedCompletions
+from tfdsmcmc._common.types import WeightedCompletions
+from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
 
 LATENTS = ds.latents.Gibbs(1, burn_in=0, persistent=True, draw_missing=True)
 KINDS = [ds.layers.DARN, ds.layers.SBN, pytest.param(ds.layers.NADE, marks=pytest.mark.slow)]  # of the data layer
@@ -156,7 +156,7 @@ def test_the_recognition_network_is_fitted_to_rows_with_gaps():
 def test_there_are_as_many_dreams_as_rows(monkeypatch):
     """Of proposals that draw for themselves; the wake update has each draw with its own data."""
     asked = []
-    monkeypatch.setattr(ds.GenerativeNetwork, "sample", lambda self, count, seed: asked.append(count) or 1 / 0)
+    monkeypatch.setattr(ds.GenerativeNetwork, "sample", lambda self, count, *_: asked.append(count) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         fitted(DATA, 1, latents=ds.latents.Gibbs(2, 1, "recognition", True, True), proposal="sleep")
     assert int(asked[0]) == 4

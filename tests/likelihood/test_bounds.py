@@ -8,8 +8,8 @@ import tfdsmcmc as ds
 from tests.chance import assert_bounded_means, assert_means
 from tests.likelihood.support import quick_model
 from tests.oracles import Oracle, binary_states, log_bernoulli, log_sum, tiny_model
+from tfdsmcmc._common.types import WeightedLatents
 from tfdsmcmc.likelihood import bounds, evidence_lower_bound, harmonic_mean
-from tfdsmcmc.types import WeightedLatents
 
 X = binary_states(3)
 

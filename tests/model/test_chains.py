@@ -13,8 +13,8 @@ from tests.model.support import RATE, assert_same_state, compiled, patterns, sta
 from tests.oracles import flat, tiny_model
 from tests.training.support import batch_of, begin, block_of
 from tfdsmcmc import random
-from tfdsmcmc.training.doubly_stochastic import StepState
 from tfdsmcmc.training.run import Run
+from tfdsmcmc.training.steps.doubly_stochastic import StepState
 
 
 def theta_of(model):

@@ -10,7 +10,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import log_bernoulli, randomize, tiny_model
 from tests.proposals.gradients import mean_gradient
-from tfdsmcmc.types import WeightedLatents
+from tfdsmcmc._common.types import WeightedLatents
 
 X = np.array([[1, 0, 0], [0, 1, 1]], np.float32)
 SEED = tf.constant([3, 4])

@@ -9,7 +9,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, flat, tiny_model
 from tests.proposals.gradients import mean_gradient, moments
-from tfdsmcmc.types import WeightedLatents
+from tfdsmcmc._common.types import WeightedLatents
 
 X = np.array([[1, 0, 0], [0, 1, 1]], np.float32)
 SEED = tf.constant([3, 4])

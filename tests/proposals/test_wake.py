@@ -8,7 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import Oracle, flat, self_normalized, self_normalized_limit, tiny_model
-from tfdsmcmc.types import WeightedLatents
+from tfdsmcmc._common.types import WeightedLatents
 
 X = np.array([[1, 0, 0], [0, 1, 1]], np.float32)
 

@@ -9,7 +9,7 @@ from tests.conformance.sources import run_source_test
 from tests.oracles import tiny_model
 from tfdsmcmc.rows import RedrawnSource, source_of
 from tfdsmcmc.supports import Binary, Real
-from tfdsmcmc.training.feed import feed_of
+from tfdsmcmc.training.feeding.feed import feed_of
 
 GREY = np.random.default_rng(0).integers(0, 256, (11, 3)).astype(np.uint8)
 

@@ -6,10 +6,10 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tfdsmcmc.rows import ArraySource, Rows
-from tfdsmcmc.training.batch import Batch, Block
-from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
-from tfdsmcmc.training.fisher_identity import FisherIdentity
-from tfdsmcmc.training.recognition_learning import RecognitionLearning
+from tfdsmcmc.training.feeding.batch import Batch, Block
+from tfdsmcmc.training.steps.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
+from tfdsmcmc.training.steps.recognition_learning import RecognitionLearning
 
 X = np.array([[1, 0, 0], [0, 1, 1]], np.float32)
 SEED = tf.constant([3, 4])

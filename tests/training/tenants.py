@@ -12,10 +12,10 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc.supports import Binary
-from tfdsmcmc.training.gradient_estimator import GradientEstimator
-from tfdsmcmc.training.learner import Learner
-from tfdsmcmc.training.several_chains import SeveralChains
-from tfdsmcmc.training.step import Step
+from tfdsmcmc.training.fitting.learner import Learner
+from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
+from tfdsmcmc.training.steps.several_chains import SeveralChains
+from tfdsmcmc.training.steps.step import Step
 
 
 class SumsState(NamedTuple):

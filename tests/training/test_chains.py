@@ -12,11 +12,11 @@ from tests.training.support import batch_of, step_of
 from tfdsmcmc import random
 from tfdsmcmc.rows import ArraySource, Rows, source_of
 from tfdsmcmc.supports import Binary
-from tfdsmcmc.training.chains import each_chain, mean_over_chains, of_chain, over_chains, seeds_of
-from tfdsmcmc.training.doubly_stochastic import StepState
-from tfdsmcmc.training.feed import feed_of
-from tfdsmcmc.training.several_chains import SeveralChains
-from tfdsmcmc.training.starts import fresh_weights
+from tfdsmcmc.training.feeding.feed import feed_of
+from tfdsmcmc.training.steps.chains import each_chain, mean_over_chains, of_chain, over_chains, seeds_of
+from tfdsmcmc.training.steps.doubly_stochastic import StepState
+from tfdsmcmc.training.steps.several_chains import SeveralChains
+from tfdsmcmc.training.steps.starts import fresh_weights
 
 CHAINS = 3
 SEED = tf.constant([3, 4])

@@ -13,10 +13,10 @@ from tests.training.support import X, estimator_of, step_of, theta_of
 from tests.training.tenants import ColumnMeans, ColumnSums, Persistent
 from tests.training.test_step import spied_step
 from tfdsmcmc.rows import ArraySource, Rows
-from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
-from tfdsmcmc.training.feed import feed_of
-from tfdsmcmc.training.recognition_learning import RecognitionLearning
-from tfdsmcmc.training.several_chains import SeveralChains
+from tfdsmcmc.training.feeding.feed import feed_of
+from tfdsmcmc.training.steps.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.steps.recognition_learning import RecognitionLearning
+from tfdsmcmc.training.steps.several_chains import SeveralChains
 
 ROWS = np.random.default_rng(0).integers(0, 2, (10, 3)).astype(np.uint8)
 SOURCE = ArraySource(Rows(ROWS))

@@ -10,7 +10,7 @@ import tfdsmcmc as ds
 from tfdsmcmc import random
 from tfdsmcmc.rows import ArraySource, FileSource, Rows, source_of
 from tfdsmcmc.supports import Binary
-from tfdsmcmc.training.feed import DeviceFeed, GatheringFeed, StreamFeed, feed_of
+from tfdsmcmc.training.feeding.feed import DeviceFeed, GatheringFeed, StreamFeed, feed_of
 
 SEED = random.as_seed(5)
 PLACES = np.arange(10)

@@ -9,7 +9,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_means
 from tests.gaps import NAN, ROWS, completions, log_joint, rows_with_gaps
 from tests.oracles import Oracle, flat, log_sum, tiny_model
-from tfdsmcmc.training.fisher_identity import FisherIdentity
+from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
 
 
 def test_the_gradient_is_that_of_the_observed_entries():

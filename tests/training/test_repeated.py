@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdsmcmc.training.repeated import repeated
+from tfdsmcmc.training.steps.repeated import repeated
 
 Pair = collections.namedtuple("Pair", "total other")
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.rows import source_of
 from tfdsmcmc.supports import Real
-from tfdsmcmc.training import row_parts
+from tfdsmcmc.training.steps import row_parts
 
 ROWS = 2500  # two whole blocks and a half
 X = np.arange(2 * ROWS, dtype=np.float32).reshape(ROWS, 2)

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.oracles import Oracle, flat, tiny_model
 from tests.training.support import SEED, X, batch_of, phi_of, step_of, theta_of
-from tfdsmcmc.training.doubly_stochastic import StepState
+from tfdsmcmc.training.steps.doubly_stochastic import StepState
 
 
 class Results(NamedTuple):

@@ -4,11 +4,12 @@ import typing
 
 import pytest
 
-from tfdsmcmc import methods, types
+from tfdsmcmc import methods
+from tfdsmcmc._common import types
 from tfdsmcmc.annealing import latent_paths, schedules
-from tfdsmcmc.augmentation import mean_field_step
-from tfdsmcmc.boltzmann import schedules as boltzmann_schedules
+from tfdsmcmc.augmentation.variational import mean_field_step
 from tfdsmcmc.boltzmann import units
+from tfdsmcmc.boltzmann.partition import schedules as boltzmann_schedules
 from tfdsmcmc.datasets import packed
 from tfdsmcmc.mcmc import by_name
 from tfdsmcmc.model import choices

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, contract, random
+from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks
 from tfdsmcmc.annealing import pilot
 from tfdsmcmc.annealing.latent_paths import check_name, path_over_latents
 from tfdsmcmc.annealing.pilot import FRACTION
@@ -17,12 +18,12 @@ from tfdsmcmc.programs import compiled, power_of_two, values_of
 from tfdsmcmc.rows import source_of
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.transitions import HMC, MALA
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
 def annealing_schedule(

@@ -29,12 +29,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, contract, random
+from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.annealing import pilot, runs, schedules
 from tfdsmcmc.annealing.adaptive import pilot_of
 from tfdsmcmc.annealing.latent_paths import check_name, path_over_latents
 from tfdsmcmc.annealing.transitions import transition_for
-from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.programs import at_weights, batches, compiled, power_of_two, values_of
 from tfdsmcmc.rows import source_of
 from tfdsmcmc.supports import checked_array
@@ -42,12 +43,12 @@ from tfdsmcmc.supports import checked_array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.schedules import Schedule
     from tfdsmcmc.annealing.transitions import HMC, MALA
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _DIRECTIONS = ("forward", "reverse")
 

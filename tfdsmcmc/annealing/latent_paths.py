@@ -31,16 +31,16 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.annealing.path import Path
 from tfdsmcmc.annealing.transitions import step
-from tfdsmcmc.gibbs_sweeps import generative_factors, recognition_factors, sweep
 from tfdsmcmc.networks import data_log_prob, evaluated_at
 from tfdsmcmc.rows import as_rows
+from tfdsmcmc.sweeps.gibbs import generative_factors, recognition_factors, sweep
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Nest, Number, Seed, TensorLike
     from tfdsmcmc.annealing.transitions import HMC, MALA
-    from tfdsmcmc.gibbs_sweeps import Factor
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Nest, Number, Seed, TensorLike
+    from tfdsmcmc.sweeps.gibbs import Factor
 
 PathName: TypeAlias = Literal["prior", "recognition", "weights"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Nest, Number, Seed
+    from tfdsmcmc._common.types import Nest, Number, Seed
 
 
 class Path:

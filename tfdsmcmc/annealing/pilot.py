@@ -26,14 +26,14 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.annealing import schedules
-from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
 
+    from tfdsmcmc._common.types import Array, Number, Seed
     from tfdsmcmc.annealing.path import Path
     from tfdsmcmc.annealing.schedules import Schedule
-    from tfdsmcmc.types import Array, Number, Seed
 
 NUM_RUNS = 16  # of each row; the spacing needs more than one
 FRACTION = 0.999

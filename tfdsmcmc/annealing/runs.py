@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.streams import WeightSums
+from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc._common.streams import WeightSums
 
 if TYPE_CHECKING:
 
+    from tfdsmcmc._common.types import Array, Nest, Number, Seed
     from tfdsmcmc.annealing.path import Path
-    from tfdsmcmc.types import Array, Nest, Number, Seed
 
 
 def forward(

@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, contract, random
+from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import Estimate, LogLikelihood
 from tfdsmcmc.annealing import schedules
 from tfdsmcmc.annealing.adaptive import annealing_schedule
 from tfdsmcmc.annealing.annealed_importance_sampling import annealed_importance_sampling
 from tfdsmcmc.annealing.latent_paths import check_name
 from tfdsmcmc.annealing.transitions import transition_for
-from tfdsmcmc.estimates import Estimate, LogLikelihood
 from tfdsmcmc.programs import at_weights, values_of
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.rows.context import of_draws
@@ -36,11 +37,11 @@ from tfdsmcmc.supports import checked_array
 
 if TYPE_CHECKING:
 
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.annealing.latent_paths import PathName
     from tfdsmcmc.annealing.schedules import Schedule
     from tfdsmcmc.annealing.transitions import HMC, MALA
     from tfdsmcmc.programs import DirectedModel
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 
 class Sandwich(NamedTuple):

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Number, Seed
     from tfdsmcmc.networks import GenerativeNetwork
-    from tfdsmcmc.types import Number, Seed
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,11 +17,11 @@
                                                                 scale_factors.py, grid_scales.py
 """
 
-from tfdsmcmc.augmentation.column_scales import column_scales
-from tfdsmcmc.augmentation.mean_field import MeanFieldVB
-from tfdsmcmc.augmentation.online import OnlineVB
-from tfdsmcmc.augmentation.polya_gamma_gibbs import PolyaGammaGibbs
-from tfdsmcmc.augmentation.teaching import teach_recognition
-from tfdsmcmc.augmentation.variational_bound import variational_bound
+from tfdsmcmc.augmentation.gibbs.polya_gamma_gibbs import PolyaGammaGibbs
+from tfdsmcmc.augmentation.variational.column_scales import column_scales
+from tfdsmcmc.augmentation.variational.mean_field import MeanFieldVB
+from tfdsmcmc.augmentation.variational.online import OnlineVB
+from tfdsmcmc.augmentation.variational.teaching import teach_recognition
+from tfdsmcmc.augmentation.variational.variational_bound import variational_bound
 
 __all__ = ["MeanFieldVB", "OnlineVB", "PolyaGammaGibbs", "column_scales", "teach_recognition", "variational_bound"]

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import deep
-from tfdsmcmc.boltzmann.deep_sweeps import sweep_hidden
-from tfdsmcmc.boltzmann.machine import sum_softplus
-from tfdsmcmc.boltzmann.sampling import fieldless
+from tfdsmcmc.boltzmann.deep import stack as deep
+from tfdsmcmc.boltzmann.deep.sweeps import sweep_hidden
+from tfdsmcmc.boltzmann.machines.machine import sum_softplus
+from tfdsmcmc.boltzmann.machines.sampling import fieldless
 
 if TYPE_CHECKING:
-    from tfdsmcmc.boltzmann.deep import Stack
-    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc._common.types import Seed
+    from tfdsmcmc.boltzmann.deep.stack import Stack
+    from tfdsmcmc.boltzmann.machines.machine import Machine
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Seed
 
 
 class MachineKernel:

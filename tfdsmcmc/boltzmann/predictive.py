@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc._common.estimates import LogLikelihood
 
 if TYPE_CHECKING:
-    from tfdsmcmc.boltzmann.estimates import LogPartition
-    from tfdsmcmc.boltzmann.machine import Machine
-    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc.boltzmann.machines.machine import Machine
+    from tfdsmcmc.boltzmann.machines.rbm import RBM
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition
     from tfdsmcmc.rows.from_users import RowsLike
 
 

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import deep, deep_sweeps, sampling
+from tfdsmcmc._common.streams import WeightSums
+from tfdsmcmc.boltzmann.deep import stack as deep
+from tfdsmcmc.boltzmann.deep import sweeps as deep_sweeps
 from tfdsmcmc.boltzmann.imputation import MixtureKernel
-from tfdsmcmc.boltzmann.mixture_draws import drawn, log_components
+from tfdsmcmc.boltzmann.machines import sampling
+from tfdsmcmc.boltzmann.mixture.draws import drawn, log_components
 from tfdsmcmc.rows import Rows
-from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Seed
+    from tfdsmcmc._common.types import Seed
 
 _CHUNK = 32  # draws of a row held at a time
 

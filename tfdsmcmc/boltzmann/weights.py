@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.finite import check_finite
+from tfdsmcmc._common.finite import check_finite
 
 if TYPE_CHECKING:
-    from tfdsmcmc.training.learner import Learner
-    from tfdsmcmc.types import ThetaAndPhi
+    from tfdsmcmc._common.types import ThetaAndPhi
+    from tfdsmcmc.training.fitting.learner import Learner
 
 
 def parts_at(model: Learner, weights: ThetaAndPhi | None, name: str) -> Any:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import keras
 import numpy as np
 
-from tfdsmcmc import archives, checks, files
+from tfdsmcmc import files
 from tfdsmcmc import public as ds
+from tfdsmcmc._common import archives, checks
 from tfdsmcmc.cli import tables
 
 if TYPE_CHECKING:

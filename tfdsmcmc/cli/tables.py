@@ -18,7 +18,7 @@ import numpy as np
 from tfdsmcmc import files
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 SUFFIXES: tuple[str, ...] = (".csv", ".npz")
 _MISSING = ("", "na", "n/a", "<na>", "nan", "null", "none")

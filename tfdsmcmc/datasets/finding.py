@@ -15,8 +15,8 @@ from tfdsmcmc.datasets.originals import ORIGINALS
 from tfdsmcmc.datasets.packed import SPLITS
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import FilePath
     from tfdsmcmc.datasets.packed import Split
-    from tfdsmcmc.types import FilePath
 
 Binarization: TypeAlias = Literal["dynamic", "threshold", "none"]
 

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks, files
+from tfdsmcmc import files
+from tfdsmcmc._common import checks
 from tfdsmcmc.datasets.mapped_rows import BLOCK, MappedRows, bytes_of_row
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 

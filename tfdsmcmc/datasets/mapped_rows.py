@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.types import Index
+    from tfdsmcmc._common.types import Index
 
 BLOCK = 1 << 24  # bytes that are looked at, or written, at a time
 

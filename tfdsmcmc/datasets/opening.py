@@ -17,10 +17,10 @@ from tfdsmcmc.datasets.mapped_rows import BLOCK
 from tfdsmcmc.datasets.packed import SPLITS
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import FilePath
     from tfdsmcmc.datasets.finding import Binarization
     from tfdsmcmc.datasets.mapped_rows import MappedRows
     from tfdsmcmc.datasets.packed import Split
-    from tfdsmcmc.types import FilePath
 
 
 @overload

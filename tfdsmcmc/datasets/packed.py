@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfdsmcmc import archives, files
+from tfdsmcmc import files
+from tfdsmcmc._common import archives
 from tfdsmcmc.datasets import mapped_file
 from tfdsmcmc.datasets.mapped_file import label_array, row_shape
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 Split: TypeAlias = Literal["train", "valid", "test"]
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import archives
+from tfdsmcmc._common import archives
 from tfdsmcmc.datasets.packed import SPLITS
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 _OMNIGLOT_VALID = 1345
 _OMNIGLOT_SEED = 123

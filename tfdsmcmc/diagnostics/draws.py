@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import compiling, random
+from tfdsmcmc import random
+from tfdsmcmc._common import compiling
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed, TensorLike
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
-    from tfdsmcmc.types import Seed, TensorLike
 
 _SWEEPS = 20
 

@@ -16,10 +16,10 @@ from tfdsmcmc.supports import checked_array
 if TYPE_CHECKING:
     from arviz import InferenceData
 
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Seed
 
 
 def inference_data(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import keras
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Logs
+    from tfdsmcmc._common.types import Logs
 
 
 class Progress(keras.callbacks.Callback):

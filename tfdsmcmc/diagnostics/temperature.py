@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, compiling, contract, random
+from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks, compiling
 from tfdsmcmc.diagnostics.draws import LogPrior
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.likelihood.importance import rows_to_estimate
@@ -28,10 +29,10 @@ from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Seed
 
 
 class Temperature(NamedTuple):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.training.chains import of_chain
+from tfdsmcmc.training.steps.chains import of_chain
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import FilePath, Logs
+    from tfdsmcmc._common.types import FilePath, Logs
 
 
 class TensorBoard(keras.callbacks.TensorBoard):

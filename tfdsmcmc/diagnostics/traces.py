@@ -12,10 +12,10 @@ from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Seed
 
 _MOST = 1000
 

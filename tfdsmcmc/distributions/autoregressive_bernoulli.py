@@ -27,7 +27,7 @@ from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
 from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import TensorLike
+    from tfdsmcmc._common.types import TensorLike
 
 tfd = tfp.distributions
 

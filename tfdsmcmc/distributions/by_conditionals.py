@@ -16,7 +16,7 @@ from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 from tfdsmcmc.distributions.sequential import SequentialBernoulli, tfd
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import TensorLike
+    from tfdsmcmc._common.types import TensorLike
 
 
 class BernoulliByConditionals(SequentialBernoulli):

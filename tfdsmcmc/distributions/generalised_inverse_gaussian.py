@@ -25,7 +25,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Seed, TensorLike
+    from tfdsmcmc._common.types import Seed, TensorLike
 
 
 def generalised_inverse_gaussian(p: float, a: TensorLike, b: TensorLike, seed: Seed) -> tf.Tensor:

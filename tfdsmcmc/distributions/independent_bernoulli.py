@@ -18,7 +18,7 @@ from tfdsmcmc import random
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import DType, TensorLike
+    from tfdsmcmc._common.types import DType, TensorLike
 
 tfd = tfp.distributions
 

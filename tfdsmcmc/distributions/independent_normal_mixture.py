@@ -17,7 +17,7 @@ import tensorflow_probability as tfp
 from tfdsmcmc import random
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import TensorLike
+    from tfdsmcmc._common.types import TensorLike
 
 tfd = tfp.distributions
 

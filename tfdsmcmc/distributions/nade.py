@@ -30,14 +30,15 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from tfdsmcmc import compiling, random
+from tfdsmcmc import random
+from tfdsmcmc._common import compiling
 from tfdsmcmc.distributions.independent_bernoulli import sum_like
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
 from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.distributions.sequential import SequentialBernoulli
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import TensorLike
+    from tfdsmcmc._common.types import TensorLike
 
 tfd = tfp.distributions
 

@@ -27,7 +27,7 @@ from tfdsmcmc import random
 from tfdsmcmc.distributions.polya_gamma_draws import draws_of_one
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import TensorLike
+    from tfdsmcmc._common.types import TensorLike
 
 tfd = tfp.distributions
 

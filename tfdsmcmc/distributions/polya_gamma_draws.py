@@ -39,7 +39,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Seed
+    from tfdsmcmc._common.types import Seed
 
 _BLOCK = 8192
 _SWITCH = 2.1  # c from which the inverse Gaussian envelope is used

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tfdsmcmc import checks, contract, random
+from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
@@ -25,10 +26,10 @@ from tfdsmcmc.imputation.settings import Settings
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc._common.types import Average, Seed
     from tfdsmcmc.contract import Model
     from tfdsmcmc.imputation.directed import ImputationMethod
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Average, Seed
 
 _WEIGHTS = ("likelihood", "equal")
 _DRAWS = 1000

@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.gibbs_sweeps import sweep_all
 from tfdsmcmc.rows import Rows
+from tfdsmcmc.sweeps.gibbs import sweep_all
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.types import Seed
 
 
 def start(

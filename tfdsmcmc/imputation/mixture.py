@@ -26,13 +26,13 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.imputation.plans import Part
-from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.types import Seed
+    from tfdsmcmc._common.types import Seed
 
 
 class Mixture:

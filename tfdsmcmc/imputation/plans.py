@@ -15,8 +15,8 @@ from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, Rows
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.contract import Density
-    from tfdsmcmc.types import Seed
 
 
 class Plan(Protocol):

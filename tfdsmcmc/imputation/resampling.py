@@ -30,17 +30,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.imputation.kernels import expected
 from tfdsmcmc.imputation.plans import Part
 from tfdsmcmc.programs import power_of_two
 from tfdsmcmc.rows import Rows
-from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.types import Seed
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**10

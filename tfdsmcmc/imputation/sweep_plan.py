@@ -75,26 +75,30 @@ class SweepPlan(NamedTuple):
         kernel = self.kernel
         rows, z = kernel.start(*parts, rows, start_seed)
 
-        def burn(i, rows, z):
-            return i + 1, *kernel.sweep(*parts, rows, z, random.fold(burn_seed, i))[:2]
+        def moved(x, z, seed):
+            return kernel.sweep(*parts, rows._replace(values=x), z, seed)
 
-        _, rows, z = _loop(burn, (0, rows, z), self.burn_in)
+        def burn(i, x, z):
+            new, z, _ = moved(x, z, random.fold(burn_seed, i))
+            return i + 1, new.values, z
 
-        def sweep(i, first, rows, z, mean, accepted, trace):
-            rows, z, share = kernel.sweep(*parts, rows, z, random.fold(keep_seed, first + i))
+        _, x, z = _loop(burn, (0, rows.values, z), self.burn_in)
+
+        def sweep(i, first, x, z, mean, accepted, trace):
+            rows, z, share = moved(x, z, random.fold(keep_seed, first + i))
             # in float32 what a sweep adds to a long sum would be lost
             mean += tf.cast(kernel.expected(*parts, rows, z), mean.dtype)
             accepted += 0.0 if share is None else tf.cast(share, accepted.dtype)
-            return i + 1, first, rows, z, mean, accepted, trace.write(i, kernel.log_density(*parts, rows, z))
+            return i + 1, first, rows.values, z, mean, accepted, trace.write(i, kernel.log_density(*parts, rows, z))
 
-        def keep(i, rows, z, mean, accepted, kept, traces):
-            state = (0, i * self.spacing, rows, z, mean, accepted, tf.TensorArray(tf.float32, self.spacing))
-            _, _, rows, z, mean, accepted, trace = _loop(sweep, state, self.spacing)
-            return i + 1, rows, z, mean, accepted, kept.write(i, rows.values), traces.write(i, trace.stack())
+        def keep(i, x, z, mean, accepted, kept, traces):
+            state = (0, i * self.spacing, x, z, mean, accepted, tf.TensorArray(tf.float32, self.spacing))
+            _, _, x, z, mean, accepted, trace = _loop(sweep, state, self.spacing)
+            return i + 1, x, z, mean, accepted, kept.write(i, x), traces.write(i, trace.stack())
 
         arrays = [tf.TensorArray(tf.float32, self.states) for _ in range(2)]
         sums = tf.zeros_like(rows.values, tf.float64), tf.zeros_like(rows.values[:, 0], tf.float64)
-        _, _, _, mean, accepted, kept, traces = _loop(keep, (0, rows, z, *sums, *arrays), self.states)
+        _, _, _, mean, accepted, kept, traces = _loop(keep, (0, x, z, *sums, *arrays), self.states)
         units, chains = rows.values.shape[-1], self.num_chains
         return (
             tf.reshape(kept.stack(), [self.states * chains, -1, units]),

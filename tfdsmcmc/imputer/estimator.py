@@ -20,7 +20,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
-from tfdsmcmc import checks, imputation
+from tfdsmcmc import imputation
+from tfdsmcmc._common import checks
 from tfdsmcmc.imputer import learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.rows import ArraySource
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
+    from tfdsmcmc._common.types import MethodName, Verbose
     from tfdsmcmc.imputer.columns import Columns
     from tfdsmcmc.model import DeepGenerativeModel
     from tfdsmcmc.posterior.ensemble import Posterior
-    from tfdsmcmc.types import MethodName, Verbose
 
 _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself

@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
-from tfdsmcmc import checks, methods, models, random
+from tfdsmcmc import methods, models, random
+from tfdsmcmc._common import checks
 from tfdsmcmc.layers import MLPGaussian
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior import Posterior, store
 from tfdsmcmc.posterior.last_part import last_epochs
 from tfdsmcmc.rows import ArraySource, Rows
-from tfdsmcmc.training.starts import fresh_weights
+from tfdsmcmc.training.steps.starts import fresh_weights
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Logs, Verbose
     from tfdsmcmc.posterior.store import Sample
-    from tfdsmcmc.types import Logs, Verbose
 
 _BLOCK = 100  # minibatches in one compiled call, at most
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     import tensorflow as tf
     from typing_extensions import Self
 
+    from tfdsmcmc._common.types import Config, Seed, TensorLike, WeightedCompletions, WeightedLatents
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Config, Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
 class Latents:

@@ -23,17 +23,18 @@ from typing import TYPE_CHECKING, Literal
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.gibbs_sweeps import generative_factors, sweep, sweep_all
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.types import WeightedCompletions, WeightedLatents
 from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
 from tfdsmcmc.rows import Rows, as_rows
-from tfdsmcmc.types import WeightedCompletions, WeightedLatents
+from tfdsmcmc.sweeps.gibbs import generative_factors, sweep, sweep_all
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, Seed, TensorLike
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Config, Seed, TensorLike
 
 _STARTS = ("recognition", "prior")
 

@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Literal
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.checks import positive_integer
+from tfdsmcmc._common.checks import positive_integer
+from tfdsmcmc._common.streams import log_mean_exp
+from tfdsmcmc._common.types import WeightedLatents
 from tfdsmcmc.latents.base import Latents
-from tfdsmcmc.streams import log_mean_exp
-from tfdsmcmc.types import WeightedLatents
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, Seed, TensorLike
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Config, Seed, TensorLike
 
 _WEIGHTS = ("importance", "uniform")
 

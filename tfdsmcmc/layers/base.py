@@ -15,13 +15,13 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.checks import nonnegative_integer, positive_integer
+from tfdsmcmc._common.checks import nonnegative_integer, positive_integer
 from tfdsmcmc.distributions import IndependentBernoulli
 from tfdsmcmc.supports import Binary, Real
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, Distribution, Seed, Shape, TensorLike
     from tfdsmcmc.supports import Support
-    from tfdsmcmc.types import Config, Distribution, Seed, Shape, TensorLike
 
 
 class StochasticLayer(keras.layers.Layer):

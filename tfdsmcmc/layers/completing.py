@@ -20,7 +20,7 @@ from tfdsmcmc import random
 from tfdsmcmc.distributions.ordering import in_order, in_place
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Seed
+    from tfdsmcmc._common.types import Seed
 
 
 class InOrder(NamedTuple):

@@ -23,8 +23,8 @@ from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.layers.sbn import SBN
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, Distribution, TensorLike
     from tfdsmcmc.layers.initial import Initializer
-    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.distributions import IndependentBernoulli, IndependentNormal
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
@@ -27,8 +27,8 @@ from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.supports import Binary
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, Distribution, TensorLike
     from tfdsmcmc.layers.initial import Initializer
-    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 class _MLP(StochasticLayer):

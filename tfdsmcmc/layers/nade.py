@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.distributions import NADE as NADEDistribution
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.distributions.ordering import check_ordering, in_order
@@ -24,8 +24,8 @@ from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.supports import Binary
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, Distribution, TensorLike
     from tfdsmcmc.layers.initial import Initializer
-    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -21,8 +21,8 @@ from tfdsmcmc.supports import Binary
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from tfdsmcmc._common.types import Config, Distribution, TensorLike
     from tfdsmcmc.layers.initial import Initializer
-    from tfdsmcmc.types import Config, Distribution, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

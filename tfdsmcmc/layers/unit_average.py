@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.distributions import IndependentBernoulli, IndependentNormal, IndependentNormalMixture
 from tfdsmcmc.distributions.by_conditionals import BernoulliByConditionals
 from tfdsmcmc.layers.base import StochasticLayer
@@ -50,7 +50,7 @@ from tfdsmcmc.layers.completing import InOrder, complete_in_order
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc.types import Config, Distribution, TensorLike
+    from tfdsmcmc._common.types import Config, Distribution, TensorLike
 
 _FARTHEST = 80.0  # of a logit: its probabilities, summed, stay above the smallest float32 number
 

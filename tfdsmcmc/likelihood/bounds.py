@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.likelihood.importance import make_sampler, rows_to_estimate
 from tfdsmcmc.likelihood.sampler import checked_count
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.programs import batches, compiled, power_of_two, values_of
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import LatentSampler, Seed, ThetaAndPhi
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import LatentSampler, Seed, ThetaAndPhi
 
 
 def evidence_lower_bound(

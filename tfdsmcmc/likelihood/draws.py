@@ -10,9 +10,9 @@ import tensorflow as tf
 from tfdsmcmc import random
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed, TensorLike
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Seed, TensorLike
 
 
 def draw_chunk(

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import contract
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.programs import batches
 from tfdsmcmc.rows import source_of
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.rows import as_rows
-from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Seed
 
 
 def expectations(

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks, contract, random
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto, precision
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
 from tfdsmcmc.likelihood.cautions import warn as caution
@@ -31,11 +32,11 @@ from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, source_of
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.networks import GenerativeNetwork
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.source import Source
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _CHUNK_ENTRIES = 2**20  # floats of the widest layer at once: 4 MiB, about a core's cache
 _LARGEST_CHUNK = 2**12  # a longer float32 sum over one axis, as XLA adds it up, loses digits

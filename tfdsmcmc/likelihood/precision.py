@@ -46,15 +46,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.likelihood import pareto
 from tfdsmcmc.likelihood.cautions import PrecisionNotReached, warn
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.likelihood.sampler import Sampler
     from tfdsmcmc.rows.source import RandomAccessSource
-    from tfdsmcmc.types import Seed
 
 _MARGIN = 1.2  # the variation of the draws themselves is seldom more beyond that of the pilot
 _PILOT = 0.5  # a pilot's draws, of those that it decides about

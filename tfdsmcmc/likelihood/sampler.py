@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.programs import compiled, power_of_two, values_of
-from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _MOST_DRAWS = 2**30  # the programs count in int32
 _BLOCK_ENTRIES = 2**17  # log-weights handed out at a time: 512 KiB

@@ -16,14 +16,13 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
-from tfdsmcmc.checks import learning_rate, nonnegative_number, positive_number
-from tfdsmcmc.finite import all_finite
+from tfdsmcmc._common.checks import learning_rate, nonnegative_number, positive_number
+from tfdsmcmc._common.finite import all_finite
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc.mcmc.events import Event
-    from tfdsmcmc.types import (
+    from tfdsmcmc._common.types import (
         Config,
         GradientFn,
         Integrator,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         Seed,
         TensorLike,
     )
+    from tfdsmcmc.mcmc.events import Event
 
 
 class StochasticGradientKernel(tfp.mcmc.TransitionKernel):

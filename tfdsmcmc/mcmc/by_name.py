@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.preconditioned_sgld import PreconditionedSGLD
@@ -13,7 +13,7 @@ from tfdsmcmc.mcmc.sgld import SGLD
 from tfdsmcmc.mcmc.sgnht import SGNHT
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import KernelName
+    from tfdsmcmc._common.types import KernelName
 
 _KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHMC, "sgld": SGLD, "sgnht": SGNHT}
 

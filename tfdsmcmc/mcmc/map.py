@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, GradientFn, LearningRate, Number, OptimizerLike
+    from tfdsmcmc._common.types import Config, GradientFn, LearningRate, Number, OptimizerLike
 
 
 class MAPResults(NamedTuple):

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.checks import nonnegative_number, positive_number
+from tfdsmcmc._common.checks import nonnegative_number, positive_number
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, normals
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import GradientFn, LearningRate, Nest, Number
+    from tfdsmcmc._common.types import GradientFn, LearningRate, Nest, Number
 
 
 class PreconditionedSGLDResults(NamedTuple):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.checks import fraction, nonnegative_integer, nonnegative_number, positive_integer, positive_number
+from tfdsmcmc._common.checks import fraction, nonnegative_integer, nonnegative_number, positive_integer, positive_number
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, TensorLike
+    from tfdsmcmc._common.types import Config, TensorLike
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.checks import nonnegative_number
+from tfdsmcmc._common.checks import nonnegative_number
 from tfdsmcmc.mcmc.base import (
     StochasticGradientKernel,
     check_friction,
@@ -60,7 +60,7 @@ from tfdsmcmc.mcmc.base import (
 )
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number
+    from tfdsmcmc._common.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number
 
 
 class SGHMCResults(NamedTuple):

@@ -16,7 +16,7 @@ import tensorflow as tf
 from tfdsmcmc.mcmc.base import StochasticGradientKernel, check_integrator, normals
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import GradientFn, LearningRate, Number
+    from tfdsmcmc._common.types import GradientFn, LearningRate, Number
 
 
 class SGLDResults(NamedTuple):

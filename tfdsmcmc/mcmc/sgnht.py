@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.checks import positive_number
+from tfdsmcmc._common.checks import positive_number
 from tfdsmcmc.mcmc.base import (
     StochasticGradientKernel,
     check_friction,
@@ -52,7 +52,7 @@ from tfdsmcmc.mcmc.base import (
 )
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number
+    from tfdsmcmc._common.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number
 
 _REACTION = 10.0  # "auto": the thermostat reacts within this many relaxation times 1/a of the momentum
 

@@ -38,7 +38,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.mcmc import climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
@@ -48,8 +48,17 @@ from tfdsmcmc.mcmc.rates_by_noise import noise_after, product, scales
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tfdsmcmc._common.types import (
+        Config,
+        GradientFn,
+        KernelResults,
+        LearningRate,
+        Nest,
+        Number,
+        OptimizerLike,
+        Seed,
+    )
     from tfdsmcmc.mcmc.events import Event
-    from tfdsmcmc.types import Config, GradientFn, KernelResults, LearningRate, Nest, Number, OptimizerLike, Seed
 
 NEVER = 2**31 - 1
 

@@ -8,8 +8,8 @@ from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB, PolyaGammaGibbs
 from tfdsmcmc.methods.parts import check_as_published, given
 
 if TYPE_CHECKING:
-    from tfdsmcmc.augmentation.mean_field_step import Covariance
-    from tfdsmcmc.types import LearningRate
+    from tfdsmcmc._common.types import LearningRate
+    from tfdsmcmc.augmentation.variational.mean_field_step import Covariance
 
 
 def polya_gamma_gibbs(

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import IWAE, NVIL, Sleep, WakeSleep
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import LearningRate, OptimizerLike
+    from tfdsmcmc._common.types import LearningRate, OptimizerLike
 
 
 def rws(

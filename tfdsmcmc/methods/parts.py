@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import keras
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import LearningRate, OptimizerLike
     from tfdsmcmc.latents.base import Latents
     from tfdsmcmc.mcmc.base import StochasticGradientKernel
     from tfdsmcmc.proposals.base import Proposal
-    from tfdsmcmc.types import LearningRate, OptimizerLike
 
 
 def triple(kernel: StochasticGradientKernel, latents: Latents, proposal: Proposal | None) -> dict[str, Any]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import SGHMC, SGLD, SGNHT, WarmStart
 from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import Wake, WakeSleep
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Integrator, LearningRate, OptimizerLike
+    from tfdsmcmc._common.types import Integrator, LearningRate, OptimizerLike
 
 
 def dsgld_nais(

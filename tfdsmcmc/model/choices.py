@@ -6,18 +6,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfdsmcmc import checks, methods
+from tfdsmcmc import methods
+from tfdsmcmc._common import checks
 from tfdsmcmc.latents import NAIS, Gibbs, Latents
 from tfdsmcmc.mcmc import MAP
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.proposals import IWAE, NVIL, Proposal, Sleep, Wake, WakeSleep
-from tfdsmcmc.training.step_method import StepMethod
+from tfdsmcmc.training.steps.step_method import StepMethod
 
 if TYPE_CHECKING:
     import keras
 
+    from tfdsmcmc._common.types import LatentsName, ProposalName
     from tfdsmcmc.mcmc.base import StochasticGradientKernel
-    from tfdsmcmc.types import LatentsName, ProposalName
 
 _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 # the arguments of `compile` that make a triple, as they are by default

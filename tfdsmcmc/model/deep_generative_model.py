@@ -8,8 +8,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, imputation, likelihood, random
-from tfdsmcmc.finite import check_finite
+from tfdsmcmc import imputation, likelihood, random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.model.density import NetworkDensity
 from tfdsmcmc.model.learning import Learning
@@ -18,17 +19,17 @@ from tfdsmcmc.priors import Prior
 from tfdsmcmc.programs import compiled, values_of
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.rows.context import of_draws
-from tfdsmcmc.training.evaluating import evaluated
+from tfdsmcmc.training.fitting.evaluating import evaluated
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc._common.estimates import LogLikelihood
+    from tfdsmcmc._common.types import Average, Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
     from tfdsmcmc.priors.prior import PriorLike
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.source import Source
-    from tfdsmcmc.types import Average, Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
 
 _PARTS = ("generative", "recognition", "prior")
 

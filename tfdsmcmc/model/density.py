@@ -18,13 +18,13 @@ from tfdsmcmc.rows import Rows, rows_in_memory
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.estimates import LogLikelihood
+    from tfdsmcmc._common.estimates import LogLikelihood
+    from tfdsmcmc._common.types import Seed, ThetaAndPhi
     from tfdsmcmc.imputation.directed import ImputationMethod
     from tfdsmcmc.imputation.plans import Plan
     from tfdsmcmc.imputation.settings import Settings
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Seed, ThetaAndPhi
 
 _BLOCK_ENTRIES = 2**24  # floats of what a layer holds while it draws its units one by one: 64 MiB
 

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Logs
+    from tfdsmcmc._common.types import Logs
 
 _FEWEST = 2.0  # effective draws of a row, in the mean over rows and the last epochs
 _EPOCHS = 5

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 import keras
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.latents import NAIS
 from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
 from tfdsmcmc.mcmc.by_name import kernel_of
 from tfdsmcmc.model import choices
 from tfdsmcmc.model.few_effective_samples import EffectiveSamples
-from tfdsmcmc.training.doubly_stochastic import DoublyStochasticStep
-from tfdsmcmc.training.fisher_identity import FisherIdentity
-from tfdsmcmc.training.learner import Learner
-from tfdsmcmc.training.recognition_learning import RecognitionLearning
-from tfdsmcmc.training.several_chains import SeveralChains
+from tfdsmcmc.training.fitting.learner import Learner
+from tfdsmcmc.training.steps.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
+from tfdsmcmc.training.steps.recognition_learning import RecognitionLearning
+from tfdsmcmc.training.steps.several_chains import SeveralChains
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import KernelName, LatentsName, ProposalName, Verbose
     from tfdsmcmc.latents.base import Latents
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.priors.prior import Prior
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
-    from tfdsmcmc.training.step_method import StepMethod
-    from tfdsmcmc.types import KernelName, LatentsName, ProposalName, Verbose
+    from tfdsmcmc.training.steps.step_method import StepMethod
 
 
 class Learning(Learner):
@@ -132,8 +132,8 @@ class Learning(Learner):
             are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it. Several chains of
             an earlier run stay.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
-          step: `training.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such as
-            `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
+          step: `training.steps.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such
+            as `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
             `refit_recognition` fits it at the θ that was learnt.
 
         Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.plots.figures import new_figure, numbers
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.boltzmann.partition import LogPartition
+    from tfdsmcmc.boltzmann.partition.log_partition import LogPartition
     from tfdsmcmc.posterior.curve import Curve
 
 

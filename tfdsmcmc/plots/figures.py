@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 
 def save(figure: Figure, path: FilePath) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.plots.figures import new_figure, numbers
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def chains(states: ArrayLike, betas: ArrayLike, shape: Sequence[int], title: str
     """Runs of annealing from left to right, one below the other.
 
     Args:
-      states: (β, runs, height · width), as `boltzmann.annealed_chains` returns; 1 is drawn dark.
+      states: (β, runs, height · width), as `boltzmann.partition.annealed_chains` returns; 1 is drawn dark.
       betas: those of the first axis.
       shape: (height, width).
       title: of the figure.

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc.estimates import LogLikelihood
-from tfdsmcmc.streams import WeightSums
+from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc._common.streams import WeightSums
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -29,10 +29,10 @@ from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Average, FilePath, Seed
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.source import Source
-    from tfdsmcmc.types import Average, FilePath, Seed
 
 _IN_ORDER = ("weights", "units", "draws", "start")
 _DRAWS = 10  # of a chain that are averaged unit by unit

@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING
 
 import keras
 
-from tfdsmcmc import checks, contract, files
+from tfdsmcmc import contract, files
+from tfdsmcmc._common import checks
 from tfdsmcmc.posterior import choice, starts, store
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.history import Head, History
@@ -39,7 +40,7 @@ from tfdsmcmc.posterior.opening import load
 from tfdsmcmc.posterior.timing import Timing, sampled
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import AverageChoice, FilePath, Logs
+    from tfdsmcmc._common.types import AverageChoice, FilePath, Logs
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
 _HOT, _SETTLED = 2.0, 500  # kinetic temperature, and the updates of sampling before a thermostat is judged by it

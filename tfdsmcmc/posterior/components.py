@@ -34,10 +34,10 @@ from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior.averages import RunningMean
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Average
     from tfdsmcmc.contract import Density, Model
     from tfdsmcmc.posterior.store import Sample
     from tfdsmcmc.programs import DirectedModel
-    from tfdsmcmc.types import Average
 
 AVERAGES: tuple[Average, ...] = ("units", "draws", "weights", "start")
 

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
 from tfdsmcmc.posterior.components import Component, Components
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Average, Seed
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.store import Sample
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Average, Seed
 
 
 class Curve(NamedTuple):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.posterior.components import check_average
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tfdsmcmc._common.types import Average, FilePath
     from tfdsmcmc.posterior.store import Sample
-    from tfdsmcmc.types import Average, FilePath
 
 
 class Draws:

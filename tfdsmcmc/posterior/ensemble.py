@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfdsmcmc import checks, contract, random
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.averages import PredictiveAverage
 from tfdsmcmc.posterior.components import Components, check_average, mean_of
@@ -40,10 +41,10 @@ if TYPE_CHECKING:
     import keras
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc._common.types import Average, Seed, Verbose
     from tfdsmcmc.contract import Model
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.training.learner import Learner
-    from tfdsmcmc.types import Average, Seed, Verbose
+    from tfdsmcmc.training.fitting.learner import Learner
 
 
 _M = TypeVar("_M", bound="Learner")

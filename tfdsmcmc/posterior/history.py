@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tfdsmcmc import files
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 _BLOCK = 512  # bytes of each end that are looked at; the first line has fewer
 

@@ -21,10 +21,10 @@ from tfdsmcmc.rows import ContextSource, kept, source_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Seed
 
 
 def label_probabilities(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TypedDict
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 
 class LastPart(TypedDict):

@@ -11,8 +11,8 @@ from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples, chain_of
 
 if TYPE_CHECKING:
-    from tfdsmcmc.training.learner import Learner
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
+    from tfdsmcmc.training.fitting.learner import Learner
 
 
 def load(path: FilePath) -> Posterior:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfdsmcmc import random
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.posterior.averages import PredictiveAverage
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.posterior.components import Component
     from tfdsmcmc.rows.source import Source
-    from tfdsmcmc.types import Seed
 
 
 def predictive_log_likelihood(

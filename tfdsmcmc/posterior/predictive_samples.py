@@ -13,8 +13,8 @@ import tensorflow as tf
 from tfdsmcmc import random
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.posterior.components import Components
-    from tfdsmcmc.types import Seed
 
 
 def predictive_samples(

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc.finite import check_finite
+from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.posterior.store import Sample, read_weights, write_weights
 
 if TYPE_CHECKING:
-    from tfdsmcmc.training.learner import Learner
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
+    from tfdsmcmc.training.fitting.learner import Learner
 
 
 def starts_of(model: Learner) -> list[Sample]:

@@ -21,13 +21,13 @@ import h5py
 import numpy as np
 
 from tfdsmcmc import files
-from tfdsmcmc.finite import check_finite
+from tfdsmcmc._common.finite import check_finite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.training.learner import Learner
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
+    from tfdsmcmc.training.fitting.learner import Learner
 
 _GROUPS = ("theta", "phi")
 _BIASES = "label_biases"

@@ -10,7 +10,7 @@ import tensorflow as tf
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc.types import Config, Distribution, Seed, TensorLike
+    from tfdsmcmc._common.types import Config, Distribution, Seed, TensorLike
 
 
 class WeightPrior:

@@ -29,13 +29,13 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.checks import nonnegative_number, positive_number
+from tfdsmcmc._common.checks import nonnegative_number, positive_number
 from tfdsmcmc.distributions.generalised_inverse_gaussian import generalised_inverse_gaussian
 from tfdsmcmc.priors.base import WeightPrior
 from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, Seed, TensorLike
+    from tfdsmcmc._common.types import Config, Seed, TensorLike
 
 # where scales end in float32
 _LEAST, _GREATEST = 1e-30, 1e30

@@ -36,7 +36,7 @@ from tfdsmcmc.priors.student_t import StudentTPrior
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc.types import Config, Distribution, Seed, TensorLike
+    from tfdsmcmc._common.types import Config, Distribution, Seed, TensorLike
 
 tfd = tfp.distributions
 

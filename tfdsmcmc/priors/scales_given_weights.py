@@ -10,7 +10,7 @@ The integral is a sum over ln ζ in steps of h = 1.5/√(n + 2 min(a, b)), ½ at
 grid count at its ends. The sum errs by the Fourier transform of the integrand at 2π/h. That goes as the product of a
 law of ln ζ by the weights, whose variance is 2/n or more, and one a priori, whose variance is 1/a + 1/b or more. Normal
 laws with those would err by 2 exp(−4π²/(h²(n + 2 min(a, b)))) of the integral, 5·10⁻⁸, or less
-(`augmentation.grid_scales` has more).
+(`augmentation.variational.grid_scales` has more).
 
 Then τ is drawn from p(τ given w) on a grid that is made finer four times around where its mass is, and each ζ_g from
 p(ζ_g given w, τ), uniform within a step.
@@ -36,7 +36,7 @@ from tfdsmcmc import random
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.types import Number, Seed
+    from tfdsmcmc._common.types import Number, Seed
 
 _BLOCK = 2**21  # numbers at a time
 _POINTS, _ROUNDS, _NATS = 64, 4, 25.0

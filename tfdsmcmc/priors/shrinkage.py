@@ -57,12 +57,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.checks import positive_number
+from tfdsmcmc._common.checks import positive_number
 from tfdsmcmc.priors.base import WeightPrior
 from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest, half_cauchy
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, Seed, TensorLike
+    from tfdsmcmc._common.types import Config, Seed, TensorLike
 
 Group: TypeAlias = Literal["entry", "parent", "unit", "tensor"]
 

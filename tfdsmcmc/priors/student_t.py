@@ -18,7 +18,7 @@ import tensorflow_probability as tfp
 from tfdsmcmc.priors.base import WeightPrior
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, Distribution, TensorLike
+    from tfdsmcmc._common.types import Config, Distribution, TensorLike
 
 
 class StudentTPrior(WeightPrior):

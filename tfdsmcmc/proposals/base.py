@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import (
+    from tfdsmcmc._common.types import (
         Config,
         LatentSampler,
         OptimizerLike,
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
         WeightedCompletions,
         WeightedLatents,
     )
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
 
 
 class Proposal:

@@ -19,15 +19,13 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from tfdsmcmc._common.streams import log_mean_exp
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
 from tfdsmcmc.rows import as_rows
-from tfdsmcmc.streams import log_mean_exp
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import (
+    from tfdsmcmc._common.types import (
         Config,
         LatentSampler,
         OptimizerLike,
@@ -36,6 +34,8 @@ if TYPE_CHECKING:
         WeightedCompletions,
         WeightedLatents,
     )
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
 
 tfd = tfp.distributions
 

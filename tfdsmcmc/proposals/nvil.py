@@ -22,14 +22,15 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
 from tfdsmcmc.rows import as_rows
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, OptimizerLike, Seed, TensorLike, WeightedCompletions, WeightedLatents
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Config, OptimizerLike, Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -19,8 +19,8 @@ from tfdsmcmc.proposals.base import Proposal, fixed
 from tfdsmcmc.rows import Rows, as_rows
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed, TensorLike, WeightedCompletions, WeightedLatents
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.types import Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -18,9 +18,7 @@ import tensorflow as tf
 from tfdsmcmc.proposals.base import Proposal, fixed
 
 if TYPE_CHECKING:
-    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
-    from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import (
+    from tfdsmcmc._common.types import (
         Config,
         LatentSampler,
         OptimizerLike,
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
         WeightedCompletions,
         WeightedLatents,
     )
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.rows.rows import Rows
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

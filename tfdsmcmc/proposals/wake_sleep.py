@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import keras
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.proposals.sleep import mean_log_prob_of_dreams
 from tfdsmcmc.proposals.wake import Wake
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from tfdsmcmc._common.types import Config, OptimizerLike, Seed, TensorLike, WeightedCompletions, WeightedLatents
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Config, OptimizerLike, Seed, TensorLike, WeightedCompletions, WeightedLatents
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -10,7 +10,7 @@ from tfdsmcmc.rows.source import RandomAccessSource, Source
 if TYPE_CHECKING:
     import numpy as np
 
-    from tfdsmcmc.types import Index
+    from tfdsmcmc._common.types import Index
 
 
 class ArraySource(RandomAccessSource):

@@ -9,8 +9,8 @@ from tfdsmcmc.rows.source import RandomAccessSource
 if TYPE_CHECKING:
     import numpy as np
 
+    from tfdsmcmc._common.types import Index, Seed
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Index, Seed
 
 
 class ContextSource(RandomAccessSource):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.rows.rows import concatenate
 from tfdsmcmc.rows.source import Source
 

@@ -11,7 +11,7 @@ from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import RandomAccessSource
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Index
+    from tfdsmcmc._common.types import Index
 
 
 class FileSource(RandomAccessSource):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import keras
 import numpy as np
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.datasets import GreyRows
 from tfdsmcmc.rows.array_source import ArraySource
 from tfdsmcmc.rows.context_source import ContextSource

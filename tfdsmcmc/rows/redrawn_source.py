@@ -12,7 +12,7 @@ from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.source import RandomAccessSource
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Index, Seed
+    from tfdsmcmc._common.types import Index, Seed
 
 _LARGEST = 2**31  # counters of a draw's words
 

@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Array, Index, TensorLike
+    from tfdsmcmc._common.types import Array, Index, TensorLike
 
 
 class Rows(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from tfdsmcmc.rows.rows import Rows, concatenate
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Index, Seed
+    from tfdsmcmc._common.types import Index, Seed
 
 
 class Source:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 _KINDS = {"f": "numbers", "i": "integers", "u": "integers", "b": "true or false"}
 _TAKEN = {"f": "fiub", "i": "iu", "u": "iu", "b": "b"}  # kinds of array that a tensor of each kind takes

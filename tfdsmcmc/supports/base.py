@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from tfdsmcmc.types import Seed, Shape
+    from tfdsmcmc._common.types import Seed, Shape
 
 
 class Support:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 if TYPE_CHECKING:
     from tfdsmcmc.supports.base import Support

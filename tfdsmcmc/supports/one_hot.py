@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks, random
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
 from tfdsmcmc.supports.base import Support
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Seed, Shape
+    from tfdsmcmc._common.types import Seed, Shape
 
 
 class OneHot(Support):

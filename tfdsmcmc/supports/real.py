@@ -10,7 +10,7 @@ from tfdsmcmc.supports.base import Support
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from tfdsmcmc.types import Seed, Shape
+    from tfdsmcmc._common.types import Seed, Shape
 
 
 class Real(Support):

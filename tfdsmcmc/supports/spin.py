@@ -11,7 +11,7 @@ from tfdsmcmc import random
 from tfdsmcmc.supports.base import Support
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Seed, Shape
+    from tfdsmcmc._common.types import Seed, Shape
 
 
 class Spin(Support):

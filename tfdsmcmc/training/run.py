@@ -15,17 +15,18 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import compiling, random
+from tfdsmcmc import random
+from tfdsmcmc._common import compiling
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
-from tfdsmcmc.training.batch import Block
-from tfdsmcmc.training.chains import of_chain
-from tfdsmcmc.training.divergence import Watch
-from tfdsmcmc.training.step import Step
+from tfdsmcmc.training.feeding.batch import Block
+from tfdsmcmc.training.fitting.divergence import Watch
+from tfdsmcmc.training.steps.chains import of_chain
+from tfdsmcmc.training.steps.step import Step
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Logs, Nest
     from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.rows.source import RandomAccessSource
-    from tfdsmcmc.types import Logs, Nest
 
 
 class Run(tf.Module):

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import log_sum
-from tfdsmcmc.boltzmann.machine import machine_type
+from tfdsmcmc.boltzmann.machines.machine import machine_type
 from tfdsmcmc.boltzmann.units import Binary, Categorical, Gaussian, Spin
 
 STEP, REACH = 0.6, 9.0

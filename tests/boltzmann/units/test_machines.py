@@ -17,7 +17,7 @@ from tests.conformance.paths import run_path_test
 from tests.oracles import flat, log_sum
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann import ContrastiveDivergence, log_partition, log_partition_ratio
-from tfdsmcmc.boltzmann.paths import BaseRatePath, MachinePath
+from tfdsmcmc.boltzmann.partition.paths import BaseRatePath, MachinePath
 
 COUNT = 20_000
 QUICK = [("spin", "gaussian"), ("gaussian", "binary"), ("learnt gaussian", "learnt gaussian"), ("categorical", "spin")]
@@ -49,7 +49,7 @@ def test_densities_and_exact_answers(visible, hidden):
     table = Table(machine)
     assert ds.boltzmann.exact_log_partition(machine) == pytest.approx(table.log_z, rel=1e-9)
     assert ds.boltzmann.exact_log_partition(machine.transposed()) == pytest.approx(table.log_z, rel=1e-9)
-    assert ds.boltzmann.exact.is_enumerable(machine)
+    assert ds.boltzmann.partition.exact.is_enumerable(machine)
     some = np.argsort(-table.log_unnormalized)[:6]
     v = tf.constant(table.v[some], tf.float32)
     grid = table.log_v[some] - (table.v[some] @ np.float64(machine.bias))  # −u(v) and the weight of the grid

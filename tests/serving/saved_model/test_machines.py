@@ -12,7 +12,7 @@ from tests.chance import assert_frequencies, assert_near
 from tests.oracles import binary_states, log_sum, state_numbers
 from tests.serving.saved_model.test_loader import assert_same_in_both
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import deep
+from tfdsmcmc.boltzmann.deep import stack as deep
 from tfdsmcmc.posterior.store import Sample
 
 SEED = np.array([3, 4], np.int32)

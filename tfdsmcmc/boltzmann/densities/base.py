@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfdsmcmc.boltzmann import sampling
+from tfdsmcmc.boltzmann.machines import sampling
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
 from tfdsmcmc.rows import rows_in_memory
@@ -13,7 +13,7 @@ from tfdsmcmc.rows import rows_in_memory
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc.boltzmann.estimates import PartitionLike
+    from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
     from tfdsmcmc.boltzmann.units.base import Units
     from tfdsmcmc.imputation.plans import Plan
     from tfdsmcmc.imputation.settings import Settings

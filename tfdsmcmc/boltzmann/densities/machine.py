@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfdsmcmc import checks
-from tfdsmcmc.boltzmann import sampling
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity
-from tfdsmcmc.boltzmann.estimates import known_partition, normalised
 from tfdsmcmc.boltzmann.imputation import MachineKernel
-from tfdsmcmc.boltzmann.partition import log_partition as annealed_log_partition
+from tfdsmcmc.boltzmann.machines import sampling
+from tfdsmcmc.boltzmann.partition.estimates import known_partition, normalised
+from tfdsmcmc.boltzmann.partition.log_partition import log_partition as annealed_log_partition
 from tfdsmcmc.boltzmann.served import ServedMachine
-from tfdsmcmc.estimates import LogLikelihood
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tfdsmcmc.boltzmann.estimates import LogPartition, PartitionLike
-    from tfdsmcmc.boltzmann.machine import Machine
-    from tfdsmcmc.boltzmann.rbm import RBM
+    from tfdsmcmc._common.types import Seed
+    from tfdsmcmc.boltzmann.machines.machine import Machine
+    from tfdsmcmc.boltzmann.machines.rbm import RBM
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition, PartitionLike
     from tfdsmcmc.boltzmann.units.base import Units
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.types import Seed
 
 _KERNEL = MachineKernel()
 

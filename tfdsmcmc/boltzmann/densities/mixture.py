@@ -9,20 +9,20 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.boltzmann.densities.base import UndirectedDensity
-from tfdsmcmc.boltzmann.estimates import LogPartition
 from tfdsmcmc.boltzmann.imputation import MixtureKernel, log_evidence
-from tfdsmcmc.boltzmann.mixture_draws import drawn, log_likelihood
+from tfdsmcmc.boltzmann.mixture.draws import drawn, log_likelihood
+from tfdsmcmc.boltzmann.partition.estimates import LogPartition
 from tfdsmcmc.boltzmann.served import ServedMixture
-from tfdsmcmc.estimates import LogLikelihood
 from tfdsmcmc.imputation.plans import Part
 
 if TYPE_CHECKING:
-    from tfdsmcmc.boltzmann.mixture import MixtureOfBernoullis
+    from tfdsmcmc._common.types import Seed
+    from tfdsmcmc.boltzmann.mixture.mixture_of_bernoullis import MixtureOfBernoullis
     from tfdsmcmc.imputation.plans import Plan
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
-    from tfdsmcmc.types import Seed
 
 _KERNEL = MixtureKernel()
 

@@ -5,30 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import deep_estimates, sampling
-from tfdsmcmc.boltzmann.deep_sweeps import layers_of, widths_of
+from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc.boltzmann.deep import estimates as deep_estimates
+from tfdsmcmc.boltzmann.deep.sweeps import layers_of, widths_of
 from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity
-from tfdsmcmc.boltzmann.estimates import known_partition
 from tfdsmcmc.boltzmann.imputation import StackKernel
-from tfdsmcmc.boltzmann.partition import log_partition as annealed_log_partition
+from tfdsmcmc.boltzmann.machines import sampling
+from tfdsmcmc.boltzmann.partition.estimates import known_partition
+from tfdsmcmc.boltzmann.partition.log_partition import log_partition as annealed_log_partition
 from tfdsmcmc.boltzmann.served import ServedStack
-from tfdsmcmc.estimates import LogLikelihood
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.annealing.schedules import Schedule
-    from tfdsmcmc.boltzmann.dbn import DBN
-    from tfdsmcmc.boltzmann.deep import Stack
-    from tfdsmcmc.boltzmann.estimates import LogPartition, PartitionLike
-    from tfdsmcmc.boltzmann.machine import Machine
+    from tfdsmcmc.boltzmann.deep.dbn import DBN
+    from tfdsmcmc.boltzmann.deep.stack import Stack
+    from tfdsmcmc.boltzmann.machines.machine import Machine
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition, PartitionLike
     from tfdsmcmc.boltzmann.served import ServedMachine
     from tfdsmcmc.boltzmann.units.base import Units
     from tfdsmcmc.imputation.plans import Plan
     from tfdsmcmc.imputation.settings import Settings
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.source import Source
-    from tfdsmcmc.types import Seed
 
 _KERNEL = StackKernel()
 

@@ -11,8 +11,8 @@ potential, is U(v) = u(v) − b·v. What u has to learn is natural parameters to
 and a layer's law is the list (x, η_2, …) of the field and the further ones, each of shape (…, width). All units of a
 layer are independent given the field, but for those of one categorical variable.
 
-Two layers of such units make a machine (`boltzmann.machine`). Its annealing (`boltzmann.paths`) takes β times the field
-of a hidden layer, and of the visible layer the parameters (1 − β) η + β η'.
+Two layers of such units make a machine (`machines.machine`). Its annealing (`partition.paths`) takes β times the field of
+a hidden layer, and of the visible layer the parameters (1 − β) η + β η'.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from tfdsmcmc.supports import Real
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from tfdsmcmc._common.types import Config, Number, Seed, TensorLike, Weight
     from tfdsmcmc.supports import Support
-    from tfdsmcmc.types import Config, Number, Seed, TensorLike, Weight
 
 _U = TypeVar("_U", bound="Units")
 

@@ -16,7 +16,7 @@ from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Number, TensorLike
+    from tfdsmcmc._common.types import Number, TensorLike
 
 
 @registered

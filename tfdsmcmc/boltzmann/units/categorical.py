@@ -18,7 +18,7 @@ from tfdsmcmc.boltzmann.units.base import Units, registered
 from tfdsmcmc.supports import OneHot
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, Number, TensorLike
+    from tfdsmcmc._common.types import Config, Number, TensorLike
 
 
 @registered

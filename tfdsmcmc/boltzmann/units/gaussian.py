@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.boltzmann.units.base import Units, registered
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Config, Number, TensorLike, Weight
+    from tfdsmcmc._common.types import Config, Number, TensorLike, Weight
 
 
 @registered

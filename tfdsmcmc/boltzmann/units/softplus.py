@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Number, TensorLike
+    from tfdsmcmc._common.types import Number, TensorLike
 
 
 def sum_softplus(x: TensorLike) -> tf.Tensor:

@@ -24,7 +24,7 @@ from tfdsmcmc.boltzmann.units.softplus import sum_softplus
 from tfdsmcmc.distributions.sum_log import sum_log_of_mantissas
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import Number, TensorLike
+    from tfdsmcmc._common.types import Number, TensorLike
 
 
 @registered

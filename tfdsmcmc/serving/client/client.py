@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc import checks, random
-from tfdsmcmc.estimates import LogLikelihood
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.rows import rows_of
 from tfdsmcmc.serving.arrays import array_of, arrays_of
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.serving.arrays import Signature
-    from tfdsmcmc.types import Seed
 
 
 class Client:

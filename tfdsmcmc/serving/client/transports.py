@@ -18,7 +18,7 @@ import re
 import urllib.parse
 from typing import Any, NamedTuple
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a call is repeated
 _LONGEST_TIMEOUT = 1e6  # seconds: sockets count milliseconds in 32 bits

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 _PYTHON = {"PyFunc", "EagerPyFunc", "PyFuncStateless", "NumpyFunction"}
 # stateful by name: they read fixed weights, save and load them, check, or call what is looked at by itself

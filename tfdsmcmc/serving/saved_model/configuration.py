@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tfdsmcmc import files
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 BATCH_SIZES: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # to which the server pads; the last is the largest batch
 _NAME = re.compile(r"[\w.-]+", re.ASCII)  # stands in addresses and in quoted text

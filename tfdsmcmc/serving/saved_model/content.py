@@ -17,10 +17,10 @@ from tfdsmcmc.serving.saved_model.weights import Weights
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from tfdsmcmc.boltzmann.estimates import PartitionLike
+    from tfdsmcmc._common.types import Average
+    from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
-    from tfdsmcmc.types import Average
 
 _KINDS = {
     "draws": "samples of the posterior",

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfdsmcmc import checks, contract
+from tfdsmcmc import contract
+from tfdsmcmc._common import checks
 from tfdsmcmc.serving.saved_model import configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.content import content_of
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
 from tfdsmcmc.serving.saved_model.writing import free_target, write_version
 
 if TYPE_CHECKING:
-    from tfdsmcmc.boltzmann.estimates import PartitionLike
+    from tfdsmcmc._common.types import Average, FilePath
+    from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
-    from tfdsmcmc.types import Average, FilePath
 
 
 def export(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tfdsmcmc.serving.saved_model.export import export
 
 if TYPE_CHECKING:
-    from tfdsmcmc.boltzmann.dbn import DBN
-    from tfdsmcmc.boltzmann.estimates import LogPartition
-    from tfdsmcmc.boltzmann.rbm import RBM
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
+    from tfdsmcmc.boltzmann.deep.dbn import DBN
+    from tfdsmcmc.boltzmann.machines.rbm import RBM
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition
 
 
 def export_machines(

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfdsmcmc import compiling, random
+from tfdsmcmc import random
+from tfdsmcmc._common import compiling
+from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.imputation.directed import method_for
 from tfdsmcmc.imputation.kernels import KERNELS, start
 from tfdsmcmc.imputation.resampling import weighted_draws
 from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.rows import Rows, as_rows
-from tfdsmcmc.streams import WeightSums
 
 if TYPE_CHECKING:
     from tfdsmcmc.programs import DirectedModel
@@ -199,13 +200,15 @@ class Functions:
         @compile_
         def run(rows, seed):
             start_seed, sweep_seed = tf.unstack(random.split(seed))
-            first = 0, *start(*networks, rows, start_seed)
+            begun, z = start(*networks, rows, start_seed)
+            first = 0, begun.values, z
 
-            def sweep(i, rows, z):
-                return i + 1, *self._kernel(*networks, rows, z, random.fold(sweep_seed, i))[:2]
+            def sweep(i, x, z):
+                moved, z, _ = self._kernel(*networks, rows._replace(values=x), z, random.fold(sweep_seed, i))
+                return i + 1, moved.values, z
 
             shapes = tf.nest.map_structure(lambda part: tf.convert_to_tensor(part).shape, first)
-            return tf.while_loop(lambda i, *_: i < self._sweeps, sweep, first, shapes)[1].values
+            return tf.while_loop(lambda i, *_: i < self._sweeps, sweep, first, shapes)[1]
 
         return run(rows, seed)
 

@@ -22,12 +22,12 @@ from tfdsmcmc.serving.saved_model.functions import in_blocks
 from tfdsmcmc.serving.saved_model.weights import Components
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Number
     from tfdsmcmc.boltzmann.densities.machine import MachineDensity
     from tfdsmcmc.boltzmann.densities.mixture import MixtureDensity
     from tfdsmcmc.boltzmann.densities.stack import StackDensity
-    from tfdsmcmc.boltzmann.estimates import LogPartition
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition
     from tfdsmcmc.boltzmann.served import ServedMachine, ServedMixture, ServedStack
-    from tfdsmcmc.types import Number
 
 NAMES = ("log_likelihood", "sample", "impute")
 _OUTPUTS = ("value", "standard_error", "effective_sample_size")

@@ -14,12 +14,12 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import FilePath
     from tfdsmcmc.contract import Model
     from tfdsmcmc.programs import DirectedModel
-    from tfdsmcmc.types import FilePath
 
 FORMAT = 1
 

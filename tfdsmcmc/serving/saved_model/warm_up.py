@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 
 def write(version_path: FilePath, requests: Iterable[tuple[str, Mapping[str, np.ndarray]]], model_name: str) -> None:

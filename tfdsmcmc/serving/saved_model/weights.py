@@ -15,8 +15,8 @@ from tfdsmcmc.programs import values_of
 if TYPE_CHECKING:
     import contextlib
 
+    from tfdsmcmc._common.types import Nest, Number, ThetaAndPhi
     from tfdsmcmc.programs import DirectedModel
-    from tfdsmcmc.types import Nest, Number, ThetaAndPhi
 
 
 class Components(tf.Module):

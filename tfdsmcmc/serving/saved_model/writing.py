@@ -20,8 +20,8 @@ from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
 from tfdsmcmc.serving.saved_model.examples import example
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import FilePath
     from tfdsmcmc.serving.saved_model.inputs import Data
-    from tfdsmcmc.types import FilePath
 
 DEFAULT = "log_likelihood"
 

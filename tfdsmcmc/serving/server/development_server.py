@@ -19,12 +19,12 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Protocol
 
-from tfdsmcmc import checks
+from tfdsmcmc._common import checks
 from tfdsmcmc.serving.extras import optional
 from tfdsmcmc.serving.server.predictions import Predictions
 
 if TYPE_CHECKING:
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 
 class DevelopmentServer(Protocol):

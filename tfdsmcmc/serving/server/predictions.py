@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfdsmcmc import files, forks
+from tfdsmcmc import files
+from tfdsmcmc._common import forks
 from tfdsmcmc.serving.arrays import BadRequest, Signature, arrays_of
 from tfdsmcmc.serving.server.version import Version
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tfdsmcmc.types import FilePath
+    from tfdsmcmc._common.types import FilePath
 
 _NUMBER = re.compile("[0-9]{1,18}")
 

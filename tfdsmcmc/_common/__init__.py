@@ -1,0 +1,1 @@
+"""What every room uses and no user names: checks, files, types, sums of weights."""

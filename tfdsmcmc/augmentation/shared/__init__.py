@@ -1,0 +1,1 @@
+"""What Gibbs sampling and variational Bayes share."""

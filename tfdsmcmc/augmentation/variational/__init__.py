@@ -1,0 +1,1 @@
+"""Mean-field and online variational Bayes by Pólya-Gamma augmentation."""

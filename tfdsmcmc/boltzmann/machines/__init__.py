@@ -1,0 +1,1 @@
+"""Restricted Boltzmann machines: weights, transitions, learning."""

@@ -1,0 +1,401 @@
+"""The restricted Boltzmann machine as a Keras model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal
+
+import keras
+
+from tfdsmcmc import random
+from tfdsmcmc._common import checks
+from tfdsmcmc.boltzmann.deep.stack import Stack
+from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+from tfdsmcmc.boltzmann.machines import sampling
+from tfdsmcmc.boltzmann.machines.contrastive_divergence import FLAT, ContrastiveDivergence
+from tfdsmcmc.boltzmann.machines.layer import BoltzmannLayer
+from tfdsmcmc.boltzmann.partition.estimates import normalised
+from tfdsmcmc.boltzmann.partition.exact import machine_of
+from tfdsmcmc.boltzmann.weights import parts_at
+from tfdsmcmc.mcmc import MAP
+from tfdsmcmc.mcmc.by_name import kernel_of
+from tfdsmcmc.priors import Prior
+from tfdsmcmc.rows import rows_in_memory, source_of
+from tfdsmcmc.training.fitting.evaluating import evaluated
+from tfdsmcmc.training.fitting.learner import Learner
+from tfdsmcmc.training.steps.doubly_stochastic import DoublyStochasticStep
+from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
+from tfdsmcmc.training.steps.several_chains import SeveralChains
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from tfdsmcmc._common.estimates import LogLikelihood
+    from tfdsmcmc._common.types import Callbacks, Config, Evaluation, KernelName, Seed, ThetaAndPhi, Verbose
+    from tfdsmcmc.boltzmann.deep.lift import Lift
+    from tfdsmcmc.boltzmann.machines.machine import Machine
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition, PartitionLike
+    from tfdsmcmc.boltzmann.units import UnitsLike
+    from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.mcmc.base import StochasticGradientKernel
+    from tfdsmcmc.priors.prior import PriorLike
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
+
+_MONITORED = 1000  # rows of the training data that the free-energy gap looks at
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class RBM(Learner):
+    """A restricted Boltzmann machine, by default with binary units, see `boltzmann.machines.machine` for its equations.
+
+    Its weights are `kernel` (units, hidden_units), `bias` (units,), `hidden_bias` (hidden_units,) and the parameters of
+    its kinds of units.
+
+    Args:
+      units: D, visible units, the entries of a row.
+      hidden_units: M.
+      prior: of the weights under these names, as `Prior` takes it; by default flat. A weight decay c of W in the
+        update is `{"kernel": tfd.Normal(0.0, (c * N) ** -0.5), "": None}` for N rows.
+      seed: non-negative integer; initial weights, chains and the order of the rows follow from it.
+      visible: kind of the visible units, one of `boltzmann.units` or its name.
+      hidden: that of the hidden ones.
+      **kwargs: of `keras.Model`.
+
+    Raises:
+      ValueError: for an argument out of range.
+
+    Example:
+
+    >>> import keras, numpy as np, tfdsmcmc as ds
+    >>> rbm = ds.boltzmann.RBM(4, 2)
+    >>> rbm.compile(ds.mcmc.MAP(optimizer=keras.optimizers.SGD(0.1)), ds.boltzmann.ContrastiveDivergence(steps=1))
+    >>> history = rbm.fit(np.eye(4), batch_size=2, epochs=1, verbose=0)
+    >>> rbm.sample(3, seed=0, steps=10).shape
+    (3, 4)
+    """
+
+    layer: BoltzmannLayer
+    visible: Units
+    hidden: Units
+    takes_gaps = False
+    instead = "unnormalized_log_prob, log_likelihood or sample"
+
+    def __init__(
+        self, units: int, hidden_units: int, seed: int = 0, prior: Prior | PriorLike | None = None,
+        visible: UnitsLike = "binary", hidden: UnitsLike = "binary", **kwargs: Any,
+    ):  # fmt: skip
+        units, seed = checks.positive_integer("units", units), checks.nonnegative_integer("seed", seed)
+        layer = BoltzmannLayer(hidden_units, seed, visible, hidden, name="machine")
+        random.as_seed(seed)  # no larger than a seed may be
+        super().__init__(**kwargs)
+        layer.build((None, units))
+        self.layer, self._visible_units = layer, units
+        self.visible, self.hidden = layer.visible, layer.hidden
+        self.prior: Prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
+        for name in self.machine._fields:
+            self.prior.for_weight(name)
+        self.seed = seed
+        self._lift = None
+        self.built = True
+
+    @property
+    def units(self) -> int:
+        """D, the visible units."""
+        return self._visible_units
+
+    @property
+    def support(self) -> Support:
+        """Whether rows are zeros and ones."""
+        return self.visible.support
+
+    @property
+    def hidden_units(self) -> int:
+        """M."""
+        return self.layer.hidden_units
+
+    @property
+    def kernel(self) -> keras.Variable:
+        return self.layer.kernel
+
+    @property
+    def bias(self) -> keras.Variable:
+        return self.layer.bias
+
+    @property
+    def hidden_bias(self) -> keras.Variable:
+        return self.layer.hidden_bias
+
+    @property
+    def lift(self) -> Lift | None:
+        """From rows to visible units, where it learns above other machines; else None."""
+        return self._lift
+
+    @property
+    def machine(self) -> Machine:
+        """The present weights, a `Machine`."""
+        return self.layer.machine
+
+    @property
+    def stack(self) -> Stack:
+        """The machine as the only one of a `deep.Stack`."""
+        return Stack([machine_of(self)], [])
+
+    @property
+    def theta_variables(self) -> list[keras.Variable]:
+        return self.layer.trainable_variables
+
+    @property
+    def all_theta(self) -> list[keras.Variable]:
+        """θ, whether or not it is frozen."""
+        return list(self.layer.weights)
+
+    @property
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
+        return list(zip(self.machine._fields, self.layer.weights))
+
+    def source(
+        self, name: str, x: RowsLike, mask: ArrayLike | None = None, num_rows: int | None = None,
+        gaps_are_filled: bool = False,
+    ) -> Source:  # fmt: skip
+        del gaps_are_filled  # no step of a machine does that
+        lowest = self._lift or self
+        source = source_of(name, x, lowest.units, lowest.support, mask, num_rows, self.takes_gaps)
+        self.check_rows(source)
+        return source
+
+    def check_rows(self, rows: Rows | Source) -> None:
+        if not rows.complete:
+            raise ValueError("A Boltzmann machine learns from complete rows. Received: rows with missing entries")
+
+    def compile(
+        self, kernel: StochasticGradientKernel | KernelName | None = None,
+        estimator: GradientEstimator | None = None, kernel_steps: int = 1,
+        steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True, num_chains: int = 1,
+    ) -> None:  # fmt: skip
+        """Chooses how the weights are learnt, and begins a new run at the present weights.
+
+        Args:
+          kernel: transition kernel of the weights, or its name such as "sghmc". `mcmc.MAP` with momentum climbs, by any
+            estimator. `mcmc.SGHMC` and `mcmc.SGNHT` sample the posterior where persistent chains keep up with the
+            weights; with chains that start at the rows they sample something wider (`contrastive_divergence`). By
+            default `MAP(optimizer=SGD(0.05, momentum=0.5))`.
+          estimator: `ContrastiveDivergence`, by default with one step, and with persistent chains where the kernel
+            samples; or any `GradientEstimator` of weights in the order of `theta_variables`, which has the prior in it.
+          kernel_steps: updates on each minibatch.
+          steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
+          jit_compile: whether to compile with XLA.
+          num_chains: C, Markov chains over the weights; the variables are those of chain 0.
+
+        Raises:
+          ValueError: for an argument of another kind or out of range.
+
+        Warns:
+          UserWarning: for a kernel that samples and an estimator whose chains start at the rows.
+        """
+        kernel = MAP(optimizer=keras.optimizers.SGD(0.05, momentum=0.5)) if kernel is None else kernel
+        kernel = kernel_of(kernel)
+        samples = not isinstance(kernel, MAP)
+        estimator = ContrastiveDivergence(persistent=samples) if estimator is None else estimator
+        if not isinstance(estimator, GradientEstimator):
+            raise ValueError(f"estimator must be a GradientEstimator. Received: estimator={estimator!r}")
+        settings = {
+            "kernel": kernel,
+            "estimator": estimator,
+            "kernel_steps": checks.positive_integer("kernel_steps", kernel_steps),
+            "steps_per_execution": checks.steps_at_once(steps_per_execution),
+            "jit_compile": bool(jit_compile),
+            "num_chains": checks.positive_integer("num_chains", num_chains),
+        }
+        bound = self._bound(estimator, kernel, settings["kernel_steps"])
+        step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
+        self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
+
+    def _bound(self, estimator, kernel, kernel_steps):
+        """The estimator for this machine, its prior and its rows."""
+        if not isinstance(estimator, ContrastiveDivergence):
+            if self._lift is not None:
+                raise ValueError(
+                    "Above other machines a machine learns by ContrastiveDivergence, which draws their units. "
+                    f"Received: estimator={estimator!r}"
+                )
+            return estimator
+        if callable(estimator.steps) and kernel_steps > 1:
+            raise ValueError(
+                "Steps that depend on the epoch are counted by updates: they need one update for each minibatch. "
+                f"Received: kernel_steps={kernel_steps}"
+            )
+        if not (isinstance(kernel, MAP) or estimator.persistent):
+            warnings.warn(
+                f"{type(kernel).__name__} samples the posterior by its gradient, and contrastive divergence with "
+                "chains that start at the rows is none: samples are too wide. Take "
+                "ContrastiveDivergence(persistent=True).",
+                stacklevel=3,
+            )
+        return estimator.of(self.prior, self._lift, type(self.machine))
+
+    def evaluate(
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None, return_dict: bool = False, **keras_arguments: Any,
+    ) -> Evaluation:  # fmt: skip
+        """The mean of log p*(x), and within `fit` the free-energy gap.
+
+        The gap, mean log p*(x) of up to 1,000 training rows, evenly spaced, less that of the validation rows, needs no
+        log Z: where it grows, the machine begins to know the training rows by heart.
+
+        Args:
+          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
+          y: must be None.
+          batch_size: rows at a time.
+          verbose: 0 is silent; otherwise a line is printed.
+          callbacks: Keras callbacks; they see the beginning and the end of the test.
+          return_dict: whether to return a dict, or a list.
+
+        Returns:
+          `unnormalized_log_prob`, in nats; in the validation of `fit` also `free_energy_gap`.
+        """
+        batch_size = checks.positive_integer("batch_size", 1000 if batch_size is None else batch_size)
+
+        def measured(inside_fit):
+            source = self.source("x", self._validation if inside_fit else x)
+            logs = {"unnormalized_log_prob": self._mean(source.batches(batch_size))}
+            if inside_fit and self._feed.source.random_access:
+                known = self._feed.source.evenly_spaced(min(_MONITORED, self._feed.source.num_rows))
+                logs["free_energy_gap"] = self._mean([known]) - logs["unnormalized_log_prob"]
+            return logs
+
+        return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
+
+    def unnormalized_log_prob(self, x: RowsLike, batch_size: int = 1000) -> np.ndarray:
+        """log p*(x) = log p(x) + log Z of each row.
+
+        Args:
+          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
+          batch_size: rows at a time.
+
+        Returns:
+          float64 array (n,).
+
+        Raises:
+          ValueError: for data that do not fit, or weights that are not finite.
+        """
+        source = self.source_to_estimate(x)
+        batch_size = checks.positive_integer("batch_size", batch_size)
+        return sampling.unnormalized_log_prob(machine_of(self), source, batch_size, self.uses_xla)
+
+    def log_likelihood(
+        self, x: RowsLike, log_partition: LogPartition | float | None = None, batch_size: int = 1000
+    ) -> LogLikelihood:
+        """log p(x) = log p*(x) − log Z of each row.
+
+        Args:
+          x: what `unnormalized_log_prob` takes.
+          log_partition: `LogPartition`, as `boltzmann.log_partition` gives it, or log Z as a number; by default exact,
+            where one of the layers has at most 25 binary units, or as many states.
+          batch_size: rows at a time.
+
+        Returns:
+          `LogLikelihood`. The error of log Z is the same for all rows, and stays in that of their mean.
+
+        Raises:
+          ValueError: for data that do not fit, or where log Z is needed and not given.
+        """
+        return normalised(self, self.unnormalized_log_prob(x, batch_size), log_partition)
+
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False,
+        start: ArrayLike | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Ends of Gibbs chains, each of its own.
+
+        Args:
+          num_samples: n.
+          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+            saves.
+          steps: full Gibbs steps of each chain. Published samples took 100,000; how many are needed no chain can tell.
+          probabilities: True for E[v given h] of the last step, of bits p(v given h), in place of the draws.
+          start: (n, D), where the chains begin; by default at draws without a field, of binary units random bits.
+
+        Returns:
+          float32 array (n, D).
+
+        Raises:
+          ValueError: for arguments out of range, or weights that are not finite.
+        """
+        seed = self.next_seed() if seed is None else seed
+        return sampling.sample(self, num_samples, seed, steps, probabilities, start)
+
+    def impute(
+        self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0, steps: int = 100
+    ) -> np.ndarray:
+        """Draws missing entries by Gibbs chains in which the observed ones are held fixed.
+
+        Args:
+          x: (n, D), missing entries NaN or, under a mask, anything.
+          mask: (n, D) or (D,), True where an entry is observed.
+          num_imputations: chains for each row.
+          seed: integer, or int32 tensor of shape (2,).
+          steps: full Gibbs steps of each chain, from draws without a field.
+
+        Returns:
+          float32 array (num_imputations, n, D); what is observed is as it was.
+
+        Raises:
+          ValueError: for data or arguments that do not fit.
+        """
+        run = sampling.program(sampling.clamped, self.uses_xla)
+        rows = rows_in_memory("x", x, self.units, self.support, mask)
+        return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
+
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
+        source = source_of("x", x, self.units, self.support, missing=False)
+        self.check_rows(source)
+        return source
+
+    def density(
+        self,
+        weights: ThetaAndPhi | None = None,
+        log_partition: PartitionLike | None = None,
+    ) -> MachineDensity:
+        """p(x; θ) at weights (θ, φ), by default the machine's own: what averages, imputation and serving ask of it.
+
+        Args:
+          weights: pair of lists of arrays, [W, b, a, …] and [].
+          log_partition: as `log_likelihood` takes it, or a function from a `Machine` to it.
+
+        Raises:
+          ValueError: for weights of other shapes, or not finite.
+        """
+        machine = type(self.machine)(*parts_at(self, weights, "the machine's weights"))
+        return MachineDensity(self, machine, log_partition)
+
+    def get_config(self) -> Config:
+        sizes = {"name": self.name, "units": self.units, "hidden_units": self.hidden_units, "seed": self.seed}
+        parts = {"prior": self.prior, "visible": self.visible, "hidden": self.hidden}
+        return sizes | {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
+
+    @classmethod
+    def from_config(cls, config: Config) -> Self:
+        return cls(**{**config, "prior": keras.saving.deserialize_keras_object(config["prior"])})
+
+    def learn_above(self, lift: Lift | None) -> None:
+        """Lets the machine learn from rows that lie below other machines.
+
+        Its visible units are then drawn given those rows, anew in each step. A run that was compiled for other rows
+        begins anew.
+
+        Args:
+          lift: `Lift` of these machines, or None.
+        """
+        if lift != self._lift:
+            self._lift = lift
+            if self.run is not None:
+                self.compile(**self._settings)
+
+    def _mean(self, batches):
+        return sampling.mean_unnormalized(self.machine, self._lift, batches, random.stream(self.seed, "validation"))

@@ -1,0 +1,167 @@
+"""Programs over the rows of a machine: densities, Gibbs chains, imputation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc._common import checks, compiling
+from tfdsmcmc.boltzmann.deep import stack as deep
+from tfdsmcmc.boltzmann.machines.machine import Machine
+from tfdsmcmc.boltzmann.partition.exact import machine_of
+from tfdsmcmc.rows import complete_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc._common.types import Nest, Seed
+    from tfdsmcmc.boltzmann.deep.lift import Lift
+    from tfdsmcmc.boltzmann.deep.stack import Stack
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.machines.rbm import RBM
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+
+# one for all machines; shapes decide what is traced anew
+program: Callable[..., Callable[..., Any]] = functools.cache(compiling.program)
+
+
+def unnormalized_log_prob(machine: Machine, source: Source, batch_size: int, jit_compile: bool) -> np.ndarray:
+    """log p*(x), (n,) float64."""
+    run = program(Machine.unnormalized_log_prob, jit_compile)
+    size, parts = min(batch_size, source.num_rows), []
+    for rows in source.batches(size):
+        values = rows.padded(size).values.astype(np.float32)
+        parts.append(run(machine, values).numpy()[: len(rows.values)].astype(np.float64))
+    return np.concatenate(parts)
+
+
+def mean_unnormalized(machine: Machine, lift: Lift | None, batches: Iterable[Rows], seed: Seed) -> float:
+    """The mean of log p*(v) over batches of `Rows`; of rows below a `Lift`, at one draw of v for each."""
+    parts = []
+    for number, rows in enumerate(batches):
+        values = tf.cast(rows.values, tf.float32)
+        values = values if lift is None else lift(values, random.fold(seed, number))
+        parts.append(machine.unnormalized_log_prob(values).numpy())
+    return float(np.concatenate(parts).mean(dtype=np.float64))
+
+
+def sample(
+    rbm: RBM | MachineDensity,
+    num_samples: int,
+    seed: Seed,
+    steps: int,
+    probabilities: bool,
+    start: ArrayLike | None,
+) -> np.ndarray:
+    """Ends of Gibbs chains, (n, D) float32; arguments as `RBM.sample` takes them, checked here."""
+    num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
+    probabilities = checks.boolean("probabilities", probabilities)
+    machine = machine_of(rbm)
+    start = None if start is None else complete_rows("start", start, rbm.units, rbm.support)
+    if start is not None and len(start) != num_samples:
+        raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
+    start_seed, chain_seed = tf.unstack(random.split(random.stream(seed, "sample")))
+    if start is None:
+        start = fieldless(machine, num_samples, start_seed)
+    run = program(_last_step, rbm.uses_xla)
+    v, means = run(machine, tf.cast(start, tf.float32), tf.constant(steps - 1), chain_seed)
+    return (means if probabilities else v).numpy()
+
+
+def sample_of_stack(
+    stack: Stack,
+    num_samples: int,
+    seed: Seed,
+    steps: int,
+    probabilities: bool,
+    jit_compile: bool,
+) -> np.ndarray:
+    """Gibbs chains of the topmost machine of a `deep.Stack`, and one pass down from their ends: (n, D) float32."""
+    top_seed, down_seed = tf.unstack(random.split(random.stream(seed, "sample of a network")))
+    top = Topmost(stack.machines[-1], jit_compile)
+    if len(stack.machines) == 1:
+        return sample(top, num_samples, top_seed, steps, probabilities, None)
+    h = sample(top, num_samples, top_seed, steps, False, None)
+    v, means = program(deep.descended, jit_compile)(stack.machines, h, down_seed)
+    return (means if probabilities else v).numpy()
+
+
+class Topmost(NamedTuple):
+    """What `sample` asks of an `RBM`."""
+
+    machine: Machine
+    uses_xla: bool
+
+    @property
+    def units(self):
+        return int(self.machine.bias.shape[0])
+
+
+def imputed(
+    run: Callable[..., tf.Tensor],
+    weights: Nest,
+    rows: Rows,
+    num_imputations: int,
+    seed: Seed,
+    steps: int,
+    size: int = 1000,
+) -> np.ndarray:
+    """(num_imputations, n, D) float32, by a program of chains in which observed entries stay.
+
+    Args:
+      run: function (weights, x, observed, steps, seed) → the ends of the chains.
+      weights: what it takes.
+      rows: `Rows`.
+      num_imputations: of each row.
+      seed: integer, or int32 tensor of shape (2,).
+      steps: of each chain.
+      size: rows at a time.
+    """
+    num_imputations = checks.positive_integer("num_imputations", num_imputations)
+    steps = checks.positive_integer("steps", steps)
+    values = rows.values.astype(np.float32)
+    if rows.complete:
+        return np.repeat(values[np.newaxis], num_imputations, 0)
+    parts = []
+    for first in range(0, len(values), size):
+        block = rows.take(slice(first, first + size))
+        x, observed = (np.tile(part, (num_imputations, 1)) for part in (block.values, block.observed))
+        block_seed = random.fold(random.stream(seed, "impute"), first)
+        found = run(weights, x.astype(np.float32), observed, tf.constant(steps), block_seed)
+        parts.append(np.reshape(found, [num_imputations, -1, values.shape[1]]))
+    return np.concatenate(parts, 1)
+
+
+def _last_step(machine, v, before, seed):
+    """(v, E[v given h]) of the step after so many others."""
+    chain_seed, hidden_seed, visible_seed = tf.unstack(random.split(seed, 3))
+    v = machine.gibbs(v, before, chain_seed)
+    count = tf.shape(v)[0]
+    law = machine.visible_law(machine.hidden.drawn(hidden_seed, count, *machine.hidden_law(v)))
+    return machine.visible.drawn(visible_seed, count, *law), machine.visible.mean(*law)
+
+
+def fieldless(machine: Machine, num_rows: int | tf.Tensor, seed: Seed) -> tf.Tensor:
+    """Draws of the visible units without bias or input, (n, D): of binary ones random bits."""
+    bias, *rest = machine.visible_natural
+    return machine.visible.drawn(seed, num_rows, tf.zeros_like(bias), *rest)
+
+
+def clamped(machine: Machine, x: tf.Tensor, observed: tf.Tensor, steps: int | tf.Tensor, seed: Seed) -> tf.Tensor:
+    """Chains in which observed entries stay."""
+    start_seed, step_seed = tf.unstack(random.split(seed))
+
+    def kept(v):
+        return tf.where(observed, x, v)
+
+    def step(i, v):
+        return i + 1, kept(machine.gibbs(v, 1, random.fold(step_seed, i)))
+
+    start = kept(fieldless(machine, tf.shape(x)[0], start_seed))
+    return tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), start))[1]

@@ -1,0 +1,1 @@
+"""Mixtures of products of Bernoulli distributions."""

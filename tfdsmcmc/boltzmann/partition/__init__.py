@@ -1,0 +1,1 @@
+"""log Z of a machine: exact, and by annealing from both sides."""

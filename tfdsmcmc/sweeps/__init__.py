@@ -1,0 +1,1 @@
+"""Gibbs sweeps over the units of products of layers' distributions."""

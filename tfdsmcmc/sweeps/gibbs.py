@@ -1,0 +1,293 @@
+"""One sweep of Gibbs sampling over the binary units of a layer.
+
+A density over x = v_0 and z_1 = v_1, …, z_L = v_L is given as a product of factors, each a layer's conditional
+distribution raised to a power, in which missing entries of x are summed out:
+
+    log f(v) = Σ_i power_i · log p_i(v_child(i) given v_parent(i))
+
+A generative network is such a product, and so is each density on the way from one network to another. Unit j of v_l is
+drawn given everything else, one unit after the other. Its log-odds are the difference of log f at v_lj = 1 and
+v_lj = 0, in which the factors count whose child or parent is v_l.
+
+`sweep_any` evaluates this as it stands, for layers of any kind: two log-probabilities of each such factor for each
+unit. Where all of them are of the kinds SBN and DARN their logits are linear in v_lj, and `sweep_logistic` keeps them
+up to date. With A_j the row of weights from unit j (to the child, and, in a DARN, to the later units of its own layer),
+λ the logits of those targets as the units are, t their values, and s = 1 where v_lj = 0 and −1 where it is 1, the
+log-odds are
+
+    l_j + t · A_j − s Σ_d log (1 + exp(λ_d + s A_jd)) + s Σ_d log (1 + exp λ_d)
+
+where l_j is the unit's own logit. The second sum is kept: for each unit the first one alone is evaluated, and it takes
+the second's place where the unit turns over, as λ + s A_j takes that of λ. So the kept sum is at all times that of the
+logits as they are, and no errors add up in it. A logarithm in the sums is, with h = λ/2,
+
+    log (1 + exp 2h) = 2 max(h, 0) − log (1 + tanh |h|) + log 2,
+
+of which log 2 cancels. It is exact to rounding for logits of any size, needs one function, and 1 + tanh |h| lies in
+[1, 2], so that one logarithm is taken of the product of up to 16 of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.layers import DARN, SBN
+from tfdsmcmc.networks import data_log_prob
+from tfdsmcmc.rows import Rows, as_rows
+from tfdsmcmc.sweeps import averaged as averaged_sweeps
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Number, Seed
+    from tfdsmcmc.layers.base import StochasticLayer
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+
+_Values: TypeAlias = "Sequence[tf.Tensor | Rows]"  # [x, z_1, …, z_L]
+
+_PARTS = 16  # targets whose factors are multiplied before a logarithm is taken
+_VECTOR = 8  # numbers that a processor works on at once
+_NEVER = -1e30  # logits of what does not count: 1 + exp of them is 1, and weights of any size leave them as they are
+
+
+class Factor(NamedTuple):
+    """log p(child given parent) · power.
+
+    Attributes:
+      layer: the stochastic layer.
+      child: the place of its values in the list [x, z_1, …, z_L].
+      parent: the place of its parents there; None for a layer without parents.
+      power: scalar, a number or a tensor.
+    """
+
+    layer: StochasticLayer
+    child: int
+    parent: int | None
+    power: Number = 1.0
+
+
+class _Targets(NamedTuple):
+    """Bernoulli variables whose logits are linear in the units that are drawn: weights (H, D), logits (n, D)."""
+
+    weights: Any
+    logits: Any
+    power: Any
+
+
+def generative_factors(
+    network: GenerativeNetwork, power: Number = 1.0, data_power: Number | None = None
+) -> list[Factor]:
+    """The factors of p(x, z), the data layer first.
+
+    Args:
+      network: `GenerativeNetwork`.
+      power: of every factor.
+      data_power: of the data layer's; by default `power`.
+    """
+    layers = network.layers[::-1]
+    parents = [*range(1, len(layers)), None]
+    powers = [power if data_power is None else data_power, *[power] * (len(layers) - 1)]
+    return [Factor(*parts) for parts in zip(layers, range(len(layers)), parents, powers)]
+
+
+def recognition_factors(network: RecognitionNetwork, power: Number = 1.0) -> list[Factor]:
+    """The factors of q(z given x), the layer nearest to the data first."""
+    return [Factor(layer, i + 1, i, power) for i, layer in enumerate(network.layers)]
+
+
+def sweep_all(
+    network: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor], seed: Seed
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Draws each latent unit of a generative network, from the data upwards, and then the missing entries of x.
+
+    Where the units of the data layer are independent given z, z is drawn given x_observed alone, with x_missing summed
+    out, and x_missing from its law given z: a z that had to explain what stands in the gaps, noise at first, would be
+    slow to leave it. Elsewhere each missing unit is drawn in turn given all others.
+
+    Args:
+      network: `GenerativeNetwork` of binary latent layers.
+      rows: `Rows` (n, D), with gaps and their present fillings as values.
+      z: list of (n, H_l).
+      seed: int32 of shape (2,).
+
+    Returns:
+      (x, z), the filled rows (n, D) and the new z.
+    """
+    seeds = tf.unstack(random.split(seed, len(z) + 1))
+    x, data_layer = rows.values, network.layers[-1]
+    # of rows with gaps the sweeps sum out what is missing, of a tensor nothing
+    given = rows if data_layer.factorised else rows._replace(observed=None)
+    factors, values = generative_factors(network), [given, *z]
+    for place in range(1, len(values)):
+        values[place] = sweep(factors, values, place, seeds[place])
+    z = values[1:]
+    if rows.complete:
+        return x, z
+    if data_layer.factorised:
+        return data_layer.complete(x, rows.observed, network.data_parents(rows, z), seeds[0])[0], z
+    return sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed)), z
+
+
+def sweep(
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
+) -> tf.Tensor:
+    """Draws each unit of one variable once given the rest.
+
+    Args:
+      factors: list of `Factor`.
+      values: [x, z_1, …, z_L], tensors (n, units); x may be `Rows` with gaps where z is drawn.
+      place: of the variable in that list; its units are binary.
+      seed: int32 of shape (2,).
+      update: (n, units), True where a unit is drawn and False where it keeps its value; None to draw all.
+
+    Returns:
+      (n, units), the new values.
+    """
+    around = [factor for factor in factors if place in (factor.child, factor.parent)]
+    if averaged_sweeps.takes(around):
+        return averaged_sweeps.sweep_averaged(around, values, place, seed, update)
+    logistic = all(type(factor.layer) in (SBN, DARN) for factor in around)  # a subclass may have logits of its own
+    return (sweep_logistic if logistic else sweep_any)(around, values, place, seed, update)
+
+
+def sweep_any(
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
+) -> tf.Tensor:
+    """`sweep` for layers of any kind; each factor's child or parent is the variable."""
+    current = as_rows(values[place]).values
+    units = current.shape[-1]
+    uniform = random.open_uniform([units, tf.shape(current)[0]], seed)
+
+    def draw_unit(j, value):
+        here = tf.one_hot(j, units)
+        both = tf.stack([value * (1.0 - here), value * (1.0 - here) + here])
+        moved = values[place]._replace(values=both) if isinstance(values[place], Rows) else both
+        trial = [*values[:place], moved, *values[place + 1 :]]
+        density = sum(factor.power * _log_prob(factor, trial) for factor in factors)
+        one = _draw(uniform[j], density[1] - density[0])
+        drawn = tf.where(one[:, tf.newaxis] > 0, both[1], both[0])
+        return j + 1, drawn if update is None else tf.where(update[:, j][:, tf.newaxis], drawn, value)
+
+    return tf.while_loop(lambda j, _: j < units, draw_unit, (0, current), maximum_iterations=units)[1]
+
+
+def sweep_logistic(
+    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
+) -> tf.Tensor:
+    """`sweep` where each factor is an SBN or a DARN; each factor's child or parent is the variable."""
+    current = as_rows(values[place]).values
+    units = current.shape[-1]
+    uniform = random.open_uniform([units, tf.shape(current)[0]], seed)
+    # what does not change: each unit's own logit and t · A_j
+    linear, targets, within = tf.zeros_like(current), [], None
+    for factor in factors:
+        if factor.parent == place:
+            more, target = _as_parent(factor, current, as_rows(values[factor.child]))
+            linear += factor.power * more
+            targets.append(target)
+        else:
+            linear += factor.power * factor.layer.logits(_parents(factor, values))
+            if type(factor.layer) is DARN:
+                symmetric, target = _within(factor, current, _parents(factor, values))
+                linear += tf.matmul(current, symmetric)
+                within = symmetric if within is None else within + symmetric
+                targets.append(target)
+    targets = [_halved(target) for target in _merged(targets)]
+    old = tf.transpose(current)
+
+    def draw_unit(j, rows, halves, sums, linear, draws):
+        sign = 1.0 - 2.0 * old[j][:, tf.newaxis]
+        log_odds, turned = linear[:, j], []
+        for target, row, here, kept in zip(targets, rows, halves, sums):
+            turned.append(_softplus_sums(here, sign, row))
+            log_odds -= sign[:, 0] * target.power * tf.reduce_sum(turned[-1] - kept, -1)
+        new = _draw(uniform[j], log_odds)
+        if update is not None:
+            new = tf.where(update[:, j], new, old[j])
+        change = (new - old[j])[:, tf.newaxis]
+        if within is not None:
+            linear += change * within[j]
+        halves = [here + change * row for here, row in zip(halves, rows)]
+        sums = [tf.where(change != 0, there, kept) for there, kept in zip(turned, sums)]
+        # XLA on a CPU makes scalar code of the loop over targets if it has to find row j inside it
+        rows = [target.weights[tf.minimum(j + 1, units - 1)] for target in targets]
+        return j + 1, rows, halves, sums, linear, draws.write(j, new)
+
+    rows, halves = [target.weights[0] for target in targets], [target.logits for target in targets]
+    sums = [_softplus_sums(here, 0.0, row) for here, row in zip(halves, rows)]
+    start = (0, rows, halves, sums, linear, tf.TensorArray(current.dtype, units))
+    draws = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[-1]
+    return tf.transpose(draws.stack())
+
+
+def _as_parent(factor, value, child):
+    """(t · A_j of each unit, (n, H); the targets): the child's units."""
+    layer, logits = factor.layer, factor.layer.logits(value)
+    if type(layer) is DARN:
+        logits += tf.matmul(child.values, layer.lateral_kernel())
+    counted = child.values
+    if not child.complete:
+        counted = tf.where(child.observed, counted, 0.0)
+        logits = tf.where(child.observed, logits, _NEVER)
+    linear = tf.matmul(counted, layer.kernel.value, transpose_b=True)
+    return linear, _Targets(layer.kernel.value, logits, factor.power)
+
+
+def _within(factor, value, parents):
+    """(power · (U + Uᵀ), the targets): the later units of a DARN's own layer."""
+    lateral = factor.layer.lateral_kernel()
+    logits = factor.layer.logits(parents) + tf.matmul(value, lateral)
+    return factor.power * (lateral + tf.transpose(lateral)), _Targets(lateral, logits, factor.power)
+
+
+def _merged(targets):
+    """The targets; those of power 1 as one, so that their logarithms are taken together."""
+    plain = [t for t in targets if isinstance(t.power, float) and t.power == 1.0]
+    if len(plain) < 2:
+        return targets
+    others = [t for t in targets if not any(t is p for p in plain)]
+    weights, logits = (tf.concat(parts, 1) for parts in list(zip(*plain))[:2])
+    return [_Targets(weights, logits, 1.0), *others]
+
+
+def _halved(targets):
+    """Half of the weights and logits, and targets that do not count beside them, so that there are equal parts."""
+    units = targets.weights.shape[-1]
+    lanes = _lanes(units)
+    more = [[0, 0], [0, -units % lanes]]
+    logits = tf.pad(0.5 * targets.logits, more, constant_values=_NEVER)
+    return _Targets(tf.pad(0.5 * targets.weights, more), logits, targets.power)
+
+
+def _lanes(units):
+    """Into how many sums the targets go: a multiple of what a processor works on at once."""
+    return _VECTOR * -(-units // (_VECTOR * _PARTS))
+
+
+def _softplus_sums(here, sign, row):
+    """Σ_d log (1 + exp 2h_d) − log 2 with h = here + sign · row, (n, lanes): each lane sums a target of each part.
+
+    The targets are split before anything is computed, so that XLA makes one loop of all and writes down nothing but
+    the sums."""
+    parts = here.shape[-1] // _lanes(here.shape[-1])
+    positive, product = 0.0, 1.0
+    for part, weights in zip(tf.split(here, parts, 1), tf.split(row, parts)):
+        half = part + sign * weights
+        positive += tf.nn.relu(half)
+        product *= 1.0 + tf.tanh(tf.abs(half))
+    return 2.0 * positive - tf.math.log(product)
+
+
+def _log_prob(factor, values):
+    return data_log_prob(factor.layer, as_rows(values[factor.child]), _parents(factor, values))
+
+
+def _parents(factor, values):
+    """The values of the factor's parents: of rows with gaps what a recognition network sees."""
+    return averaged_sweeps.parents_of(factor, values)
+
+
+def _draw(uniform, log_odds):
+    return tf.cast(uniform < tf.sigmoid(log_odds), log_odds.dtype)

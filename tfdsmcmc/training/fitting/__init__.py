@@ -1,0 +1,1 @@
+"""Keras' compile, fit and save around a run."""

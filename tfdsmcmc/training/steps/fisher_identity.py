@@ -1,0 +1,99 @@
+"""The gradient of a model with latent variables, by Fisher's identity.
+
+    ∇ log p(x; θ) = E[∇ log p(x, z; θ) given x]
+    g = ∇ log p(θ given λ)/N + mean_B Σ_k w̃_k ∇ log p(x, z_k; θ),     w̃ = softmax(log w),     (z, log w) = latents.draw
+
+Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
+on Neural Networks and Learning Systems 29 (2018), equations 9 to 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc._common.streams import log_mean_exp
+from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Nest, Number, Seed, TensorLike
+    from tfdsmcmc.latents.base import Latents
+    from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.priors.prior import Prior
+    from tfdsmcmc.rows.rows import Rows
+
+
+class FisherIdentity(GradientEstimator):
+    """Weighted draws of the latent variables in place of their posterior.
+
+    Args:
+      generative: `GenerativeNetwork`, with weights θ.
+      recognition: `RecognitionNetwork`.
+      prior: `Prior` of θ.
+      latents: how z is drawn.
+    """
+
+    generative: GenerativeNetwork
+    recognition: RecognitionNetwork
+    prior: Prior
+    latents: Latents
+    carries: Literal["row", "run"] | None
+    fills_gaps: bool
+    metric_names: tuple[str, ...] = ("log_likelihood", "effective_sample_size")
+
+    def __init__(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior, latents: Latents):
+        self.generative, self.recognition = generative, recognition
+        self.prior, self.latents = prior, latents
+        self.carries, self.fills_gaps = "row" if latents.persistent else None, latents.draw_missing
+
+    def gradient(
+        self,
+        weights: Sequence[tf.Tensor],
+        x: TensorLike | Rows,
+        num_rows: Number,
+        auxiliary: Sequence[tf.Tensor],
+        carry: Nest,
+        seed: Seed,
+        prior_weight: Number = 1.0,
+    ) -> tuple[list[tf.Tensor], Nest, Nest]:
+        names, variables = zip(*self.generative.named_weights)
+        weights = list(weights)
+        with tf.GradientTape(watch_accessed_variables=False) as tape, evaluated_at(variables, weights):
+            with tape.stop_recording():
+                latents, carry = self._draw(x, carry, seed)
+                shares = tf.nn.softmax(latents.log_weights, axis=0)
+            tape.watch(weights)
+            log_joint = self.generative.log_joint(getattr(latents, "x", x), latents.z)
+            likelihood = tf.reduce_mean(tf.reduce_sum(shares * log_joint, 0))
+            prior = self.prior.log_prob(names, weights, auxiliary)
+            objective = likelihood + prior_weight * prior / num_rows
+        return tape.gradient(objective, weights, unconnected_gradients="zero"), latents, carry
+
+    def draw(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows, carry: Nest, seed: Seed) -> tuple[Nest, Nest]:
+        with evaluated_at(self.generative.trainable_variables, weights):
+            return self._draw(x, carry, seed)
+
+    def start(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows | None, seed: Seed) -> Nest:
+        with evaluated_at(self.generative.trainable_variables, weights):
+            z = self.latents.start(self.generative, self.recognition, x, seed)
+        return [tf.cast(part, tf.uint8) for part in z]
+
+    def no_rows(self) -> list[np.ndarray]:
+        return [np.zeros((0, units), np.uint8) for units in self.latents.carried_units(self.generative)]
+
+    def metrics(self, draws: Nest) -> dict[str, tf.Tensor]:
+        shares = tf.nn.softmax(draws.log_weights, axis=0)
+        size = 1.0 / tf.reduce_sum(tf.square(shares), 0)
+        return {"log_likelihood": tf.reduce_mean(draws.log_likelihood), "effective_sample_size": tf.reduce_mean(size)}
+
+    def _draw(self, x, carry, seed):
+        """(draws, carry), the units of the carry in one byte each."""
+        carry = None if carry is None else [tf.cast(part, tf.float32) for part in carry]
+        latents, moved = self.latents.draw(self.generative, self.recognition, x, seed, carry)
+        if latents.log_likelihood is None:
+            latents = latents._replace(log_likelihood=log_mean_exp(latents.log_weights))
+        return latents, None if carry is None else [tf.cast(part, tf.uint8) for part in moved]

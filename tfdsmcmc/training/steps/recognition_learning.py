@@ -1,0 +1,124 @@
+"""How the recognition network learns within a step: the objective of a proposal, climbed by its optimizer.
+
+φ and the optimizer are Keras variables, which are assigned inside the compiled loop.
+"""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc._common.finite import all_finite
+from tfdsmcmc.networks import evaluated_at
+
+if TYPE_CHECKING:
+    import keras
+
+    from tfdsmcmc._common.types import Nest, Seed, TensorLike
+    from tfdsmcmc.proposals.base import Proposal
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
+
+_SERVED = weakref.WeakKeyDictionary()  # the variables that an optimizer updates, as weak references
+
+
+class RecognitionLearning:
+    """Updates of φ, and of what the proposal learns for itself.
+
+    Args:
+      estimator: `FisherIdentity`, whose networks these are and whose draws the proposal learns from.
+      proposal: of the objective and its optimizer.
+      steps: φ-updates for each group of θ-updates.
+
+    Raises:
+      ValueError: for an optimizer that was built for other variables.
+    """
+
+    estimator: FisherIdentity
+    proposal: Proposal
+    steps: int
+
+    def __init__(self, estimator: FisherIdentity, proposal: Proposal, steps: int = 1):
+        self.estimator, self.proposal, self.steps = estimator, proposal, steps
+        proposal.build(estimator.generative.seen_units)
+        _build(proposal.optimizer, self.variables)
+
+    def by(self, estimator: FisherIdentity) -> RecognitionLearning:
+        """The same updates from the draws of another estimator over the same networks."""
+        learning = copy.copy(self)
+        learning.estimator = estimator
+        return learning
+
+    @property
+    def variables(self) -> list[keras.Variable]:
+        """What the optimizer updates."""
+        return [*self.estimator.recognition.trainable_variables, *self.proposal.trainable_variables]
+
+    @property
+    def assigned(self) -> list[keras.Variable | tf.Variable]:
+        """What an update assigns: φ, and what the optimizer and the proposal keep."""
+        rate = self.proposal.optimizer.learning_rate  # which callbacks set
+        kept = [variable for variable in self.proposal.optimizer.variables if variable is not rate]
+        assigned = [*self.variables, *self.proposal.variables, *kept]
+        return list({id(variable): variable for variable in assigned}.values())
+
+    def gradient(
+        self,
+        weights: Sequence[tf.Tensor],
+        x: TensorLike | Rows,
+        draws: Nest,
+        carry: Nest,
+        seed: Seed,
+    ) -> list[tf.Tensor]:
+        """The gradient by which the optimizer descends, at the weights θ of one chain."""
+        generative, recognition = self.estimator.generative, self.estimator.recognition
+        draw_seed, surrogate_seed = tf.unstack(random.split(seed))
+        values = [variable.value for variable in self.variables]
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(values)
+            with evaluated_at(generative.trainable_variables, weights):
+                if self.proposal.redraw:
+                    with tape.stop_recording():
+                        draws, _ = self.estimator.draw(weights, x, carry, draw_seed)
+                rows = draws.x[-1] if hasattr(draws, "x") else x  # as they are filled, where gaps are
+                loss = -self.proposal.surrogate(generative, recognition, rows, draws, surrogate_seed)
+        return tape.gradient(loss, values, unconnected_gradients="zero")
+
+    def update(self, gradient: Callable[[], Sequence[tf.Tensor]], allowed: tf.Tensor) -> tf.Tensor:
+        """One step of the optimizer, if its gradient and all that it changes are finite; else nothing changes.
+
+        Args:
+          gradient: function of nothing that gives the gradient; what it assigns, such as running means of the proposal,
+            is part of the update.
+          allowed: boolean scalar, False for no update whatever the gradient.
+
+        Returns:
+          Boolean scalar, whether the update was made.
+        """
+        assigned = self.assigned
+        before = [tf.convert_to_tensor(variable) for variable in assigned]
+        gradients = gradient()
+        self.proposal.optimizer.apply(gradients, self.variables)
+        after = [tf.convert_to_tensor(variable) for variable in assigned]
+        made = allowed & all_finite([*gradients, *after])
+        for variable, new, old in zip(assigned, after, before):
+            variable.assign(tf.where(made, new, old))
+        return made
+
+
+def _build(optimizer, variables):
+    """Builds an optimizer, or refuses one whose state belongs to others; Keras would fail in the middle of a step."""
+    served = [known() for known in _SERVED.get(optimizer, [])]
+    if optimizer.built and not all(any(variable is known for known in served) for variable in variables):
+        raise ValueError(
+            "The optimizer of a proposal must be new, or have served these variables before. "
+            f"Received: {optimizer.name!r}, built for others"
+        )
+    if not optimizer.built:
+        optimizer.build(variables)
+        _SERVED[optimizer] = [weakref.ref(variable) for variable in variables]

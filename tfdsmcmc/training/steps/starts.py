@@ -1,0 +1,56 @@
+"""Where further chains start: at weights that the layers' own initializers draw, from other seeds.
+
+R̂ compares chains that start apart, more widely than the posterior is spread. Fresh initial weights do start apart, in
+whatever an initializer draws; what it sets to a constant, as biases by default, starts equal in all chains.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    import keras
+    import numpy as np
+
+    from tfdsmcmc._common.types import Seed
+
+
+def fresh_weights(network: keras.layers.Layer, seed: Seed) -> list[np.ndarray]:
+    """Initial values of the trainable weights of a network, in the order of its `trainable_variables`.
+
+    Args:
+      network: `GenerativeNetwork` or `RecognitionNetwork`, built; it is not changed.
+      seed: stateless seed. Initializers given without a seed follow it too.
+
+    Returns:
+      List of arrays.
+    """
+    # a Keras initializer repeats the draws of its seed, so a twin of each layer has other seeds throughout
+    number = int(random.integers([], 2**31 - 1, seed))
+    values = []
+    for place, layer in enumerate(network.layers):
+        try:
+            twin = type(layer).from_config(_reseeded(layer.get_config(), f"{number}/{place}"))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                "Several chains start at draws of the layers' initializers, which must be made from their "
+                f"configurations. Received: layer {layer.name!r} ({error})"
+            ) from error
+        twin.build((None, layer.parent_units))
+        values += [variable.numpy() for variable in twin.trainable_variables]
+    return values
+
+
+def _reseeded(config, path):
+    """The configuration with every entry "seed" replaced by a number of its own."""
+    if isinstance(config, dict):
+        return {
+            key: zlib.crc32(f"{path}/{key}".encode()) & 0x7FFFFFFF if key == "seed" else _reseeded(v, f"{path}/{key}")
+            for key, v in config.items()
+        }
+    if isinstance(config, (list, tuple)):
+        return type(config)(_reseeded(value, f"{path}/{i}") for i, value in enumerate(config))
+    return config
