@@ -21,10 +21,10 @@ def line(name, estimate):
     print(f"  {name:<31}{mean:8.2f} {errors}   effective samples {mean.effective_sample_size:.0f}", flush=True)
 
 
-def report(model, data, draws, steps):
+def report(model, data, folder, draws, steps):
     """Leaves the model at the mean of the weights of a chain, and returns what it is worth."""
     print("\nTest log-likelihood, nats a digit (± Monte Carlo error, ± error over the test digits):")
-    p, posterior = np.clip(data.train.mean(0), 1e-3, 1 - 1e-3), ds.posterior.load("runs/digits/posterior")
+    p, posterior = np.clip(data.train.mean(0), 1e-3, 1 - 1e-3), ds.posterior.load(f"{folder}/posterior")
     independent = ds.models.from_name("SBN", units=64, data_logits=np.log(p / (1 - p)))
     line("independent pixels", independent.log_likelihood(data.test))
     line("last weights", model.log_likelihood(data.test, draws))
@@ -45,22 +45,23 @@ def report(model, data, draws, steps):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="three epochs and few draws, to see that it runs")
-    epochs, samples, draws, steps = (3, 2, 20, 5) if parser.parse_args().quick else (1000, 50, 2000, 200)
+    quick = parser.parse_args().quick
+    epochs, samples, draws, steps = (3, 2, 20, 5) if quick else (1000, 50, 2000, 200)
+    folder, served = (f"{root}/digits{'_quick' * quick}" for root in ("runs", "saved_models"))
     warnings.simplefilter("ignore", ds.likelihood.UnreliableImportanceWeights)  # the bounds from both sides tell more
     data = ds.datasets.load("digits")
     print(f"Learning a sigmoid belief network, 100-50, from {len(data.train):,} digits of 8 x 8 pixels:")
-
     keras.utils.set_random_seed(0)
     generative = ds.GenerativeNetwork([ds.layers.SBN(50), ds.layers.SBN(100), ds.layers.SBN(64)])
     recognition = ds.RecognitionNetwork([ds.layers.SBN(100), ds.layers.SBN(50)])
     model = ds.DeepGenerativeModel(generative, recognition, seed=0)
     model.compile(**ds.methods.dsgnht_nais(), steps_per_execution=12)
     last_part = ds.posterior.last_part(epochs, samples, share=0.25)
-    collector = ds.posterior.Collector("runs/digits/posterior", samples, overwrite=True, **last_part)
-    callbacks = [collector, keras.callbacks.BackupAndRestore("runs/digits/backup"), ds.diagnostics.Progress()]
+    collector = ds.posterior.Collector(f"{folder}/posterior", samples, overwrite=True, **last_part)
+    callbacks = [collector, keras.callbacks.BackupAndRestore(f"{folder}/backup"), ds.diagnostics.Progress()]
     history = model.fit(data.train, epochs=epochs, validation_data=data.valid, callbacks=callbacks, verbose=0)
 
-    figures, truth, mask = report(model, data, draws, steps), data.test[::30], np.arange(64) < 32
+    figures, truth, mask = report(model, data, folder, draws, steps), data.test[::30], np.arange(64) < 32
     completed = model.impute(np.where(mask, truth, np.nan), num_imputations=6)
     grid = np.stack([truth, np.where(mask, truth, 0.25), *completed], 1).reshape(-1, 64)
     for name, figure in (
@@ -69,10 +70,10 @@ def main():
         ("learning_curve", ds.plots.learning_curves(history)),
         ("completions", ds.plots.samples(grid, data.shape, columns=8)),
     ):
-        print("wrote", ds.plots.save(figure, f"runs/digits/{name}.png"))
-    model.save("runs/digits/model.keras")
-    ds.serving.export(model, "saved_models/digits", overwrite=True, data_shape=data.shape, figures=figures)
-    print("To see it complete what you erase: .venv/bin/python -m tfdsmcmc serve saved_models/digits")
+        print("wrote", ds.plots.save(figure, f"{folder}/{name}.png"))
+    model.save(f"{folder}/model.keras")
+    ds.serving.export(model, served, overwrite=True, data_shape=data.shape, figures=figures)
+    print(f"To see it complete what you erase: .venv/bin/python -m tfdsmcmc serve {served}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 import tfdsmcmc as ds
 
 
-def learn(model, data, epochs, samples):
+def learn(model, data, folder, epochs, samples):
     model.compile(**ds.methods.dsgnht_nais(), steps_per_execution=100)
     return model.fit(
         data.train,
@@ -23,8 +23,8 @@ def learn(model, data, epochs, samples):
         epochs=epochs,
         validation_data=data.valid[::10],
         callbacks=[
-            ds.posterior.Collector("runs/mnist/posterior", samples, overwrite=True),
-            keras.callbacks.BackupAndRestore("runs/mnist/backup"),
+            ds.posterior.Collector(f"{folder}/posterior", samples, overwrite=True),
+            keras.callbacks.BackupAndRestore(f"{folder}/backup"),
             ds.diagnostics.Progress(),
         ],
         verbose=0,
@@ -50,22 +50,23 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two epochs and few draws, to see that it runs")
     args = parser.parse_args()
     epochs, samples, rows, draws, steps = (2, 2, 20, 10, 5) if args.quick else (args.epochs, 20, 1000, 1000, 1000)
+    folder = f"runs/mnist{'_quick' * args.quick}"
 
     data = ds.datasets.load("binarized_mnist")
     rate = np.clip(data.train.mean(0), 1e-3, 1 - 1e-3)
     keras.utils.set_random_seed(0)
     model = ds.models.from_name(args.architecture, units=784, data_logits=np.log(rate / (1 - rate)), seed=0)
-    history = learn(model, data, epochs, samples)
-    posterior = ds.posterior.load("runs/mnist/posterior")
+    history = learn(model, data, folder, epochs, samples)
+    posterior = ds.posterior.load(f"{folder}/posterior")
     report(model, posterior, data, rows, draws, steps)
     posterior.chain(0).apply_mean(model)
-    model.save("runs/mnist/model.keras")
+    model.save(f"{folder}/model.keras")
     drawn = model.sample(100, seed=0, probabilities=True)
     for name, figure in (
         ("samples", ds.plots.samples(drawn, data.shape, title="samples (probabilities)")),
         ("learning_curve", ds.plots.learning_curves(history, title=args.architecture)),
     ):
-        print("wrote", ds.plots.save(figure, f"runs/mnist/{name}.png"))
+        print("wrote", ds.plots.save(figure, f"{folder}/{name}.png"))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two epochs and short annealing, to see that it runs")
     args = parser.parse_args()
     epochs, runs, steps = (2, 20, 50) if args.quick else (args.epochs, 100, 10_000)
+    folder = f"runs/rbm{'_quick' * args.quick}"
 
     data = ds.datasets.load(args.dataset)
     rows = data.train_and_valid
@@ -50,13 +51,13 @@ def main():
         f"test log-likelihood {mean:.2f} ± {mean.standard_error:.2f} of log Z ± {mean.row_standard_error:.2f} over rows"
     )
 
-    rbm.save("runs/rbm/rbm.keras")
+    rbm.save(f"{folder}/rbm.keras")
     drawn = rbm.sample(100, seed=0, steps=1000, probabilities=True)
     for name, figure in (
         ("samples", ds.plots.samples(drawn, data.shape, title="p(v given h)")),
         ("features", ds.plots.features(rbm.kernel.numpy().T, data.shape, limit=100)),
     ):
-        print("wrote", ds.plots.save(figure, f"runs/rbm/{name}.png"))
+        print("wrote", ds.plots.save(figure, f"{folder}/{name}.png"))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def main():
 
     data, found = ds.datasets.load("digits"), []
     for seed in args.seeds:
-        folder = pathlib.Path(f"runs/several_chains/{seed}")
+        folder = pathlib.Path(f"runs/several_chains{'_quick' * args.quick}/{seed}")
         print(f"Run {seed}, {args.chains} chains:")
         model = learn(folder, data, seed, args.chains, epochs, samples)
         posterior = ds.posterior.load(folder / "posterior")

@@ -21,6 +21,7 @@ from tfdsmcmc import (
     proposals,
     random,
     serving,
+    supports,
 )
 from tfdsmcmc.imputer import Imputer
 from tfdsmcmc.model import DeepGenerativeModel
@@ -64,4 +65,5 @@ __all__ = [
     "proposals",
     "random",
     "serving",
+    "supports",
 ]

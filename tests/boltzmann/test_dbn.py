@@ -267,10 +267,33 @@ def test_a_machine_of_another_network_is_named():
         first.fit(np.zeros((4, 4)), verbose=0)
 
 
-def test_a_network_compiled_too_early():
+def test_compile_and_fit_are_fit_and_compile():
+    """Whichever comes first, the machines learn the same, fine-tuning begins there, and learns the same."""
+    found = []
+    for first in (True, False):
+        dbn = DBN([ds.boltzmann.RBM(3, 2, seed=1), ds.boltzmann.RBM(2, 2, seed=2)])
+        if first:
+            dbn.compile(jit_compile=False)
+        histories = dbn.fit(ROWS, epochs=2, batch_size=2, verbose=0)
+        assert len(histories) == 2 and not dbn.fine_tuned
+        if not first:
+            dbn.compile(jit_compile=False)
+        greedy = [variable.numpy() for variable in dbn.theta_variables]
+        np.testing.assert_array_equal(greedy[0], greedy[-2])  # R = W
+        dbn.fine_tune(ROWS, epochs=1, batch_size=2, verbose=0)
+        found.append([*greedy, *(variable.numpy() for variable in dbn.theta_variables)])
+        assert dbn.fine_tuned
+        with pytest.raises(ValueError, match="before fine_tune.*Received: "):
+            dbn.fit(ROWS)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_a_network_that_was_fine_tuned():
     """The error says what helps, and that does."""
     dbn = DBN([ds.boltzmann.RBM(3, 2), ds.boltzmann.RBM(2, 3)])
     dbn.compile(jit_compile=False)
+    dbn.fine_tune(ROWS, verbose=0)
     with pytest.raises(ValueError, match=r"DBN\(dbn.rbms\). Received: "):
         dbn.fit(ROWS, verbose=0)
     again = DBN(dbn.rbms)

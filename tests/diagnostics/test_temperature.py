@@ -8,7 +8,7 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, tiny_model
-from tests.posterior.support import at, unfitted, written
+from tests.posterior.support import at, unfitted, write_sample, written
 from tfdsmcmc.posterior import store
 
 tfd = tfp.distributions
@@ -63,7 +63,7 @@ def test_exact_draws_of_a_posterior_have_temperature_1(tmp_path, stretch, right)
     for i, bias in enumerate(centre + stretch * (draws - centre)):
         theta = [np.zeros(variable.shape, np.float32) for variable in model.generative.trainable_variables]
         theta[-1] = bias
-        store.write_sample(tmp_path, store.Sample(theta, [], i))
+        write_sample(tmp_path, store.Sample(theta, [], i))
     found = ds.diagnostics.configurational_temperature(ds.posterior.load(tmp_path), model, x, num_samples=1)
     ((_, temperature),) = found.items()
     if right:

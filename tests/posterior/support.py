@@ -10,6 +10,11 @@ from tfdsmcmc.posterior import store
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples
 
+
+def write_sample(folder, sample):
+    """Writes a sample of a run of one chain into the folder."""
+    store.write_draw(folder, [sample])
+
 X = binary_states(4)[[0, 3, 3, 5, 9, 9, 14, 15]].astype(np.float32)
 
 
@@ -39,7 +44,7 @@ def written(folder, chains=(0, 0, 0), scale=1.2, change=None):
         sample = sample_of(tiny_model((2,), units=4, seed=i + 1, scale=scale), 10 * (i + 1))
         if change is not None:
             change(i, sample)
-        store.write_sample(folder, sample)
+        write_sample(folder, sample)
         store.update_mean(folder, sample, i + 1)
     return Posterior(folder, Samples(store.sample_paths(folder), chains))
 
@@ -78,7 +83,7 @@ def folder_of(tmp_path, count=3):
             [v.numpy() for v in other.recognition.trainable_variables],
             10 * (i + 1),
         )
-        store.write_sample(tmp_path, sample)
+        write_sample(tmp_path, sample)
         store.update_mean(tmp_path, sample, i + 1)
     return model
 

@@ -6,8 +6,8 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.oracles import binary_states, log_sum, randomize, tiny_model
-from tests.posterior.support import sample_of
-from tfdsmcmc.posterior import Posterior, store
+from tests.posterior.support import sample_of, write_sample
+from tfdsmcmc.posterior import Posterior
 
 X = binary_states(3).astype(np.float32)
 
@@ -51,7 +51,7 @@ def test_what_does_not_fit():
 def test_samples_with_biases_for_each_label(tmp_path):
     """They are those of a network whose context is the label: b_y is the weight of label y, and b is 0."""
     old, biases = tiny_model((2,)), np.random.default_rng(5).normal(0, 2, (3, 2)).astype(np.float32)
-    store.write_sample(tmp_path, sample_of(old, 10))
+    write_sample(tmp_path, sample_of(old, 10))
     (path,) = tmp_path.glob("sample_*.h5")
     with h5py.File(path, "a") as file:
         file.create_dataset("label_biases", data=biases)

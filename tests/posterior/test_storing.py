@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tests.posterior.support import X, fit, folder_of, model_to_fit
+from tests.posterior.support import X, fit, folder_of, model_to_fit, write_sample
 from tfdsmcmc.posterior import store
 
 
@@ -21,7 +21,7 @@ def test_a_run_killed_while_writing_leaves_whole_files(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        store.write_sample(tmp_path, ds.posterior.load(tmp_path).samples[0]._replace(step=99))
+        write_sample(tmp_path, ds.posterior.load(tmp_path).samples[0]._replace(step=99))
     monkeypatch.undo()
     assert [path.read_bytes() for path in store.sample_paths(tmp_path)] == before
     assert len(ds.posterior.load(tmp_path).samples) == 3

@@ -132,8 +132,8 @@ class Learning(Learner):
             are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it. Several chains of
             an earlier run stay.
           interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
-          step: `training.steps.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, such
-            as `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
+          step: `training.steps.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, as
+            `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
             `refit_recognition` fits it at the θ that was learnt.
 
         Raises:

@@ -94,11 +94,6 @@ def chain_of(path: FilePath) -> int:
     return int(_NAME.fullmatch(pathlib.Path(path).name)[2] or 0)
 
 
-def write_sample(folder: FilePath, sample: Sample) -> None:
-    """Writes a sample of a run of one chain into the folder."""
-    write_draw(folder, [sample])
-
-
 def write_draw(folder: FilePath, samples: Sequence[Sample]) -> None:
     """Writes the samples of one step, one of each chain, into the folder; killed, it leaves none that count.
 

@@ -15,6 +15,7 @@ from experiments.method_table import evaluation, methods
 from experiments.method_table import row as table_row
 from experiments.method_table.__main__ import main
 from experiments.method_table.validation import Validation
+from tests.posterior.support import write_sample
 from tfdsmcmc.posterior import store
 
 PAIR = ["--methods", "dsgnht_gibbs", "rws", "--architectures", "SBN/SBN 3-2"]
@@ -136,7 +137,7 @@ def test_estimates_of_samplers_against_enumeration(tmp_path, monkeypatch, method
     samples = [store.Sample(draw(1.0, variables), draw(scale, phi), step) for step in (1, 2)]
     (tmp_path / "posterior").mkdir()
     for sample in samples:
-        store.write_sample(tmp_path / "posterior", sample)
+        write_sample(tmp_path / "posterior", sample)
     mean = [(a + b) / 2 for a, b in zip(samples[0].theta, samples[1].theta)]
     expected = {
         "mean": exact(mean).mean(),
@@ -192,7 +193,7 @@ def test_what_validation_data_prefer_is_annealed(tiny, tmp_path, monkeypatch, se
             kept.write_weights(model, tmp_path / "best.npz", value=0.0)
         if name == "mean":
             theta = [variable.numpy() for variable in model.generative.trainable_variables]
-            store.write_sample(tmp_path / "posterior", store.Sample(theta, phi, 1))
+            write_sample(tmp_path / "posterior", store.Sample(theta, phi, 1))
 
     def look_of(*arguments):
         """-1 for what is preferred, told by its weights, and -2 for the other."""

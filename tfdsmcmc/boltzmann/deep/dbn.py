@@ -115,16 +115,18 @@ class DBN(FineTuned):
           A list of `keras.callbacks.History`.
 
         Raises:
-          ValueError: for data or counts that do not fit, or a network with recognition weights of its own; nothing is
-            changed then.
+          ValueError: for data or counts that do not fit, or a network that was fine-tuned; nothing is changed then.
         """
         checks.no_targets("fit", y)
-        if self._own is not None:
+        if self.fine_tuned:
             raise ValueError(
-                "fit learns the machines one by one, before compile(), which is for fine_tune: call fine_tune, or fit "
-                "of a new network, DBN(dbn.rbms). Received: a network with recognition weights of its own"
+                "fit learns the machines one by one, before fine_tune learns all of them: call fine_tune, or fit of a "
+                "new network, DBN(dbn.rbms). Received: a network whose recognition weights have learnt"
             )
-        return greedy.fit(self, x, epochs, callbacks, checks.boolean("tied", tied), arguments)
+        histories = greedy.fit(self, x, epochs, callbacks, checks.boolean("tied", tied), arguments)
+        if self.run is not None:  # which has to begin at what was learnt
+            self.compile(**self._settings)
+        return histories
 
     def log_likelihood_bound(
         self, x: RowsLike, num_samples: int = 5, log_partition: LogPartition | float | None = None, seed: Seed = 0,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -85,6 +86,20 @@ class FineTuned(Learner):
     def recognition_kernels(self) -> list[keras.Variable]:
         """R^l of all machines but the topmost, a list of variables; W^l where the network has none of its own."""
         return [rbm.kernel for rbm in self.rbms[:-1]] if self._own is None else list(self._own.kernels)
+
+    @property
+    def fine_tuned(self) -> bool:
+        """Whether `fine_tune` has begun, or the recognition weights are others than the machines'."""
+        if self._own is None:
+            return False
+        pairs = zip(self._own.kernels, self.rbms)
+        others = any(not np.array_equal(kernel, rbm.kernel) for kernel, rbm in pairs)
+        return others or self.run is not None and int(self.run.steps) > 0
+
+    def follow(self, level: int) -> None:
+        """Sets the recognition weights above a machine to its own, R = W, where the network has some."""
+        if self._own is not None and level < len(self._own.kernels):
+            self._own.kernels[level].assign(self.rbms[level].kernel)
 
     @property
     def stack(self) -> Stack:
@@ -167,8 +182,9 @@ class FineTuned(Learner):
     ) -> None:
         """Chooses how `fine_tune` learns all layers, and begins its run at the present weights.
 
-        From here on the recognition weights are the network's own, and `fit` refuses. The first time the machines above
-        the lowest, whose rows are drawn by these weights, begin new runs with the settings that they had.
+        From here on the recognition weights are the network's own; `fit` sets them to those that the machines learn,
+        and refuses once `fine_tune` has begun. The first time, the machines above the lowest, whose rows are drawn by
+        these weights, begin new runs with the settings that they had.
 
         Args:
           kernel: `mcmc.MAP`, by default of `SGD(0.01, momentum=0.9)`. A decay of weights is the optimizer's.

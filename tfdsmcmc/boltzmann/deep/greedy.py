@@ -53,6 +53,7 @@ def fit(
         if tied and level and int(rbm.run.steps) == 0:
             dbn.tie(level)
         histories.append(rbm.fit(source, epochs=epochs[level], callbacks=callbacks[level], **arguments))
+        dbn.follow(level)
     return histories
 
 

@@ -86,7 +86,7 @@ class RBM(Learner):
     instead = "unnormalized_log_prob, log_likelihood or sample"
 
     def __init__(
-        self, units: int, hidden_units: int, seed: int = 0, prior: Prior | PriorLike | None = None,
+        self, units: int, hidden_units: int, *, seed: int = 0, prior: Prior | PriorLike | None = None,
         visible: UnitsLike = "binary", hidden: UnitsLike = "binary", **kwargs: Any,
     ):  # fmt: skip
         units, seed = checks.positive_integer("units", units), checks.nonnegative_integer("seed", seed)

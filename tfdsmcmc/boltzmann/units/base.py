@@ -11,8 +11,8 @@ potential, is U(v) = u(v) − b·v. What u has to learn is natural parameters to
 and a layer's law is the list (x, η_2, …) of the field and the further ones, each of shape (…, width). All units of a
 layer are independent given the field, but for those of one categorical variable.
 
-Two layers of such units make a machine (`machines.machine`). Its annealing (`partition.paths`) takes β times the field of
-a hidden layer, and of the visible layer the parameters (1 − β) η + β η'.
+Two layers of such units make a machine (`machines.machine`). Its annealing (`partition.paths`) takes β times the field
+of a hidden layer, and of the visible layer the parameters (1 − β) η + β η'.
 """
 
 from __future__ import annotations
