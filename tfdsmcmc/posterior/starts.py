@@ -51,7 +51,7 @@ def read(folder: FilePath) -> list[Sample]:
     count, found = read_weights(folder / "start.h5", "of")[2]["of"], []
     for chain in range(count):
         path = folder / (f"start_chain_{chain}.h5" if chain else "start.h5")
-        theta, phi, attributes, _ = read_weights(path, "step", "chain")
+        theta, phi, attributes = read_weights(path, "step", "chain")
         found.append(Sample(theta, phi, attributes["step"], attributes["chain"]))
         check_finite(f"the weights in {path}", found[-1].arrays)
     return found
