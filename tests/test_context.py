@@ -96,7 +96,7 @@ def test_sweeps_are_those_of_the_network_given_it(name, averaged):
     alone = given(model, KINDS[name], np.eye(3)[1])
     networks = [model.generative, alone.generative]
     if averaged:
-        networks = [ds.posterior.components.unit_average_of(each, 1).generative for each in (model, alone)]
+        networks = [ds.posterior.averages.unit_average_of(each, 1).generative for each in (model, alone)]
         for average, plain in zip(networks, (model, alone)):
             for variable, value in zip(average.trainable_variables, plain.generative.trainable_variables):
                 variable.assign(value[tf.newaxis])

@@ -14,7 +14,7 @@ from tests.chance import assert_bounded_means, assert_means
 from tests.oracles import Oracle, binary_states, multisets, tiny_model
 from tfdsmcmc.likelihood import LowEffectiveSampleSize, importance, importance_sampling
 from tfdsmcmc.likelihood.expectations import expectations
-from tfdsmcmc.posterior.averages import PredictiveAverage
+from tfdsmcmc.posterior.running_means import PredictiveAverage
 
 X = binary_states(3)
 

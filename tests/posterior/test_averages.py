@@ -8,7 +8,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import Oracle, binary_states, sigmoid, state_numbers, tiny_model
 from tests.posterior.support import at, means, sample_of, unfitted, written
-from tfdsmcmc.posterior.components import unit_average_of
+from tfdsmcmc.posterior.averages import unit_average_of
 
 STATES = binary_states(4).astype(np.float32)
 CHAINS = (0, 0, 1, 0, 1)

@@ -13,7 +13,7 @@ from tests.oracles import Oracle, binary_states, tiny_model
 from tests.posterior.support import at, means, sample_of, unfitted, written
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior import MeanOverChains, load, store
-from tfdsmcmc.posterior.averages import PredictiveAverage
+from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.rows import source_of
 from tfdsmcmc.supports import Binary
 

@@ -13,7 +13,7 @@ from tfdsmcmc.boltzmann.partition import schedules as boltzmann_schedules
 from tfdsmcmc.datasets import packed
 from tfdsmcmc.mcmc import by_name
 from tfdsmcmc.model import choices
-from tfdsmcmc.posterior import components
+from tfdsmcmc.posterior import averages as components
 from tfdsmcmc.priors import shrinkage
 
 

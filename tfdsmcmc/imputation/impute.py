@@ -80,7 +80,7 @@ def impute(
         Boltzmann machines, whose p(x_observed given θ_m) nobody knows.
       evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
       batch_size: rows at a time.
-      average: "units", "draws" or "weights", of a `Posterior`, see `posterior.components`; by default its own.
+      average: "units", "draws" or "weights", of a `Posterior`, see `posterior.averages`; by default its own.
 
     Returns:
       `Imputation`; the observed entries are those given, in float32.

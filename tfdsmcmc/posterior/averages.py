@@ -1,85 +1,182 @@
-"""Averages over samples that come one at a time, in memory that does not grow with their number.
+"""What a posterior is averaged to: a mixture, with equal weights, of networks at sets of weights.
 
-    mean of weights       θ̄_m = θ̄_{m−1} + (θ_m − θ̄_{m−1})/m
-    predictive average    log p̄_m(x),  p̄_m(x) = (1/m) Σ_{i ≤ m} p̂_i(x),  p̂_i the estimate of p(x given θ_i)
-    its standard error    √(Σᵢ (p̂_i s_i)²) / Σᵢ p̂_i,  s_i the standard error of log p̂_i (delta method)
-    its effective sample size    (Σᵢ p̂_i)² / Σᵢ p̂_i²/n_i,  n_i that of p̂_i
+    "draws"      p(x given X) ≈ (1/M) Σ_m p(x; θ_m)                 a component for each sample
+    "weights"    p(x given X) ≈ (1/C) Σ_c p(x; θ̄_c)                 one for each chain: θ̄_c = (1/M_c) Σ_m θ_cm
+    "units"      p(x given X) ≈ (1/C) Σ_c p̄_c(x)                    one for each chain, averaged unit by unit:
+                 p̄_c(x, z) = Π_layers Π_j (1/M_c) Σ_m p(y_j given its parents and earlier units; θ_cm)
+    "start"      (1/C) Σ_c p(x; θ_c0)                               one for each chain: θ_c0 the best weights, on
+                 validation rows, of the optimizer of its warm start, which are no draw of the posterior
 
-The estimates p̂_i are independent given the θ_i. An error that all rows share, r_i of log p̂_i, such as that of a log Z,
-may be one and the same for all i: the average has at most Σᵢ p̂_i r_i / Σᵢ p̂_i of it, and that is stated. Densities
-are held relative to a running maximum (see `streams`).
+C is the number of chains, M_c that of the draws of one. "draws" is the posterior predictive density itself; its
+logarithm is far too low where a few draws stand for many weights that the data do not determine, as no draw is right
+about all of a row. "units" puts the average inside the product over units, see `layers.UnitAverage`; "weights" inside
+the logits. Either is of draws of one chain, whose hidden units keep their roles. "start" is what there was before
+anything was sampled: where rows are few and weights many, sampling may have been for the worse. All four are
+normalised densities of x. A component of "weights" or "units" proposes z with the mean φ of its chain, one of "start"
+with φ as it was an epoch later.
 
-Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 and 9.3.
+A component of "units" is a network of M_c sets of weights, which are held in memory together, and costs as much to
+evaluate as M_c components of "draws".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import collections.abc
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
-from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc._common.streams import WeightSums
+from tfdsmcmc import contract
+from tfdsmcmc.layers import UnitAverage
+from tfdsmcmc.networks import GenerativeNetwork
+from tfdsmcmc.posterior.running_means import RunningMean
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from tfdsmcmc._common.types import Average
+    from tfdsmcmc.contract import Density, Model
+    from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.programs import DirectedModel
+
+AVERAGES: tuple[Average, ...] = ("units", "draws", "weights", "start")
+
+_MOST_NETWORKS = 4  # of a model, each with the weights of all its draws
+_networks = weakref.WeakKeyDictionary()
 
 
-class RunningMean:
-    """The mean of lists of arrays, in float64.
+class Component(NamedTuple):
+    """One of the networks that are mixed.
 
     Attributes:
-      count: the lists so far.
-      value: list of float64 arrays, their mean; None before the first.
+      model: `contract.Model`, whose weights are to be these.
+      theta: list of arrays.
+      phi: list of arrays.
+      log_partition: as `model.density` takes it.
     """
 
-    def __init__(self):
-        self.count: int = 0
-        self.value: list[np.ndarray] | None = None
+    model: Model
+    theta: list[np.ndarray]
+    phi: list[np.ndarray]
+    log_partition: Any = None
 
-    def add(self, weights: Sequence[ArrayLike]) -> None:
-        """Takes in one more list of arrays."""
-        self.count += 1
-        if self.value is None:
-            self.value = [np.asarray(w, np.float64) for w in weights]
+    @property
+    def weights(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """(θ, φ)."""
+        return self.theta, self.phi
+
+    @property
+    def density(self) -> Density:
+        """`contract.Density` of the model at these weights."""
+        return self.model.density(self.weights, self.log_partition)
+
+
+class Components(collections.abc.Sequence[Component]):
+    """The components of an average, each made from the samples when it is asked for.
+
+    Args:
+      samples: sequence of `Sample`.
+      chains: the number of the chain of each.
+      model: `contract.Model` of their architecture; it is not changed.
+      average: "units", "draws", "weights" or "start".
+      starts: list of `Sample`, the weights at which the warm start of each chain ended.
+      log_partition: as `model.density` takes it.
+
+    Raises:
+      ValueError: for another name, "units" of an undirected model, or "start" where no warm start left weights.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        chains: Sequence[int],
+        model: Model,
+        average: Average,
+        starts: Sequence[Sample] = (),
+        log_partition: Any = None,
+    ):
+        check_average(average)
+        if average == "units":
+            contract.check_directed(model, "An average unit by unit", 'Average others over "draws" or "weights".')
+        if average == "start":
+            if not starts:
+                raise ValueError(
+                    "Weights of a warm start are kept where validation rows told which were best. "
+                    "Received: average='start', of samples without them"
+                )
+            samples, average = starts, "draws"
+        self._samples, self._model, self._average = samples, model, average
+        self._log_partition = log_partition
+        if average == "draws":
+            self._places = [[i] for i in range(len(samples))]
         else:
-            self.value = [mean + (w - mean) / self.count for mean, w in zip(self.value, weights, strict=True)]
+            self._places = [[i for i, own in enumerate(chains) if own == chain] for chain in sorted(set(chains))]
+        contract.check_partition(log_partition, len(self._places))
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index: int) -> Component:
+        places = self._places[index]
+        if self._average == "draws":
+            sample = self._samples[places[0]]
+            return Component(self._model, sample.theta, sample.phi, self._log_partition)
+        if self._average == "weights":
+            theta, phi = mean_of(self._samples[i] for i in places)
+            mean = ([w.astype(np.float32) for w in part] for part in (theta, phi))
+            return Component(self._model, *mean, self._log_partition)
+        return self._stacked(places)
+
+    @property
+    def draws(self) -> list[int]:
+        """How many draws are in each component, a list."""
+        return [len(places) for places in self._places]
+
+    def _stacked(self, places):
+        model, phi = unit_average_of(self._model, len(places)), RunningMean()
+        stacks = None
+        for m, sample in enumerate(self._samples[i] for i in places):
+            if stacks is None:
+                stacks = [np.empty((len(places), *np.shape(w)), np.float32) for w in sample.theta]
+            for stack, value in zip(stacks, sample.theta, strict=True):
+                stack[m] = value
+            phi.add(sample.phi)
+        return Component(model, stacks, [w.astype(np.float32) for w in phi.value])
 
 
-class PredictiveAverage:
-    """The average of estimated densities, given as their logarithms.
+def check_average(average: object) -> None:
+    """Raises a ValueError for what is no name of an average."""
+    if not isinstance(average, str) or average not in AVERAGES:
+        raise ValueError(f"average is one of {list(AVERAGES)}. Received: average={average!r}")
 
-    Attributes:
-      count: the estimates so far.
+
+def mean_of(samples: Iterable[Sample]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """(θ̄, φ̄), lists of float64 arrays: the mean of samples that come one at a time."""
+    mean = RunningMean()
+    for sample in samples:
+        mean.add([*sample.theta, *sample.phi])
+        split = len(sample.theta)
+    return mean.value[:split], mean.value[split:]
+
+
+def unit_average_of(model: DirectedModel, num_draws: int) -> DirectedModel:
+    """The model whose layers are averages unit by unit over M draws of θ; one for each M, for its programs are kept.
+
+    Its θ has a leading axis of M, its φ is the model's.
+
+    Args:
+      model: `DeepGenerativeModel`; it is not changed.
+      num_draws: M.
     """
-
-    def __init__(self):
-        self.count: int = 0
-        self._sums = self._variance = self._squares = self._shared = None
-
-    def add(self, estimate: LogLikelihood) -> None:
-        """Takes in the estimate at one more θ."""
-        value = estimate.value.astype(np.float64)[None]
-        if self._sums is None:
-            self._sums = WeightSums.of_nothing(value.shape[1:], tf.float64)
-            self._variance = self._squares = self._shared = tf.zeros(value.shape[1:], tf.float64)
-        self._sums, shift = self._sums.add(value)
-        shared = np.full(value.shape, estimate.shared_standard_error)
-        own = np.maximum(np.square(estimate.standard_error[None].astype(np.float64)) - shared**2, 0.0)
-        self._variance = shift.carry(self._variance, own, power=2)
-        self._shared = shift.carry(self._shared, shared)
-        self._squares = shift.carry(self._squares, 1.0 / estimate.effective_sample_size[None], power=2)
-        self.count += 1
-
-    def log_likelihood(self) -> LogLikelihood:
-        """log p̄ of each row, with its error; −∞ ± nan where all densities are 0."""
-        total = self._sums.total
-        shared = (self._shared / total).numpy()
-        return LogLikelihood(
-            self._sums.log_total.numpy() - np.log(self.count),
-            np.hypot((tf.sqrt(self._variance) / total).numpy(), shared),
-            (total**2 / self._squares).numpy(),
-            shared_standard_error=float(shared.mean()),
-        )
+    kept = _networks.setdefault(model, {})
+    trained = tuple(id(variable) for variable in model.generative.trainable_variables)
+    key = num_draws, trained, model.uses_xla
+    if key not in kept:
+        while len(kept) >= _MOST_NETWORKS:
+            kept.pop(next(iter(kept)))
+        layers = [UnitAverage(layer, num_draws) for layer in model.generative.layers]
+        context = None if model.generative.context is None else model.generative.context.parts
+        kept[key] = model.with_networks(GenerativeNetwork(layers, context), model.recognition)
+    for layer in kept[key].generative.layers:
+        layer.keep_frozen()
+    return kept[key]

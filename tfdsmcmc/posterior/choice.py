@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfdsmcmc import files, random
-from tfdsmcmc.posterior.components import check_average
+from tfdsmcmc.posterior.averages import check_average
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 

@@ -34,7 +34,7 @@ import keras
 from tfdsmcmc import contract, files
 from tfdsmcmc._common import checks
 from tfdsmcmc.posterior import choice, starts, store
-from tfdsmcmc.posterior.components import check_average
+from tfdsmcmc.posterior.averages import check_average
 from tfdsmcmc.posterior.history import Head, History
 from tfdsmcmc.posterior.opening import load
 from tfdsmcmc.posterior.timing import Timing, sampled

@@ -1,6 +1,6 @@
 """How the log-likelihood grows with the number of posterior samples.
 
-    predictive average    of m samples: log (1/m) Σ_{i ≤ m} p(x given θ_i), or another of `posterior.components`
+    predictive average    of m samples: log (1/m) Σ_{i ≤ m} p(x given θ_i), or another of `posterior.averages`
     mean of weights       log p(x given θ̄_m),  θ̄_m = (1/m) Σ_{i ≤ m} θ_i
 
 Of the average over draws each p(x given θ_i) is estimated once and serves every later point, so that the points share
@@ -18,8 +18,8 @@ import numpy as np
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.posterior.averages import PredictiveAverage, RunningMean
-from tfdsmcmc.posterior.components import Component, Components
+from tfdsmcmc.posterior.averages import Component, Components
+from tfdsmcmc.posterior.running_means import PredictiveAverage, RunningMean
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average, Seed

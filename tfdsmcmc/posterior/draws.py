@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfdsmcmc._common import checks
-from tfdsmcmc.posterior.components import check_average
+from tfdsmcmc.posterior.averages import check_average
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
     log p(x given X) ≈ log (1/M) Σ_m p(x given θ_m)                  average="draws"
     log (1/C) Σ_c p(x given θ̄_c)                                     average="weights", θ̄_c the mean of chain c
-    log (1/C) Σ_c p̄_c(x)                                             average="units", see `posterior.components`
+    log (1/C) Σ_c p̄_c(x)                                             average="units", see `posterior.averages`
 
 The first is the posterior predictive density. Its logarithm is too low: by Var p(x given θ)/(2M p(x given X)²) for
 independent draws, to first order, which is nats where a single θ explains rows badly that others explain well. The
@@ -26,13 +26,13 @@ from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.posterior import store
-from tfdsmcmc.posterior.averages import PredictiveAverage
-from tfdsmcmc.posterior.components import Components, check_average, mean_of
+from tfdsmcmc.posterior.averages import Components, check_average, mean_of
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.draws import Draws
 from tfdsmcmc.posterior.label_probabilities import label_probabilities
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
+from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.posterior.samples import Samples
 from tfdsmcmc.rows import kept
 from tfdsmcmc.rows.context import of_draws
@@ -145,7 +145,7 @@ class Posterior(Draws):
 
         Args:
           model: of the samples' architecture; it is not changed.
-          average: "units", "draws", "weights" or "start", see `posterior.components`; by default `self.average`.
+          average: "units", "draws", "weights" or "start", see `posterior.averages`; by default `self.average`.
           log_partition: of Boltzmann machines, see `log_likelihood`.
 
         Raises:

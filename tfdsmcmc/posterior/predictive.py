@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from tfdsmcmc import random
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.posterior.averages import PredictiveAverage
+from tfdsmcmc.posterior.running_means import PredictiveAverage
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed
-    from tfdsmcmc.posterior.components import Component
+    from tfdsmcmc.posterior.averages import Component
     from tfdsmcmc.rows.source import Source
 
 

@@ -14,7 +14,7 @@ from tfdsmcmc import random
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed
-    from tfdsmcmc.posterior.components import Components
+    from tfdsmcmc.posterior.averages import Components
 
 
 def predictive_samples(

@@ -11,7 +11,7 @@ from tests.chance import assert_frequencies, assert_means, assert_near
 from tests.oracles import Oracle, binary_states, randomize, state_numbers, tiny_model
 from tfdsmcmc import random
 from tfdsmcmc.likelihood import LogLikelihood
-from tfdsmcmc.posterior.averages import PredictiveAverage
+from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.serving.saved_model import functions as functions_module
 from tfdsmcmc.serving.saved_model.functions import Functions

@@ -63,7 +63,7 @@ def export(
         the versions (see `serving.saved_model.configuration`); needs the package tensorflow-serving-api. A server with
         batching takes row-wise signatures alone: export `only` those for it.
       verbose: whether to print the size and the time of a call of each signature.
-      average: what the posterior is averaged to, see `posterior.components`; by default its own. "weights" exports the
+      average: what the posterior is averaged to, see `posterior.averages`; by default its own. "weights" exports the
         mean of each chain's weights, "draws" all samples, "units" the samples of each chain averaged unit by unit. Of
         several components likelihoods are averages, samples and imputations draw one. A likelihood by "draws" or
         "units" costs as many times as much as there are samples, and an imputation 256 draws for each component before

@@ -1,0 +1,85 @@
+"""Averages over samples that come one at a time, in memory that does not grow with their number.
+
+    mean of weights       θ̄_m = θ̄_{m−1} + (θ_m − θ̄_{m−1})/m
+    predictive average    log p̄_m(x),  p̄_m(x) = (1/m) Σ_{i ≤ m} p̂_i(x),  p̂_i the estimate of p(x given θ_i)
+    its standard error    √(Σᵢ (p̂_i s_i)²) / Σᵢ p̂_i,  s_i the standard error of log p̂_i (delta method)
+    its effective sample size    (Σᵢ p̂_i)² / Σᵢ p̂_i²/n_i,  n_i that of p̂_i
+
+The estimates p̂_i are independent given the θ_i. An error that all rows share, r_i of log p̂_i, such as that of a log Z,
+may be one and the same for all i: the average has at most Σᵢ p̂_i r_i / Σᵢ p̂_i of it, and that is stated. Densities
+are held relative to a running maximum (see `streams`).
+
+Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 and 9.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc._common.streams import WeightSums
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class RunningMean:
+    """The mean of lists of arrays, in float64.
+
+    Attributes:
+      count: the lists so far.
+      value: list of float64 arrays, their mean; None before the first.
+    """
+
+    def __init__(self):
+        self.count: int = 0
+        self.value: list[np.ndarray] | None = None
+
+    def add(self, weights: Sequence[ArrayLike]) -> None:
+        """Takes in one more list of arrays."""
+        self.count += 1
+        if self.value is None:
+            self.value = [np.asarray(w, np.float64) for w in weights]
+        else:
+            self.value = [mean + (w - mean) / self.count for mean, w in zip(self.value, weights, strict=True)]
+
+
+class PredictiveAverage:
+    """The average of estimated densities, given as their logarithms.
+
+    Attributes:
+      count: the estimates so far.
+    """
+
+    def __init__(self):
+        self.count: int = 0
+        self._sums = self._variance = self._squares = self._shared = None
+
+    def add(self, estimate: LogLikelihood) -> None:
+        """Takes in the estimate at one more θ."""
+        value = estimate.value.astype(np.float64)[None]
+        if self._sums is None:
+            self._sums = WeightSums.of_nothing(value.shape[1:], tf.float64)
+            self._variance = self._squares = self._shared = tf.zeros(value.shape[1:], tf.float64)
+        self._sums, shift = self._sums.add(value)
+        shared = np.full(value.shape, estimate.shared_standard_error)
+        own = np.maximum(np.square(estimate.standard_error[None].astype(np.float64)) - shared**2, 0.0)
+        self._variance = shift.carry(self._variance, own, power=2)
+        self._shared = shift.carry(self._shared, shared)
+        self._squares = shift.carry(self._squares, 1.0 / estimate.effective_sample_size[None], power=2)
+        self.count += 1
+
+    def log_likelihood(self) -> LogLikelihood:
+        """log p̄ of each row, with its error; −∞ ± nan where all densities are 0."""
+        total = self._sums.total
+        shared = (self._shared / total).numpy()
+        return LogLikelihood(
+            self._sums.log_total.numpy() - np.log(self.count),
+            np.hypot((tf.sqrt(self._variance) / total).numpy(), shared),
+            (total**2 / self._squares).numpy(),
+            shared_standard_error=float(shared.mean()),
+        )
