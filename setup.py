@@ -10,7 +10,8 @@ VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py")
 
 SERVING = ["werkzeug>=3", "urllib3>=2", "protobuf>=5.26", "grpcio", "tensorflow-serving-api>=2.18"]
 DIAGNOSTICS = ["tensorboard"]
-TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS]
+CLUSTER = ["distributed>=2024.2"]
+TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS, *CLUSTER]
 
 setup(
     name="tfdsmcmc",
@@ -30,6 +31,7 @@ setup(
         "numpy",
         "h5py",
         "scikit-learn",
+        "joblib>=1.4",
         "scipy",
         "matplotlib",
         "arviz>=0.18,<1",
@@ -37,8 +39,9 @@ setup(
     extras_require={
         "serving": SERVING,
         "diagnostics": DIAGNOSTICS,
+        "cluster": CLUSTER,
         "test": TEST,
-        "all": SERVING + DIAGNOSTICS + TEST,
+        "all": SERVING + DIAGNOSTICS + CLUSTER + TEST,
     },
     classifiers=[
         "License :: OSI Approved :: Apache Software License",

@@ -27,7 +27,7 @@ LEVELS = [
     {"augmentation"},
     {"methods"},
     {"model", "boltzmann", "posterior"},
-    {"serving", "diagnostics", "models", "plots", "pretraining"},
+    {"cluster", "serving", "diagnostics", "models", "plots", "pretraining"},
     {"imputer"},
     {"public"},  # its names
     {"__init__"},
@@ -39,7 +39,7 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 FORBIDDEN = ("keras.src", "tensorflow.python", "tensorflow_probability.python", "tf_keras", "tf.keras", "tf.python",
              "tfp.python")
 LAZY = (
-    "matplotlib", "arviz", "pandas", "tensorboard", "requests", "urllib3", "grpc", "tensorflow_serving"
+    "matplotlib", "arviz", "joblib", "pandas", "tensorboard", "requests", "urllib3", "grpc", "tensorflow_serving"
 )  # inside functions, or for types alone
 
 CONTRIBUTING = pathlib.Path(__file__).parents[1] / "CONTRIBUTING.md"

@@ -88,9 +88,11 @@ def compiled(model: DirectedModel, key: Hashable, evaluate: Callable[..., Any]) 
 
 
 def batches(source: Source, batch_size: int, seed: Seed) -> Iterator[tuple[Rows, tf.Tensor]]:
-    """Yields (`Rows` of arrays, seed) of each batch of a source; of one without end, as many rows as it says it has."""
+    """Yields (`Rows` of arrays, seed) of each batch of a source; of one without end, as many rows as it says it has.
+
+    The rows of a `Shard` have the seeds that they have in the whole source."""
     left = source.num_rows
-    for number, rows in enumerate(source.batches(batch_size)):
+    for number, rows in enumerate(source.batches(batch_size), source.first_row // batch_size):
         yield rows.take(slice(0, left)), random.fold(seed, number)
         left -= len(rows.values)
         if left <= 0:

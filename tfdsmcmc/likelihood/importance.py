@@ -100,8 +100,7 @@ def importance_sampling(
         parts = (precision.in_rounds(sampler, *part, *arguments, with_tails=warn) for part in _pieces(source, seed))
         estimate = LogLikelihood.joined(parts)
     if warn:
-        _warn_of_few(estimate)
-        _warn_of_tails(estimate)
+        warn_of(estimate)
         if standard_error is not None:
             precision.warn_of_missed(estimate, standard_error)
     return estimate
@@ -160,6 +159,12 @@ def _pieces(source, seed):
     if source.random_access:
         return [(source, seed)]
     return ((ArraySource(rows), own) for rows, own in batches(source, _PIECE, seed))
+
+
+def warn_of(estimate: LogLikelihood) -> None:
+    """Warns of estimates with few effective samples, or with heavy tails where these are known."""
+    _warn_of_few(estimate)
+    _warn_of_tails(estimate)
 
 
 def _warn_of_few(estimate):

@@ -285,6 +285,8 @@ class Posterior(Draws):
 
     def _stored_mean(self):
         """The mean kept in the folder, where the samples are all of the folder's."""
+        if self._folder is None:
+            return None
         if isinstance(self.samples, Samples) and self.samples.paths == store.sample_paths(self._folder):
             return store.read_mean(self._folder)
         return None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tfdsmcmc.posterior import choice, starts, store
+from tfdsmcmc.posterior import choice, merged, starts, store
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples, chain_of
 
@@ -15,19 +16,34 @@ if TYPE_CHECKING:
     from tfdsmcmc.training.fitting.learner import Learner
 
 
-def load(path: FilePath) -> Posterior:
-    """Opens the samples that a `Collector` wrote.
+def load(path: FilePath | Sequence[FilePath]) -> Posterior:
+    """Opens the samples that a `Collector` wrote, or those of several.
 
     Args:
-      path: the collector's folder.
+      path: the collector's folder; a folder of `cluster.fit_chains`; or a list of such folders. Of several folders the
+        chains are numbered one after the other, and all are one posterior.
 
     Returns:
       `Posterior`, averaged where nothing else is said to what the run's validation rows chose (`posterior.choice`),
       else to the mean of each chain's weights.
 
     Raises:
-      ValueError: where there are no samples, or a file is unreadable, truncated, or of another model than the first.
+      ValueError: where there are no samples, a file is unreadable, truncated, or of another model than the first, or
+        folders of chains that learnt from other rows, or by another method.
     """
+    if isinstance(path, (list, tuple)):
+        return merged.merged([part for each in path for part in _parts(each)])
+    parts = merged.folders_of(path)
+    return merged.merged([_one(part) for part in parts]) if parts else _one(path)
+
+
+def _parts(path):
+    parts = merged.folders_of(path)
+    return [_one(part) for part in parts] if parts else [_one(path)]
+
+
+def _one(path):
+    """The posterior of one collector's folder."""
     folder = pathlib.Path(path) if isinstance(path, (str, os.PathLike)) else None
     paths = store.sample_paths(folder) if folder is not None and folder.is_dir() else []
     if not paths:

@@ -39,7 +39,7 @@ class Samples(collections.abc.Sequence[store.Sample]):
     def __getitem__(self, index: int | slice) -> store.Sample | Samples:
         if isinstance(index, slice):
             return Samples(self.paths[index], self.chains[index])
-        return store.read_sample(self.paths[index])
+        return store.read_sample(self.paths[index])._replace(chain=self.chains[index])
 
     def take(self, indices: Iterable[int]) -> Samples:
         """The samples at a list of places."""

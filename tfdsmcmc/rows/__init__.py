@@ -8,6 +8,7 @@ from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.from_users import complete_rows, rows_in_memory, rows_of, source_of
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows, as_rows
+from tfdsmcmc.rows.shard import Shard
 from tfdsmcmc.rows.source import RandomAccessSource, Source
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "RandomAccessSource",
     "RedrawnSource",
     "Rows",
+    "Shard",
     "Source",
     "as_rows",
     "complete_rows",

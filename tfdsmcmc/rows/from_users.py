@@ -20,6 +20,7 @@ from tfdsmcmc.rows.file_source import FileSource, mapped_rows
 from tfdsmcmc.rows.py_dataset import of_py_dataset
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows
+from tfdsmcmc.rows.shard import Shard
 from tfdsmcmc.rows.source import Source
 from tfdsmcmc.supports import Binary, checked_array
 
@@ -100,6 +101,8 @@ def source_of(
       ValueError: for data that do not fit, a mask for what is no array, or rows with a context where there must be
         none, or without.
     """
+    if isinstance(x, Shard):  # a part of what was checked
+        return x
     given = getattr(x, "context", None)
     _check_context(name, x, given, context)
     if context is not None:

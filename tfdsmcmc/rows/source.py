@@ -26,11 +26,13 @@ class Source:
       units: D.
       random_access: whether there is `take`.
       on_device: whether all rows are to be kept as one tensor, in the memory of the device.
+      first_row: the number of the first row in the source that these are a part of.
     """
 
     units: int
     random_access = False
     on_device = False
+    first_row = 0
 
     @property
     def num_rows(self) -> int:

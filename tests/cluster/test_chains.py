@@ -1,0 +1,165 @@
+"""Chains in folders of their own: the same wherever they run, kept, resumed, merged."""
+
+import json
+
+import joblib
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.cluster.models import COLLECTOR, ROWS, fails_for_one, make
+from tfdsmcmc.cluster import ChainFailed, fit_chain, fit_chains
+
+
+def fitted(folder, num_chains=2, epochs=4, **options):
+    fit_chains(make, ROWS, folder, num_chains, epochs, collector=COLLECTOR, batch_size=20, **options)
+    return ds.posterior.load(folder)
+
+
+def assert_same(one, other):
+    for a, b in zip([*one.theta, *one.phi], [*other.theta, *other.phi], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_chain_is_the_same_alone(tmp_path):
+    """And chains differ from each other."""
+    posterior = fitted(tmp_path / "all", 2)
+    assert posterior.num_chains == 2 and posterior.chain_numbers == [0, 1] * 3
+    fit_chain(make, 1, ROWS, tmp_path / "alone", 4, collector=COLLECTOR, fit={"batch_size": 20})
+    alone = ds.posterior.load(tmp_path / "alone")
+    for one, other in zip(posterior.chain(1).samples, alone.samples, strict=True):
+        assert_same(one, other)
+        assert (one.chain, other.chain) == (1, 0)
+    assert not np.array_equal(posterior.samples[0].theta[2], posterior.samples[1].theta[2])
+
+
+@pytest.mark.slow
+def test_a_finished_chain_is_not_run_again(tmp_path):
+    fitted(tmp_path)
+    before = [path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*.*"))]
+    posterior = fitted(tmp_path)
+    assert [path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*.*"))] == before
+    assert fitted(tmp_path, 3).num_chains == posterior.num_chains + 1
+
+
+@pytest.mark.slow
+def test_a_killed_chain_goes_on_bit_for_bit(tmp_path):
+    """Ended by an error in its third epoch, as by a kill between two saves."""
+    whole = fitted(tmp_path / "whole", 1)
+
+    class Killed(Exception):
+        pass
+
+    def stopping(seed):
+        model = make(seed)
+        advance, calls = model.run.advance, []
+
+        def advanced(block):
+            calls.append(block)
+            if len(calls) > 7:
+                raise Killed("out of memory")
+            return advance(block)
+
+        model.run.advance = advanced
+        return model
+
+    with pytest.raises(Killed):
+        fit_chain(stopping, 0, ROWS, tmp_path / "killed", 4, collector=COLLECTOR, fit={"batch_size": 20})
+    killed = fitted(tmp_path / "killed", 1)
+    for one, other in zip(whole.samples, killed.samples, strict=True):
+        assert_same(one, other)
+
+
+def test_other_chains_go_on_where_one_fails(tmp_path):
+    arguments = (ROWS, tmp_path, 3, 2)
+    with pytest.raises(ChainFailed, match="1 of 3 chains failed. Received: chain 1: RuntimeError: no disk"):
+        fit_chains(fails_for_one, *arguments, collector=COLLECTOR)
+    assert ds.posterior.load(tmp_path).num_chains == 2
+    fit_chains(make, *arguments, collector=COLLECTOR)
+    assert ds.posterior.load(tmp_path).num_chains == 3
+
+
+@pytest.mark.slow
+def test_a_folder_of_other_chains_is_refused(tmp_path):
+    fitted(tmp_path, 1)
+    for change in ({"seed": 1}, {"epochs": 5}):
+        with pytest.raises(ChainFailed, match=f"chain 0: ValueError.*differs in {next(iter(change))}: "):
+            fitted(tmp_path, 1, **change)
+    with pytest.raises(ChainFailed, match="differs in rows: "):
+        fit_chains(make, 1 - ROWS, tmp_path, 1, 4, collector=COLLECTOR)
+
+
+def test_chains_of_several_folders_are_one_posterior(tmp_path):
+    one, two = fitted(tmp_path / "one", 1), fitted(tmp_path / "two", 2, seed=5)
+    both = ds.posterior.load([tmp_path / "one", tmp_path / "two"])
+    assert both.num_chains == 3 and len(both.samples) == len(one.samples) + len(two.samples)
+    model = make(0)
+    parts = [ds.posterior.load(path) for path in sorted(tmp_path.glob("*/chain_*/samples"))]
+    found = both.log_likelihood(model, ROWS, 2000)
+    each = [ds.likelihood.exact(part.apply_mean(model), ROWS).value for part in parts]
+    exact = np.logaddexp.reduce(each, 0) - np.log(3)
+    assert (np.abs(found.value - exact) < 6 * found.standard_error + 1e-3).all()
+    assert both.mean()[0][0].shape == one.samples[0].theta[0].shape
+    assert ds.diagnostics.trace(both, model, ROWS[:5], num_samples=5)
+    statement = tmp_path / "two" / "chain_0001" / "chain.json"
+    statement.write_text(json.dumps({**json.loads(statement.read_text()), "prior": "another"}))
+    with pytest.raises(ValueError, match="differs in prior"):
+        ds.posterior.load([tmp_path / "one", tmp_path / "two"])
+    with pytest.raises(ValueError, match="Received: an empty list"):
+        ds.posterior.load([])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_chains": 0}, "num_chains must be"),
+        ({"epochs": 0}, "epochs must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"make_model": None}, "a function of a seed"),
+    ],
+)
+def test_bad_arguments_are_refused_before_anything_is_run(tmp_path, change, message):
+    with pytest.raises(ValueError, match=f"{message}.*Received: "):
+        fit_chains(**{"make_model": make, "rows": ROWS, "folder": tmp_path, "num_chains": 1, "epochs": 1, **change})
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_model_of_several_chains_is_refused(tmp_path):
+    def several(seed):
+        model = make(seed)
+        model.compile(**ds.methods.dsgnht_nais())
+        return model
+
+    for wrong in (several, lambda seed: ds.models.from_name("SBN/SBN 2", units=6)):
+        with pytest.raises(ChainFailed, match="compiled with num_chains=1.*Received: "):
+            fit_chains(wrong, ROWS, tmp_path, 1, 1)
+
+
+def test_rows_by_name(tmp_path):
+    data = ds.datasets.load("digits")
+    np.testing.assert_array_equal(ds.cluster.opened("digits"), data.train)
+    np.testing.assert_array_equal(ds.cluster.opened("digits:test"), data.test)
+    np.testing.assert_array_equal(ds.cluster.opened("digits", "valid"), data.valid)
+    path = ds.datasets.pack(tmp_path / "rows.npy", ROWS)
+    np.testing.assert_array_equal(np.asarray(ds.cluster.opened(str(path)).take(np.arange(60))), ROWS)
+    assert ds.cluster.opened(ROWS) is ROWS
+    with pytest.raises(ValueError, match="Received: rows='digits:late'"):
+        ds.cluster.opened("digits:late")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["loky", "dask"])
+def test_engines(tmp_path, engine):
+    """Processes of this machine and those of a cluster learn what this process learns."""
+    here = fitted(tmp_path / "here", 2)
+    if engine == "dask":
+        distributed = pytest.importorskip("distributed")
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            with distributed.Client(cluster), joblib.parallel_config("dask"):
+                there = fitted(tmp_path / "there", 2)
+    else:
+        with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
+            there = fitted(tmp_path / "there", 2)
+    for one, other in zip(here.samples, there.samples, strict=True):
+        for a, b in zip(one.theta, other.theta):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,82 @@
+"""Shards: the values of one machine, whatever their size and order; what is there is not computed again."""
+
+import joblib
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.cluster.models import COLLECTOR, ROWS, make
+from tfdsmcmc.cluster import estimates
+from tfdsmcmc.cluster import work as cluster_work
+
+FEW = {"num_samples": 7, "seed": 3, "batch_size": 8}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chains")
+    ds.cluster.fit_chains(make, ROWS, folder, 2, 4, collector=COLLECTOR, batch_size=20)
+    return folder
+
+
+def assert_equal(one, other):
+    for a, b in zip(one, other, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("average", ["units", "draws", "weights"])
+@pytest.mark.parametrize("shard_rows", [8, 30, 1000])
+def test_shards_are_parts_of_one_machines_rows(folder, average, shard_rows):
+    posterior = ds.posterior.load(folder)
+    whole = posterior.log_likelihood(make(0), ROWS, average=average, **FEW)
+    found = ds.cluster.log_likelihood(folder, make, ROWS, average=average, shard_rows=shard_rows, **FEW)
+    assert_equal(found[:3], whole[:3])
+
+
+@pytest.mark.parametrize("options", [{}, {"schedule": "adaptive"}])
+def test_annealing(folder, options):
+    annealing = {"num_steps": 6, "num_runs": 3, "seed": 2, "batch_size": 16, **options}
+    whole = ds.posterior.load(folder).annealed_log_likelihood(make(0), ROWS, **annealing)
+    found = ds.cluster.annealed_log_likelihood(folder, make, ROWS, shard_rows=16, **annealing)
+    assert_equal(found[:3], whole[:3])
+
+
+def test_what_is_there_is_kept(folder, tmp_path, monkeypatch):
+    """A second call computes nothing, a third what has been lost; other rows are other results."""
+    options = {"shard_rows": 16, "folder": tmp_path, **FEW}
+    first, made = ds.cluster.log_likelihood(folder, make, ROWS, **options), []
+    plain = estimates._importance
+    monkeypatch.setattr(estimates, "_importance", lambda *arguments: made.append(1) or plain(*arguments))
+    assert_equal(ds.cluster.log_likelihood(folder, make, ROWS, **options), first)
+    assert not made
+    files = sorted(tmp_path.rglob("*.npz"))
+    files[1].unlink()
+    assert_equal(ds.cluster.log_likelihood(folder, make, ROWS, **options), first)
+    assert len(made) == 1 and len(files) == len(sorted(tmp_path.rglob("*.npz")))
+    ds.cluster.log_likelihood(folder, make, 1 - ROWS, **options)
+    assert len(made) == 1 + len(files)
+
+
+def test_errors_of_the_wrong_model_and_rows(folder):
+    with pytest.raises(ValueError, match="Received: "):
+        ds.cluster.log_likelihood(folder, lambda seed: ds.models.from_name("SBN/SBN 4", units=6), ROWS)
+    with pytest.raises(ValueError, match="Received: "):
+        ds.cluster.log_likelihood(folder, make, ROWS[:, :4])
+    for bad in ({"num_samples": 0}, {"batch_size": 0}, {"shard_rows": 0}):
+        with pytest.raises(ValueError, match="Received: "):
+            ds.cluster.log_likelihood(folder, make, ROWS, **bad)
+
+
+def test_progress(capsys):
+    assert cluster_work.run(divmod, [(7, 2), (9, 4)], True, "tasks") == [(3, 1), (2, 1)]
+    assert capsys.readouterr().err.endswith("2 of 2 tasks\n")
+
+
+@pytest.mark.slow
+def test_processes(folder):
+    whole = ds.posterior.load(folder).log_likelihood(make(0), ROWS, **FEW)
+    with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
+        found = ds.cluster.log_likelihood(folder, make, ROWS, shard_rows=16, **FEW)
+    np.testing.assert_allclose(found.value, whole.value, rtol=1e-5)

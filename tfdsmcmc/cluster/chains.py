@@ -1,0 +1,199 @@
+"""Chain i of n from one seed, each in a folder of its own.
+
+    FOLDER/chain_0003/chain.json      what the chain learns from, by what method, under what seed
+    FOLDER/chain_0003/samples/        what its `posterior.Collector` writes
+    FOLDER/chain_0003/backup/         where a killed one goes on, bit for bit
+    FOLDER/chain_0003/model.keras     the model in the end: a chain that has it is done
+
+The seed of chain i is a fold of (seed, i): chain 3 is the same wherever it runs and however many there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+
+from tfdsmcmc import files, random
+from tfdsmcmc._common import checks
+from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster.rows import opened
+from tfdsmcmc.posterior import Collector
+from tfdsmcmc.posterior.merged import SAMPLES, STATEMENT
+from tfdsmcmc.training.steps.starts import fresh_weights
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import FilePath
+    from tfdsmcmc.rows.from_users import RowsLike
+
+
+class ChainFailed(RuntimeError):
+    """Some chains of several ended with an error; the others are done, and a further call goes on with these."""
+
+
+def fit_chains(
+    make_model: Callable[[int], Any],
+    rows: RowsLike | str,
+    folder: FilePath,
+    num_chains: int,
+    epochs: int,
+    seed: int = 0,
+    collector: dict[str, Any] | None = None,
+    verbose: bool = False,
+    **fit: Any,
+) -> None:
+    """Learns n independent chains, by `joblib`; chains that are done are not run again, killed ones go on.
+
+    Args:
+      make_model: function of a chain's seed; returns a compiled model of one chain, `compile(num_chains=1)`. It is
+        called twice: initial weights that follow no seed are drawn anew, by that of the chain.
+      rows: see `opened`; of a dataset's name the training rows, and its validation rows besides.
+      folder: of all chains; workers on several machines share it.
+      num_chains: n.
+      epochs: of each chain.
+      seed: non-negative integer.
+      collector: arguments of `posterior.Collector`, a dict, without `path`.
+      verbose: whether a line says how many chains are done.
+      **fit: other arguments of `fit`.
+
+    Raises:
+      ValueError: for arguments out of range, before anything is run; for a chain that began with other arguments.
+      ChainFailed: in the end, naming the chains that failed and why.
+    """
+    num_chains = checks.positive_integer("num_chains", num_chains)
+    checks.positive_integer("epochs", epochs)
+    checks.nonnegative_integer("seed", seed)
+    if not callable(make_model):
+        raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
+    options = (rows, str(folder), epochs, seed, collector, fit)
+    tasks = ((make_model, chain, *options) for chain in range(num_chains))
+    failed = [each for each in work.run(_guarded, tasks, verbose, "chains") if each]
+    if failed:
+        raise ChainFailed(f"{len(failed)} of {num_chains} chains failed. Received: {'; '.join(failed)}")
+
+
+def fit_chain(
+    make_model: Callable[[int], Any],
+    chain: int,
+    rows: RowsLike | str,
+    folder: FilePath,
+    epochs: int,
+    seed: int = 0,
+    collector: dict[str, Any] | None = None,
+    fit: dict[str, Any] | None = None,
+) -> None:
+    """Learns one chain of `fit_chains`, as a job of an array does; arguments as there.
+
+    Args:
+      make_model: see `fit_chains`.
+      chain: its number, from 0.
+      rows: see `fit_chains`.
+      folder: of all chains.
+      epochs: of the chain.
+      seed: of all chains.
+      collector: see `fit_chains`.
+      fit: other arguments of `fit`, a dict.
+    """
+    chain = checks.nonnegative_integer("chain", chain)
+    own = pathlib.Path(folder) / f"chain_{chain:04d}"
+    own.mkdir(parents=True, exist_ok=True)
+    with files.locked(own):  # another scheduler waits here, and finds the chain done
+        chain_seed = int(random.integers([], 2**31 - 1, random.fold(random.stream(seed, "chains"), chain)))
+        model = _made(make_model, chain_seed)
+        data, held = _rows(rows)
+        said = {"chain": chain, "seed": seed, "epochs": epochs, **_learnt_from(model, data)}
+        _check_same(own / STATEMENT, said)
+        if (own / "model.keras").exists():
+            return
+        files.write_json(own / STATEMENT, said, 1)
+        backup = keras.callbacks.BackupAndRestore(own / "backup")
+        callbacks = [Collector(own / SAMPLES, **{"overwrite": True, **(collector or {})}), backup]
+        held = {} if held is None else {"validation_data": held}
+        model.fit(data, epochs=epochs, callbacks=callbacks, **{"verbose": 0, **held, **(fit or {})})
+        model.save(own / "model.keras")
+
+
+def _guarded(make_model, chain, rows, folder, epochs, seed, collector, fit):
+    """None for a chain that is done, else what went wrong: the other chains go on."""
+    try:
+        fit_chain(make_model, chain, rows, folder, epochs, seed, collector, fit)
+    except Exception as error:
+        return f"chain {chain}: {type(error).__name__}: {error}"
+    return None
+
+
+def _made(make_model, seed):
+    """The model of a chain. Weights that two calls make differently, of layers without seeds, are drawn by the seed:
+    what else draws in this process has no part in a chain."""
+    model, twin = make_model(seed), make_model(seed)
+    _check_model(model)
+    drawn = False
+    for place, name in enumerate(("generative", "recognition")):
+        network, other = getattr(model, name, None), getattr(twin, name, None)
+        if network is None:
+            continue
+        fresh = fresh_weights(network, random.fold(random.stream(seed, "first weights of a chain"), place))
+        for one, two, value in zip(network.trainable_variables, other.trainable_variables, fresh, strict=True):
+            if not np.array_equal(one, two):
+                one.assign(value)
+                drawn = True
+    if drawn:  # a run begins at the weights of its compile
+        model.compile_from_config(model.get_compile_config())
+    return model
+
+
+def _rows(rows):
+    """(rows to learn from, validation rows or None)."""
+    named = isinstance(rows, str) and not pathlib.Path(rows).exists() and ":" not in rows
+    return opened(rows), opened(rows, "valid") if named else None
+
+
+def _check_model(model):
+    run = getattr(model, "run", None)
+    if run is None or model._settings.get("num_chains", 1) not in (1, None):
+        raise ValueError(
+            "make_model returns a model that is compiled with num_chains=1: several chains are as many folders. "
+            f"Received: {'a model that is not compiled' if run is None else model._settings['num_chains']}"
+        )
+
+
+def _learnt_from(model, data):
+    """What chains of one posterior have in common, as plain data."""
+    source = model.source("x", data)
+    compiled = model.get_compile_config() or {}
+    return {
+        "rows": int(source.checksum) if source.random_access else None,
+        "weights": [list(variable.shape) for variable in (*model.theta_variables, *model.phi_variables)],
+        "prior": _digest(keras.saving.serialize_keras_object(model.prior) if hasattr(model, "prior") else None),
+        "method": _digest(compiled),
+    }
+
+
+def _digest(content):
+    """Sixteen hexadecimal digits of plain data; names and seeds, which differ between chains, do not count."""
+
+    def bare(part):
+        if isinstance(part, dict):
+            return {key: bare(value) for key, value in part.items() if key not in ("name", "seed")}
+        return [bare(each) for each in part] if isinstance(part, (list, tuple)) else part
+
+    content = bare(content)
+    return hashlib.blake2b(json.dumps(content, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
+
+
+def _check_same(file, said):
+    """Raises a ValueError for a folder of a chain that began otherwise."""
+    if not file.is_file():
+        return
+    before = json.loads(file.read_text(encoding="utf-8"))
+    differing = [name for name, value in said.items() if before.get(name) != value]
+    if differing:
+        raise ValueError(
+            f"This folder has a chain that differs in {', '.join(differing)}: give other chains another folder. "
+            f"Received: {file.parent}"
+        )

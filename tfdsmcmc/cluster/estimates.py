@@ -1,0 +1,207 @@
+"""Estimates of many rows over many components, in shards.
+
+    log p̂(x) = log (1/C) Σ_c p̂_c(x)      component c, shard s: a task; then the sums, in the order of one machine
+
+A shard is a run of whole batches, and a batch has the seed that it has on one machine: the values are those of
+`posterior.log_likelihood` bit for bit, however many workers there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfdsmcmc import files, random
+from tfdsmcmc._common import checks
+from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster.rows import opened
+from tfdsmcmc.likelihood.importance import warn_of
+from tfdsmcmc.posterior import load
+from tfdsmcmc.posterior.running_means import PredictiveAverage
+from tfdsmcmc.rows import Shard, kept
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Average, FilePath
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.rows.from_users import RowsLike
+
+_SEED = 0  # of the models that workers make, whose weights are those of the samples
+
+
+def log_likelihood(
+    posterior: Posterior | FilePath,
+    make_model: Callable[[int], Any],
+    rows: RowsLike | str,
+    num_samples: int = 1000,
+    seed: int = 0,
+    batch_size: int = 100,
+    average: Average | None = None,
+    shard_rows: int = 1000,
+    folder: FilePath | None = None,
+    verbose: bool = False,
+) -> LogLikelihood:
+    """`posterior.log_likelihood` over shards of rows and components, by `joblib`.
+
+    Args:
+      posterior: a folder, which workers open themselves; or a `Posterior`, which travels.
+      make_model: function of a seed; returns a model of the samples' architecture.
+      rows: see `opened`; of a dataset's name the test rows.
+      num_samples: K.
+      seed: integer.
+      batch_size: rows at a time.
+      average: as of `posterior.log_likelihood`.
+      shard_rows: rows of a task.
+      folder: where results of tasks are kept, so that a further call does what is missing; None to keep none.
+      verbose: whether a line says how many tasks are done.
+
+    Raises:
+      ValueError: for arguments out of range, a model of another architecture, or data that do not fit.
+    """
+    how = ("importance", {"num_samples": checks.positive_integer("num_samples", num_samples)})
+    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose)
+    return _estimated(*arguments, function=_importance)
+
+
+def annealed_log_likelihood(
+    posterior: Posterior | FilePath,
+    make_model: Callable[[int], Any],
+    rows: RowsLike | str,
+    seed: int = 0,
+    batch_size: int = 100,
+    average: Average | None = None,
+    shard_rows: int = 100,
+    folder: FilePath | None = None,
+    verbose: bool = False,
+    **annealing: Any,
+) -> LogLikelihood:
+    """`posterior.annealed_log_likelihood` over shards of rows and components; arguments as of `log_likelihood`.
+
+    Where the runs are tuned to the rows, with an adaptive schedule or step sizes of real latent layers, a task has all
+    rows.
+
+    Args:
+      posterior: see `log_likelihood`.
+      make_model: see `log_likelihood`.
+      rows: see `log_likelihood`.
+      seed: integer.
+      batch_size: rows at a time.
+      average: see `log_likelihood`.
+      shard_rows: rows of a task.
+      folder: see `log_likelihood`.
+      verbose: see `log_likelihood`.
+      **annealing: of `likelihood.annealed_importance_sampling`, as `posterior.annealed_log_likelihood` takes them.
+    """
+    how = ("annealed", dict(annealing))
+    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose)
+    return _estimated(*arguments, function=_annealed)
+
+
+def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, function):
+    batch_size, shard_rows = (
+        checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
+    )
+    own, model = _posterior(posterior), make_model(_SEED)
+    components = own.components(model, average)
+    source = kept(model.source_to_estimate(opened(rows, "test")))
+    whole = how[0] == "annealed" and not _plain(model, how[1])
+    shards = _shards(source.num_rows, batch_size, source.num_rows if whole else shard_rows)
+    store = None if folder is None else _folder(folder, own, source, how, seed, batch_size, average, shards)
+    tasks = [
+        (function, posterior, make_model, rows, how[1], seed, batch_size, average, c, shard, store)
+        for c in range(len(components))
+        for shard in shards
+    ]
+    found = work.run(_task, tasks, verbose, "tasks")
+    mixed = PredictiveAverage()
+    for c in range(len(components)):
+        part = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])
+        if not c and how[0] == "importance":
+            warn_of(part)
+        mixed.add(part)
+    return mixed.log_likelihood()
+
+
+def _task(function, posterior, make_model, rows, options, seed, batch_size, average, component, shard, store):
+    """The estimates of a shard by one component: those kept, or made and kept."""
+    file = None if store is None else pathlib.Path(store) / f"component_{component:04d}_rows_{shard[0]:08d}.npz"
+    if file is not None and file.is_file():
+        with np.load(file, allow_pickle=False) as stored:
+            return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
+    model, own, source = _place(_key(posterior, rows), make_model, posterior, rows)
+    density = own.components(model, average)[component].density
+    part = Shard(source, *shard)
+    found = function(density, part, options, random.fold(seed, component), batch_size)
+    if file is not None:
+        arrays = {name: field for name, field in zip(_FIELDS, found) if field is not None}
+        with files.replacing(file) as temporary, open(temporary, "wb") as stream:
+            np.savez(stream, shared=found.shared_standard_error, **arrays)
+    return found
+
+
+_FIELDS = ("value", "standard_error", "effective_sample_size", "num_samples", "pareto_k")
+
+
+def _importance(density, part, options, seed, batch_size):
+    return density.log_likelihood(part, options["num_samples"], seed, batch_size, warn=False)
+
+
+def _annealed(density, part, options, seed, batch_size):
+    return density.annealed_log_likelihood(part, seed, batch_size=batch_size, **options)
+
+
+_places: dict[Any, Any] = {}  # of a worker: its model, posterior and rows, for its programs are kept with the model
+
+
+def _place(key, make_model, posterior, rows):
+    if key not in _places:
+        _places.clear()
+        model = make_model(_SEED)
+        _places[key] = model, _posterior(posterior), kept(model.source_to_estimate(opened(rows, "test")))
+    return _places[key]
+
+
+def _key(posterior, rows):
+    names = [part if isinstance(part, (str, pathlib.Path)) else id(part) for part in (posterior, rows)]
+    return tuple(map(str, names))
+
+
+def _posterior(posterior):
+    return posterior if hasattr(posterior, "components") else load(posterior)
+
+
+def _plain(model, options):
+    """Whether runs are the same whatever rows stand beside: a fixed schedule, and layers that are swept."""
+    generative = getattr(model, "generative", None)
+    binary = generative is not None and all(layer.binary for layer in generative.layers[:-1])
+    return binary and options.get("schedule") != "adaptive"
+
+
+def _shards(num_rows, batch_size, shard_rows):
+    """[(first, last)], whole batches each; the last has as many rows as a batch at least, for its size tells theirs."""
+    size = max(1, shard_rows // batch_size) * batch_size
+    firsts = list(range(0, num_rows, size))
+    if len(firsts) > 1 and num_rows - firsts[-1] < batch_size:
+        firsts.pop()
+    return list(zip(firsts, [*firsts[1:], num_rows]))
+
+
+def _folder(folder, posterior, source, how, seed, batch_size, average, shards):
+    """The folder of results that depend on all these."""
+    digest = hashlib.blake2b(digest_size=8)
+    for sample in posterior.samples:
+        digest.update(repr((sample.step, sample.chain)).encode())
+        for part in (*sample.theta, *sample.phi):
+            digest.update(np.ascontiguousarray(part))
+    average = average or posterior.average
+    facts = (int(source.checksum), how[0], sorted(how[1].items()), seed, batch_size, average, shards)
+    digest.update(repr(facts).encode())
+    own = pathlib.Path(folder) / digest.hexdigest()
+    own.mkdir(parents=True, exist_ok=True)
+    return str(own)
+
+

@@ -1,0 +1,72 @@
+"""Chains of several folders as one posterior.
+
+A folder of `cluster.fit_chains` has a folder for each chain, which says in `chain.json` what the chain learnt from:
+
+    FOLDER/chain_0003/chain.json         the rows' checksum, the model, its prior and its method
+    FOLDER/chain_0003/samples/           what a collector writes
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior.ensemble import Posterior
+from tfdsmcmc.posterior.samples import Samples
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import FilePath
+
+SAMPLES, STATEMENT, SAME = "samples", "chain.json", ("rows", "weights", "prior", "method")
+
+
+def folders_of(path: FilePath) -> list[pathlib.Path]:
+    """The collectors' folders of chains, by their numbers; [] for a folder that is none of chains."""
+    if not isinstance(path, (str, os.PathLike)):
+        return []
+    return [part for part in sorted(pathlib.Path(path).glob(f"chain_*/{SAMPLES}")) if any(part.glob("sample_*.h5"))]
+
+
+def statement(folder: FilePath) -> dict[str, Any] | None:
+    """What a chain learnt from, of its collector's folder; None where nothing says it."""
+    file = pathlib.Path(folder).parent / STATEMENT
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
+def merged(parts: Sequence[Posterior]) -> Posterior:
+    """The posteriors of folders as one, the chains numbered one after the other.
+
+    Raises:
+      ValueError: for none, or for chains that cannot be of one posterior.
+    """
+    if not parts:
+        raise ValueError("A posterior is of one folder at least. Received: an empty list")
+    first, said = parts[0].samples, None
+    for part in parts:
+        if part.samples[0].shapes != first[0].shapes:
+            raise ValueError(f"Chains of one posterior have weights of the same shapes. Received: {part._folder}")
+        found = statement(part._folder)
+        said = said or found
+        differing = [name for name in SAME if found and found.get(name) != said.get(name)]
+        if differing:
+            raise ValueError(
+                f"Chains of one posterior have the same {', '.join(SAME)}. "
+                f"Received: {part._folder}, which differs in {', '.join(differing)}"
+            )
+    rows, starts, offset = [], [], 0
+    for part in parts:
+        numbers = {chain: offset + place for place, chain in enumerate(sorted(set(part.chain_numbers)))}
+        steps = [store.step_of(path) for path in part.samples.paths]
+        rows += zip(steps, (numbers[chain] for chain in part.chain_numbers), part.samples.paths)
+        starts += [start._replace(chain=numbers[start.chain]) for start in part.starts if start.chain in numbers]
+        offset += len(numbers)
+    rows.sort()
+    averages = {part.average for part in parts}
+    average = averages.pop() if len(averages) == 1 else "weights"
+    if average == "start" and len(starts) < offset:
+        average = "weights"
+    return Posterior(None, Samples([path for *_, path in rows], [chain for _, chain, _ in rows]), average, starts)
