@@ -1,5 +1,6 @@
 """The command line, as a person types it."""
 
+import re
 import subprocess
 import sys
 
@@ -208,3 +209,29 @@ def test_serve_refuses_what_is_no_model(tmp_path, capsys):
 
 def test_the_methods_of_the_help_are_all():
     assert list(METHODS) == ds.methods.__all__
+
+
+@pytest.mark.slow
+def test_chains_of_a_job_array(tmp_path, capsys):
+    """Two jobs that share a folder leave one posterior; a third that is started twice changes nothing."""
+    arguments = ["--layers", "4", "--epochs", "3", "--num-samples", "2", "--burn-in", "1", "--every", "1"]
+    for chain in ("1", "0", "1"):
+        assert main(["fit", "digits", *arguments, "--chain", chain, "--of", "2", "--folder", str(tmp_path)]) == 0
+    assert "chain 1 of 2 is in" in capsys.readouterr().out
+    assert ds.posterior.load(tmp_path).num_chains == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--chain", "1"], "go together"),
+        (["--chain", "2", "--of", "2", "--folder", "runs"], "--chain is below --of"),
+        (["--chain", "-1", "--of", "2", "--folder", "runs"], "--chain must be"),
+        (["m.keras", "--chain", "1", "--of", "2", "--folder", "runs"], "folder of its own.*model"),
+        ([], "Name the file to write"),
+    ],
+)
+def test_chains_that_are_none(options, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert re.search(message, refused(["fit", "digits", *options], capsys))
+    assert not any(tmp_path.iterdir())

@@ -75,7 +75,10 @@ def _add_fit(commands):
         "keeps samples of the chain, or draws of the law; --resume goes on with the chain of an existing model file.",
     )
     _add_data(command)
-    command.add_argument("model", help="file to write, NAME.keras")
+    command.add_argument("model", nargs="?", help="file to write, NAME.keras; none with --folder")
+    command.add_argument("--chain", type=int, help="number of the chain to learn, from 0, as a job of an array does")
+    command.add_argument("--of", type=int, help="how many chains there are to be")
+    command.add_argument("--folder", help="of all chains: each has a folder of its own, in which a killed one goes on")
     command.add_argument(
         "--layers",
         help="latent layers, nearest to the data first: 200 or 200-100; or the name of an architecture of SBN, DARN, "

@@ -12,7 +12,7 @@ import numpy as np
 from tfdsmcmc import files
 from tfdsmcmc import public as ds
 from tfdsmcmc._common import archives, checks
-from tfdsmcmc.cli import tables
+from tfdsmcmc.cli import chains, tables
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +22,14 @@ _REFIT_EPOCHS = 10
 
 
 def fit(args: argparse.Namespace) -> None:
+    several = [args.chain, args.of, args.folder]
+    if any(part is not None for part in several):
+        if None in several:
+            raise ValueError(f"--chain, --of and --folder go together. Received: {several}")
+        chains.fit_chain(args, _new_model)
+        return
+    if args.model is None:
+        raise ValueError("Name the file to write, or --chain, --of and --folder. Received: none of these")
     path = pathlib.Path(args.model)
     if path.suffix != ".keras":
         raise ValueError(f"The model's file ends in .keras. Received: {args.model}")
@@ -70,9 +78,9 @@ def fit(args: argparse.Namespace) -> None:
         print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": the run was too short"))
 
 
-def _new_model(args, units):
+def _new_model(args, units, seed=None, num_chains=None):
     name = args.layers or "100"
-    seed = args.seed or 0
+    seed = (args.seed or 0) if seed is None else seed
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(f"SBN/SBN {name}" if name[:1].isdigit() else name, units, seed=seed)
     method = args.method or "dsgnht_nais"
@@ -81,7 +89,8 @@ def _new_model(args, units):
     if method in _AUGMENTATION:
         if options:
             raise ValueError(f"{method} has no step size and no number of draws. Received: {options}")
-    model.compile(**getattr(ds.methods, method)(**options), steps_per_execution=10)
+    arguments = {**getattr(ds.methods, method)(**options), "steps_per_execution": 10}
+    model.compile(**arguments | ({} if num_chains is None else {"num_chains": num_chains}))
     return model
 
 
