@@ -12,6 +12,7 @@ rows do not: they are opened where the work is.
 
 from tfdsmcmc.cluster.chains import ChainFailed, fit_chain, fit_chains
 from tfdsmcmc.cluster.estimates import annealed_log_likelihood, log_likelihood
+from tfdsmcmc.cluster.imputations import impute
 from tfdsmcmc.cluster.rows import opened
 
-__all__ = ["ChainFailed", "annealed_log_likelihood", "fit_chain", "fit_chains", "log_likelihood", "opened"]
+__all__ = ["ChainFailed", "annealed_log_likelihood", "fit_chain", "fit_chains", "impute", "log_likelihood", "opened"]

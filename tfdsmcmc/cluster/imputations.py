@@ -1,0 +1,63 @@
+"""Imputations of many rows, in shards.
+
+A shard has a seed of its own, a fold of its first row's number: the draws are the same however many workers there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfdsmcmc import imputation, random
+from tfdsmcmc._common import checks
+from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster.rows import opened
+from tfdsmcmc.imputation import Imputation
+from tfdsmcmc.posterior import load
+from tfdsmcmc.rows import kept
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import FilePath
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.rows.from_users import RowsLike
+
+
+def impute(
+    posterior: Posterior | FilePath,
+    make_model: Callable[[int], Any],
+    rows: RowsLike | str,
+    seed: int = 0,
+    shard_rows: int = 1000,
+    verbose: bool = False,
+    **options: Any,
+) -> Imputation:
+    """`imputation.impute` over shards of rows, by `joblib`.
+
+    Args:
+      posterior: a folder, or a `Posterior`; see `cluster.log_likelihood`.
+      make_model: function of a seed; returns a model of the samples' architecture.
+      rows: see `opened`; missing entries are NaN.
+      seed: integer.
+      shard_rows: rows of a task.
+      verbose: whether a line says how many tasks are done.
+      **options: other arguments of `imputation.impute`, without `mask`.
+
+    Raises:
+      ValueError: for what `imputation.impute` refuses.
+    """
+    shard_rows = checks.positive_integer("shard_rows", shard_rows)
+    model = make_model(0)
+    source = kept(model.source("x", opened(rows, "test"), gaps_are_filled=True))
+    firsts = range(0, source.num_rows, shard_rows)
+    tasks = [(posterior, make_model, source.part(slice(f, f + shard_rows)).all(), f, seed, options) for f in firsts]
+    x, means, sizes, rates = zip(*work.run(_of_shard, tasks, verbose, "tasks"), strict=True)
+    rate = None if rates[0] is None else np.concatenate(rates)
+    return Imputation(np.concatenate(x, 1), np.concatenate(means), np.concatenate(sizes), rate)
+
+
+def _of_shard(posterior, make_model, rows, first, seed, options):
+    own = posterior if hasattr(posterior, "samples") else load(posterior)
+    seed = random.fold(random.stream(seed, "imputations of shards"), first)
+    return imputation.impute(make_model(0), rows, seed=seed, posterior=own, **options)
