@@ -66,7 +66,7 @@ def log_density(factors, values):
         if child.complete:
             term = factor.layer.log_prob(child.values, above)
         else:
-            term = factor.layer.observed_log_prob(*child, above)
+            term = factor.layer.observed_log_prob(child.values, child.observed, above)
         total += factor.power * term
     return total
 

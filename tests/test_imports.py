@@ -18,6 +18,7 @@ LEVELS = [
     {"_common", "files"},
     {"random"},
     {"distributions", "mcmc", "datasets", "supports"},
+    {"columns"},
     {"contract", "layers", "priors", "rows"},
     {"networks"},
     {"programs", "sweeps"},

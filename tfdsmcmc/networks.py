@@ -18,6 +18,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc.layers import StochasticLayer
 from tfdsmcmc.rows import Context, Rows, as_rows
+from tfdsmcmc.supports import Real
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -190,7 +191,7 @@ class GenerativeNetwork(_Network):
             raise ValueError(
                 "With incomplete rows likelihoods, validation and learning, unless its latents draw what is missing as "
                 "in methods.dsgnht_gibbs(draw_missing=True), need a data layer whose units are independent given its "
-                f"parents: SBN, MLPBernoulli or MLPGaussian. Received: {type(layer).__name__}"
+                f"parents: SBN, MLPBernoulli, MLPGaussian or Mixed. Received: {type(layer).__name__}"
             )
 
     def sample(
@@ -266,6 +267,7 @@ class RecognitionNetwork(_Network):
     """
 
     _fewest = 0
+    support: Support = Real()  # a model sets it: that of its data layer, which says what is seen of a row
 
     @property
     def latent_units(self) -> list[int]:
@@ -316,9 +318,11 @@ class RecognitionNetwork(_Network):
         return sum(terms[1:], terms[0]) if terms else tf.zeros(tf.shape(x)[:1])
 
     def seen(self, x: TensorLike | Rows) -> tf.Tensor:
-        """What the network sees of rows: their values, a constant in place of what is missing, and their context."""
+        """What the network sees of rows: their values, a constant in place of what is missing, and their context.
+
+        Values of many sizes, such as counts, it sees as the support of the data says."""
         rows = as_rows(x)
-        x = tf.convert_to_tensor(rows.values)
+        x = self.support.seen(tf.convert_to_tensor(rows.values))
         if rows.context is not None:
             leading = tf.concat([tf.shape(x)[:-1], tf.shape(rows.context)[-1:]], 0)
             x = tf.concat([tf.cast(x, tf.float32), tf.broadcast_to(rows.context, leading)], -1)

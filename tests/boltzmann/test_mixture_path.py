@@ -10,9 +10,8 @@ from tests.chance import assert_frequencies
 from tests.conformance.paths import run_path_test
 from tests.oracles import binary_states, log_bernoulli, log_sum, sigmoid, state_numbers
 from tfdsmcmc import random
-from tfdsmcmc.boltzmann import log_partition
+from tfdsmcmc.boltzmann import annealed_chains, log_partition
 from tfdsmcmc.boltzmann.mixture.path import Mixture, MixturePath
-from tfdsmcmc.boltzmann.partition import annealed_chains
 
 B = tiny_machine(3, 4, seed=2)
 STATES = binary_states(3).astype(np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import os
 
@@ -13,6 +14,7 @@ import tensorflow as tf
 
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import binary_states, randomize, state_numbers
+from tfdsmcmc.supports import Binary
 
 
 def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=None, custom_objects=None):
@@ -21,7 +23,8 @@ def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=N
     Args:
       layer_class: subclass of `ds.layers.StochasticLayer`.
       init_kwargs: its arguments; of a binary layer at most 10 units, so that all 2^units values can be listed; of
-        another one at most 2, so that its density can be integrated.
+        another one at most 2, so that its density can be integrated; of columns so few that their values, of which
+        counts are 0 to 60 and real numbers those of a grid, can be listed.
       parent_units: width of the parents, at least 1; width 0 is checked besides.
       tmp_path: an empty folder.
       reference: function (weights, value, parents) → log p(value given parents) in NumPy, from the list of weight
@@ -29,7 +32,10 @@ def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=N
         consistency.
       custom_objects: for loading; None checks that the layer loads without any.
     """
-    kind = _BinaryLayerTest if layer_class.binary else _RealLayerTest
+    if "columns" in init_kwargs:
+        kind = _ColumnsLayerTest
+    else:
+        kind = _BinaryLayerTest if layer_class.support == Binary() else _RealLayerTest
     test = kind(layer_class, init_kwargs, parent_units, reference, custom_objects)
     test.units_are_checked()
     test.config_round_trips()
@@ -51,7 +57,7 @@ class _LayerTest:
     def __init__(self, layer_class, init_kwargs, parent_units, reference, custom_objects):
         self.make = lambda **changes: layer_class(**{**init_kwargs, **changes})
         self.layer_class = layer_class
-        self.units = init_kwargs["units"]
+        self.units = init_kwargs["units"] if "units" in init_kwargs else self.make().units
         self.parent_units = parent_units
         self.reference = reference
         self.custom_objects = custom_objects
@@ -276,9 +282,54 @@ class _RealLayerTest(_LayerTest):
             p = np.exp(layer.log_prob(self.values, parent), dtype=np.float64) * self.cell
             mean = p @ values
             assert_means(draws[:, row], mean)
-            np.testing.assert_allclose(layer.conditional_mean(self.value, parent), mean, atol=1e-4)
+            if layer.factorised:
+                np.testing.assert_allclose(layer.conditional_mean(self.value, parent), mean, atol=1e-4)
             second = np.einsum("ni,nj->nij", draws[:, row] - mean, draws[:, row] - mean)
             assert_means(second, np.einsum("s,si,sj->ij", p, values - mean, values - mean))
+
+
+class _ColumnsLayerTest(_RealLayerTest):
+    """Every value is listed, of counts those to 60 and of real columns those of a grid."""
+
+    largest_count = 60
+
+    def __init__(self, *arguments):
+        _LayerTest.__init__(self, *arguments)
+
+    def units_are_checked(self):
+        for columns in (None, [], 3, ["binary"], [None]):
+            with pytest.raises(ValueError, match="Received: columns="):
+                self.make(columns=columns)
+        layer = self.make()
+        assert layer.units == sum(kind.entries for kind in layer.columns) and layer.widest >= layer.units
+
+    def means_are_those_of_the_law(self, layer):
+        """Of the entries of each column given the parents, or also given the columns before it, by sums."""
+        parents, values, value = self.parents(layer.parent_units, rows=1), self.values.numpy(), self.value.numpy()
+        p = np.exp(layer.log_prob(self.values, parents[0]), dtype=np.float64)
+        together = np.ones(len(values), bool)
+        mean = layer.conditional_mean(value[np.newaxis], parents)[0]
+        for column in range(len(layer.columns)):
+            own = layer.layout.owners == column
+            want = p[together] @ values[together][:, own] / p[together].sum()
+            np.testing.assert_allclose(mean[own], want, rtol=1e-4, atol=1e-5)
+            if not layer.factorised:
+                together &= (values[:, own] == value[own]).all(1)
+
+    def all_values(self):
+        layer, self.cell, values = self.make(), 1.0, []
+        for kind in layer.columns:
+            if kind.word == "real":
+                axis = np.linspace(-self.width / 2, self.width / 2, self.points)
+                self.cell *= axis[1] - axis[0]
+                values.append(axis[:, np.newaxis])
+            elif kind.word == "binary":
+                values.append(np.array([[0], [1]]))
+            else:
+                values.append(np.arange(self.largest_count + 1)[:, np.newaxis] if kind.word == "count" else None)
+                if values[-1] is None:
+                    values[-1] = np.eye(kind.entries)
+        return tf.constant(np.array([np.concatenate(parts) for parts in itertools.product(*values)]), tf.float32)
 
 
 def _weights(layer):

@@ -41,7 +41,7 @@ def test_estimates_refuse_gaps_where_units_depend_on_each_other():
              lambda x: ds.likelihood.annealed_importance_sampling(model, x))  # fmt: skip
     before = model.get_weights()
     for call in calls:
-        with pytest.raises(ValueError, match="SBN, MLPBernoulli or MLPGaussian. Received: DARN"):
+        with pytest.raises(ValueError, match="SBN, MLPBernoulli, MLPGaussian or Mixed. Received: DARN"):
             call(ROWS)
     for a, b in zip(before, model.get_weights()):
         np.testing.assert_array_equal(a, b)

@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_refused(name):
         ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.DARN(3)]), ds.RecognitionNetwork([ds.layers.SBN(2)])
     )
     for x in (GAPS, tf.data.Dataset.from_tensor_slices(GAPS).batch(2), Kept(GAPS)):
-        with pytest.raises(ValueError, match="SBN, MLPBernoulli or MLPGaussian. Received: DARN"):
+        with pytest.raises(ValueError, match="SBN, MLPBernoulli, MLPGaussian or Mixed. Received: DARN"):
             ESTIMATORS[name](model, x)
     for x in (X[:, :2], X + 0.5, tf.data.Dataset.from_tensor_slices(X + 0.5).batch(2)):
         with pytest.raises(ValueError, match="^x .*Received: "):

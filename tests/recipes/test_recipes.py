@@ -122,8 +122,9 @@ def test_rbm(run, tmp_path):
 
 @pytest.mark.slow
 def test_impute_table(run, tmp_path):
-    names, example = runpy.run_path(str(ROOT / "recipes" / "impute_table.py"))["read"](None)
-    assert example.shape == (569, len(names)) and np.isnan(example).mean() == pytest.approx(0.2, abs=0.01)
+    example = runpy.run_path(str(ROOT / "recipes" / "impute_table.py"))["read"](None)
+    assert example.shape == (569, 31) and example.isna().to_numpy().mean() == pytest.approx(0.2, abs=0.01)
+    assert list(example["target"].cat.categories) == ["malignant", "benign"]
     (tmp_path / "own.csv").write_text("a,b,c\n" + "1,2,\n,3,4\n2,,5\n" * 20)
     assert "60 rows, 3 columns, 60 gaps" in run("impute_table", "--table", "own.csv", "--output", "filled.csv")
     with open(tmp_path / "filled.csv", encoding="utf-8") as file:

@@ -5,10 +5,11 @@ import pytest
 
 from tests.conformance.supports import run_support_test
 from tfdsmcmc.rows import rows_of, source_of
-from tfdsmcmc.supports import Binary, OneHot, Real, Spin
+from tfdsmcmc.supports import Binary, Counts, OneHot, Real, SideBySide, Spin
 
 NAN = np.nan
 GROUPS = OneHot([2, 3])
+TABLE = SideBySide([(Real(), [0, 5]), (OneHot([3]), [1, 2, 3]), (Counts([4.0]), [4]), (Binary(), [6])])
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,12 @@ GROUPS = OneHot([2, 3])
         (Spin(), [[-1, 1, 1], [1, -1, -1]], [[0, 1, 1], [2, 1, -1]]),
         (Real(), [[-1.5, 1, 1e30], [1, 0, 0]], np.zeros((0, 3))),
         (GROUPS, [[1, 0, 0, 0, 1], [0, 1, 1, 0, 0]], [[1, 1, 1, 0, 0], [0, 0, 1, 0, 0], [1, 0, 2, -1, 0]]),
+        (Counts([1.5, 20]), [[0, 3], [2**24, 7]], [[0.5, 1], [-1, 2], [2**25, 0]]),
+        (
+            TABLE,
+            [[-0.5, 0, 1, 0, 17, 1e9, 1], [0, 1, 0, 0, 0, 0, 0]],
+            [[0, 1, 1, 0, 0, 0, 0], [0, 1, 0, 0, -1, 0, 0], [0, 1, 0, 0, 0, 0, 2]],
+        ),
     ],
 )
 def test_they_keep_the_contract(support, good, bad):
@@ -63,3 +70,37 @@ def test_sources_made_elsewhere_are_looked_at():
 def test_numbers_of_states(groups):
     with pytest.raises(ValueError, match="groups must .*Received: "):
         OneHot(groups)
+
+
+def test_counts_are_seen_by_their_logarithms():
+    """In a row among others too; where nothing is to be changed the very tensor comes back."""
+    seen = Counts([3.0, 1.0]).seen(np.array([[3.0, 7.0]], np.float32))
+    np.testing.assert_allclose(seen, [[0.0, np.log(4.0)]], rtol=1e-6)
+    row = np.array([[-0.5, 0, 1, 0, 17, 2, 1]], np.float32)
+    np.testing.assert_allclose(TABLE.seen(row), [[-0.5, 0, 1, 0, np.log(18 / 5), 2, 1]], rtol=1e-6)
+    np.testing.assert_allclose(TABLE.seen(TABLE.filling[None])[0, 4], 0.0, atol=1e-7)
+    plain = SideBySide([(Real(), [1]), (Binary(), [0])])
+    assert plain.seen(row) is row and Binary().seen(row) is row and not plain.discrete and not plain.bits
+
+
+def test_columns_are_whole_or_missing():
+    row = [0.5, NAN, NAN, NAN, 3, NAN, 1]
+    rows = rows_of("x", [row], 7, TABLE)
+    np.testing.assert_array_equal(rows.observed, [[1, 0, 0, 0, 1, 0, 1]])
+    np.testing.assert_allclose(rows.values, [[0.5, 1 / 3, 1 / 3, 1 / 3, 3, 0, 1]], rtol=1e-6)
+    with pytest.raises(ValueError, match="all entries of a column observed or none.*Received: "):
+        rows_of("x", [[0.5, NAN, 1, 0, 3, NAN, 1]], 7, TABLE)
+    means = np.array([[0.2, 0.1, 0.5, 0.4, 2.6, -1.5, 0.7]])
+    np.testing.assert_allclose(TABLE.mode(means), [[0.2, 0, 1, 0, 3, -1.5, 1]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("typical", [[], 3, [0], [-1.0], ["2"], [2**24], None])
+def test_typical_counts(typical):
+    with pytest.raises(ValueError, match="typical must .*Received: "):
+        Counts(typical)
+
+
+@pytest.mark.parametrize("parts", [[], [(Real(), [0, 2])], [(Real(), [0]), (Binary(), [0])], [(GROUPS, [0, 1])]])
+def test_parts_that_make_no_row(parts):
+    with pytest.raises(ValueError, match="Received: "):
+        SideBySide(parts)

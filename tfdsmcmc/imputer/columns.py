@@ -45,9 +45,31 @@ class Columns(NamedTuple):
             values = ((x[:, self.kept] - self.mean) / self.scale).astype(np.float32)
         return rows_of("X", values, values.shape[1], Binary() if self.binary else Real())
 
+    def log_scales(self, rows: Rows) -> np.ndarray:
+        """(n,), what the log-densities of rows lose in the units of the columns: Σ log s over what is observed."""
+        scales = np.broadcast_to(np.log(self.scale), rows.values.shape)
+        return (scales if rows.complete else np.where(rows.observed, scales, 0.0)).sum(-1)
+
     def restored(self, values: np.ndarray) -> np.ndarray:
         """Values (n, K) of the data layer in the units of the columns, float64."""
         return self.mean + self.scale * values
+
+    def filled(self, x: np.ndarray, values: np.ndarray | None, keep_empty: bool) -> np.ndarray:
+        """Rows with their gaps filled, of the type of x; what is observed is as it was.
+
+        Args:
+          x: (n, D), with NaN where an entry is missing.
+          values: (n, K), in the units of the data layer; None where nothing of the kept columns is missing.
+          keep_empty: whether columns of which nothing was observed stay, with 0 in the gaps.
+        """
+        filled = x[:, self.kept].copy()
+        if values is not None:
+            filled = np.where(np.isnan(filled), self.restored(values), filled).astype(x.dtype)
+        if self.kept.all() or not keep_empty:
+            return filled
+        whole = np.where(np.isnan(x), 0, x).astype(x.dtype)
+        whole[:, self.kept] = filled
+        return whole
 
 
 def columns_of(x: np.ndarray) -> Columns:

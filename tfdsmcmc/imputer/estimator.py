@@ -22,48 +22,54 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 
 from tfdsmcmc import imputation
 from tfdsmcmc._common import checks
-from tfdsmcmc.imputer import learning, sharing
+from tfdsmcmc.imputer import choices, learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
+from tfdsmcmc.imputer.knowing import Knowing
+from tfdsmcmc.imputer.table import Table, is_frame
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
+    import pandas
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
     from tfdsmcmc._common.types import MethodName, Verbose
     from tfdsmcmc.imputer.columns import Columns
+    from tfdsmcmc.imputer.kinds_of_columns import Word
     from tfdsmcmc.model import DeepGenerativeModel
     from tfdsmcmc.posterior.ensemble import Posterior
 
 _STRATEGIES = ("probabilities", "mode", "draw")
 _OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
 _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if name not in _OWN]
-_SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
-# the architectures where none is given: of as many binary columns as weights between any two are worth learning for, of
-# more, and of real ones
-_BINARY, _WIDE, _REAL = "DARN/DARN 50", "SBN/SBN 50", "VAE 10"
-_MOST_COLUMNS = 256
-_DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
 
-class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills missing entries, NaN, with what a deep generative model expects there given the rest of the row.
 
-    Where all observed entries of X are 0 or 1 the data layer is binary, and `transform` takes no others. Otherwise all
-    columns are taken for real ones, those of zeros and ones among them: they are standardised, and the data layer is
-    an `MLPGaussian`. Entries must be missing at random: what is missing may depend on what is observed alone.
+    A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index. The kinds of its columns
+    follow from their types, see `kinds_of_columns`, or are said by `kinds`. Real columns are filled with the
+    conditional means, those of integers rounded, the others with the likeliest values. Values that a column of states
+    did not have in `fit` are refused.
 
-    Columns of which nothing was observed in `fit` are left out by `transform`, with a warning, unless
-    `keep_empty_features`: as in scikit-learn's imputers.
+    Of an array, where all observed entries of X are 0 or 1 the data layer is binary, and `transform` takes no others.
+    Otherwise all columns are taken for real ones, those of zeros and ones among them: they are standardised, and the
+    data layer is an `MLPGaussian`.
+
+    Entries must be missing at random: what is missing may depend on what is observed alone. Columns of which nothing
+    was observed in `fit` are left out by `transform`, with a warning, unless `keep_empty_features`: as in
+    scikit-learn's imputers.
 
     Arguments are checked in `fit`; `strategy`, `imputation_options` and `random_state` may be changed after it, with
     `set_params`. So several imputations are those of `set_params(strategy="draw", random_state=i).transform(X)` with
     i = 0, 1, …
 
     Args:
-      architecture: as in `models.from_name`, where real columns replace its data layer; by default "VAE 10" for real
-        columns, "DARN/DARN 50" for up to 256 binary ones, else "SBN/SBN 50", which it is too where X has gaps and a
-        method or its options are given; see `docs/results.md`.
+      architecture: as in `models.from_name`, where other columns than binary ones replace its data layer; by default
+        "VAE 10" for real columns and for several kinds, "DARN/DARN 50" for up to 256
+        binary ones, else "SBN/SBN 50", which it is too where X has gaps and a method or its options are given; see
+        `docs/results.md`.
+      kinds: dict from names of columns of a DataFrame to "binary", "categorical", "ordinal", "count" or "real".
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE, "dsgnht_gibbs" with `draw_missing` where X
         has gaps and the columns depend on each other besides on the hidden units, as in a DARN or NADE, and
@@ -76,11 +82,12 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         0 for the last weights alone. Where the method climbs to one θ they are points of its path.
       strategy: "probabilities" for the conditional means, of binary columns the probabilities of a one; "mode" for 1
         where that is above ½, else 0, of real columns the conditional means; "draw" for one draw from the conditional
-        law.
+        law. In a DataFrame the first is the second, for its types have no probabilities.
       imputation_options: arguments of `imputation.impute`, such as `burn_in` and `num_chains`, a dict. By default the
         weights of the samples suit new rows, where the method teaches a recognition network to tell them;
         `{"posterior_weights": "equal"}` suits those of `fit`.
-      keep_empty_features: whether columns of which nothing was observed stay, filled with 0.
+      keep_empty_features: whether columns of which nothing was observed stay, filled with 0; of a DataFrame those that
+        are no numbers stay empty.
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row
         depend on its place among the rows with gaps.
       verbose: as in Keras.
@@ -90,7 +97,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes:
       model_: `DeepGenerativeModel` of the columns that were observed, at its last weights.
       posterior_: `Posterior` of M samples in memory, or None.
-      columns_: which columns were observed, whether all are binary, and their means and standard deviations.
+      columns_: which columns were observed, of what kinds they are, and their means and standard deviations.
       seed_: integer, drawn from `random_state` in `fit`.
       n_features_in_: number of columns in `fit`.
       feature_names_in_: their names, where they have names.
@@ -110,7 +117,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     model_: DeepGenerativeModel
     posterior_: Posterior | None
-    columns_: Columns
+    columns_: Columns | Table
     seed_: int
     n_features_in_: int
 
@@ -118,6 +125,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self,
         architecture: str | None = None,
         *,
+        kinds: dict[Any, Word] | None = None,
         hidden_units: int | Sequence[int] = 100,
         method: MethodName | None = None,
         method_options: dict[str, Any] | None = None,
@@ -132,6 +140,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         jit_compile: bool = True,
     ):
         self.architecture = architecture
+        self.kinds = kinds
         self.hidden_units = hidden_units
         self.method = method
         self.method_options = method_options
@@ -145,25 +154,28 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.verbose = verbose
         self.jit_compile = jit_compile
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike | pandas.DataFrame, y: Any = None) -> Self:
         """Learns the model.
 
         Args:
-          X: (n, D), numbers, with NaN where an entry is missing, or a masked array.
+          X: (n, D), numbers, with NaN where an entry is missing, or a masked array; or a DataFrame.
           y: ignored.
 
         Returns:
           The imputer.
 
         Raises:
-          ValueError: for arguments out of range, X with nothing observed, or a data layer that takes no gaps.
+          ValueError: for arguments out of range, X with nothing observed or with columns of no kind, or a data layer
+            that takes no gaps.
         """
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
         batch_size = checks.positive_integer("batch_size", self.batch_size)
-        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
-        columns = columns_of(X)
-        architecture, method, options = self._choices(columns.binary, X.shape[1], bool(np.isnan(X).any()))
+        X, columns = self._columns_of(X)
+        rows = columns.standardised(X)
+        mixed = isinstance(columns, Table) and columns.mixed
+        width = len(columns.kinds) if mixed else len(columns.kept)
+        architecture, method, options = self._choices(columns.binary, width, not rows.complete, mixed)
         arguments = learning.compile_arguments(method, options)
         self._phi_learns = arguments.get("proposal") is not None
         if not (columns.kept.all() or self.keep_empty_features):
@@ -171,40 +183,38 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
         self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self.columns_ = columns
-        rows = columns.standardised(X)
-        model = learning.build(rows, columns.binary, architecture, self.hidden_units, self.seed_)
+        kinds = [columns.kinds] if mixed else []
+        model = learning.build(rows, columns.binary, architecture, self.hidden_units, self.seed_, *kinds)
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
         with sharing.in_place_of(model, run=True) as twin:
             self.posterior_ = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
         self.model_ = model
         return self
 
-    def transform(self, X: ArrayLike) -> np.ndarray:
+    def transform(self, X: ArrayLike | pandas.DataFrame) -> Any:
         """Fills the gaps of rows.
 
         Args:
-          X: (n, D), numbers, with NaN where an entry is missing.
+          X: (n, D), numbers, with NaN where an entry is missing; or a DataFrame.
 
         Returns:
-          Array (n, K) of the type of X, floating; what is observed is as it was. K = D where every column was observed
-          in `fit`.
+          Array (n, K) of the type of X, floating, or a DataFrame; what is observed is as it was. K = D where every
+          column was observed in `fit`.
 
         Raises:
-          ValueError: for arguments out of range, or other entries than 0 and 1 where the data layer is binary.
+          ValueError: for arguments out of range, other entries than 0 and 1 where the data layer is binary, or values
+            that a column of a DataFrame cannot have.
         """
-        check_is_fitted(self)
-        self._check_imputation()
-        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
-        kept = self.columns_.kept
-        filled = X[:, kept].copy()
-        rows = self.columns_.standardised(X)
-        if not rows.complete:
-            filled = np.where(rows.observed, filled, self.columns_.restored(self._imputed(rows))).astype(X.dtype)
-        if kept.all() or not self.keep_empty_features:
-            return filled
-        whole = np.where(np.isnan(X), 0, X).astype(X.dtype)
-        whole[:, kept] = filled
-        return whole
+        X, rows, finish = self._opened(X)
+        if rows.complete:
+            return finish(X, None)
+        result = self._imputation(rows)
+        if self.strategy == "draw":
+            return finish(X, result.x[0])
+        table = isinstance(self.columns_, Table)
+        if table or self.strategy == "mode" and self.columns_.binary:
+            return finish(X, self.model_.support.mode(result.probabilities))
+        return finish(X, result.probabilities)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """The names of the columns of the result.
@@ -224,20 +234,50 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _imputed(self, rows):
-        """The rows (n, K), in the units of the data layer, with their gaps filled."""
+    def _columns_of(self, X):
+        """(X checked, its columns), in `fit`."""
+        if is_frame(X):
+            columns = Table(X, self.kinds)
+            validate_data(self, X, skip_check_array=True)
+            return X, columns
+        if self.kinds is not None:
+            raise ValueError(f"kinds are of the columns of a DataFrame. Received: X of type {type(X).__name__}")
+        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
+        return X, columns_of(X)
+
+    def _opened(self, X):
+        """(X checked, its `Rows`, function of it and values (n, K) or None → the result), after `fit`."""
+        self._check_fitted()
+        self._check_imputation()
+        columns, keep = self.columns_, self.keep_empty_features
+        if isinstance(columns, Table) and is_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
+        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
+        if not isinstance(columns, Table):
+            return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
+        frame = columns.frame_of_array(X)
+        rows = columns.standardised(frame)
+        return frame, rows, lambda x, values: columns.filled(x, values, keep).to_numpy(X.dtype)
+
+    def _imputation(self, rows):
+        """`imputation.Imputation` of rows, in the units of the data layer."""
+        with sharing.in_place_of(self.model_) as twin:
+            return imputation.impute(
+                twin, ArraySource(rows), seed=self._seed(), posterior=self.posterior_, **self._imputation_options()
+            )
+
+    def _imputation_options(self):
         # samples are weighed by estimates that a recognition network makes
         options = {"posterior_weights": "likelihood" if getattr(self, "_phi_learns", True) else "equal"}
-        options |= {} if self.imputation_options is None else self.imputation_options
+        return options | ({} if self.imputation_options is None else self.imputation_options)
+
+    def _seed(self):
         # an integer may have been set since the fit, for other draws of the same model
-        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_
-        with sharing.in_place_of(self.model_) as twin:
-            result = imputation.impute(twin, ArraySource(rows), seed=int(seed), posterior=self.posterior_, **options)
-        if self.strategy == "draw":
-            return result.x[0]
-        if self.strategy == "mode" and self.columns_.binary:
-            return result.probabilities > 0.5
-        return result.probabilities
+        return int(self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_)
+
+    def _check_fitted(self):
+        check_is_fitted(self)
 
     def _check_imputation(self):
         """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""
@@ -246,21 +286,10 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
 
-    def _choices(self, binary, num_columns, gaps):
+    def _choices(self, binary, num_columns, gaps, mixed=False):
         """(architecture, method, its options), with defaults where they are not given."""
-        architecture, options = self.architecture, self.method_options
-        if architecture is None:
-            # a method of the user's own, or one with options, need not draw what is missing
-            dependent = not gaps or self.method is None and options is None
-            architecture = (_BINARY if dependent and num_columns <= _MOST_COLUMNS else _WIDE) if binary else _REAL
-        if self.method is not None:
-            return architecture, self.method, {} if options is None else options
-        if "VAE" in str(architecture):
-            return architecture, "iwae", {} if options is None else options
-        options = _SAMPLER if options is None else options
-        if gaps and binary and _dependent(str(architecture)):
-            return architecture, "dsgnht_gibbs", {"draw_missing": True, **options}
-        return architecture, "dsgnht_nais", options
+        given = self.architecture, self.method, self.method_options
+        return choices.chosen(*given, binary, num_columns, gaps, mixed)
 
 
 def _with_nan(x):
@@ -268,9 +297,3 @@ def _with_nan(x):
     if not isinstance(x, np.ma.MaskedArray):
         return x
     return x.astype(np.result_type(x.dtype, np.float32)).filled(np.nan)
-
-
-def _dependent(architecture):
-    """Whether there are hidden units, and units of the data layer depend on each other besides."""
-    kind, *widths = architecture.split() or [""]
-    return kind.startswith(_DEPENDENT) and bool(widths)

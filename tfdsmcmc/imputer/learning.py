@@ -16,7 +16,8 @@ import numpy as np
 
 from tfdsmcmc import methods, models, random
 from tfdsmcmc._common import checks
-from tfdsmcmc.layers import MLPGaussian
+from tfdsmcmc.columns import Layout
+from tfdsmcmc.layers import Mixed, MLPGaussian
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior import Posterior, store
@@ -26,6 +27,7 @@ from tfdsmcmc.training.steps.starts import fresh_weights
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Logs, Verbose
+    from tfdsmcmc.columns import Kind
     from tfdsmcmc.posterior.store import Sample
 
 _BLOCK = 100  # minibatches in one compiled call, at most
@@ -37,6 +39,7 @@ def build(
     architecture: str,
     hidden_units: int | Sequence[int],
     seed: int,
+    kinds: Sequence[Kind] | None = None,
 ) -> DeepGenerativeModel:
     """A model for rows, with initial weights that follow the seed.
 
@@ -46,11 +49,16 @@ def build(
       architecture: as in `models.from_name`.
       hidden_units: of each layer that has an inner network.
       seed: integer.
+      kinds: of the columns, where these differ: the data layer is a `Mixed` one then, linear in hidden units that are
+        binary.
     """
     units, logits = rows.values.shape[1], _log_odds(rows) if binary else None
     model = models.from_name(architecture, units, hidden_units, logits, seed=seed)
     if not binary:
-        data_layer = MLPGaussian(units, hidden_units=[hidden_units])
+        if kinds is None:
+            data_layer = MLPGaussian(units, hidden_units=[hidden_units])
+        else:
+            data_layer = data_layer_of(kinds, rows, [hidden_units] if "VAE" in architecture else [])
         generative = GenerativeNetwork([*model.generative.layers[:-1], data_layer])
         model = DeepGenerativeModel(generative, model.recognition, seed=seed)
     for place, network in enumerate((model.generative, model.recognition)):
@@ -58,6 +66,29 @@ def build(
         for variable, value in zip(network.trainable_variables, start, strict=True):
             variable.assign(value)
     return model
+
+
+def data_layer_of(kinds: Sequence[Kind], rows: Rows, hidden_units: Sequence[int]) -> Mixed:
+    """A data layer for columns of several kinds, which starts at about the law of each by itself.
+
+    Args:
+      kinds: list of `columns.Kind`.
+      rows: `Rows` of arrays (n, D).
+      hidden_units: widths of its inner network.
+    """
+    layout, x = Layout(kinds), rows.with_nan()
+    bias, shared = [], []
+    for group in layout.groups:
+        columns = (x[:, entries] for entries in group.entries)
+        own, common = zip(*(group.kind.fitted(values[~np.isnan(values[:, 0])]) for values in columns))
+        bias.extend(own)
+        shared.append(np.stack(common))
+    return Mixed(
+        kinds,
+        hidden_units,
+        bias_initializer=keras.initializers.Constant(np.concatenate(bias)),
+        shared_initializer=[keras.initializers.Constant(values) for values in shared],
+    )
 
 
 def compile_arguments(method: str, options: dict[str, Any]) -> dict[str, Any]:

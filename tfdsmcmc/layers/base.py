@@ -95,8 +95,8 @@ class StochasticLayer(keras.layers.Layer):
         """
         if not self.factorised:
             raise ValueError(
-                "Missing entries drop out where units are independent given the parents: layers SBN, MLPBernoulli and "
-                f"MLPGaussian. Received: {type(self).__name__}"
+                "Missing entries drop out where units are independent given the parents: layers SBN, MLPBernoulli, "
+                f"MLPGaussian and Mixed. Received: {type(self).__name__}"
             )
         return self.distribution(parents).observed_log_prob(value, observed)
 

@@ -27,7 +27,8 @@ Each layer of a network is averaged by itself, so that z is drawn by all draws t
 one chain, in which hidden units keep their roles; over chains it does not.
 
 In numbers. Of binary units the mean probabilities of a one and of a zero are summed over m and kept as log-odds. Logits
-beyond ±80 count as ±80, but for M = 1, which is the layer itself. Of real units p̄ is a mixture of normal distributions.
+beyond ±80 count as ±80, but for M = 1, which is the layer itself. Of real units p̄ is a mixture of normal distributions,
+and of columns of several kinds each is a mixture of laws of its kind.
 
 Source: derived here; the sequential predictive is Dawid, "Present position and potential developments: some personal
 views: statistical theory: the prequential approach", Journal of the Royal Statistical Society A 147 (1984).
@@ -42,10 +43,12 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc._common import checks
+from tfdsmcmc.columns import IndependentColumnsMixture
 from tfdsmcmc.distributions import IndependentBernoulli, IndependentNormal, IndependentNormalMixture
 from tfdsmcmc.distributions.by_conditionals import BernoulliByConditionals
 from tfdsmcmc.layers.base import StochasticLayer
 from tfdsmcmc.layers.completing import InOrder, complete_in_order
+from tfdsmcmc.layers.mixed import Mixed
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -164,6 +167,8 @@ class UnitAverage(StochasticLayer):
 
     def distribution(self, parents: TensorLike) -> Distribution:
         parents = self._parents(parents)
+        if isinstance(self.layer, Mixed):
+            return self._of_columns(parents)
         if not self.binary:
             return self._of_real_units(parents)
         if self.factorised:
@@ -211,6 +216,24 @@ class UnitAverage(StochasticLayer):
         loc, scale = tf.map_fn(at, tf.range(self.num_draws), fn_output_signature=(tf.float32, tf.float32))
         shape = [self.num_draws, *parents.shape[:-1], self.units]
         return IndependentNormalMixture(tf.ensure_shape(loc, shape), tf.ensure_shape(scale, shape))
+
+    def _of_columns(self, parents):
+        if not self.factorised:
+            raise ValueError(
+                "Columns are averaged where they are independent given their parents. "
+                f"Received: {type(self.layer).__name__} with dependent=True"
+            )
+        stacks = self.stacks()
+
+        def at(m):
+            with self.at([stack[m] for stack in stacks]):
+                return self.layer.parameters(parents), *self.layer.shared()
+
+        layout = self.layer.layout
+        signature = (tf.float32,) * (1 + len(layout.groups))
+        row, *shared = tf.map_fn(at, tf.range(self.num_draws), fn_output_signature=signature)
+        row = tf.ensure_shape(row, [self.num_draws, *parents.shape[:-1], layout.parameters])
+        return IndependentColumnsMixture(layout, row, shared)
 
     def _complete(self, value, observed, parents, seed):
         if self.factorised:

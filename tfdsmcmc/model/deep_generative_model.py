@@ -77,6 +77,7 @@ class DeepGenerativeModel(Learning):
         recognition._build_layers(generative.seen_units)
         self.generative = generative
         self.recognition = recognition
+        recognition.support = generative.support
         self.prior: Prior = prior if isinstance(prior, Prior) else Prior(prior)
         for name, _ in generative.named_weights:
             self.prior.for_weight(name)

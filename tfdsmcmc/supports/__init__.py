@@ -3,8 +3,10 @@
 from tfdsmcmc.supports.base import Support
 from tfdsmcmc.supports.binary import Binary
 from tfdsmcmc.supports.checked_array import checked_array
+from tfdsmcmc.supports.counts import Counts
 from tfdsmcmc.supports.one_hot import OneHot
 from tfdsmcmc.supports.real import Real
+from tfdsmcmc.supports.side_by_side import SideBySide
 from tfdsmcmc.supports.spin import Spin
 
-__all__ = ["Binary", "OneHot", "Real", "Spin", "Support", "checked_array"]
+__all__ = ["Binary", "Counts", "OneHot", "Real", "SideBySide", "Spin", "Support", "checked_array"]

@@ -56,6 +56,14 @@ class Support:
         """Which entries count as observed, (…, D) booleans: of those that are missing together all or none."""
         return observed
 
+    def seen(self, x: tf.Tensor) -> tf.Tensor:
+        """What a recognition network sees of values, (…, D) too; the values themselves unless they are of many sizes.
+
+        Args:
+          x: (…, D), with the filling where an entry is missing.
+        """
+        return x
+
     def check(self, name: str, x: np.ndarray, observed: np.ndarray | None = None) -> None:
         """Raises a ValueError for arrays (n, D) with other values; arguments are those of `holds`.
 

@@ -110,7 +110,8 @@ def parents_of(factor: Any, values: Sequence[tf.Tensor | Rows]) -> tf.Tensor:
     if factor.parent:
         return as_rows(values[factor.parent]).values
     rows = as_rows(values[0])
-    return rows.values if rows.context is None else tf.concat([tf.cast(rows.values, tf.float32), rows.context], -1)
+    seen = rows.values if factor.reads is None else factor.reads.seen(rows.values)
+    return seen if rows.context is None else tf.concat([tf.cast(seen, tf.float32), rows.context], -1)
 
 
 def _sweep(factors, values, place, uniform, update):

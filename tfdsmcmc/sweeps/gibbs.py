@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Number, Seed
     from tfdsmcmc.layers.base import StochasticLayer
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+    from tfdsmcmc.supports import Support
 
 _Values: TypeAlias = "Sequence[tf.Tensor | Rows]"  # [x, z_1, …, z_L]
 
@@ -60,12 +61,14 @@ class Factor(NamedTuple):
       child: the place of its values in the list [x, z_1, …, z_L].
       parent: the place of its parents there; None for a layer without parents.
       power: scalar, a number or a tensor.
+      reads: the support of x, where x is the parent: what the layer sees of it.
     """
 
     layer: StochasticLayer
     child: int
     parent: int | None
     power: Number = 1.0
+    reads: Support | None = None
 
 
 class _Targets(NamedTuple):
@@ -94,7 +97,8 @@ def generative_factors(
 
 def recognition_factors(network: RecognitionNetwork, power: Number = 1.0) -> list[Factor]:
     """The factors of q(z given x), the layer nearest to the data first."""
-    return [Factor(layer, i + 1, i, power) for i, layer in enumerate(network.layers)]
+    reads = [network.support, *[None] * len(network.layers)]
+    return [Factor(layer, i + 1, i, power, reads[i]) for i, layer in enumerate(network.layers)]
 
 
 def sweep_all(

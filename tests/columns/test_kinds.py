@@ -1,0 +1,180 @@
+"""The laws of the kinds of columns against SciPy's and against sums; what they refuse."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.chance import assert_frequencies, assert_means
+from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real
+
+KINDS = [Binary(), Categorical(2), Categorical(4), Ordinal(2), Ordinal(4), Real(0.1), Count(), Count("poisson")]
+KINDS += [Count("poisson", zero_inflated=True), Count(zero_inflated=True, typical=3.0)]
+COUNTS = np.arange(400.0)
+
+
+def law(kind, seed=0, columns=3):
+    """(parameters (5, C, ·), shared (C, ·)), random."""
+    rng = np.random.default_rng(seed)
+    parameters = rng.normal(0.3, 0.8, (5, columns, kind.parameters))
+    return parameters.astype(np.float32), rng.normal(0.2, 0.7, (columns, kind.shared)).astype(np.float32)
+
+
+def values(kind):
+    """All values, (S, entries), of counts those below 400; None where there are too many."""
+    if kind.word == "count":
+        return COUNTS[:, None]
+    return {"binary": np.array([[0.0], [1.0]]), "real": None}.get(kind.word, np.eye(kind.entries))
+
+
+def reference(kind, parameters, shared):
+    """Probabilities (5, C, S) in float64 by SciPy."""
+    parameters, shared = parameters.astype(np.float64), shared.astype(np.float64)
+    first = parameters[..., :1]
+    if kind.word == "binary":
+        return scipy.special.expit(np.concatenate([-first, first], -1))
+    if kind.word == "categorical":
+        return scipy.special.softmax(parameters, -1)
+    if kind.word == "ordinal":
+        states = kind.states
+        even = scipy.special.logit(np.arange(1, states) / states)
+        start = np.log(np.expm1(np.diff(even) - 1e-4))
+        cuts = np.cumsum(np.pad(1e-4 + np.log1p(np.exp(start + shared)), ((0, 0), (1, 0))), -1)
+        below = scipy.special.expit(cuts - cuts.mean(-1, keepdims=True) - first)
+        return np.diff(np.pad(below, [(0, 0), (0, 0), (1, 1)], constant_values=(0, 1))[..., :], axis=-1)
+    mean = np.exp(first)
+    if kind.law == "poisson":
+        p = scipy.stats.poisson.pmf(COUNTS, mean)
+    else:
+        r = np.exp(shared)[None]
+        p = scipy.stats.nbinom.pmf(COUNTS, r, r / (r + mean))
+    if kind.zero_inflated:
+        zero = scipy.special.expit(parameters[..., 1:])
+        p = (1 - zero) * p + zero * (COUNTS == 0)
+    return p
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.word != "real"], ids=repr)
+def test_laws(kind):
+    """log p, Σ p = 1 and the means; draws by chi-square, false failures at most 1e-6 a column."""
+    parameters, shared = law(kind)
+    want, all_values = reference(kind, parameters, shared), values(kind)
+    found = kind.log_prob(all_values[:, None, None].astype(np.float32), parameters, shared)
+    found = np.moveaxis(found.numpy().astype(np.float64), 0, -1)
+    kept = want > 1e-30  # of counts SciPy's own rounding is larger beyond
+    np.testing.assert_allclose(found[kept], np.log(want[kept]), rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(np.exp(found).sum(-1), np.ones((5, 3)), atol=2e-5)
+    np.testing.assert_allclose(kind.mean(parameters, shared), want @ all_values, rtol=1e-4, atol=1e-5)
+    many = tf.broadcast_to(parameters[:2], [20000, 2, 3, kind.parameters])
+    drawn = kind.draw(many, shared, 5).numpy()
+    places = drawn[..., 0] if kind.entries == 1 else drawn.argmax(-1)
+    for row in range(2):
+        for column in range(3):
+            counts = np.bincount(places[:, row, column].astype(int), minlength=len(all_values))
+            assert_frequencies(counts, want[row, column])
+    assert drawn.dtype == np.float32 and (kind.entries == 1 or (drawn.sum(-1) == 1).all())
+
+
+def test_real_columns():
+    kind = Real(0.1)
+    parameters, shared = law(kind)
+    scale = 0.1 + 10 / (1 + 10 * np.exp(-parameters[..., 1]))
+    y = np.linspace(-3, 3, 7, dtype=np.float32)
+    found = kind.log_prob(y[:, None, None, None], parameters, shared)
+    want = scipy.stats.norm.logpdf(y[:, None, None], parameters[..., 0], scale)
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5)
+    drawn = kind.draw(tf.broadcast_to(parameters, [20000, 5, 3, 2]), shared, 5).numpy()[..., 0]
+    assert_means(drawn, parameters[..., 0], scale)
+    assert_means((drawn - parameters[..., 0]) ** 2, scale**2)
+    assert float(Real().log_prob(tf.constant([[3.0]]), tf.constant([[3.0, -1e4]]), tf.zeros([1, 0]))[0]) < 4, "bounded"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_gradients_are_finite_everywhere(kind):
+    """At parameters far out too, at values of any kind."""
+    rng = np.random.default_rng(1)
+    parameters = tf.constant(rng.normal(0, 60, (50, 2, kind.parameters)), tf.float32)
+    shared = tf.constant(rng.normal(0, 20, (2, kind.shared)), tf.float32)
+    filling = np.broadcast_to(np.float32(kind.support_of([kind]).filling), kind.entries)
+    for value in ([filling] if values(kind) is None else [filling, values(kind)[0], values(kind)[-1]]):
+        with tf.GradientTape() as tape:
+            tape.watch([parameters, shared])
+            log_p = kind.log_prob(tf.constant(value, tf.float32), parameters, shared)
+        gradients = tape.gradient(log_p, [parameters, shared], unconnected_gradients="zero")
+        assert all(np.isfinite(part).all() for part in (log_p, *gradients))
+
+
+@pytest.mark.parametrize("kind", [*KINDS, Ordinal(5)], ids=repr)
+def test_first_parameters_fit_the_values(kind):
+    """Means, and of states all probabilities, are those of 500 values, half a value added to each state."""
+    rng = np.random.default_rng(2)
+    if kind.word == "real":
+        y = rng.normal(0.3, 2.0, (500, 1))
+    elif kind.word == "count":
+        y = rng.poisson(rng.gamma(2.0, 2.0, (500, 1)))
+    else:
+        p = rng.dirichlet(np.full(max(kind.entries, 2), 2.0))
+        y = np.eye(len(p))[rng.choice(len(p), 500, p=p)]
+        y = y[:, 1:] if kind.word == "binary" else y
+    parameters, shared = kind.fitted(y.astype(np.float32))
+    assert parameters.shape == (kind.parameters,) and shared.shape == (kind.shared,)
+    assert parameters.dtype == shared.dtype == np.float32
+    found = kind.mean(parameters[None, None], shared[None])[0, 0]
+    np.testing.assert_allclose(found, y.mean(0), rtol=0.06 if kind.word == "count" else 0.01, atol=2e-3)
+    alike = np.repeat(y[:1], 500, 0)
+    assert all(np.isfinite(part).all() for part in kind.fitted(alike.astype(np.float32)))
+
+
+def test_they_are_values():
+    for kind in KINDS:
+        config = json.loads(json.dumps(keras.saving.serialize_keras_object(kind)))
+        twin = keras.saving.deserialize_keras_object(config)
+        assert twin == kind and hash(twin) == hash(kind) and repr(twin) == repr(kind)
+    assert len(set(KINDS)) == len(KINDS) and Binary() != "binary"
+    assert Count(typical=2.0) != Count() and Count(typical=2.0).likeness == Count().likeness
+
+
+@pytest.mark.parametrize("states", [1, 0, -2, 2.5, "3", None, True])
+def test_numbers_of_states(states):
+    for kind in (Categorical, Ordinal):
+        with pytest.raises(ValueError, match="states must .*Received: states="):
+            kind(states)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        (Count, {"law": "normal"}),
+        (Count, {"typical": 0}),
+        (Count, {"typical": -1.0}),
+        (Count, {"zero_inflated": 1}),
+        (Real, {"least_scale": -1}),
+        (Real, {"largest_scale": 0}),
+        (Real, {"least_scale": float("nan")}),
+    ],
+)
+def test_arguments_out_of_range(kind, arguments):
+    with pytest.raises(ValueError, match="Received: "):
+        kind(**arguments)
+
+
+def test_where_entries_and_parameters_stand():
+    """Columns of one likeness stand together; rows are put together as they were."""
+    layout = Layout([Real(), Ordinal(3), Real(), Count(typical=2.0), Ordinal(3), Count(typical=5.0)])
+    assert layout.units == 10 and layout.parameters == 2 * 2 + 2 + 2
+    assert [group.columns.tolist() for group in layout.groups] == [[0, 2], [1, 4], [3, 5]]
+    assert layout.owners.tolist() == [0, 1, 1, 1, 2, 3, 4, 4, 4, 5]
+    assert layout.parameter_owners.tolist() == [0, 0, 2, 2, 1, 4, 3, 5]
+    rows = np.arange(20.0).reshape(2, 10)
+    np.testing.assert_array_equal(layout.rows([layout.values_of(group, rows) for group in layout.groups]), rows)
+    observed = np.ones((1, 10), bool)
+    observed[0, [2, 5]] = False
+    np.testing.assert_array_equal(layout.observed_columns(observed), [[True, False, True, False, True, True]])
+    np.testing.assert_allclose(layout.support.filling, [0, *[1 / 3] * 3, 0, 2, *[1 / 3] * 3, 5], rtol=1e-6)
+    with pytest.raises(ValueError, match="Received: columns="):
+        ds.columns.Layout([Real])

@@ -1,0 +1,73 @@
+"""A column of real numbers.
+
+    p(y) = Normal(y; μ, σ),      σ = σ_0 + σ_1 exp(s)/(σ_1 + exp(s))
+
+which is about σ_0 + exp(s) where that is far below σ_1. The least standard deviation σ_0 keeps the likelihood bounded
+where a column says another one exactly. The largest, σ_0 + σ_1, bounds the noise of draws at weights far from any that
+the data support.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random, supports
+from tfdsmcmc._common import checks
+from tfdsmcmc.columns.base import Kind
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Config, Seed
+    from tfdsmcmc.supports import Support
+
+@keras.saving.register_keras_serializable("tfdsmcmc.columns")
+class Real(Kind):
+    """Real numbers, best with mean 0 and variance 1: one entry, of which the parameters are μ and s.
+
+    Args:
+      least_scale: σ_0.
+      largest_scale: σ_1.
+
+    Raises:
+      ValueError: for numbers that are negative or not finite, or σ_1 = 0.
+    """
+
+    word = "real"
+    parameters = 2
+
+    def __init__(self, least_scale: float = 0.01, largest_scale: float = 10.0):
+        self.least_scale: float = float(checks.nonnegative_number("least_scale", least_scale))
+        self.largest_scale: float = float(checks.positive_number("largest_scale", largest_scale))
+
+    @staticmethod
+    def support_of(kinds: Sequence[Any]) -> Support:
+        return supports.Real()
+
+    def log_prob(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+        scale = self._scale(parameters)
+        squares = tf.square((value[..., 0] - parameters[..., 0]) / scale)
+        return -0.5 * squares - tf.math.log(scale) - 0.5 * math.log(2 * math.pi)
+
+    def draw(self, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
+        noise = random.normal(tf.shape(parameters)[:-1], seed)
+        return (parameters[..., 0] + self._scale(parameters) * noise)[..., tf.newaxis]
+
+    def mean(self, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+        return parameters[..., :1]
+
+    def fitted(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The mean, and the standard deviation, at least 0.1 and at most half of the largest."""
+        scale = float(np.clip(max(values.std(), 0.1) - self.least_scale, 1e-3, 0.5 * self.largest_scale))
+        log_scale = np.log(scale) - np.log1p(-scale / self.largest_scale)
+        return np.float32([values.mean(), log_scale]), np.zeros(0, np.float32)
+
+    def get_config(self) -> Config:
+        return {"least_scale": self.least_scale, "largest_scale": self.largest_scale}
+
+    def _scale(self, parameters):
+        return self.least_scale + self.largest_scale * tf.sigmoid(parameters[..., 1] - math.log(self.largest_scale))

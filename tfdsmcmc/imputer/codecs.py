@@ -1,0 +1,175 @@
+"""A column of a DataFrame in the units of the data layer, and back.
+
+A codec is made from the column that is learnt from. `encode` gives entries (n, entries), NaN where they are missing;
+`decode` gives what stands in a DataFrame. Values of a codec come as draws, or as the likeliest ones where they are
+discrete and means where they are real.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfdsmcmc import columns
+from tfdsmcmc.imputer.columns import columns_of
+from tfdsmcmc.imputer.kinds_of_columns import numbers
+
+if TYPE_CHECKING:
+    import pandas
+
+    from tfdsmcmc.columns import Kind
+
+
+class States:
+    """A column of finitely many values.
+
+    Args:
+      name: of the column.
+      series: pandas.Series that is learnt from.
+      word: "binary", "categorical" or "ordinal".
+
+    Attributes:
+      labels: what the states are in the DataFrame: the categories, or all values in their order.
+      kind: `columns.Kind`; None where there is one state alone.
+
+    Raises:
+      ValueError: for more than two values of a binary column, or values without an order.
+    """
+
+    def __init__(self, name: object, series: pandas.Series[Any], word: str):
+        self.name, self.dtype = name, series.dtype
+        self.labels: list[Any] = _labels(name, series, word)
+        if word == "binary" and len(self.labels) > 2:
+            received = f"{len(self.labels)} values, {self.labels[:3]} among them"
+            raise ValueError(f"Column {name!r} is to have two values. Received: {received}")
+        count = len(self.labels)
+        of_many = columns.Ordinal if word == "ordinal" else columns.Categorical
+        self.kind: Kind | None = None if count < 2 else columns.Binary() if count == 2 else of_many(count)
+
+    def encode(self, series: pandas.Series[Any]) -> np.ndarray:
+        """(n, entries).
+
+        Raises:
+          ValueError: for a value that is not among the states.
+        """
+        import pandas
+
+        codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
+        missing = series.isna().to_numpy(bool)
+        unseen = (codes < 0) & ~missing
+        if unseen.any():
+            values = f"{self.labels[:5]}" + (" and more" if len(self.labels) > 5 else "")
+            raise ValueError(
+                f"Column {self.name!r} had the values {values} in fit. Received: {series[unseen].iloc[0]!r}"
+            )
+        if self.kind is None:
+            return np.zeros((len(codes), 0))
+        entries = codes[:, np.newaxis] if self.kind.entries == 1 else np.eye(len(self.labels))[codes]
+        return np.where(missing[:, np.newaxis], np.nan, entries)
+
+    def decode(self, values: np.ndarray) -> np.ndarray:
+        """(n,) labels, of entries (n, entries) in the support."""
+        if self.kind is None:
+            codes = np.zeros(len(values), int)
+        else:
+            codes = values[:, 0].astype(int) if self.kind.entries == 1 else values.argmax(-1)
+        labels = np.empty(len(self.labels), object)
+        labels[:] = self.labels
+        return labels[codes]
+
+    def probabilities(self, means: np.ndarray) -> np.ndarray:
+        """(n, number of states), of the means of the entries, (n, entries)."""
+        if self.kind is None:
+            return np.ones((len(means), 1))
+        return np.concatenate([1 - means, means], -1) if self.kind.entries == 1 else means
+
+    def log_scale(self, observed: np.ndarray) -> np.ndarray:
+        return np.zeros(len(observed))
+
+    def series(self, values: np.ndarray) -> Any:
+        """Labels as an array of the column's type in `fit`."""
+        import pandas
+
+        return pandas.array(values, dtype=self.dtype)
+
+
+class Numbers:
+    """A column of numbers, which are counts or standardised real ones, (x − m)/s.
+
+    Args:
+      name: of the column.
+      series: pandas.Series that is learnt from.
+      word: "count" or "real".
+
+    Attributes:
+      kind: `columns.Kind`.
+    """
+
+    def __init__(self, name: object, series: pandas.Series[Any], word: str):
+        self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
+        values = numbers(series)
+        if word == "count":
+            typical = float(np.nanmean(values))
+            self.kind: Kind = columns.Count(typical=round(max(typical, 0.5), 3))
+            return
+        self.kind = columns.Real()
+        found = columns_of(values[:, np.newaxis])
+        self.mean, self.scale = float(found.mean[0]), float(found.scale[0])
+
+    def encode(self, series: pandas.Series[Any]) -> np.ndarray:
+        """(n, 1).
+
+        Raises:
+          ValueError: for a column that holds no numbers, or counts that are none.
+        """
+        try:
+            values = numbers(series)
+        except (TypeError, ValueError):
+            raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries") from None
+        if not np.isfinite(values[~np.isnan(values)]).all():
+            raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
+        if self.kind.word == "count":
+            wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0))]
+            if len(wrong):
+                raise ValueError(f"Column {self.name!r} had counts in fit. Received: {wrong[0]}")
+        with np.errstate(over="ignore"):
+            return ((values - self.mean) / self.scale)[:, np.newaxis]
+
+    def decode(self, values: np.ndarray) -> np.ndarray:
+        """(n,) float64."""
+        return self.mean + self.scale * values[:, 0].astype(np.float64)
+
+    def log_scale(self, observed: np.ndarray) -> np.ndarray:
+        """(n,), log s where the entry is observed: what its log-density loses in the units of the column."""
+        return np.where(observed, np.log(self.scale), 0.0)
+
+    def series(self, values: np.ndarray) -> Any:
+        """Numbers as an array of the column's type in `fit`."""
+        return of_type(values, self.dtype)
+
+
+def of_type(values: np.ndarray, dtype: Any) -> Any:
+    """Numbers as an array of a pandas type; integers are rounded and kept in its range."""
+    import pandas
+
+    if pandas.api.types.is_integer_dtype(dtype):
+        limits = np.iinfo(getattr(dtype, "numpy_dtype", dtype))
+        # float64 has no number between the largest of 64 bits and the one beyond
+        largest = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0)
+        values = np.clip(np.rint(values), float(limits.min), largest).astype(limits.dtype)
+    return pandas.array(values, dtype=dtype)
+
+
+def _labels(name, series, word):
+    if hasattr(series.dtype, "categories"):
+        return list(series.dtype.categories)
+    values = list(series[series.notna()].unique())
+    if all(isinstance(value, (bool, np.bool_)) for value in values):
+        return [False, True]
+    if word == "binary" and all(value in (0, 1) for value in values):
+        return [0, 1]
+    try:
+        return sorted(values)
+    except TypeError:
+        raise ValueError(f"The values of column {name!r} must have an order. Received: {values[:3]}") from None

@@ -1,0 +1,86 @@
+"""What kind a column of a DataFrame is of: by its type and its values, or by what the user says.
+
+| type | kind |
+| --- | --- |
+| booleans, objects that are True or False | binary |
+| categories | binary where they are two, else categorical; ordered ones ordinal |
+| integers, all 0 or 1 | binary |
+| integers from 0 on whose variance is at least half of their mean | count |
+| other integers | real, and what is filled in is rounded |
+| floating numbers, all 0 or 1 | binary |
+| other floating numbers | real |
+
+Counts of a smaller variance are refused by the laws of counts: years and heights are such. Text, dates and other
+objects have no kind of their own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas
+
+Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real"]
+
+WORDS: tuple[str, ...] = get_args(Word)
+_LARGEST = 2**24
+
+
+def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None) -> str:
+    """The kind of a column.
+
+    Args:
+      name: of the column.
+      series: its values.
+      asked: what the user says it is; None for what its type says.
+
+    Raises:
+      ValueError: for text, dates and other objects of no kind, or values that are not of the kind that was asked for.
+    """
+    from pandas.api import types
+
+    numeric = types.is_numeric_dtype(series) and not types.is_complex_dtype(series)
+    if asked is not None:
+        if asked in ("count", "real") and (not numeric or types.is_bool_dtype(series)):
+            received = f"kind {asked!r} for {series.dtype} entries"
+            raise ValueError(f"Column {name!r} is to be of numbers. Received: {received}")
+        if asked == "count":
+            _check_counts(name, numbers(series))
+        return asked
+    if hasattr(series.dtype, "categories"):
+        if len(series.dtype.categories) == 2:
+            return "binary"
+        return "ordinal" if series.dtype.ordered else "categorical"
+    if types.is_bool_dtype(series) or types.is_object_dtype(series) and _of_booleans(series):
+        return "binary"
+    if not numeric:
+        raise ValueError(
+            f"Column {name!r} is of no kind that can be filled: make it a category, booleans or numbers, name its kind "
+            f"in kinds, or leave it out. Received: {series.dtype} entries"
+        )
+    values = numbers(series)
+    values = values[~np.isnan(values)]
+    if np.isin(values, (0, 1)).all():
+        return "binary"
+    counted = types.is_integer_dtype(series) and values.min() >= 0 and values.max() <= _LARGEST
+    return "count" if counted and values.var() >= values.mean() / 2 else "real"
+
+
+def numbers(series: pandas.Series[Any]) -> np.ndarray:
+    """A column as float64, with NaN where it is missing."""
+    return series.to_numpy(np.float64, na_value=np.nan)
+
+
+def _of_booleans(series):
+    values = series[series.notna()]
+    return len(values) > 0 and all(isinstance(value, (bool, np.bool_)) for value in values)
+
+
+def _check_counts(name, values):
+    values = values[~np.isnan(values)]
+    wrong = values[(values < 0) | (values % 1 != 0) | (values > _LARGEST)]
+    if len(wrong):
+        raise ValueError(f"Column {name!r} is to be of counts from 0 to {_LARGEST:,}. Received: {wrong[0]}")

@@ -1,0 +1,64 @@
+"""Several imputations of a table, each at a draw of the weights of its own.
+
+For i = 1, …, m: θ_i of the posterior samples, evenly over the run, and x_missing of all rows from
+p(x_missing given x_observed, θ_i). So the m tables differ by what is not known of the weights as well, as Rubin's rules
+ask for (`imputation.pool`): draws of a mixture over θ, a row at a time, would average that over the rows of a table.
+
+Source: Rubin, "Multiple imputation for nonresponse in surveys" (1987), sections 3.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tfdsmcmc import imputation, random
+from tfdsmcmc.imputer import sharing
+from tfdsmcmc.rows import ArraySource
+
+if TYPE_CHECKING:
+    from tfdsmcmc.model import DeepGenerativeModel
+    from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.posterior.store import Sample
+    from tfdsmcmc.rows import Rows
+
+
+class _One(NamedTuple):
+    """A posterior of one sample."""
+
+    samples: list[Sample]
+
+
+def imputations(
+    model: DeepGenerativeModel,
+    posterior: Posterior | None,
+    rows: Rows,
+    count: int,
+    seed: int,
+    options: dict[str, Any],
+) -> np.ndarray:
+    """Draws of what is missing, (count, n, D).
+
+    Args:
+      model: `DeepGenerativeModel`, compiled.
+      posterior: with M samples; None for the model's own weights. With M < count some share a sample.
+      rows: `Rows` of arrays (n, D), with gaps.
+      count: m.
+      seed: integer.
+      options: of `imputation.impute`.
+    """
+    samples = [None] if posterior is None else posterior.samples
+    places = [i * len(samples) // count for i in range(count)]
+    most = max(np.bincount(places))  # of one sample: as many of each, so that one program serves all
+    options = {**options, "posterior_weights": "equal"}
+    if options.get("method") != "resampling":
+        options.setdefault("num_chains", int(most))
+    stream, drawn = random.stream(seed, "multiple imputation"), []
+    with sharing.in_place_of(model) as twin:
+        for place in sorted(set(places)):
+            chosen = None if samples[place] is None else _One([samples[place]])
+            own = random.fold(stream, place)
+            result = imputation.impute(twin, ArraySource(rows), None, int(most), own, posterior=chosen, **options)
+            drawn.append(result.x[: places.count(place)])
+    return np.concatenate(drawn)
