@@ -138,6 +138,7 @@ def test_imputations(method):
     np.testing.assert_array_equal(model.impute(rows, probabilities=True, seed=3)[:, 0], [1, 1, 1])
 
 
+@pytest.mark.slow
 def test_learning_saving_and_averages(tmp_path):
     """p(x given y) of two labels with opposite rows is learnt; files and posterior samples keep the context."""
     y = np.random.default_rng(0).integers(0, 2, 300)
@@ -166,7 +167,10 @@ def test_learning_saving_and_averages(tmp_path):
     assert (filled.round() == [[1, 1, 0, 0], [0, 0, 1, 1]]).all()
 
 
-@pytest.mark.parametrize("method", ["rws", "wake_sleep", "nvil", "iwae", "dsgnht_gibbs", "vae"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("wake_sleep", "iwae", "dsgnht_gibbs", "vae")]
+
+
+@pytest.mark.parametrize("method", ["rws", "nvil", *SLOW])
 def test_methods_take_it(method):
     kinds = KINDS["SBN"] if method not in ("iwae", "vae") else [(ds.layers.MLPGaussian, 2), (ds.layers.MLPBernoulli, 4)]
     if method in ("iwae", "vae"):
@@ -190,6 +194,7 @@ def test_sandwiches_and_pretraining():
         ds.pretrain(model, Rows(X, context=Y), epochs=1, jit_compile=False)
 
 
+@pytest.mark.slow
 def test_it_is_served(tmp_path):
     """Served answers agree with the live model's; a context that does not fit is refused by name."""
     model = model_of(KINDS["SBN"], [3])
@@ -209,6 +214,27 @@ def test_it_is_served(tmp_path):
             served["log_likelihood"](x=X, context=bad, num_samples=2, seed=seed)
     with pytest.raises(tf.errors.InvalidArgumentError, match="context must have as many rows as num_samples"):
         served["sample"](num_samples=2, context=context, seed=seed)
+
+
+def test_masks_and_datasets():
+    """What stands under a mask is gone, and a dataset is refused in words."""
+    model, mask = model_of(KINDS["SBN"], [3]), np.arange(4) < 2
+    hidden = np.where(mask, X, 9)
+    options = {"num_samples": 20, "burn_in": 5, "seed": 3, "probabilities": True}
+    found = model.impute(Rows(hidden, context=Y), mask=mask, **options)
+    np.testing.assert_array_equal(found, model.impute(Rows(np.where(mask, X, np.nan), context=Y), **options))
+    for call in (model.log_likelihood, model.impute):
+        with pytest.raises(ValueError, match="random access.*Received: "):
+            call(Rows(tf.data.Dataset.from_tensor_slices(X).batch(4), context=Y))
+    with pytest.raises(ValueError, match="Received: a masked array"):
+        model.log_likelihood(Rows(X, context=np.ma.array(Y, mask=Y > 1)))
+
+
+def test_variational_bayes_takes_labels_alone():
+    """Its covariances are those of zeros and ones."""
+    for method in (ds.methods.vb, ds.methods.online_vb):
+        with pytest.raises(ValueError, match=r"a context of labels.*Received: a network with Context\(2\)"):
+            model_of(KINDS["SBN"], 2).compile(**method())
 
 
 BAD = {

@@ -348,3 +348,52 @@ def test_against_enumeration():
     assert (drawn[1]["grade"] != drawn[2]["grade"]).any()
     likelihood = imputer.log_likelihood(row, num_samples=20000)
     np.testing.assert_allclose(likelihood.value, log_sum(log_p[kept]), atol=6 * likelihood.standard_error[0] + 1e-4)
+
+
+def test_integers_that_come_with_gaps_are_rounded():
+    """pandas has such columns as floats, and their types are those of `fit` no more."""
+    table = Table(pandas.DataFrame({"i": [1, 2, 3, 2, 1], "q": [0.5, 1.5, 2.5, 1.0, 0.0]}))
+    gaps = pandas.DataFrame({"i": [1, np.nan, 3, 2, 1], "q": [0.5, 1.5, 2.5, 1.0, 0.0]})
+    rows = table.standardised(gaps)
+    filled = table.filled(gaps, np.full_like(rows.values, 0.3), False)
+    assert filled["i"].tolist() == [1, 2, 3, 2, 1] and filled["i"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pandas.date_range("2020-01-01", periods=3),
+        ["1", "2", "3"],
+        [True, False, True],
+        pandas.Categorical([1, 2, 3]),
+        pandas.arrays.SparseArray([1.0, 2.0, 3.0]),
+    ],
+    ids=lambda values: type(values).__name__,
+)
+def test_numbers_in_fit_are_numbers_afterwards(values):
+    table = Table(pandas.DataFrame({"a": [0.1, 0.7, -1.0], "b": [2.0, 1.0, 4.0]}))
+    with pytest.raises(ValueError, match="Column 'a' had numbers in fit. Received: "):
+        table.standardised(pandas.DataFrame({"a": values, "b": [1.0, 2.0, 3.0]}))
+
+
+def test_large_integers_are_no_counts():
+    rng = np.random.default_rng(0)
+    assert word_of("price", pandas.Series(rng.integers(6_000_000, 16_000_000, 50))) == "real"
+    with pytest.raises(ValueError, match="counts from 0 to 1,000,000. Received: "):
+        word_of("price", pandas.Series([1, 5_000_000]), "count")
+
+
+def test_a_constant_column_is_filled_with_its_value():
+    table = Table(pandas.DataFrame({"a": [1e-6, 1e-6, np.nan], "b": [2.0, 1.0, 4.0]}))
+    gaps = pandas.DataFrame({"a": [np.nan, 1e-6, 1e-6], "b": [2.0, 1.0, 4.0]})
+    assert table.filled(gaps, np.ones((3, 2), np.float32), False)["a"].tolist() == [1e-6] * 3
+
+
+def test_a_fit_that_fails_leaves_what_was_learnt():
+    imputer = tiny().fit(FRAME)
+    before = imputer.transform(FRAME)
+    imputer.set_params(architecture="BOGUS 3")
+    with pytest.raises(ValueError):
+        imputer.fit(FRAME.assign(weight=FRAME["weight"] * 1000))
+    imputer.set_params(architecture=None)
+    pandas.testing.assert_frame_equal(imputer.transform(FRAME), before)

@@ -70,6 +70,7 @@ def test_a_killed_chain_goes_on_bit_for_bit(tmp_path):
         assert_same(one, other)
 
 
+@pytest.mark.slow
 def test_other_chains_go_on_where_one_fails(tmp_path):
     arguments = (ROWS, tmp_path, 3, 2)
     with pytest.raises(ChainFailed, match="1 of 3 chains failed. Received: chain 1: RuntimeError: no disk"):
@@ -86,9 +87,18 @@ def test_a_folder_of_other_chains_is_refused(tmp_path):
         with pytest.raises(ChainFailed, match=f"chain 0: ValueError.*differs in {next(iter(change))}: "):
             fitted(tmp_path, 1, **change)
     with pytest.raises(ChainFailed, match="differs in rows: "):
-        fit_chains(make, 1 - ROWS, tmp_path, 1, 4, collector=COLLECTOR)
+        fit_chains(make, 1 - ROWS, tmp_path, 1, 4, collector=COLLECTOR, batch_size=20)
+    with pytest.raises(ChainFailed, match="differs in arguments: "):
+        fit_chains(make, ROWS, tmp_path, 1, 4, collector=COLLECTOR, batch_size=30)
 
 
+def test_a_mistake_leaves_no_statement(tmp_path):
+    with pytest.raises(ChainFailed, match="batch_size must be"):
+        fit_chains(make, ROWS, tmp_path, 1, 2, collector=COLLECTOR, batch_size=-1)
+    assert not list(tmp_path.rglob("chain.json"))
+
+
+@pytest.mark.slow
 def test_chains_of_several_folders_are_one_posterior(tmp_path):
     one, two = fitted(tmp_path / "one", 1), fitted(tmp_path / "two", 2, seed=5)
     both = ds.posterior.load([tmp_path / "one", tmp_path / "two"])
@@ -107,6 +117,11 @@ def test_chains_of_several_folders_are_one_posterior(tmp_path):
         ds.posterior.load([tmp_path / "one", tmp_path / "two"])
     with pytest.raises(ValueError, match="Received: an empty list"):
         ds.posterior.load([])
+    with pytest.raises(ValueError, match="counts once. Received: "):
+        ds.posterior.load([tmp_path / "one", tmp_path / "one"])
+    (tmp_path / "one" / "chain_0000" / "model.keras").unlink()
+    with pytest.warns(RuntimeWarning, match="not done yet"):
+        ds.posterior.load(tmp_path / "one")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +131,9 @@ def test_chains_of_several_folders_are_one_posterior(tmp_path):
         ({"epochs": 0}, "epochs must be"),
         ({"seed": -1}, "seed must be"),
         ({"make_model": None}, "a function of a seed"),
+        ({"callbacks": []}, "callbacks and a folder of its own"),
+        ({"collector": {"path": "here"}}, "callbacks and a folder of its own"),
+        ({"collector": {"num_samples": 0}}, "num_samples must be"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_run(tmp_path, change, message):

@@ -80,3 +80,13 @@ def test_processes(folder):
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
         found = ds.cluster.log_likelihood(folder, make, ROWS, shard_rows=16, **FEW)
     np.testing.assert_allclose(found.value, whole.value, rtol=1e-5)
+
+
+def test_other_rows_and_models_are_not_mistaken(folder):
+    """Of arrays that are gone, whose addresses are used again, and of another model with weights of the same shapes."""
+    posterior, options = ds.posterior.load(folder), {"num_samples": 5, "batch_size": 10}
+    for first in (0, 10, 20):
+        found = ds.cluster.log_likelihood(folder, make, ROWS[first : first + 10], **options)
+        whole = posterior.log_likelihood(make(0), ROWS[first : first + 10], **options)
+        np.testing.assert_array_equal(found.value, whole.value)
+    assert not estimates._places

@@ -73,6 +73,8 @@ def test_vectors():
         (3.0, 1.0),
         ([1.0, 2.0], [1.0, 1.0], 0),
         ([1.0, 2.0], [1.0, 1.0], -3),
+        (["1", "2"], [1.0, 1.0]),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), [1.0, 1.0]),
     ],
     ids=str,
 )
@@ -126,3 +128,9 @@ def test_intervals_cover_the_truth(rows):
     # the variance of the pooled slope is the one that is stated
     error = pooled.estimate - 2
     assert_near((error**2).mean(), pooled.variance.mean(), 0.1 * pooled.variance.mean() / 4.9)
+
+
+def test_tables_without_errors_of_their_own():
+    """U = 0: the degrees of freedom are those of the imputations, m − 1."""
+    pooled = pool([1.0, 2.0, 3.0], [0.0, 0.0, 0.0], 10)
+    assert float(pooled.degrees_of_freedom) == 2 and np.isfinite(pooled.interval()).all()

@@ -167,7 +167,7 @@ def test_the_recognition_network_sees_logarithms_of_counts():
     assert plain.recognition.seen(given) is given
 
 
-@pytest.mark.parametrize("recognition", ["SBN", "MLPGaussian"])
+@pytest.mark.parametrize("recognition", [pytest.param("SBN", marks=pytest.mark.slow), "MLPGaussian"])
 def test_a_table_with_gaps_is_learnt_from(recognition):
     """By samplers and climbs; rows are drawn, gaps are filled with values of the columns."""
     latent = {"SBN": ds.layers.SBN, "MLPGaussian": ds.layers.MLPGaussian}[recognition]
@@ -189,6 +189,7 @@ def test_a_table_with_gaps_is_learnt_from(recognition):
         model.fit(np.zeros((2, 9)), verbose=0)
 
 
+@pytest.mark.slow
 def test_a_model_is_kept(tmp_path):
     """Saved by Keras with its columns, and exported, with the same answers."""
     import keras

@@ -17,7 +17,7 @@ import tfdsmcmc as ds
 from tests.commands import ROOT, imported
 
 RECIPES = sorted((ROOT / "recipes").glob("*.py"))
-LIBRARIES = {"keras", "numpy", "sklearn", "tensorflow", "tfdsmcmc"}
+LIBRARIES = {"keras", "numpy", "pandas", "sklearn", "tensorflow", "tfdsmcmc"}
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)

@@ -33,4 +33,4 @@ def fit_chain(args: argparse.Namespace, make: Callable[..., Any]) -> None:
         {**collector, "every": args.every},
         {"batch_size": args.batch_size, "validation_data": data.valid, "verbose": "auto"},
     )
-    print(f"chain {chain} of {count} is in {args.folder}; posterior.load({args.folder!r}) merges those that are done")
+    print(f"chain {chain} of {count} is in {args.folder}; posterior.load({args.folder!r}) merges those that there are")

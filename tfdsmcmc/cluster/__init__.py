@@ -6,8 +6,8 @@
         posterior = ds.posterior.load("runs/x")
         ds.cluster.log_likelihood(posterior, make_model, "digits:test")
 
-There is no engine of its own: chains are independent, and of shards there are sums. Functions travel to the workers,
-rows do not: they are opened where the work is.
+There is no engine of its own: chains are independent, and of shards there are sums. Rows that have a name are opened
+where the work is; those to impute travel, a shard with each task.
 """
 
 from tfdsmcmc.cluster.chains import ChainFailed, fit_chain, fit_chains

@@ -10,7 +10,6 @@ The seed of chain i is a fold of (seed, i): chain 3 is the same wherever it runs
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pathlib
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import numpy as np
 from tfdsmcmc import files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.posterior import Collector
 from tfdsmcmc.posterior.merged import SAMPLES, STATEMENT
@@ -62,14 +62,18 @@ def fit_chains(
       **fit: other arguments of `fit`.
 
     Raises:
-      ValueError: for arguments out of range, before anything is run; for a chain that began with other arguments.
-      ChainFailed: in the end, naming the chains that failed and why.
+      ValueError: for arguments out of range, before anything is run.
+      ChainFailed: in the end, naming the chains that failed and why: such as a chain that began with other arguments.
     """
     num_chains = checks.positive_integer("num_chains", num_chains)
     checks.positive_integer("epochs", epochs)
     checks.nonnegative_integer("seed", seed)
     if not callable(make_model):
         raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
+    wrong = {"callbacks", "epochs", "x", "y"} & set(fit) | {"path"} & set(collector or {})
+    if wrong:
+        raise ValueError(f"A chain has callbacks and a folder of its own. Received: {', '.join(sorted(wrong))}")
+    Collector("checked", **(collector or {}))  # which refuses what does not fit
     options = (rows, str(folder), epochs, seed, collector, fit)
     tasks = ((make_model, chain, *options) for chain in range(num_chains))
     failed = [each for each in work.run(_guarded, tasks, verbose, "chains") if each]
@@ -106,13 +110,14 @@ def fit_chain(
         chain_seed = int(random.integers([], 2**31 - 1, random.fold(random.stream(seed, "chains"), chain)))
         model = _made(make_model, chain_seed)
         data, held = _rows(rows)
-        said = {"chain": chain, "seed": seed, "epochs": epochs, **_learnt_from(model, data)}
+        how = digest_of([collector or {}, fit or {}])
+        said = {"chain": chain, "seed": seed, "epochs": epochs, "arguments": how, **_learnt_from(model, data)}
         _check_same(own / STATEMENT, said)
         if (own / "model.keras").exists():
             return
-        files.write_json(own / STATEMENT, said, 1)
+        stated = keras.callbacks.LambdaCallback(on_train_begin=lambda logs: files.write_json(own / STATEMENT, said, 1))
         backup = keras.callbacks.BackupAndRestore(own / "backup")
-        callbacks = [Collector(own / SAMPLES, **{"overwrite": True, **(collector or {})}), backup]
+        callbacks = [Collector(own / SAMPLES, **{"overwrite": True, **(collector or {})}), backup, stated]
         held = {} if held is None else {"validation_data": held}
         model.fit(data, epochs=epochs, callbacks=callbacks, **{"verbose": 0, **held, **(fit or {})})
         model.save(own / "model.keras")
@@ -169,21 +174,9 @@ def _learnt_from(model, data):
     return {
         "rows": int(source.checksum) if source.random_access else None,
         "weights": [list(variable.shape) for variable in (*model.theta_variables, *model.phi_variables)],
-        "prior": _digest(keras.saving.serialize_keras_object(model.prior) if hasattr(model, "prior") else None),
-        "method": _digest(compiled),
+        "prior": digest_of(keras.saving.serialize_keras_object(model.prior) if hasattr(model, "prior") else None),
+        "method": digest_of(compiled),
     }
-
-
-def _digest(content):
-    """Sixteen hexadecimal digits of plain data; names and seeds, which differ between chains, do not count."""
-
-    def bare(part):
-        if isinstance(part, dict):
-            return {key: bare(value) for key, value in part.items() if key not in ("name", "seed")}
-        return [bare(each) for each in part] if isinstance(part, (list, tuple)) else part
-
-    content = bare(content)
-    return hashlib.blake2b(json.dumps(content, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
 
 
 def _check_same(file, said):

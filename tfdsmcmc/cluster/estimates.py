@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import pathlib
+import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from tfdsmcmc import files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.likelihood.importance import warn_of
 from tfdsmcmc.posterior import load
@@ -110,13 +112,15 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
     source = kept(model.source_to_estimate(opened(rows, "test")))
     whole = how[0] == "annealed" and not _plain(model, how[1])
     shards = _shards(source.num_rows, batch_size, source.num_rows if whole else shard_rows)
-    store = None if folder is None else _folder(folder, own, source, how, seed, batch_size, average, shards)
+    store = None if folder is None else _folder(folder, model, own, source, how, seed, batch_size, average, shards)
+    token = secrets.token_hex(8)  # of this call, by which workers keep what they have opened
     tasks = [
-        (function, posterior, make_model, rows, how[1], seed, batch_size, average, c, shard, store)
+        (token, function, posterior, make_model, rows, how[1], seed, batch_size, average, c, shard, store)
         for c in range(len(components))
         for shard in shards
     ]
     found = work.run(_task, tasks, verbose, "tasks")
+    _places.clear()
     mixed = PredictiveAverage()
     for c in range(len(components)):
         part = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])
@@ -126,13 +130,13 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
     return mixed.log_likelihood()
 
 
-def _task(function, posterior, make_model, rows, options, seed, batch_size, average, component, shard, store):
+def _task(token, function, posterior, make_model, rows, options, seed, batch_size, average, component, shard, store):
     """The estimates of a shard by one component: those kept, or made and kept."""
     file = None if store is None else pathlib.Path(store) / f"component_{component:04d}_rows_{shard[0]:08d}.npz"
     if file is not None and file.is_file():
         with np.load(file, allow_pickle=False) as stored:
             return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
-    model, own, source = _place(_key(posterior, rows), make_model, posterior, rows)
+    model, own, source = _place(token, make_model, posterior, rows)
     density = own.components(model, average)[component].density
     part = Shard(source, *shard)
     found = function(density, part, options, random.fold(seed, component), batch_size)
@@ -154,7 +158,7 @@ def _annealed(density, part, options, seed, batch_size):
     return density.annealed_log_likelihood(part, seed, batch_size=batch_size, **options)
 
 
-_places: dict[Any, Any] = {}  # of a worker: its model, posterior and rows, for its programs are kept with the model
+_places: dict[str, Any] = {}  # of a worker: the model, posterior and rows of a call, whose programs the model keeps
 
 
 def _place(key, make_model, posterior, rows):
@@ -163,11 +167,6 @@ def _place(key, make_model, posterior, rows):
         model = make_model(_SEED)
         _places[key] = model, _posterior(posterior), kept(model.source_to_estimate(opened(rows, "test")))
     return _places[key]
-
-
-def _key(posterior, rows):
-    names = [part if isinstance(part, (str, pathlib.Path)) else id(part) for part in (posterior, rows)]
-    return tuple(map(str, names))
 
 
 def _posterior(posterior):
@@ -190,7 +189,7 @@ def _shards(num_rows, batch_size, shard_rows):
     return list(zip(firsts, [*firsts[1:], num_rows]))
 
 
-def _folder(folder, posterior, source, how, seed, batch_size, average, shards):
+def _folder(folder, model, posterior, source, how, seed, batch_size, average, shards):
     """The folder of results that depend on all these."""
     digest = hashlib.blake2b(digest_size=8)
     for sample in posterior.samples:
@@ -198,8 +197,9 @@ def _folder(folder, posterior, source, how, seed, batch_size, average, shards):
         for part in (*sample.theta, *sample.phi):
             digest.update(np.ascontiguousarray(part))
     average = average or posterior.average
-    facts = (int(source.checksum), how[0], sorted(how[1].items()), seed, batch_size, average, shards)
-    digest.update(repr(facts).encode())
+    config = model.get_config() if hasattr(model, "get_config") else None
+    facts = (config, int(source.checksum), how, seed, batch_size, average, shards)
+    digest.update(digest_of(facts).encode())
     own = pathlib.Path(folder) / digest.hexdigest()
     own.mkdir(parents=True, exist_ok=True)
     return str(own)

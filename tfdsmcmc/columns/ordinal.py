@@ -69,7 +69,7 @@ class Ordinal(Kind):
         below = _cut_points(distances) - parameters
         nothing = tf.zeros_like(below[..., :1])
         between = tf.math.log(-tf.math.expm1(-distances))
-        none = tf.zeros_like(between[..., :1]) if self.shared else tf.zeros([*shared.shape[:-1], 1])
+        none = tf.zeros_like(between[..., :1]) if self.shared else tf.zeros(tf.concat([tf.shape(shared)[:-1], [1]], 0))
         return (
             tf.concat([-tf.nn.softplus(-below), nothing], -1)
             + tf.concat([nothing, -tf.nn.softplus(below)], -1)

@@ -111,8 +111,10 @@ def pool(estimates: ArrayLike, variances: ArrayLike, complete_degrees_of_freedom
 
 def _of_few_rows(by_imputations, share, complete):
     observed = (1 - share) * complete * (complete + 1) / (complete + 3)
-    with np.errstate(divide="ignore"):
-        return 1 / (1 / by_imputations + 1 / observed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both = 1 / (1 / by_imputations + 1 / observed)
+    # where completed tables have no errors of their own, ν_obs = 0 tells nothing: the imputations alone do
+    return np.where(share < 1, both, by_imputations)
 
 
 def _t_quantile(freedom, p):
@@ -122,8 +124,13 @@ def _t_quantile(freedom, p):
 
 
 def _checked(name, values):
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must be known of each imputation. Received: a masked array")
     try:
-        array = np.asarray(values, np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind in "USO":
+            raise TypeError(array.dtype)
+        array = array.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be an array of numbers. Received: {type(values).__name__}") from None
     if array.ndim == 0 or not np.isfinite(array).all():

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfdsmcmc import columns
 from tfdsmcmc.imputer.columns import columns_of
-from tfdsmcmc.imputer.kinds_of_columns import numbers
+from tfdsmcmc.imputer.kinds_of_columns import is_numeric, numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -108,6 +108,7 @@ class Numbers:
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
+        self._constant = False
         values = numbers(series)
         if word == "count":
             typical = float(np.nanmean(values))
@@ -116,6 +117,8 @@ class Numbers:
         self.kind = columns.Real()
         found = columns_of(values[:, np.newaxis])
         self.mean, self.scale = float(found.mean[0]), float(found.scale[0])
+        seen = values[~np.isnan(values)]
+        self._constant = bool((seen == seen[0]).all())  # such a column is filled with its one value
 
     def encode(self, series: pandas.Series[Any]) -> np.ndarray:
         """(n, 1).
@@ -123,10 +126,10 @@ class Numbers:
         Raises:
           ValueError: for a column that holds no numbers, or counts that are none.
         """
-        try:
-            values = numbers(series)
-        except (TypeError, ValueError):
-            raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries") from None
+        kept = series if is_numeric(series) or not series.isna().all() else series.astype(np.float64)
+        if not is_numeric(kept) or kept.dtype in (bool, "boolean"):
+            raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries")
+        values = numbers(kept)
         if not np.isfinite(values[~np.isnan(values)]).all():
             raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
         if self.kind.word == "count":
@@ -138,7 +141,8 @@ class Numbers:
 
     def decode(self, values: np.ndarray) -> np.ndarray:
         """(n,) float64."""
-        return self.mean + self.scale * values[:, 0].astype(np.float64)
+        scale = 0.0 if self._constant else self.scale
+        return self.mean + scale * values[:, 0].astype(np.float64)
 
     def log_scale(self, observed: np.ndarray) -> np.ndarray:
         """(n,), log s where the entry is observed: what its log-density loses in the units of the column."""

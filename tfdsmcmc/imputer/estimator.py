@@ -177,18 +177,18 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         width = len(columns.kinds) if mixed else len(columns.kept)
         architecture, method, options = self._choices(columns.binary, width, not rows.complete, mixed)
         arguments = learning.compile_arguments(method, options)
-        self._phi_learns = arguments.get("proposal") is not None
         if not (columns.kept.all() or self.keep_empty_features):
             empty = np.flatnonzero(~columns.kept).tolist()
             warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
-        self.seed_ = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self.columns_ = columns
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         kinds = [columns.kinds] if mixed else []
-        model = learning.build(rows, columns.binary, architecture, self.hidden_units, self.seed_, *kinds)
+        model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, *kinds)
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
         with sharing.in_place_of(model, run=True) as twin:
-            self.posterior_ = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
-        self.model_ = model
+            posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
+        # all at once: a fit that fails leaves what was learnt before
+        self.seed_, self.columns_, self._phi_learns = seed, columns, arguments.get("proposal") is not None
+        self.posterior_, self.model_ = posterior, model
         return self
 
     def transform(self, X: ArrayLike | pandas.DataFrame) -> Any:

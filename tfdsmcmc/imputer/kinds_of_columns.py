@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real"]
 
 WORDS: tuple[str, ...] = get_args(Word)
-_LARGEST = 2**24
+_LARGEST = 10**6  # of counts, whose distribution ends at three times as many
 
 
 def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None) -> str:
@@ -42,7 +42,7 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     """
     from pandas.api import types
 
-    numeric = types.is_numeric_dtype(series) and not types.is_complex_dtype(series)
+    numeric = is_numeric(series)
     if asked is not None:
         if asked in ("count", "real") and (not numeric or types.is_bool_dtype(series)):
             received = f"kind {asked!r} for {series.dtype} entries"
@@ -67,6 +67,14 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
         return "binary"
     counted = types.is_integer_dtype(series) and values.min() >= 0 and values.max() <= _LARGEST
     return "count" if counted and values.var() >= values.mean() / 2 else "real"
+
+
+def is_numeric(series: pandas.Series[Any]) -> bool:
+    """Whether a column is of real numbers, booleans among them, and not sparse."""
+    from pandas.api import types
+
+    plain = not (types.is_complex_dtype(series) or hasattr(series.dtype, "fill_value"))
+    return plain and types.is_numeric_dtype(series)
 
 
 def numbers(series: pandas.Series[Any]) -> np.ndarray:

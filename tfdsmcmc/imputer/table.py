@@ -198,7 +198,8 @@ def _with(series, gaps, values, dtype):
     if hasattr(dtype, "categories"):
         series = series.astype(dtype)
     elif types.is_numeric_dtype(series) and not types.is_bool_dtype(series):
-        values = of_type(values.astype(np.float64), series.dtype)
+        # a column of integers with gaps comes as floats
+        values = of_type(np.asarray(of_type(values.astype(np.float64), dtype), np.float64), series.dtype)
     filled = series.copy()
     filled.iloc[np.flatnonzero(gaps)] = values
     return filled

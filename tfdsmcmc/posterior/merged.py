@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +46,18 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
     """
     if not parts:
         raise ValueError("A posterior is of one folder at least. Received: an empty list")
-    first, said = parts[0].samples, None
+    first, said, chains = parts[0].samples, None, set()
     for part in parts:
         if part.samples[0].shapes != first[0].shapes:
             raise ValueError(f"Chains of one posterior have weights of the same shapes. Received: {part._folder}")
         found = statement(part._folder)
         said = said or found
+        own = (found["seed"], found["chain"]) if found else pathlib.Path(part._folder).resolve()
+        if own in chains:
+            raise ValueError(f"A chain counts once. Received: {part._folder}, whose chain is there already")
+        chains.add(own)
+        if found and not (pathlib.Path(part._folder).parent / "model.keras").exists():
+            warnings.warn(f"A chain is not done yet: {part._folder}", RuntimeWarning, stacklevel=3)
         differing = [name for name in SAME if found and found.get(name) != said.get(name)]
         if differing:
             raise ValueError(

@@ -95,6 +95,8 @@ def of_draws(context: Context | None, given: Any, num_draws: int) -> np.ndarray 
 
 
 def _array(name, given):
+    if np.ma.is_masked(given):
+        raise ValueError(f"{name} is known of each row. Received: a masked array")
     try:
         return np.asarray(given)
     except ValueError:

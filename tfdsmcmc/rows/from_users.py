@@ -107,6 +107,9 @@ def source_of(
     _check_context(name, x, given, context)
     if context is not None:
         source = source_of(name, _without_context(x), units, support, mask, num_rows, missing)
+        if not source.random_access:
+            kind = type(x.values).__name__
+            raise ValueError(f"Rows with a context have random access, as an array or a file has. Received: {kind}")
         return ContextSource(source, context.values("context", given, source.num_rows))
     if isinstance(x, keras.utils.PyDataset):
         x = of_py_dataset(name, x, units)
@@ -150,8 +153,9 @@ def rows_in_memory(
       ValueError: for data that do not fit, or NaN where the mask is True.
     """
     if isinstance(x, Rows) or context is not None:
-        rows = source_of(name, x, units, support, context=context).all()
-        found = rows if mask is None else rows_of(name, rows.with_nan(), units, support, mask)
+        masked = mask if isinstance(x, Rows) else None
+        rows = source_of(name, x, units, support, masked, context=context).all()
+        found = rows if mask is None or masked is not None else rows_of(name, rows.with_nan(), units, support, mask)
         return found._replace(context=rows.context)
     if isinstance(x, (Source, GreyRows, keras.utils.PyDataset)) or is_dataset(x) or mapped_rows(x) is not None:
         rows = source_of(name, x, units, support).all()

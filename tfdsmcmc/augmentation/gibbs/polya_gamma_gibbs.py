@@ -239,8 +239,8 @@ class PolyaGammaGibbsStep(AugmentedStep):
         counted, top = tf.cast(batch.counted, tf.float32), self.generative.top_parents(batch.rows)
         # of each layer given its parents, the data first
         parts = [
-            data_log_prob(layer, as_rows(values[child]), top if parent is None else values[parent])
-            for layer, child, parent, _ in self._factors
+            data_log_prob(each.layer, as_rows(values[each.child]), top if each.parent is None else values[each.parent])
+            for each in self._factors
         ]
         # so that the mean over the batches of a pass is that over its rows, however few the last batch has
         batches = tf.math.ceil(batch.num_rows / tf.cast(tf.shape(counted)[0], tf.float32))

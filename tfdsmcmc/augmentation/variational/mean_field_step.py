@@ -98,6 +98,11 @@ class VariationalStep(AugmentedStep):
         start: UnitsStart | None = None,
     ):
         super().__init__(generative, recognition)
+        if generative.context is not None and not generative.context.support.bits:
+            raise ValueError(
+                "Variational Bayes takes parents for zeros and ones: a context of labels, or polya_gamma_gibbs, which "
+                f"takes real covariates too. Received: a network with {generative.context}"
+            )
         self.rounds, self.start = rounds, start or UnitsStart()
         self.kind: ModuleType = KINDS[covariance]
         # kept here, for a layer may be frozen later; the data's layer first in all lists of layers
