@@ -228,6 +228,7 @@ def test_chains_of_a_job_array(tmp_path, capsys):
         (["--chain", "2", "--of", "2", "--folder", "runs"], "--chain is below --of"),
         (["--chain", "-1", "--of", "2", "--folder", "runs"], "--chain must be"),
         (["m.keras", "--chain", "1", "--of", "2", "--folder", "runs"], "folder of its own.*model"),
+        (["--method", "iwae", "--chain", "0", "--of", "2", "--folder", "runs"], "methods that sample"),
         ([], "Name the file to write"),
     ],
 )

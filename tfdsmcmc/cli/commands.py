@@ -26,6 +26,7 @@ def fit(args: argparse.Namespace) -> None:
     if any(part is not None for part in several):
         if None in several:
             raise ValueError(f"--chain, --of and --folder go together. Received: {several}")
+        _check_samples("--chain", args.method)
         chains.fit_chain(args, _new_model)
         return
     if args.model is None:
@@ -36,11 +37,8 @@ def fit(args: argparse.Namespace) -> None:
     if path.exists() and not (args.resume or args.overwrite):
         raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
     epochs = checks.positive_integer("--epochs", args.epochs)
-    if args.posterior and args.method and not (args.method.startswith("ds") or args.method in _AUGMENTATION):
-        raise ValueError(
-            f"--posterior is for methods that sample: {', '.join(_AUGMENTATION)}, and those whose names begin with ds. "
-            f"Received: {args.method}"
-        )
+    if args.posterior:
+        _check_samples("--posterior", args.method)
     data = ds.datasets.load(args.dataset, args.data_dir)
     model = _resumed(args) if args.resume else _new_model(args, data.train.shape[1])
     callbacks = []
@@ -76,6 +74,14 @@ def fit(args: argparse.Namespace) -> None:
     if args.posterior:
         count = len(list(pathlib.Path(args.posterior).glob("sample_*.h5")))
         print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": the run was too short"))
+
+
+def _check_samples(option, method):
+    if method and not (method.startswith("ds") or method in _AUGMENTATION):
+        raise ValueError(
+            f"{option} is for methods that sample: {', '.join(_AUGMENTATION)}, and those whose names begin with ds. "
+            f"Received: {method}"
+        )
 
 
 def _new_model(args, units, seed=None, num_chains=None):
