@@ -41,18 +41,7 @@ def fit(args: argparse.Namespace) -> None:
         _check_samples("--posterior", args.method)
     data = ds.datasets.load(args.dataset, args.data_dir)
     model = _resumed(args) if args.resume else _new_model(args, data.train.shape[1])
-    callbacks = []
-    if args.posterior:
-        callbacks.append(
-            ds.posterior.Collector(
-                args.posterior,
-                args.posterior_samples,
-                args.patience,
-                args.burn_in,
-                args.every,
-                overwrite=args.overwrite,
-            )
-        )
+    callbacks = [_collector(args)] if args.posterior else []
     path.parent.mkdir(parents=True, exist_ok=True)
     done = int(model.run.epochs)
     try:
@@ -74,6 +63,11 @@ def fit(args: argparse.Namespace) -> None:
     if args.posterior:
         count = len(list(pathlib.Path(args.posterior).glob("sample_*.h5")))
         print(f"{count} posterior samples in {args.posterior}" + ("" if count else ": the run was too short"))
+
+
+def _collector(args):
+    counts = args.posterior_samples, args.patience, args.burn_in, args.every
+    return ds.posterior.Collector(args.posterior, *counts, overwrite=args.overwrite)
 
 
 def _check_samples(option, method):
