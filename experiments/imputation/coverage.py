@@ -94,14 +94,14 @@ def summary(lines):
             )
 
 
-def main():
+def main(arguments=None):
     parser, count = parser_of("experiments.imputation.coverage", __doc__), number(int)
     parser.add_argument("--tables", type=count, default=100)
     parser.add_argument("--rows", type=count, default=250)
     parser.add_argument("--updates", type=count, default=3000, help="minibatches to learn from (default 3000)")
     parser.add_argument("--imputations", type=count, default=10)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("runs/coverage"))
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     args.output.mkdir(parents=True, exist_ok=True)
     path = args.output / "tables.jsonl"

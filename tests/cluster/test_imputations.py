@@ -11,6 +11,7 @@ X = np.where(np.random.default_rng(3).random(ROWS.shape) < 0.3, np.nan, ROWS)[:2
 OPTIONS = {"num_imputations": 2, "burn_in": 2, "num_samples": 4, "posterior_weights": "equal"}
 
 
+@pytest.mark.slow
 def test_shards(tmp_path):
     ds.cluster.fit_chains(make, ROWS, tmp_path, 1, 2, collector=COLLECTOR, batch_size=20)
     found = ds.cluster.impute(tmp_path, make, X, seed=4, shard_rows=8, **OPTIONS)

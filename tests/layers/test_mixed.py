@@ -88,6 +88,7 @@ def test_what_is_missing_is_drawn():
     np.testing.assert_allclose(layer.completion_log_weight(y, known, parents), log_weight, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_columns_that_depend_on_each_other():
     """Draws around what is observed have weights whose mean is its probability, by sums; gaps are not learnt from."""
     layer = ds.layers.Mixed(FINITE, dependent=True)
