@@ -105,7 +105,9 @@ def test_sweeps_are_those_of_the_network_given_it(name, averaged):
     context = tf.constant(np.repeat(np.eye(3, dtype=np.float32)[1:2], 16, 0))
     first = sweep_all(networks[0], rows._replace(context=context), z, random.as_seed(3))
     second = sweep_all(networks[1], rows, z, random.as_seed(3))
-    tf.nest.map_structure(np.testing.assert_array_equal, first, second)
+    tf.nest.assert_same_structure(first, second)
+    for one, other in zip(tf.nest.flatten(first), tf.nest.flatten(second)):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_samples():
@@ -264,11 +266,10 @@ def test_what_does_not_fit(name):
     assert all((a == b.numpy()).all() for a, b in zip(before, model.weights))
 
 
-@pytest.mark.parametrize("parts", [0, -1, 1.5, True, [], [1], "3", None and 0])
+@pytest.mark.parametrize("parts", [0, -1, 1.5, True, [], [1], "3"])
 def test_wrong_parts(parts):
-    if parts is not None:
-        with pytest.raises(ValueError, match="Received: "):
-            Context(parts)
+    with pytest.raises(ValueError, match="Received: "):
+        Context(parts)
 
 
 def test_sources_keep_it():

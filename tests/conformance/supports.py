@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -32,8 +34,8 @@ def run_support_test(support, good, bad):
 
 
 def _check_value(support):
-    assert support == support
-    assert hash(support) == hash(support) and support != object() and support != "binary"
+    other = copy.deepcopy(support)
+    assert support == other and hash(support) == hash(other) and support != object() and support != "binary"
     assert isinstance(support.described, str)
     assert np.shape(support.filling) in ((), (np.size(support.filling),))
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
 
 _SEED = 0  # of the models that workers make, whose weights are those of the samples
+_FIELDS = ("value", "standard_error", "effective_sample_size", "num_samples", "pareto_k")
 
 
 def log_likelihood(
@@ -147,9 +148,6 @@ def _task(token, function, posterior, make_model, rows, options, seed, batch_siz
     return found
 
 
-_FIELDS = ("value", "standard_error", "effective_sample_size", "num_samples", "pareto_k")
-
-
 def _importance(density, part, options, seed, batch_size):
     return density.log_likelihood(part, options["num_samples"], seed, batch_size, warn=False)
 
@@ -203,5 +201,3 @@ def _folder(folder, model, posterior, source, how, seed, batch_size, average, sh
     own = pathlib.Path(folder) / digest.hexdigest()
     own.mkdir(parents=True, exist_ok=True)
     return str(own)
-
-

@@ -23,7 +23,7 @@ class Shard(RandomAccessSource):
     """
 
     def __init__(self, source: RandomAccessSource, first: int, last: int):
-        self.source, self.first_row, self._last = source.part(slice(first, last)), first, last
+        self.source, self.first_row = source.part(slice(first, last)), first
         self.units: int = source.units
         self.on_device: bool = source.on_device
 
