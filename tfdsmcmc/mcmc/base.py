@@ -110,6 +110,16 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)
 
+    def best_step(self, kernel_results: KernelResults) -> tf.Tensor | None:
+        """The step after which an optimizer that climbs first was best on validation rows, 0 before it was; None where
+        none climbs."""
+        return None
+
+    def goes_back(self, before: KernelResults, after: KernelResults) -> tf.Tensor:
+        """Whether a step between these results led back to the best state of a climb, a boolean scalar."""
+        del before
+        return tf.zeros_like(after.step, tf.bool)
+
     def started_at(self, kernel_results: KernelResults) -> list[tf.Tensor] | None:
         """The parts of the state at which sampling began, which an optimizer found, a list; None where none did."""
         return None
@@ -301,7 +311,6 @@ def check_integrator(integrator: str, allowed: Sequence[str] = ("splitting", "eu
     if integrator not in allowed:
         raise ValueError(f"integrator must be one of {list(allowed)}. Received: integrator={integrator!r}")
     return integrator
-
 
 
 def _like(gradients, parts):

@@ -39,6 +39,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.chosen import chosen
 from tfdsmcmc.mcmc import climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
@@ -211,6 +212,13 @@ class WarmStart(StochasticGradientKernel):
     def sampled(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.sampler.step > 0
 
+    def best_step(self, kernel_results: KernelResults) -> tf.Tensor | None:
+        return kernel_results.best_step
+
+    def goes_back(self, before: KernelResults, after: KernelResults) -> tf.Tensor:
+        passed = (before.step < after.begins) & (after.step >= after.begins)
+        return passed & (after.best_step > 0)
+
     def started_at(self, kernel_results: KernelResults) -> list[tf.Tensor] | None:
         return list(kernel_results.best_state) if np.all(kernel_results.best_step > 0) else None
 
@@ -261,7 +269,7 @@ class WarmStart(StochasticGradientKernel):
         results = kernel_results._replace(
             best=tf.where(better, log_likelihood, kernel_results.best),
             best_step=tf.where(better, step, kernel_results.best_step),
-            best_state=_where(better, tf.nest.flatten(state), kernel_results.best_state),
+            best_state=chosen(better, tf.nest.flatten(state), kernel_results.best_state),
         )
         ended = step - results.best_step >= self.patience_of(epoch_steps)
         return results._replace(begins=tf.where(ended, self._climbed(results).begins, results.begins))
@@ -271,7 +279,7 @@ class WarmStart(StochasticGradientKernel):
     ) -> tuple[Nest, KernelResults, Nest]:
         new_state, results, aux = super().integrate(gradient_fn, state, previous_kernel_results, seed)
         back = (results.step == results.begins) & (results.best_step > 0)
-        parts = _where(back, results.best_state, tf.nest.flatten(new_state))
+        parts = chosen(back, results.best_state, tf.nest.flatten(new_state))
         return tf.nest.pack_sequence_as(new_state, parts), results, aux
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
@@ -342,9 +350,3 @@ class WarmStart(StochasticGradientKernel):
         if self._tolerance is None:
             return [tf.ones([], part.dtype) for part in results.best_state]
         return scales(results.noise_variance, self._tolerance, *self.kernel._step_size(results.sampler.step))
-
-
-def _where(condition, parts, others):
-    """Each part where the condition holds, else the other; of several chains the condition has their axis."""
-    shapes = [[*condition.shape, *[1] * (part.shape.rank - condition.shape.rank)] for part in parts]
-    return [tf.where(tf.reshape(condition, shape), *pair) for shape, *pair in zip(shapes, parts, others, strict=True)]

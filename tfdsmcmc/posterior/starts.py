@@ -1,8 +1,8 @@
 """The weights at which the warm start of each chain ended, beside the samples.
 
-    PATH/start.h5             of chain 0: θ, best on validation rows of all that the optimizer came by, and φ as it was
-                              at the end of the first epoch of sampling
-    PATH/start_chain_2.h5     of chain 2
+PATH/start.h5             of chain 0: θ and φ, best on validation rows of all that the optimizer came by; of a run
+                          that did not keep φ there, φ at the end of the first epoch of sampling
+PATH/start_chain_2.h5     of chain 2
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def starts_of(model: Learner) -> list[Sample]:
-    """The weights at which a warm start left each chain of a compiled model, and φ as it is; empty for none."""
-    parts = model.run.step.started_at(model.run.state)
-    if parts is None:
+    """The weights at which a warm start left each chain of a compiled model; empty for none."""
+    started, several = model.run.step.started_at(model.run.state), model.run.num_chains > 1
+    if started is None:
         return []
-    found, several = [], model.run.num_chains > 1
-    for chain, (_, phi) in enumerate(model.chain_weights()):
-        theta = [np.asarray(part[chain] if several else part) for part in parts]
-        found.append(Sample(theta, phi, int(model.run.steps), chain))
+    found = []
+    for chain, (_, present) in enumerate(model.chain_weights()):
+        theta, phi = ([np.asarray(part[chain] if several else part) for part in parts] for parts in started)
+        found.append(Sample(theta, phi or present, int(model.run.steps), chain))
     return found
 
 

@@ -98,8 +98,8 @@ class Saving(Refusing):
     def load_own_variables(self, store: Any) -> None:
         self.drawn = int(np.asarray(store[_DRAWN])) if _DRAWN in store.keys() else 0
         state = self.run.saved if self.run else {}
-        # written before there were such counts, or before each chain had a recognition network of its own
-        kept = ("refits", "epochs_before", "assigned_", *(f"weights_{i}" for i in self._places_beside()))
+        # written before there were such counts, or each chain had a recognition network of its own, or a climb its best
+        kept = ("refits", "epochs_before", "assigned_", "best_phi_", *(f"weights_{i}" for i in self._places_beside()))
         later = {name for name in state if name.startswith(kept) and name not in store.keys()}
         later |= _added_last(state, store)
         state = {name: variable for name, variable in state.items() if name not in later}
@@ -116,7 +116,7 @@ class Saving(Refusing):
         if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
             raise ValueError(
                 "The file holds the run of another kernel; compile the model as it was when it was saved. "
-                f"Received: {({name: array.shape for name, array in found.items()})}"
+                f"Received: { ({name: array.shape for name, array in found.items()}) }"
             )
         for name, variable in state.items():
             variable.assign(found[name])

@@ -27,20 +27,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
 from tfdsmcmc._common.finite import all_finite
 from tfdsmcmc.mcmc.events import Planned, Validated
-from tfdsmcmc.training.steps import row_parts
+from tfdsmcmc.training.steps import best_recognition, row_parts
 from tfdsmcmc.training.steps.repeated import repeated
 from tfdsmcmc.training.steps.starts import fresh_weights
 from tfdsmcmc.training.steps.step import Step
 
 if TYPE_CHECKING:
     import keras
-    import numpy as np
 
     from tfdsmcmc._common.types import KernelResults, Nest, Number, Seed, TensorLike
     from tfdsmcmc.mcmc.base import StochasticGradientKernel
@@ -60,12 +60,14 @@ class StepState(NamedTuple):
       kernel_results: of the kernel.
       auxiliary: list of tensors, the scales λ of shrinkage priors.
       carried: what the estimator carries: lists of (N, …), or of whatever the run shares; () for nothing.
+      best_phi: `BestRecognition` of a climb; () where φ does not learn, or none climbs.
     """
 
     weights: list[tf.Tensor]
     kernel_results: KernelResults
     auxiliary: Sequence[tf.Tensor] = ()
     carried: Nest = ()
+    best_phi: Nest = ()
 
 
 class DoublyStochasticStep(Step):
@@ -138,7 +140,7 @@ class DoublyStochasticStep(Step):
         self, rows: RandomAccessSource | None, seed: Seed, weights: Sequence[TensorLike], num_rows: Number = 1.0,
         state: Nest = None,
     ) -> Nest:  # fmt: skip
-        results, auxiliary, carried = (None, None, ()) if state is None else state[1:]
+        results, auxiliary, carried, best_phi = (None, None, (), ()) if state is None else state[1:]
         if state is None or int(results.step) == 0:  # the first momentum depends on N
             results = self._kernel(num_rows).bootstrap_results(weights, seed=seed)
         if auxiliary is None:
@@ -148,7 +150,9 @@ class DoublyStochasticStep(Step):
             carried = row_parts.started(self._start, self.estimator.no_rows(), rows, weights, carry_seed)
         elif self.estimator.carries == "run" and state is None:
             carried = self.estimator.start(weights, None, carry_seed)
-        return StepState(list(weights), results, auxiliary, carried)
+        if state is None and self.kernel_steps and self.kernel.climbs_first and self.learning is not None:
+            best_phi = best_recognition.nothing_kept(self.beside)
+        return StepState(list(weights), results, auxiliary, carried, best_phi)
 
     def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         if self.climb is None:
@@ -159,10 +163,14 @@ class DoublyStochasticStep(Step):
     def sampled(self, state: Nest) -> bool | tf.Tensor:
         return self.kernel.sampled(state.kernel_results) if self.kernel_steps else True
 
-    def started_at(self, state: Nest) -> list[tf.Tensor] | None:
-        return self.kernel.started_at(state.kernel_results) if self.kernel_steps else None
+    def started_at(self, state: Nest) -> tuple[list[tf.Tensor], list[tf.Tensor]] | None:
+        theta = self.kernel.started_at(state.kernel_results) if self.kernel_steps else None
+        if theta is None:
+            return None
+        best_step = self.kernel.best_step(state.kernel_results)
+        return theta, list(state.best_phi.values) if state.best_phi and np.all(best_step == state.best_phi.step) else []
 
-    def told(self, state: Nest, event: Event) -> Nest:
+    def told(self, state: Nest, event: Event, beside: Sequence[TensorLike] | None = None) -> Nest:
         if not self.kernel_steps:  # φ alone learns
             return state
         if isinstance(event, Planned) and event.steps is not None:
@@ -173,7 +181,12 @@ class DoublyStochasticStep(Step):
                 return state
             if event.epoch_steps is not None:
                 event = event._replace(epoch_steps=event.epoch_steps * self.kernel_steps)
-        return _with_results(state, self.kernel.told(event, state.kernel_results, state.weights))
+        told = _with_results(state, self.kernel.told(event, state.kernel_results, state.weights))
+        if isinstance(event, Validated) and state.best_phi:
+            best_step = self.kernel.best_step(told.kernel_results)
+            phi = self.beside if beside is None else beside
+            told = told._replace(best_phi=best_recognition.kept(state.best_phi, best_step, phi))
+        return told
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
         results = state.kernel_results
@@ -187,7 +200,7 @@ class DoublyStochasticStep(Step):
 
     def _step(self, state, batch, seed):
         x, seeds = batch.rows.plain, self._seeds(seed)
-        rounds = self._rounds()
+        rounds, before = self._rounds(), state.kernel_results
 
         def add_round(number, so_far):
             state, carry, skipped, _ = so_far
@@ -198,6 +211,9 @@ class DoublyStochasticStep(Step):
 
         so_far = state, self._carry_of(state, batch.index), tf.zeros([]), None
         state, carry, skipped, metrics = repeated(add_round, rounds, so_far)
+        if state.best_phi:
+            goes_back = self.kernel.goes_back(before, state.kernel_results)
+            best_recognition.go_back(state.best_phi, self.beside, goes_back)
         if self.kernel_steps and len(state.auxiliary):
             auxiliary_seed = random.stream(seed, "auxiliary")
             scales = self.prior.update_auxiliary(self._names, state.weights, state.auxiliary, auxiliary_seed)
@@ -223,7 +239,7 @@ class DoublyStochasticStep(Step):
 
     def _move(self, state, x, num_rows, carry, seeds, number):
         """The θ-updates of a round: (state, carry, the last draws, metrics)."""
-        weights, results, auxiliary, carried = state
+        weights, results, auxiliary, carried, _ = state
         kernel, estimator = self._kernel(num_rows), self.estimator
         each = self.kernel_steps // self._rounds()
         before = results.skipped_steps
@@ -253,7 +269,7 @@ class DoublyStochasticStep(Step):
             **({"configurational_temperature": configurational} if self.kernel_steps else {}),
             "skipped_steps": tf.cast(results.skipped_steps - before, tf.float32),
         }
-        return StepState(weights, results, auxiliary, carried), carry, draws, metrics
+        return StepState(weights, results, auxiliary, carried, state.best_phi), carry, draws, metrics
 
     def _learn(self, weights, x, draws, carry, seeds, number, moved):
         """The φ-updates that follow a round, if all θ-updates of it were made; the number of those left out."""

@@ -118,7 +118,7 @@ class SeveralChains(Step):
     def sampled(self, state: Nest) -> bool | tf.Tensor:
         return tf.reduce_all(self.one.sampled(self._apart(state)[0]))
 
-    def started_at(self, state: Nest) -> list[tf.Tensor] | None:
+    def started_at(self, state: Nest) -> tuple[list[tf.Tensor], list[tf.Tensor]] | None:
         return self.one.started_at(self._apart(state)[0])
 
     def first_chain(self, state: Nest) -> tuple[Step, Nest]:
@@ -131,11 +131,11 @@ class SeveralChains(Step):
         drawn = each_chain(self.one.posterior_draw, self.num_chains, seed, own._replace(weights=theta))
         return [*drawn, *beside]
 
-    def told(self, state: Nest, event: Event) -> Nest:
+    def told(self, state: Nest, event: Event, beside: Sequence[TensorLike] | None = None) -> Nest:
         own, assigned = self._apart(state)
-        theta, _ = self._split(own.weights)
+        theta, phi = self._split(own.weights)
         before = own._replace(weights=theta)
-        told = self.one.told(before, event)
+        told = self.one.told(before, event, phi if beside is None else beside)
         return state if told is before else self._together(told._replace(weights=own.weights), assigned)
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:

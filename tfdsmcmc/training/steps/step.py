@@ -118,8 +118,12 @@ class Step:
         """Whether the weights may be a posterior sample, a boolean scalar; False while an optimizer climbs first."""
         return True
 
-    def started_at(self, state: Nest) -> list[tf.Tensor] | None:
-        """The weights at which sampling began, which an optimizer found best, a list as `variables`; None for none."""
+    def started_at(self, state: Nest) -> tuple[list[tf.Tensor], list[tf.Tensor]] | None:
+        """The weights at which sampling began, which an optimizer found best; None where none did.
+
+        Returns:
+          (list as `variables`, list as `beside`); the second is empty where none were kept with the first.
+        """
         return None
 
     def first_chain(self, state: Nest) -> tuple[Step, Nest]:
@@ -134,14 +138,15 @@ class Step:
         """
         return list(state.weights)
 
-    def told(self, state: Nest, event: Event) -> Nest:
+    def told(self, state: Nest, event: Event, beside: Sequence[TensorLike] | None = None) -> Nest:
         """The state after an event of the run (`mcmc.events`), counted in steps; a step with phases takes notice.
 
         Args:
           state: the state.
           event: `Planned`, `ClimbEnds` or `Validated`.
+          beside: the present values of `beside`, of several chains with their axis; by default those of the variables.
         """
-        del event
+        del event, beside
         return state
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
