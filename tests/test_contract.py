@@ -11,6 +11,7 @@ from tests.boltzmann.oracle import Enumerated, tiny_rbm
 from tests.boltzmann.test_dbn import Truth, tiny_dbn
 from tests.conformance.models import run_model_test
 from tests.oracles import Oracle, binary_states, tiny_model
+from tests.slow_cases import mostly_slow
 
 
 def of_network(model):
@@ -47,7 +48,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", mostly_slow(["network", "machine", "mixture"], MODELS))
 def test_models(name):
     make, exact, directed = MODELS[name]
     run_model_test(make, exact, directed)

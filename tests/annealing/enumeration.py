@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
@@ -21,11 +20,6 @@ KINDS = {
     "NADE": lambda: ([NADE(2, hidden_units=2), SBN(2), NADE(3, hidden_units=2)], [SBN(2), NADE(2, hidden_units=2)]),
     "MLP": lambda: ([MLP(2), MLP(2, hidden_units=[2]), MLP(3, hidden_units=[2])], [MLP(2, hidden_units=[2]), MLP(2)]),
 }
-
-
-def mostly_slow(fast, cases):
-    """Parameters of tests, those that are not in `fast` marked as slow."""
-    return [pytest.param(*case, marks=[] if case in fast else pytest.mark.slow) for case in cases]
 
 
 def model_of(layers, seed=5, scale=1.5):

@@ -11,7 +11,6 @@ from tests.annealing.enumeration import (
     KINDS,
     log_table,
     model_of,
-    mostly_slow,
     posterior_draws,
     run_moments,
     states_of,
@@ -19,6 +18,7 @@ from tests.annealing.enumeration import (
 )
 from tests.chance import assert_bounded_means, assert_frequencies, assert_means
 from tests.oracles import Oracle, binary_states, randomize, state_numbers, tiny_model
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.annealing import annealed_importance_sampling, latent_paths, runs
 from tfdsmcmc.likelihood import exact
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.annealing.enumeration import KINDS, model_of, mostly_slow, states_of
+from tests.annealing.enumeration import KINDS, model_of, states_of
 from tests.annealing.machines import Tempered, TwoMachines, all_states, log_partitions
 from tests.conformance.paths import run_path_test
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.annealing import Path
 from tfdsmcmc.annealing.latent_paths import PATHS, path_over_latents
 from tfdsmcmc.likelihood import exact

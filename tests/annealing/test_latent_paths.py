@@ -7,9 +7,10 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.annealing.enumeration import KINDS, log_table, model_of, mostly_slow, states_of
+from tests.annealing.enumeration import KINDS, log_table, model_of, states_of
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import log_sum, state_numbers
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.annealing import latent_paths
 from tfdsmcmc.supports import Binary
 

@@ -5,9 +5,10 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.annealing.enumeration import KINDS, model_of, mostly_slow
+from tests.annealing.enumeration import KINDS, model_of
 from tests.chance import assert_means
 from tests.oracles import binary_states, randomize, tiny_model
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.annealing import Path, annealing_schedule, latent_paths, pilot, sandwich, schedules
 from tfdsmcmc.likelihood import exact
 

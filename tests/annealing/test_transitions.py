@@ -7,9 +7,10 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.annealing.enumeration import model_of, mostly_slow
+from tests.annealing.enumeration import model_of
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import log_sum
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.annealing import HMC, MALA, latent_paths, pilot, runs
 
 SBN, MLP, Gaussian = ds.layers.SBN, ds.layers.MLPBernoulli, ds.layers.MLPGaussian

@@ -39,6 +39,7 @@ def compiled(*widths, num_chains=1, steps_per_execution=3, **options):
 ROWS = patterns(30)
 
 
+@pytest.mark.slow
 def test_a_fit_learns():
     """Every row counts once, in batches of which the last is filled up: the metric is a mean over rows, and climbs."""
     model = model_of(seeded(2, 4), tfd.Normal(0.0, 1.5))

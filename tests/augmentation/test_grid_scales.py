@@ -1,5 +1,7 @@
 """Scales on a grid against SciPy's quadrature over ln ζ and sums over finer grids of ln τ, in groups of many sizes."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -7,6 +9,7 @@ import scipy.special
 import scipy.stats
 import tensorflow as tf
 
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.augmentation.variational.grid_scales import GridScales
 from tfdsmcmc.priors import ThreeParameterBetaNormal
 from tfdsmcmc.priors.scales_given_weights import log_step
@@ -37,8 +40,9 @@ def mean_precision(size, total):
     return integral(1) / integral(0)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("group", ["parent", "unit"])
+@pytest.mark.parametrize(
+    ("group", "size"), mostly_slow([("parent", 20), ("unit", 2000)], itertools.product(["parent", "unit"], SIZES))
+)
 def test_the_mean_precision_of_groups(size, group):
     """Groups of mean squares below the floor's, about it, and above, at places between the steps. Steps of ¼
     are off by 1 to 6 in a hundred from n = 200 on."""

@@ -1,9 +1,12 @@
 """Normal posteriors by blocks against NumPy's."""
 
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.augmentation.shared import symmetric
 from tfdsmcmc.augmentation.shared.inverses import normal_draws, normal_posteriors, raise_of, scaled
 from tfdsmcmc.augmentation.variational import full_covariance
@@ -34,8 +37,9 @@ def test_wrapped_diagonals(size):
     np.testing.assert_allclose(symmetric.expanded(symmetric.products_of_bits(tf.constant(r))), square, rtol=1e-15)
 
 
-@pytest.mark.parametrize("size", [1, 3, 27, 61])
-@pytest.mark.parametrize("spread", [0.0, 3.0])
+@pytest.mark.parametrize(
+    ("spread", "size"), mostly_slow([(0.0, 1), (3.0, 27)], itertools.product([0.0, 3.0], [1, 3, 27, 61]))
+)
 def test_they_are_numpys(size, spread):
     """Eleven of them, which for the larger sizes are no whole number of groups; scales from 10⁻³ to 10³ among them."""
     rng = np.random.default_rng(size)
@@ -96,6 +100,7 @@ def test_what_no_row_tells_is_too_narrow_by_what_is_said(size):
         assert 0.996 < share[1.0] < 0.998 and 0.75 < share[100.0] < 0.79
 
 
+@pytest.mark.slow
 def test_rows_that_are_equal():
     """201 regressors, 1,000 rows of 50 kinds: precisions of rank 50, in float32, under ever wider priors.
 

@@ -1,5 +1,7 @@
 """Mean-field and online variational Bayes as steps of a run, and through `compile`."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import tfdsmcmc as ds
 from tests.augmentation.tiny_runs import ROWS, SOURCE, fitted, step_of
 from tests.conformance.steps import advanced, begun, run_step_test
 from tests.oracles import PUBLISHED_PRIOR, tiny_model
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.augmentation import MeanFieldVB, OnlineVB
 from tfdsmcmc.augmentation.variational.mean_field_step import observations
 from tfdsmcmc.rows import ArraySource, Rows
@@ -35,7 +38,7 @@ def test_the_metric_never_falls(prior):
     assert history["bound"][-1] > history["bound"][0] + 0.1
 
 
-@pytest.mark.parametrize("method", ["vb", "online_vb"])
+@pytest.mark.parametrize("method", [pytest.param("vb", marks=pytest.mark.slow), "online_vb"])
 def test_missing_entries_drop_out(method):
     """Whatever stands in the place of a missing entry: all that is learnt is the same, bit for bit."""
     mask = np.ones(ROWS.shape, bool)
@@ -58,8 +61,10 @@ PRIORS = {
 }
 
 
-@pytest.mark.parametrize("name", PRIORS)
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize(
+    ("covariance", "name"),
+    mostly_slow([("full", "horseshoe")], itertools.product(["full", "diagonal"], PRIORS)),
+)
 def test_autoregressive_layers_under_every_prior(covariance, name):
     """In float32; most lateral weights of a DARN count for nothing."""
     model = ds.DeepGenerativeModel(
@@ -133,7 +138,7 @@ def test_units_that_fit_the_weights_keep_the_start():
     assert found[10] > found[0] + 0.1
 
 
-@pytest.mark.parametrize("initial", ["random", "recognition"])
+@pytest.mark.parametrize("initial", [pytest.param("random", marks=pytest.mark.slow), "recognition"])
 def test_a_burn_in_is_rounds_over_the_factors(initial):
     """Of rows with missing entries."""
     rows = Rows(ROWS.astype(np.float32), np.random.default_rng(2).random(ROWS.shape) < 0.8)

@@ -28,6 +28,7 @@ def test_online_with_all_rows_and_rate_1_is_batch(covariance):
     assert not np.allclose(online.weights[0][-1], step_of(OnlineVB()).keep.generative.weights[-1])
 
 
+@pytest.mark.slow
 def test_the_metric_is_a_mean_over_the_rows_read():
     """Minibatches of eight of ten rows, for more than a pass: eight rows count, then two, then others."""
     step = step_of(OnlineVB(0.5))

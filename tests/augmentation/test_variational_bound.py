@@ -126,6 +126,7 @@ def test_of_several_starts_the_best_fit_of_each_row_counts(model, monkeypatch):
     layer.set_weights(before)
 
 
+@pytest.mark.slow
 def test_the_recognition_network_learns_the_units_of_the_rows(model):
     """At the optimum of a logistic regression the means of σ and of h̄, and of their products with x, agree; and
     all but the recognition network stays."""
@@ -171,6 +172,7 @@ def test_what_cannot_be_taught_is_refused(model):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_labels():
     """Rows whose label says all about them: with the true labels they are worth more."""
     labels = np.repeat([0, 1], 30)

@@ -5,6 +5,7 @@ Given the new λ, d times the reading has the χ² law of d degrees of freedom, 
 error √(2/(nd)): z-tests at 10⁻⁶.
 """
 
+import itertools
 import types
 
 import numpy as np
@@ -13,6 +14,7 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.chance import assert_near
+from tests.slow_cases import mostly_slow
 from tfdsmcmc import random
 from tfdsmcmc.diagnostics.draws import LogPrior
 from tfdsmcmc.priors import ColumnThreeParameterBetaNormal, Horseshoe, ThreeParameterBetaNormal
@@ -50,13 +52,9 @@ def drawn_columns(prior, shape, scale, rng):
     return np.sqrt(variance + prior.minimum_scale**2) * rng.normal(size=shape)
 
 
-QUICK = {("horseshoe", "entry", 0.02), ("horseshoe", "parent", 0.02), ("general", "unit", 0.02)}
-FAR = [
-    pytest.param(kind, group, scale, marks=[] if (kind, group, scale) in QUICK else pytest.mark.slow)
-    for kind in ("horseshoe", "general")
-    for group in GROUPS
-    for scale in (0.004, 0.02, 0.2, 3.0)
-]
+FAR = mostly_slow(
+    [("general", "unit", 0.02)], itertools.product(("horseshoe", "general"), GROUPS, (0.004, 0.02, 0.2, 3.0))
+)
 
 
 def learnt(kind, group):
@@ -81,12 +79,10 @@ def test_sweeps_from_the_scale_of_the_prior_do_not_settle(monkeypatch):
     assert readings(prior, [drawn(prior, (30, 200), 0.02, rng)])[0] < 0.8
 
 
-JOINT = [
-    pytest.param(group, is_learnt, scale, marks=[] if scale == 0.01 and is_learnt else pytest.mark.slow)
-    for group in ("entry", "parent", "unit", "tensor")
-    for is_learnt in (True, False)
-    for scale in (0.01, 0.1, 3.0)
-]
+JOINT = mostly_slow(
+    [("parent", True, 0.01)],
+    itertools.product(("entry", "parent", "unit", "tensor"), (True, False), (0.01, 0.1, 3.0)),
+)
 
 
 @pytest.mark.parametrize(("group", "is_learnt", "scale"), JOINT)
@@ -99,7 +95,7 @@ def test_joint_draws_of_weights_and_scales(group, is_learnt, scale):
     assert_near(value, 1.0, error)
 
 
-@pytest.mark.parametrize("floor", [0.0, FLOOR])
+@pytest.mark.parametrize("floor", [pytest.param(0.0, marks=pytest.mark.slow), FLOOR])
 @pytest.mark.parametrize(
     ("shape", "scale", "count"),
     [

@@ -18,6 +18,7 @@ def test_draws_follow_the_law(rate):
     assert_frequencies([*counts, 0], [*p, scipy.stats.poisson.sf(len(counts) - 1, rate)])
 
 
+@pytest.mark.slow
 def test_large_rates():
     """Mean and variance, by z-tests with false failures at most 1e-6, where float32 has every count."""
     for rate in (1e4, 1e6):
@@ -26,6 +27,7 @@ def test_large_rates():
         assert_means((draws - rate) ** 2 / rate, 1.0)
 
 
+@pytest.mark.slow
 def test_ends():
     draws = poisson([0.0, 1e-37, 1e12, LARGEST_RATE], 3).numpy()
     assert (draws[:2] == 0).all() and (abs(draws[2:] - LARGEST_RATE) < 6 * np.sqrt(LARGEST_RATE)).all()

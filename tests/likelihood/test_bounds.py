@@ -24,7 +24,7 @@ def exact_terms(model, x):
     return mean, np.sqrt((p * (terms - mean) ** 2).sum(0)), np.abs(terms - mean).max(0)
 
 
-@pytest.mark.parametrize("latent_units", [(2,), (1, 2, 2)])
+@pytest.mark.parametrize("latent_units", [(2,), pytest.param((1, 2, 2), marks=pytest.mark.slow)])
 def test_the_bound_agrees_with_enumeration(latent_units):
     """Every row, false failures at most 1e-6 by Bernstein's inequality; the gap to log p(x) is far larger than the
     tolerance. The standard errors are near the exact ones."""

@@ -39,7 +39,7 @@ def test_the_rate_of_a_planned_climb(planned):
         np.testing.assert_allclose(found, rate_of(step, planned, *arguments), rtol=1e-5, atol=1e-9)
 
 
-@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("jitted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_climb_with_time_for_many_epochs_is_slower(jitted):
     """By the root of sixty epochs over those that are planned, where there are more than ten weights a row; else as
     fast as ever. Of H = 6,000 steps, 60 epochs of u = 1: ε = 0.1; with N rows of 3 weights 10N/3 where that is more."""

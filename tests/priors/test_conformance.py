@@ -4,6 +4,7 @@ import pytest
 import tensorflow_probability as tfp
 
 from tests.conformance.priors import run_prior_test
+from tests.slow_cases import mostly_slow
 from tfdsmcmc import priors
 from tfdsmcmc.priors.base import FlatPrior, IndependentPrior
 
@@ -23,7 +24,7 @@ PRIORS = {
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("name", mostly_slow(["horseshoe", "Student-t", "a scale for each parent"], PRIORS))
 def test_priors(name):
     prior, configured = PRIORS[name]()
     run_prior_test(prior, configured=configured)

@@ -69,7 +69,9 @@ def bound_moments(model, x, bound, num_samples, nodes=40):
     return mean, np.einsum("s,snm->nm", p, (derivatives - mean) ** 2)
 
 
-@pytest.mark.parametrize(("bound", "num_samples"), [("importance", 1), ("importance", 2), ("elbo", 2)])
+@pytest.mark.parametrize(
+    ("bound", "num_samples"), [pytest.param("importance", 1, marks=pytest.mark.slow), ("importance", 2), ("elbo", 2)]
+)
 def test_the_mean_gradient_is_that_of_the_bound(bound, num_samples):
     """2¹⁷ rows; false failures at most 1e-6. Catches the other bound, a wrong sign of log q, a gradient that does not
     pass through z, a number of draws other than K."""

@@ -138,6 +138,7 @@ def test_draws_are_constants_for_continuous_layers_too():
     np.testing.assert_allclose(flat(tape.gradient(got, phi)), flat(tape.gradient(want, phi)), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_baselines_reduce_the_variance():
     """Exact variances of the gradient in φ, over all eight rows: none > c alone > c and C_ψ."""
     model, x = tiny_model((2,), seed=1), binary_states(3).astype(np.float32)

@@ -45,7 +45,7 @@ def test_the_mean_gradient_is_exact_at_any_number_of_samples(num_samples):
     assert_near(gradient, mean, error)
 
 
-@pytest.mark.parametrize("latent_units", [(2,), (2, 1)])
+@pytest.mark.parametrize("latent_units", [(2,), pytest.param((2, 1), marks=pytest.mark.slow)])
 def test_the_limit_is_the_expectation_under_the_posterior(latent_units):
     """4,096 draws of each row, 64 times over; false failures at most 1e-6."""
     model = tiny_model(latent_units, seed=1, scale=0.7)

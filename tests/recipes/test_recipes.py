@@ -100,6 +100,7 @@ def test_mnist(run, tmp_path, monkeypatch):
     assert pictures(tmp_path / "runs" / "mnist_quick") == {"samples.png", "learning_curve.png"}
 
 
+@pytest.mark.slow
 def test_completions(run, learnt, tmp_path):
     assert run("completions") == "wrote runs/completions.png\n" and pictures(tmp_path / "runs") == {"completions.png"}
 
