@@ -5,6 +5,7 @@ from experiments.common.paired import mean_and_error
 
 HEAD = ("data", "budget, s", "seconds", "seeds", "chains", "rows", "average", "sampler", "`rws`", "sampler less `rws`")
 AVERAGES = ("weights", "units", "draws", "start")
+SUMMARY = ("data", "model", "budget, s", "sampler", "`rws`", "sampler less `rws`")
 BESIDE = ("data", "budget, s", *AVERAGES, "units less weights", "draws less weights", "stacked less the chosen")
 
 
@@ -14,13 +15,7 @@ def tables(runs):
     Args:
       runs: list of pairs (dict of figures, dict of the test rows' log-likelihoods).
     """
-    groups = {}
-    for about, rows in runs:
-        if about["temperature"] != 1.0:
-            continue
-        key = about["architecture"], about["dataset"], about["budget"]
-        groups.setdefault(key, []).append((about, rows))
-    lines = []
+    groups, lines = _grouped(runs), []
     for architecture in sorted({key[0] for key in groups}):
         own = {key[1:]: found for key, found in sorted(groups.items()) if key[0] == architecture}
         lines += [f"**{architecture}**", ""]
@@ -29,14 +24,39 @@ def tables(runs):
     return "\n".join(lines)
 
 
+def summary(runs):
+    """One short table in Markdown, a line for each data set, architecture and budget; arguments as of `tables`."""
+    lines = table(SUMMARY, [])
+    for (architecture, dataset, budget), found in sorted(_grouped(runs).items(), key=lambda item: item[0][1::-1]):
+        sampler, best = _chosen_and_best(found)
+        cells = dataset, architecture, f"{budget:g}", number(sampler.mean()), number(best.mean())
+        lines.append(f"| {' | '.join(cells)} | {mean_and_error(sampler - best)} |")
+    return "\n".join([*lines, ""])
+
+
+def _grouped(runs):
+    """Runs at temperature 1 by (architecture, data set, budget)."""
+    groups = {}
+    for about, rows in runs:
+        if about["temperature"] == 1.0:
+            groups.setdefault((about["architecture"], about["dataset"], about["budget"]), []).append((about, rows))
+    return groups
+
+
+def _chosen_and_best(found):
+    """Test rows' log-likelihoods: the mean over seeds of the chosen average, and the best run of `rws` of any seed and
+    prior."""
+    best = max((rows["rws"] for _, rows in found), key=lambda rows: rows.mean())
+    chosen = [rows[about["average"]] for about, rows in found if about["prior"] == "flat"]
+    return sum(chosen) / len(chosen), best
+
+
 def _against(dataset, budget, found):
     """The line of the chosen average: the best run of `rws`, of any seed and prior, against the mean over seeds."""
-    best = max((rows["rws"] for _, rows in found), key=lambda rows: rows.mean())
+    mean, best = _chosen_and_best(found)
     own = [(about, rows) for about, rows in found if about["prior"] == "flat"]
-    chosen = [rows[about["average"]] for about, rows in own]
     names = ", ".join(sorted({about["average"] for about, _ in own}))
     chains = ", ".join(sorted({str(about["chains"]) for about, _ in own}))
-    mean = sum(chosen) / len(chosen)
     seconds = round(sum(about["seconds"] for about, _ in own) / len(own))
     rows = f"{len(mean)} annealed" if own[0][0]["annealing_steps"] else len(mean)
     cells = dataset, f"{budget:g}", seconds, len(own), chains, rows, names, number(mean.mean()), number(best.mean())
