@@ -10,16 +10,15 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
 	$(BIN)/python -m experiments.common.quiet_script recipes/digits.py
 
-# files are dealt out to this many processes; one more than two cores, so that none holds more than 3 GB
+# files are dealt out to this many processes, which begin anew after some: TensorFlow keeps what it compiles
 WORKERS ?= 3
-TESTS := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
-
-test: $(READY)  ## the default suite
-	$(TESTS) -m "not slow"
-
-# a process for each file, so many at a time: TensorFlow keeps what it compiles, 9 GB and more over a folder of tests
 FILES ?= $(shell find tests -name 'test_*.py' | sort)
+TESTS := $(BIN)/python -m pytest -q -p no:cacheprovider -n $(WORKERS) --dist loadfile
 
+test: $(READY)  ## the default suite, sixty files at a time
+	printf '%s\n' $(FILES) | xargs -n 60 $(TESTS) -m "not slow"
+
+# a process for each file, so many at a time
 test-all: $(READY)  ## the slow statistical and training tests too
 	printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n 1 $(BIN)/python -m pytest -q -p no:cacheprovider
 
