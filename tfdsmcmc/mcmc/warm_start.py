@@ -22,7 +22,8 @@ epoch has u of them:
                           ε = min(1, max(10N/|θ|, √(60u/H))) for N rows
     patience, in steps    the median of 5u, 1000 and 50u
 
-(`climb_plan.py` says why). An optimizer that is given keeps its own rate, but for one whose rate is a
+(`climb_plan.py` says why). A climb that turns within twenty epochs begins anew at a quarter of the rate
+(`climb_attempts.py`). An optimizer that is given keeps its own rate, but for one whose rate is a
 `mcmc.schedules.RiseAndFall`.
 
 The rate at which the kernel then samples is each entry's own, as the noise of its gradient permits
@@ -40,11 +41,12 @@ import tensorflow as tf
 
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.chosen import chosen
-from tfdsmcmc.mcmc import climb_plan
+from tfdsmcmc.mcmc import climb_attempts, climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.rates_by_noise import noise_after, product, scales
+from tfdsmcmc.mcmc.schedules import RiseAndFall
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,7 +78,8 @@ class WarmStartResults(NamedTuple):
       best_state: list of parts, the state at that step.
       noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
       previous_gradient: list of parts, g of the last step that was not skipped.
-      gentle: float32 scalar, ε; 1 before a plan.
+      gentle: float32 scalar, ε, times what the present attempt is slower by; 1 before a plan.
+      attempt: `climb_attempts.Attempt`; empty where the optimizer knows no plan.
       step: int32 scalar.
       skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
     """
@@ -92,6 +95,7 @@ class WarmStartResults(NamedTuple):
     noise_variance: Nest = ()
     previous_gradient: Nest = ()
     gentle: Nest = ()
+    attempt: Nest = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -271,8 +275,21 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.where(better, step, kernel_results.best_step),
             best_state=chosen(better, tf.nest.flatten(state), kernel_results.best_state),
         )
-        ended = step - results.best_step >= self.patience_of(epoch_steps)
+        begun, given_up = tf.zeros_like(step), tf.zeros_like(step, tf.bool)
+        if results.attempt and epoch_steps is not None:
+            results, given_up = self._attempted(results, log_likelihood, epoch_steps)
+            begun = results.attempt.begun
+        ended = given_up | (step - tf.maximum(results.best_step, begun) >= self.patience_of(epoch_steps))
         return results._replace(begins=tf.where(ended, self._climbed(results).begins, results.begins))
+
+    def _attempted(self, results, value, epoch_steps):
+        """(the results with the next attempt where there is one, whether the last of all was given up)."""
+        step, attempt = results.step, climb_attempts.looked_at(results.attempt, value, results.step)
+        given_up = climb_attempts.given_up(attempt, value, step, epoch_steps)
+        again = given_up & climb_attempts.goes_on(attempt, step, results.begins)
+        slower = tf.where(again, climb_attempts.SLOWER * results.gentle, results.gentle)
+        attempt = climb_attempts.next_attempt(attempt, again, step)
+        return results._replace(attempt=attempt, gentle=slower), given_up & ~again
 
     def integrate(
         self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed
@@ -280,7 +297,17 @@ class WarmStart(StochasticGradientKernel):
         new_state, results, aux = super().integrate(gradient_fn, state, previous_kernel_results, seed)
         back = (results.step == results.begins) & (results.best_step > 0)
         parts = chosen(back, results.best_state, tf.nest.flatten(new_state))
+        if results.attempt:
+            parts, results = self._begun_anew(parts, results)
         return tf.nest.pack_sequence_as(new_state, parts), results, aux
+
+    def _begun_anew(self, parts, results):
+        """θ at the start and a new optimizer, at the step where an attempt has ended."""
+        again, climb = (results.step == results.attempt.ends) & ~self.samples(results), results.climb
+        zero = tf.zeros_like(climb.step)
+        new = self._climber._bootstrap(parts, parts, None, None, step=zero, skipped_steps=climb.skipped_steps)
+        climb = tf.nest.map_structure(lambda one, other: tf.where(again, one, other), new, climb)
+        return chosen(again, results.attempt.start, parts), results._replace(climb=climb)
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         of_kernel = self.kernel.kinetic_temperature(kernel_results.sampler)
@@ -313,9 +340,16 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.zeros([], tf.int32),
             best_state=[tf.identity(part) for part in parts],
             gentle=tf.ones([]),
+            attempt=climb_attempts.first_attempt(parts) if updates is None and self._plans else (),
             **counts,
             **{name: [tf.zeros_like(part) for part in parts] for name in self._of_noise},
         )
+
+    @property
+    def _plans(self):
+        """Whether the optimizer's rate goes by the plan of the climb."""
+        with tf.init_scope():  # Keras looks up a plain rate
+            return isinstance(self._climber.learning_rate, RiseAndFall)
 
     @property
     def _of_noise(self):
@@ -331,7 +365,8 @@ class WarmStart(StochasticGradientKernel):
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
-            moved = climb_plan.shortened(self._climber, parts, moved, own.step, results.begins, results.gentle)
+            left = results.begins - results.attempt.begun if results.attempt else results.begins
+            moved = climb_plan.shortened(self._climber, parts, moved, own.step, left, results.gentle)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
         moved, new = tf.cond(self.samples(results), sample, climb)
