@@ -1,6 +1,6 @@
 """Units of {0, 1}.
 
-u = 0,      Γ(x) = Σ_i log(1 + exp x_i),      E v = σ(x)
+    u = 0,      Γ(x) = Σ_i log(1 + exp x_i),      E v = σ(x)
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import numpy as np
 from tfdsmcmc._common import checks
 from tfdsmcmc.training.fitting import arguments
 from tfdsmcmc.training.fitting.callbacks import between, listed
+from tfdsmcmc.training.fitting.epochs import EpochCounter
 from tfdsmcmc.training.fitting.restarts import RestoredEpoch, mend_backups
-from tfdsmcmc.training.run import EpochCounter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ def fit(
     validation_data: RowsLike | None = None, shuffle: bool = True, initial_epoch: int = 0,
     steps_per_epoch: int | None = None, validation_steps: int | None = None,
     validation_batch_size: int | None = None, validation_freq: int | Sequence[int] = 1, num_rows: int | None = None,
-    mask: ArrayLike | None = None,
+    mask: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
 ) -> keras.callbacks.History:  # fmt: skip
     """Runs the steps over the data; `keras.Model.fit` with data x alone.
 
@@ -57,6 +57,9 @@ def fit(
       num_rows: N, the number of rows that the posterior is given; by default counted.
       mask: (n, D) or (D,), True where an entry of the array x is observed, whatever stands in the others; by
         default all that are not NaN are.
+      sample_weight: w, (n,), how often each row of random access counts: the target is log p(θ) +
+        Σ_i w_i log p(x_i; θ), and N is Σ_i w_i. Integers are the rows repeated. Metrics and validation count each row
+        once. Of a step that is no triple of kernel, latents and proposal, and of Boltzmann machines, it is refused.
 
     Returns:
       `keras.callbacks.History` of the step's metrics: of a `DeepGenerativeModel` `log_likelihood` (the estimate of
@@ -82,10 +85,10 @@ def fit(
     )  # fmt: skip
     with self.fitting.alone():
         self._stored.share_phi()
-        feed = self.fitting.begin(x, mask, validation_data, told, listed(callbacks))
+        feed = self.fitting.begin(x, mask, validation_data, told, listed(callbacks), sample_weight)
         self.steps_per_execution = feed.at_once
         rows = feed.source if feed.source.random_access else None
-        before = [EpochCounter(self.run, rows, told.num_rows or feed.source.num_rows), *self.watchers()]
+        before = [EpochCounter(self.run, rows, told.num_rows or feed.source.total_weight), *self.watchers()]
         restored = RestoredEpoch(self.run, told.initial_epoch)
         mend_backups(listed(callbacks))
         try:

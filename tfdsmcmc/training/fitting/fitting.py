@@ -158,7 +158,7 @@ class Fitting:
 
     def begin(
         self, x: RowsLike, mask: ArrayLike | None, validation_data: Any, told: FitArguments,
-        callbacks: Sequence[keras.callbacks.Callback] = (),
+        callbacks: Sequence[keras.callbacks.Callback] = (), sample_weight: ArrayLike | None = None,
     ) -> Feed:  # fmt: skip
         """Begins a fit; nothing is changed before all that can be wrong with it is found.
 
@@ -168,6 +168,7 @@ class Fitting:
           validation_data: as `fit` takes them, or None.
           told: `FitArguments`.
           callbacks: the user's, a list.
+          sample_weight: of x, or None.
 
         Returns:
           The feed, whose `dataset` is to be gone through, an epoch each time, with `advance`.
@@ -175,7 +176,7 @@ class Fitting:
         Raises:
           ValueError: for data, counts or callbacks that do not fit.
         """
-        source, validation = sources_of_fit(self._model, x, mask, validation_data, told)
+        source, validation = sources_of_fit(self._model, x, mask, validation_data, told, sample_weight)
         check_callbacks(callbacks, self._model.weights)
         steps = told.epoch_steps(source)
         planned = None if steps is None else told.planned_epochs * int(steps)
@@ -187,7 +188,7 @@ class Fitting:
         at_once = self._at_once(steps)
         feed = feed_of(source, told.batch_size, at_once, order, told.shuffle, told.steps_per_epoch, run.num_chains)
         self.feed, self.validation, self.validates = feed, validation, validation is not None
-        run.begin(source if source.random_access else None, told.num_rows or source.num_rows)
+        run.begin(source if source.random_access else None, told.num_rows or source.total_weight)
         if planned:  # a fit without a step plans nothing
             run.plan(planned, int(steps))
         return feed

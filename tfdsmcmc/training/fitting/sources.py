@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfdsmcmc.rows import DatasetSource, Rows, source_of
+from tfdsmcmc.rows import DatasetSource, Rows, WeightedSource, source_of, weighted
 from tfdsmcmc.training.feeding import rows_of_fit
 
 if TYPE_CHECKING:
@@ -43,10 +43,16 @@ def source_for(
 
 
 def sources_of_fit(
-    model: Learnable, x: RowsLike, mask: ArrayLike | None, validation_data: Any, told: FitArguments
-) -> tuple[Source, Source | None]:
-    """(the rows to learn from, those to validate on or None); arguments as those of `Fitting.begin`."""
+    model: Learnable, x: RowsLike, mask: ArrayLike | None, validation_data: Any, told: FitArguments,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[Source, Source | None]:  # fmt: skip
+    """(the rows to learn from, those to validate on or None); arguments as those of `Fitting.begin`.
+
+    Weights are of the rows to learn from: those held out are validated on each once.
+    """
     source = model.source("x", x, mask, told.num_rows, model.run.step.fills_gaps)
+    if sample_weight is not None:
+        source = _weighted(model.run.step, source, sample_weight, told.num_rows)
     if told.validation_split and validation_data is None:
         source, validation_data = rows_of_fit.split_last(source, told.validation_split)
     if validation_data is not None:
@@ -58,6 +64,21 @@ def sources_of_fit(
     return source, validation_data
 
 
+def _weighted(step, source, weights, num_rows):
+    """The source with weights, where the step heeds them."""
+    if not step.takes_weights:
+        raise ValueError(
+            "This method counts each row once: leave sample_weight out, or repeat the rows. "
+            f"Received: sample_weight, and a step that is a {type(step).__name__}"
+        )
+    if num_rows is not None:
+        raise ValueError(
+            "With sample_weight N is the sum of the weights: leave num_rows out. "
+            f"Received: num_rows={num_rows}, sample_weight"
+        )
+    return weighted(source, weights)
+
+
 def _validation(model, data):
     """The source of validation data, all of them checked: nothing is learnt before a mistake is found."""
     if isinstance(data, tuple) and not isinstance(data, Rows):
@@ -67,6 +88,8 @@ def _validation(model, data):
                 f"Received: a tuple of {[type(part).__name__ for part in data]}"
             )
         data = data[0]
+    if isinstance(data, WeightedSource):
+        data = data.source
     source = model.source("validation_data", data)
     source.check()
     model.check_rows(source)

@@ -111,6 +111,7 @@ class DoublyStochasticStep(Step):
         self.metric_names: tuple[str, ...] = (*estimator.metric_names, *heat, "skipped_steps")
         self.per_row: tuple[str, ...] = ("carried",) if estimator.carries == "row" else ()
         self.fills_gaps: bool = estimator.fills_gaps
+        self.takes_weights: bool = estimator.takes_weights and (learning is None or learning.proposal.takes_weights)
         self._start = compiling.program(estimator.start, jit_compile)
 
     @property
