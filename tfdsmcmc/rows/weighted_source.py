@@ -53,6 +53,10 @@ class WeightedSource(RandomAccessSource):
     def complete(self) -> bool:
         return self.source.complete
 
+    @property
+    def checksum(self) -> int:
+        return self.source.checksum  # of the rows, whatever they weigh
+
     def take(self, index: Index) -> Rows:
         return self.source.take(index)._replace(weight=self._relative[index])
 
