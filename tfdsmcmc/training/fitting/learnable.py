@@ -23,10 +23,12 @@ class Learnable(Protocol):
     Attributes:
       run: `Run`, or None before `compile`. It stands on the model, where TensorFlow's checkpoints find it.
       drawn: how often draws were made without a seed.
+      optimizer: of what learns beside θ, or None; Keras saves it.
     """
 
     run: Run | None
     drawn: int
+    optimizer: keras.Optimizer | None
 
     @property
     def seed(self) -> int: ...
