@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import keras
 import numpy as np
 
 from tfdsmcmc import imputation, likelihood, random
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.model.compiling import compile as compile_model
 from tfdsmcmc.model.density import NetworkDensity
@@ -25,13 +26,28 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from tfdsmcmc._common.estimates import LogLikelihood
-    from tfdsmcmc._common.types import Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
+    from tfdsmcmc._common.types import (
+        Average,
+        Callbacks,
+        Config,
+        Evaluation,
+        KernelName,
+        LatentsName,
+        ProposalName,
+        Seed,
+        ThetaAndPhi,
+        Verbose,
+    )
+    from tfdsmcmc.latents.base import Latents
+    from tfdsmcmc.mcmc.base import StochasticGradientKernel
     from tfdsmcmc.priors.prior import PriorLike
+    from tfdsmcmc.proposals.base import Proposal
     from tfdsmcmc.rows.context import Context
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
+    from tfdsmcmc.training.steps.step_method import StepMethod
 
 _PARTS = ("generative", "recognition", "prior")
 
@@ -120,9 +136,43 @@ class DeepGenerativeModel(Learner):
     def watchers(self) -> list[keras.callbacks.Callback]:
         return watchers(self.generative, self.fitting.settings)
 
-    compile = compile_model
-    refit_recognition = refit_recognition
-    sample = sample
+    @described_by(compile_model)
+    def compile(
+        self, kernel: StochasticGradientKernel | KernelName | None = None,
+        latents: Latents | LatentsName | None = None,
+        proposal: Proposal | ProposalName | Literal["auto"] | None = "auto", kernel_steps: int = 1,
+        proposal_steps: int = 1, steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True,
+        evaluation_samples: int = 100, num_chains: int | Literal["auto"] | None = None, interleaved: bool = False,
+        step: StepMethod | None = None,
+    ) -> None:  # fmt: skip
+        compile_model(
+            self,
+            kernel,
+            latents,
+            proposal,
+            kernel_steps,
+            proposal_steps,
+            steps_per_execution,
+            jit_compile,
+            evaluation_samples,
+            num_chains,
+            interleaved,
+            step,
+        )
+
+    @described_by(refit_recognition)
+    def refit_recognition(
+        self, x: RowsLike, epochs: int, batch_size: int = 100, verbose: Verbose = 0,
+        latents: Latents | None = None, proposal: Proposal | None = None, num_chains: int | None = None,
+    ) -> keras.callbacks.History:  # fmt: skip
+        return refit_recognition(self, x, epochs, batch_size, verbose, latents, proposal, num_chains)
+
+    @described_by(sample)
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, probabilities: bool = False,
+        num_averaged: int = 1, posterior: Any = None, average: Average | None = None, context: Any = None,
+    ) -> np.ndarray:  # fmt: skip
+        return sample(self, num_samples, seed, probabilities, num_averaged, posterior, average, context)
 
     def evaluate(
         self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",

@@ -56,7 +56,7 @@ def triple_of(**given: Any) -> Triple:
             f"kernel_steps={kernel_steps} these share a minibatch, whose noise it cannot see: the chain is too "
             "wide, and a thermostat's kinetic temperature is 1 all the same. "
             "diagnostics.configurational_temperature shows it.",
-            stacklevel=4,
+            stacklevel=5,
         )
     return triple
 

@@ -23,12 +23,13 @@ import numpy as np
 
 from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.posterior.averages import Components, check_average
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.draws import Draws
 from tfdsmcmc.posterior.label_probabilities import label_probabilities
-from tfdsmcmc.posterior.mean import apply_mean, mean
+from tfdsmcmc.posterior.mean import Fitted, apply_mean, mean
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.running_means import PredictiveAverage
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     import keras
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc._common.types import Average, Seed
+    from tfdsmcmc._common.types import Average, Seed, Verbose
     from tfdsmcmc.contract import Model
     from tfdsmcmc.rows.from_users import RowsLike
 
@@ -81,11 +82,22 @@ class Posterior(Draws):
         """
         return label_probabilities(self, model, x, frequencies, num_samples, seed, batch_size)
 
-    mean, apply_mean = mean, apply_mean
+    @described_by(mean)
+    def mean(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        return mean(self)
 
-    def components(
-        self, model: Model, average: Average | None = None, log_partition: Any = None
-    ) -> Components:
+    @described_by(apply_mean)
+    def apply_mean(
+        self,
+        model: Fitted,
+        x: RowsLike | None = None,
+        refit_epochs: int = 0,
+        batch_size: int = 100,
+        verbose: Verbose = 0,
+    ) -> Fitted:
+        return apply_mean(self, model, x, refit_epochs, batch_size, verbose)
+
+    def components(self, model: Model, average: Average | None = None, log_partition: Any = None) -> Components:
         """The models, and their weights, whose mixture with equal weights the posterior is averaged to.
 
         Args:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.training.fitting.learner import Learner
 
-_M = TypeVar("_M", bound="Learner")
+Fitted = TypeVar("Fitted", bound="Learner")
 
 
 class MeanOverChains(UserWarning):
@@ -33,7 +33,7 @@ def mean(self: Posterior) -> tuple[list[np.ndarray], list[np.ndarray]]:
             "Hidden units may play other roles in other chains, and then the mean over chains is no model's "
             f"weights: posterior.chain(0).mean() is of one chain. The mean is over {self.num_chains} chains.",
             MeanOverChains,
-            stacklevel=2,
+            stacklevel=3,
         )
     theta, phi = _stored_mean(self) or mean_of(self.samples)
     return [w.astype(np.float32) for w in theta], [w.astype(np.float32) for w in phi]
@@ -41,12 +41,12 @@ def mean(self: Posterior) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 def apply_mean(
     self: Posterior,
-    model: _M,
+    model: Fitted,
     x: RowsLike | None = None,
     refit_epochs: int = 0,
     batch_size: int = 100,
     verbose: Verbose = 0,
-) -> _M:
+) -> Fitted:
     """Sets the model's weights to the mean of the samples.
 
     The recognition network takes its mean too; `refit_epochs` then fits it to the averaged θ, which stays fixed.

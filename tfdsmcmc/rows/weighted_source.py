@@ -36,7 +36,8 @@ class WeightedSource(RandomAccessSource):
     """
 
     def __init__(self, source: RandomAccessSource, weights: np.ndarray):
-        self.source, self.weights = source, weights
+        self.source: RandomAccessSource = source
+        self.weights: np.ndarray = weights
         self.units: int = source.units
         self.on_device: bool = source.on_device
         self._relative = (weights * (len(weights) / weights.sum())).astype(np.float32)[:, np.newaxis]

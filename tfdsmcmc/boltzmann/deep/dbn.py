@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import keras
 
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.boltzmann.deep import estimates, fine_tuning, greedy
 from tfdsmcmc.boltzmann.deep.stack_weights import StackWeights
 from tfdsmcmc.boltzmann.deep.sweeps import check_binary, layers_of, swept, widths_of
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from tfdsmcmc._common.types import Config, Seed, ThetaAndPhi
+    from tfdsmcmc._common.estimates import LogLikelihood
+    from tfdsmcmc._common.types import Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
+    from tfdsmcmc.annealing.schedules import Schedule
     from tfdsmcmc.boltzmann.deep.lift import Lift
     from tfdsmcmc.boltzmann.deep.stack import Stack
+    from tfdsmcmc.boltzmann.deep.wake_sleep import ContrastiveWakeSleep
     from tfdsmcmc.boltzmann.machines.machine import Machine
     from tfdsmcmc.boltzmann.machines.rbm import RBM
-    from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition, PartitionLike
+    from tfdsmcmc.mcmc import MAP
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
@@ -157,14 +162,76 @@ class DBN(Learner):
         self._own = self.parts.separated()
         self.parts.lift_machines()
 
-    # of the machines one by one
-    fit, tie = greedy.fit, greedy.tie
-    # of all layers together
-    compile, fine_tune, evaluate = fine_tuning.compile, fine_tuning.fine_tune, fine_tuning.evaluate
-    # of log p(x)
-    log_likelihood_bound = estimates.log_likelihood_bound
-    log_likelihood = estimates.log_likelihood
-    annealed_log_likelihood = estimates.annealed_log_likelihood
+    @described_by(greedy.fit)
+    def fit(
+        self, x: RowsLike | None = None, y: None = None, *, epochs: int | Sequence[int] = 1,
+        callbacks: Sequence[Callbacks | None] | None = None, tied: bool = False, **arguments: Any,
+    ) -> list[keras.callbacks.History]:  # fmt: skip
+        return greedy.fit(self, x, y, epochs=epochs, callbacks=callbacks, tied=tied, **arguments)
+
+    @described_by(greedy.tie)
+    def tie(self, level: int) -> None:
+        greedy.tie(self, level)
+
+    @described_by(fine_tuning.compile)
+    def compile(
+        self,
+        kernel: MAP | None = None,
+        estimator: ContrastiveWakeSleep | None = None,
+        steps_per_execution: int | Literal["auto"] = 1,
+        jit_compile: bool = True,
+    ) -> None:
+        fine_tuning.compile(self, kernel, estimator, steps_per_execution, jit_compile)
+
+    @described_by(fine_tuning.fine_tune)
+    def fine_tune(self, x: RowsLike, **arguments: Any) -> keras.callbacks.History:
+        return fine_tuning.fine_tune(self, x, **arguments)
+
+    @described_by(fine_tuning.evaluate)
+    def evaluate(
+        self,
+        x: RowsLike | None = None,
+        y: None = None,
+        *,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None,
+        return_dict: bool = False,
+        **keras_arguments: Any,
+    ) -> Evaluation:
+        return fine_tuning.evaluate(
+            self,
+            x,
+            y,
+            batch_size=batch_size,
+            verbose=verbose,
+            callbacks=callbacks,
+            return_dict=return_dict,
+            **keras_arguments,
+        )
+
+    @described_by(estimates.log_likelihood_bound)
+    def log_likelihood_bound(
+        self, x: RowsLike, num_samples: int = 5,
+        log_partition: LogPartition | float | None = None, seed: Seed = 0, batch_size: int = 100,
+    ) -> LogLikelihood:  # fmt: skip
+        return estimates.log_likelihood_bound(self, x, num_samples, log_partition, seed, batch_size)
+
+    @described_by(estimates.log_likelihood)
+    def log_likelihood(
+        self, x: RowsLike, num_samples: int = 1000,
+        log_partition: LogPartition | float | None = None, seed: Seed = 0, batch_size: int = 100,
+    ) -> LogLikelihood:  # fmt: skip
+        return estimates.log_likelihood(self, x, num_samples, log_partition, seed, batch_size)
+
+    @described_by(estimates.annealed_log_likelihood)
+    def annealed_log_likelihood(
+        self, x: RowsLike, num_steps: int = 100, num_runs: int = 16, schedule: Schedule = "sigmoid",
+        log_partition: LogPartition | float | None = None, seed: Seed = 0, batch_size: int = 100,
+    ) -> LogLikelihood:  # fmt: skip
+        return estimates.annealed_log_likelihood(
+            self, x, num_steps, num_runs, schedule, log_partition, seed, batch_size
+        )
 
     def sample(
         self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False

@@ -122,7 +122,7 @@ def _bound(rbm, estimator, kernel, kernel_steps):
             f"{type(kernel).__name__} samples the posterior by its gradient, and contrastive divergence with "
             "chains that start at the rows is none: samples are too wide. Take "
             "ContrastiveDivergence(persistent=True).",
-            stacklevel=3,
+            stacklevel=4,
         )
     return estimator.of(rbm.prior, rbm.lift, type(rbm.machine))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import keras
 
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.boltzmann.deep.stack import Stack
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.machines import learning, sampling
@@ -26,17 +27,19 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from tfdsmcmc._common.estimates import LogLikelihood
-    from tfdsmcmc._common.types import Config, Seed, ThetaAndPhi
+    from tfdsmcmc._common.types import Callbacks, Config, Evaluation, KernelName, Seed, ThetaAndPhi, Verbose
     from tfdsmcmc.boltzmann.deep.lift import Lift
     from tfdsmcmc.boltzmann.machines.machine import Machine
     from tfdsmcmc.boltzmann.partition.estimates import LogPartition, PartitionLike
     from tfdsmcmc.boltzmann.units import UnitsLike
     from tfdsmcmc.boltzmann.units.base import Units
+    from tfdsmcmc.mcmc.base import StochasticGradientKernel
     from tfdsmcmc.priors.prior import PriorLike
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
+    from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -162,7 +165,36 @@ class RBM(Learner):
         if not rows.complete:
             raise ValueError("A Boltzmann machine learns from complete rows. Received: rows with missing entries")
 
-    compile, evaluate, sample = learning.compile, learning.evaluate, sampling.sample
+    @described_by(learning.compile)
+    def compile(
+        self, kernel: StochasticGradientKernel | KernelName | None = None,
+        estimator: GradientEstimator | None = None, kernel_steps: int = 1,
+        steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True, num_chains: int = 1,
+    ) -> None:  # fmt: skip
+        learning.compile(self, kernel, estimator, kernel_steps, steps_per_execution, jit_compile, num_chains)
+
+    @described_by(learning.evaluate)
+    def evaluate(
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None, return_dict: bool = False, **keras_arguments: Any,
+    ) -> Evaluation:  # fmt: skip
+        return learning.evaluate(
+            self,
+            x,
+            y,
+            batch_size=batch_size,
+            verbose=verbose,
+            callbacks=callbacks,
+            return_dict=return_dict,
+            **keras_arguments,
+        )
+
+    @described_by(sampling.sample)
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False,
+        start: ArrayLike | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        return sampling.sample(self, num_samples, seed, steps, probabilities, start)
 
     def unnormalized_log_prob(self, x: RowsLike, batch_size: int = 1000) -> np.ndarray:
         """log p*(x) = log p(x) + log Z of each row.

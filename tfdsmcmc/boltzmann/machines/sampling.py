@@ -119,7 +119,7 @@ class Topmost(NamedTuple):
     uses_xla: bool
 
     @property
-    def units(self):
+    def units(self) -> int:
         return int(self.machine.bias.shape[0])
 
 

@@ -43,6 +43,8 @@ class ExpectationMaximisation(Step):
     """
 
     variables: list[keras.Variable]
+    smoothing: float
+    concentration: float
     metric_names: tuple[str, ...] = ("log_likelihood",)
     needs_passes = True
 

@@ -80,7 +80,7 @@ class _OrderedFeed:
         self.steps: int = steps or self._pass
         self.dataset = _numbers(self.steps)
         self._batch_size = min(batch_size, source.num_rows)
-        self.at_once = steps_per_execution
+        self.at_once: int = steps_per_execution
         self._seed, self._shuffle, self._num_chains = seed, shuffle, num_chains
 
     def blocks(self, numbers: Sequence[Any] | np.ndarray, steps_taken: int) -> Iterator[Block]:
@@ -173,7 +173,8 @@ class StreamFeed:
 
     def __init__(self, source: DatasetSource, steps_per_execution: int, num_chains: int = 1):
         self.source, self.dataset = source, source.dataset
-        self.at_once, self._num_chains = steps_per_execution, num_chains
+        self.at_once: int = steps_per_execution
+        self._num_chains = num_chains
 
     def blocks(self, batches: Sequence[Any], steps_taken: int) -> Iterator[Block]:
         """Yields a block for each run of batches of one size."""

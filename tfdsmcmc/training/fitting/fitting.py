@@ -72,11 +72,11 @@ class Fitting:
 
     def __init__(self, model: Learnable):
         self._model = model
-        self.compiled = Compiled(None, {})
-        self.stream = "fit"
+        self.compiled: Compiled = Compiled(None, {})
+        self.stream: str = "fit"
         self.feed: Feed | None = None
         self.validation: Source | None = None
-        self.validates = False
+        self.validates: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Fitting:
         return self.compiled.settings
 
     @settings.setter
-    def settings(self, settings):
+    def settings(self, settings: dict[str, Any]) -> None:
         self.compiled = self.compiled._replace(settings=settings)
 
     def begin_run(self, step: Step, settings: dict[str, Any], chains_for: ChainsFor | None = None) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.training.fitting import refusing, saving
 from tfdsmcmc.training.fitting.evaluating import with_loss
 from tfdsmcmc.training.fitting.fit import fit
@@ -21,7 +22,7 @@ from tfdsmcmc.training.run import Run
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc._common.types import Config, FilePath
+    from tfdsmcmc._common.types import Callbacks, Config, FilePath, Verbose
     from tfdsmcmc.rows.context import Context
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
@@ -58,7 +59,7 @@ class Learner(keras.Model):
         super().__init__(**kwargs)
         self.run: Run | None = None
         self.drawn = 0
-        self.fitting = Fitting(self)
+        self.fitting: Fitting = Fitting(self)
         self._stored = StoredRun(self, self.fitting)
 
     @property
@@ -148,7 +149,35 @@ class Learner(keras.Model):
         """The means of the metrics so far, with the loss that callbacks of Keras look for."""
         return with_loss(super().get_metrics_result())
 
-    fit = fit
+    @described_by(fit)
+    def fit(
+        self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, epochs: int = 1,
+        verbose: Verbose = "auto", callbacks: Callbacks | None = None, validation_split: float = 0.0,
+        validation_data: RowsLike | None = None, shuffle: bool = True, initial_epoch: int = 0,
+        steps_per_epoch: int | None = None, validation_steps: int | None = None,
+        validation_batch_size: int | None = None, validation_freq: int | Sequence[int] = 1, num_rows: int | None = None,
+        mask: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    ) -> keras.callbacks.History:  # fmt: skip
+        return fit(
+            self,
+            x,
+            y,
+            batch_size=batch_size,
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_split=validation_split,
+            validation_data=validation_data,
+            shuffle=shuffle,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
+            validation_batch_size=validation_batch_size,
+            validation_freq=validation_freq,
+            num_rows=num_rows,
+            mask=mask,
+            sample_weight=sample_weight,
+        )
 
     def make_train_function(self, force: bool = False) -> Callable[..., Any]:
         """The function that Keras calls with an iterator: it advances the run by up to steps_per_execution."""
@@ -206,5 +235,5 @@ class Learner(keras.Model):
         """A generative model is no function of its inputs."""
         refusing.no_function(self.instead, inputs)
 
-    train_on_batch = refusing.refused("train_on_batch")
-    test_on_batch = refusing.refused("test_on_batch")
+    train_on_batch: Callable[..., NoReturn] = refusing.refused("train_on_batch")
+    test_on_batch: Callable[..., NoReturn] = refusing.refused("test_on_batch")

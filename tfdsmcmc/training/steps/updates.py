@@ -36,6 +36,12 @@ class Updates:
       interleaved: whether φ-updates follow each θ-update.
     """
 
+    estimator: GradientEstimator
+    kernel: StochasticGradientKernel
+    kernel_steps: int
+    learning: RecognitionLearning | None
+    interleaved: bool
+
     def __init__(
         self, estimator: GradientEstimator, kernel: StochasticGradientKernel, kernel_steps: int,
         learning: RecognitionLearning | None, interleaved: bool,
