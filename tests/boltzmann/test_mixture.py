@@ -8,7 +8,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.conformance.steps import run_step_test
 from tests.oracles import binary_states, log_sum, state_numbers
-from tfdsmcmc.boltzmann.mixture.mixture_of_bernoullis import ExpectationMaximisation
+from tfdsmcmc.boltzmann.mixture.expectation_maximisation import ExpectationMaximisation
 from tfdsmcmc.rows import ArraySource, Rows
 
 ROWS = np.random.default_rng(0).integers(0, 2, (11, 3)).astype(np.uint8)

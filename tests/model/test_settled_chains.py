@@ -1,4 +1,7 @@
-"""How many chains "auto" is: told by the plan of the first fit, kept by the run, its files and its resumed twins."""
+"""How many chains "auto" is: told by the plan of the first fit, kept by the run, its files and its resumed twins.
+
+`tests/training/test_fitting.py` has the same rules without Keras, in a tenth of the time.
+"""
 
 import keras
 import numpy as np
@@ -45,7 +48,8 @@ def test_the_law():
 
 
 @pytest.mark.parametrize(
-    ("epochs", "kernel_steps", "chains"), [(1, 1, 1), (2, 1, 3), pytest.param(1, 2, 3, marks=pytest.mark.slow)]
+    ("epochs", "kernel_steps", "chains"),
+    [(1, 1, 1), (2, 1, 3), pytest.param(1, 2, 3, marks=pytest.mark.slow)],
 )
 @pytest.mark.filterwarnings("ignore:WarmStart goes by gradient noise")
 def test_the_first_fit_settles_it_bit_for_bit(epochs, kernel_steps, chains):

@@ -49,11 +49,10 @@ def test_samples_of_a_chain_that_is_too_hot_are_told_of_once(tmp_path, monkeypat
     assert len(store.sample_paths(tmp_path / "run")) == 2
 
 
-@pytest.mark.compiled
 def test_collecting_does_not_touch_the_chain(tmp_path):
     with_collector, without = model_to_fit(), model_to_fit()
-    fit(with_collector, ds.posterior.Collector(tmp_path / "run", burn_in=0, stop=False, num_samples=2, every=1), 4)
-    without.fit(X, batch_size=4, epochs=4, verbose=0)
+    fit(with_collector, ds.posterior.Collector(tmp_path / "run", burn_in=0, stop=False, num_samples=2, every=1), 3)
+    without.fit(X, batch_size=4, epochs=3, verbose=0)
     for one, other in zip(with_collector.get_weights(), without.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
 

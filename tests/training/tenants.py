@@ -14,7 +14,6 @@ from tfdsmcmc import random
 from tfdsmcmc.supports import Binary
 from tfdsmcmc.training.fitting.learner import Learner
 from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
-from tfdsmcmc.training.steps.several_chains import SeveralChains
 from tfdsmcmc.training.steps.step import Step
 
 
@@ -88,16 +87,14 @@ class ColumnMeans(Learner):
         return [self.mean]
 
     def compile(self, steps_per_execution=2, jit_compile=False, num_chains=1):
-        step = ColumnSums(self.mean)
-        step = step if num_chains == 1 else SeveralChains(step, num_chains)
         settings = {
             "steps_per_execution": steps_per_execution, "jit_compile": jit_compile, "num_chains": num_chains
         }  # fmt: skip
-        self._begin_run(step, None, settings)
+        self._begin_run(ColumnSums(self.mean), None, settings)
 
     def evaluate(self, x=None, **_):
         p = np.clip(self.mean.numpy(), 1e-3, 1 - 1e-3)
-        x = self.source("x", self._validation if x is None or self._validation else x).all().values
+        x = self.source("x", self.validation_source if x is None or self.validation_source else x).all().values
         return {"log_likelihood": float((x * np.log(p) + (1 - x) * np.log1p(-p)).sum(1).mean())}
 
     def get_config(self):

@@ -136,7 +136,7 @@ def test_a_dataset_of_unknown_length_needs_another_end():
     model = model_of()
     with pytest.raises(ValueError, match="steps_per_epoch, validation_data or its own updates. Received: a run"):
         model.fit(rows, epochs=2, verbose=0)
-    assert float(model.run.num_rows) == 0 and model._feed is None
+    assert float(model.run.num_rows) == 0 and model.fitting.feed is None
     model_of(updates=1).fit(rows, epochs=1, verbose=0)
     before = model.get_weights()
     model.refit_recognition(rows, 1)  # θ does not move: there is nothing to warm

@@ -214,7 +214,7 @@ def _whole(rows, places, part, num_imputations, rates):
     size = np.full(len(probabilities), np.inf)
     rate = np.full(len(probabilities), np.nan) if rates else None
     if part is not None:
-        x, known, _ = rows.take(places)
+        x, known, *_ = rows.take(places)
         drawn[:, places] = np.where(known, x, part.x.swapaxes(0, 1))
         probabilities[places] = np.where(known, x, part.probabilities)
         size[places] = part.effective_sample_size

@@ -141,7 +141,7 @@ def weighted_draws(
     """
     noise_seed, latent_seed, model_seed, data_seed = tf.unstack(random.split(seed, 4))
     shape = tf.concat([[count], tf.shape(rows.values)], 0)
-    x, observed, context = rows.map(lambda part: tf.tile(part, [count, 1]))
+    x, observed, context, _ = rows.map(lambda part: tf.tile(part, [count, 1]))
     filled = tf.where(observed, x, generative.support.noise(tf.shape(x), noise_seed))
     z, log_q = recognition.sample_and_log_prob(Rows(filled, context=context), 1, latent_seed)
     _, model_z = generative.sample(tf.shape(x)[0], model_seed, context)

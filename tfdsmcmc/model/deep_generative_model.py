@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfdsmcmc import imputation, likelihood, random
 from tfdsmcmc._common import checks
-from tfdsmcmc._common.finite import check_finite
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.likelihood.importance import rows_to_estimate
+from tfdsmcmc.model.compiling import compile as compile_model
 from tfdsmcmc.model.density import NetworkDensity
-from tfdsmcmc.model.learning import Learning
+from tfdsmcmc.model.few_effective_samples import watchers
+from tfdsmcmc.model.refitting import refit_recognition
+from tfdsmcmc.model.sampling import sample
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
-from tfdsmcmc.programs import compiled, values_of
-from tfdsmcmc.rows import Rows
-from tfdsmcmc.rows.context import of_draws
 from tfdsmcmc.training.fitting.evaluating import evaluated
+from tfdsmcmc.training.fitting.learner import Learner
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
     from tfdsmcmc._common.estimates import LogLikelihood
-    from tfdsmcmc._common.types import Average, Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
+    from tfdsmcmc._common.types import (
+        Average,
+        Callbacks,
+        Config,
+        Evaluation,
+        KernelName,
+        LatentsName,
+        ProposalName,
+        Seed,
+        ThetaAndPhi,
+        Verbose,
+    )
+    from tfdsmcmc.latents.base import Latents
+    from tfdsmcmc.mcmc.base import StochasticGradientKernel
     from tfdsmcmc.priors.prior import PriorLike
+    from tfdsmcmc.proposals.base import Proposal
+    from tfdsmcmc.rows.context import Context
     from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
+    from tfdsmcmc.training.steps.step_method import StepMethod
 
 _PARTS = ("generative", "recognition", "prior")
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class DeepGenerativeModel(Learning):
+class DeepGenerativeModel(Learner):
     """A deep generative model p(x, z; θ) whose weights are drawn from their posterior by doubly stochastic MCMC.
 
     Args:
@@ -84,6 +102,78 @@ class DeepGenerativeModel(Learning):
         self.seed = seed
         self.built = True
 
+    @property
+    def units(self) -> int:
+        return self.generative.units
+
+    @property
+    def context(self) -> Context | None:
+        return self.generative.context
+
+    @property
+    def support(self) -> Support:
+        return self.generative.support
+
+    @property
+    def theta_variables(self) -> list[keras.Variable]:
+        return self.generative.trainable_variables
+
+    @property
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
+        return self.generative.named_weights
+
+    @property
+    def phi_variables(self) -> list[keras.Variable]:
+        return self.recognition.trainable_variables
+
+    @property
+    def takes_gaps(self) -> bool:
+        return self.generative.layers[-1].factorised
+
+    def check_rows(self, rows: Rows | Source) -> None:
+        self.generative.check_gaps(rows)
+
+    def watchers(self) -> list[keras.callbacks.Callback]:
+        return watchers(self.generative, self.fitting.settings)
+
+    @described_by(compile_model)
+    def compile(
+        self, kernel: StochasticGradientKernel | KernelName | None = None,
+        latents: Latents | LatentsName | None = None,
+        proposal: Proposal | ProposalName | Literal["auto"] | None = "auto", kernel_steps: int = 1,
+        proposal_steps: int = 1, steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True,
+        evaluation_samples: int = 100, num_chains: int | Literal["auto"] | None = None, interleaved: bool = False,
+        step: StepMethod | None = None,
+    ) -> None:  # fmt: skip
+        compile_model(
+            self,
+            kernel,
+            latents,
+            proposal,
+            kernel_steps,
+            proposal_steps,
+            steps_per_execution,
+            jit_compile,
+            evaluation_samples,
+            num_chains,
+            interleaved,
+            step,
+        )
+
+    @described_by(refit_recognition)
+    def refit_recognition(
+        self, x: RowsLike, epochs: int, batch_size: int = 100, verbose: Verbose = 0,
+        latents: Latents | None = None, proposal: Proposal | None = None, num_chains: int | None = None,
+    ) -> keras.callbacks.History:  # fmt: skip
+        return refit_recognition(self, x, epochs, batch_size, verbose, latents, proposal, num_chains)
+
+    @described_by(sample)
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, probabilities: bool = False,
+        num_averaged: int = 1, posterior: Any = None, average: Average | None = None, context: Any = None,
+    ) -> np.ndarray:  # fmt: skip
+        return sample(self, num_samples, seed, probabilities, num_averaged, posterior, average, context)
+
     def evaluate(
         self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
         callbacks: Callbacks | None = None, return_dict: bool = False, num_samples: int | None = None, seed: Seed = 0,
@@ -105,11 +195,11 @@ class DeepGenerativeModel(Learning):
           The mean log p(x) in nats and the mean effective sample size.
         """
         if num_samples is None:
-            num_samples = self._settings.get("evaluation_samples", 100)
+            num_samples = self.fitting.settings.get("evaluation_samples", 100)
         batch_size = checks.positive_integer("batch_size", 100 if batch_size is None else batch_size)
 
         def measured(inside_fit):
-            rows = self.source("x", self._validation if inside_fit else x)
+            rows = self.source("x", self.validation_source if inside_fit else x)
             mean = likelihood.importance_sampling(
                 self, rows, num_samples, seed, batch_size=batch_size, warn=not inside_fit
             ).mean()
@@ -139,68 +229,6 @@ class DeepGenerativeModel(Learning):
         """
         precision = {"standard_error": standard_error, "max_samples": max_samples}
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
-
-    def sample(
-        self, num_samples: int, seed: Seed | None = None, probabilities: bool = False, num_averaged: int = 1,
-        posterior: Any = None, average: Average | None = None, context: Any = None,
-    ) -> np.ndarray:  # fmt: skip
-        """Ancestral samples of the data.
-
-        Args:
-          num_samples: n.
-          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
-            saves.
-          probabilities: True for the means of p(x given z₁) at the sampled z₁ instead of draws of x; for a layer that
-            draws its units one by one, the mean of each given those drawn before it.
-          num_averaged: with `probabilities`, how many draws of the layers below the top one such means are averaged
-            over, at the same top units: an estimate of E[x given z_L]. Published are 1,000, of draws of x.
-          posterior: `Posterior` whose predictive distribution is sampled; by default the model's present weights are.
-          average: of the posterior, see `Posterior.sample`.
-          context: what the draws are given, where the model has a context: (n, C), or one for all; of categorical
-            covariates the numbers of their states too, such as a label, or n of them.
-
-        Returns:
-          float32 array (n, D).
-
-        Raises:
-          ValueError: for a count out of range, such that a layer would draw 2³¹ units or more, averages without
-            `probabilities`, weights that are not finite, or an average without a posterior.
-        """
-        if posterior is not None:
-            if num_averaged != 1:
-                raise ValueError(f"Of a posterior num_averaged is 1. Received: num_averaged={num_averaged!r}")
-            if not hasattr(posterior, "components"):
-                raise ValueError(f"posterior is a Posterior, as posterior.load gives it. Received: {posterior!r}")
-            return posterior.sample(self, num_samples, seed, probabilities, average, context)
-        if average is not None:
-            raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")
-        num_samples = checks.positive_integer("num_samples", num_samples)
-        most = (2**31 - 1) // max(self.generative.units, *self.generative.latent_units, 1)
-        if num_samples > most:
-            raise ValueError(f"num_samples must be at most {most:,} at a time. Received: num_samples={num_samples}")
-        num_averaged = checks.positive_integer("num_averaged", num_averaged)
-        if num_averaged >= 2**31:
-            raise ValueError(f"num_averaged must be below 2³¹. Received: num_averaged={num_averaged}")
-        if num_averaged > 1 and not probabilities:
-            raise ValueError(f"Means are averaged: probabilities=True. Received: num_averaged={num_averaged}")
-        check_finite("the model's weights", self.generative.trainable_variables)
-        context = of_draws(self.context, context, num_samples)
-        seed = self.next_seed() if seed is None else seed
-        if num_averaged > 1:
-            return self._averaged_sample(num_samples, num_averaged, seed, context)
-        x, z = self.generative.sample(num_samples, seed, context)
-        if probabilities:
-            parents = self.generative.data_parents(Rows(x, context=context), z)
-            x = self.generative.layers[-1].conditional_mean(x, parents)
-        return x.numpy()
-
-    def _averaged_sample(self, num_samples, num_averaged, seed, context):
-        """E[x given z_L] at the top units of `sample`."""
-        x, z = self.generative.sample(num_samples, seed, context)
-        top = z[-1] if z else self.generative.data_parents(Rows(x, context=context), z)
-        program = compiled(self, "mean given the top units", _mean_given_top)
-        seed = random.stream(seed, "averaged samples")
-        return program(*values_of(self, None), top, tf.constant(num_averaged), seed).numpy()
 
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0,
@@ -259,7 +287,7 @@ class DeepGenerativeModel(Learning):
     def with_networks(self, generative: GenerativeNetwork, recognition: RecognitionNetwork) -> DeepGenerativeModel:
         """A model of other networks, not compiled, whose programs XLA compiles if it compiles this one's."""
         model = type(self)(generative, recognition, seed=self.seed)
-        model._settings = {"jit_compile": self.uses_xla}
+        model.fitting.settings = {"jit_compile": self.uses_xla}
         return model
 
     def get_config(self) -> Config:
@@ -271,10 +299,6 @@ class DeepGenerativeModel(Learning):
     def from_config(cls, config: Config) -> Self:
         parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in _PARTS}
         return cls(**{**config, **parts})
-
-
-def _mean_given_top(generative, recognition, *arguments):
-    return generative.mean_given_top(*arguments)
 
 
 def _check_networks(generative, recognition):

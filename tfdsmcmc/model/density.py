@@ -65,7 +65,10 @@ class NetworkDensity:
         with at_weights(self.model, values_of(self.model, self._values)):
             blocks = [
                 _block(
-                    self.model.generative, min(most, num_samples - first), random.fold(seed, first), probabilities,
+                    self.model.generative,
+                    min(most, num_samples - first),
+                    random.fold(seed, first),
+                    probabilities,
                     None if context is None else context[first : first + most],
                 )  # fmt: skip
                 for first in range(0, num_samples, most)

@@ -8,13 +8,17 @@ little. Gibbs chains over the latent variables of each row do without it.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 
+from tfdsmcmc.latents import NAIS
+from tfdsmcmc.mcmc import MAP, StochasticGradientKernel
+
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Logs
+    from tfdsmcmc.networks import GenerativeNetwork
 
 _FEWEST = 2.0  # effective draws of a row, in the mean over rows and the last epochs
 _EPOCHS = 5
@@ -49,3 +53,18 @@ class EffectiveSamples(keras.callbacks.Callback):
                 FewEffectiveSamples,
                 stacklevel=2,
             )
+
+
+def watchers(generative: GenerativeNetwork, settings: dict[str, Any]) -> list[keras.callbacks.Callback]:
+    """The callback that warns, where θ of a network of binary layers is sampled by importance samples, else none.
+
+    Args:
+      generative: `GenerativeNetwork`.
+      settings: dict of the arguments of `compile`.
+    """
+    latents, kernel = settings.get("latents"), settings.get("kernel")
+    binary = bool(generative.latent_units) and all(layer.binary for layer in generative.layers)
+    samples = isinstance(kernel, StochasticGradientKernel) and not isinstance(kernel, MAP)
+    samples = samples and settings["kernel_steps"] > 0
+    weighed = isinstance(latents, NAIS) and not latents.weights_all_alike and latents.num_samples >= 10
+    return [EffectiveSamples(latents.num_samples)] if binary and samples and weighed else []

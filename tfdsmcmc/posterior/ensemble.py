@@ -16,24 +16,23 @@ Samples are read from disk one at a time, but for "units".
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.posterior import store
-from tfdsmcmc.posterior.averages import Components, check_average, mean_of
+from tfdsmcmc.posterior.averages import Components, check_average
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.draws import Draws
 from tfdsmcmc.posterior.label_probabilities import label_probabilities
+from tfdsmcmc.posterior.mean import Fitted, apply_mean, mean
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.posterior.predictive_samples import predictive_samples
 from tfdsmcmc.posterior.running_means import PredictiveAverage
-from tfdsmcmc.posterior.samples import Samples
 from tfdsmcmc.rows import kept
 from tfdsmcmc.rows.context import of_draws
 
@@ -44,14 +43,6 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average, Seed, Verbose
     from tfdsmcmc.contract import Model
     from tfdsmcmc.rows.from_users import RowsLike
-    from tfdsmcmc.training.fitting.learner import Learner
-
-
-_M = TypeVar("_M", bound="Learner")
-
-
-class MeanOverChains(UserWarning):
-    """The mean of weights is taken over several chains, whose hidden units may play different roles."""
 
 
 class Posterior(Draws):
@@ -91,56 +82,22 @@ class Posterior(Draws):
         """
         return label_probabilities(self, model, x, frequencies, num_samples, seed, batch_size)
 
+    @described_by(mean)
     def mean(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """(θ̄, φ̄), lists of float32 arrays; over several chains with a `MeanOverChains` warning."""
-        if self.num_chains > 1:
-            warnings.warn(
-                "Hidden units may play other roles in other chains, and then the mean over chains is no model's "
-                f"weights: posterior.chain(0).mean() is of one chain. The mean is over {self.num_chains} chains.",
-                MeanOverChains,
-                stacklevel=2,
-            )
-        theta, phi = self._stored_mean() or mean_of(self.samples)
-        return [w.astype(np.float32) for w in theta], [w.astype(np.float32) for w in phi]
+        return mean(self)
 
+    @described_by(apply_mean)
     def apply_mean(
-        self, model: _M, x: RowsLike | None = None, refit_epochs: int = 0, batch_size: int = 100, verbose: Verbose = 0
-    ) -> _M:
-        """Sets the model's weights to the mean of the samples.
+        self,
+        model: Fitted,
+        x: RowsLike | None = None,
+        refit_epochs: int = 0,
+        batch_size: int = 100,
+        verbose: Verbose = 0,
+    ) -> Fitted:
+        return apply_mean(self, model, x, refit_epochs, batch_size, verbose)
 
-        The recognition network takes its mean too; `refit_epochs` then fits it to the averaged θ, which stays fixed.
-
-        Args:
-          model: of the samples' architecture; its θ and φ are overwritten.
-          x: training data for the refit: array (n, D) in which NaN is missing, a source of rows, or a
-            `tf.data.Dataset`, which is read into memory.
-          refit_epochs: epochs of φ alone.
-          batch_size: of the refit.
-          verbose: of the refit, as in Keras.
-
-        Returns:
-          The model.
-
-        Raises:
-          ValueError: for another architecture, or a refit of what is not compiled or has no data that fit; the model is
-            unchanged then.
-        """
-        refit_epochs = checks.nonnegative_integer("refit_epochs", refit_epochs)
-        batch_size = checks.positive_integer("batch_size", batch_size)
-        if refit_epochs:
-            x = _rows_for_refit(model, x, refit_epochs)
-        variables = self.check(model)
-        theta, phi = self.mean()
-        for variable, value in zip(variables, (*theta, *phi)):
-            variable.assign(value)
-        if refit_epochs:
-            # at the averaged θ, which are the layers' weights, and not at those of the model's other chains
-            model.refit_recognition(x, refit_epochs, batch_size=batch_size, verbose=verbose, num_chains=1)
-        return model
-
-    def components(
-        self, model: Model, average: Average | None = None, log_partition: Any = None
-    ) -> Components:
+    def components(self, model: Model, average: Average | None = None, log_partition: Any = None) -> Components:
         """The models, and their weights, whose mixture with equal weights the posterior is averaged to.
 
         Args:
@@ -283,14 +240,6 @@ class Posterior(Draws):
         arguments = num_samples, counts, seed, batch_size, average, log_partition
         return curve(self.samples, self.chain_numbers, model, x, *arguments)
 
-    def _stored_mean(self):
-        """The mean kept in the folder, where the samples are all of the folder's."""
-        if self._folder is None:
-            return None
-        if isinstance(self.samples, Samples) and self.samples.paths == store.sample_paths(self._folder):
-            return store.read_mean(self._folder)
-        return None
-
     def check(self, model: Model) -> list[keras.Variable]:
         """The model's variables, if their shapes are those of the samples; else a ValueError."""
         contract.check_model(model)
@@ -301,14 +250,3 @@ class Posterior(Draws):
         if expected != found:
             raise ValueError(f"The samples are of weights of the shapes {found}. Received: a model with {expected}")
         return [variable for group in groups for variable in group]
-
-
-def _rows_for_refit(model, x, epochs):
-    """The source of rows; a ValueError where a refit would be refused, for by then the weights would be others."""
-    if x is None:
-        raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
-    if model.run is None:
-        raise ValueError(f"A refit needs a compiled model. Received: one that is not, refit_epochs={epochs}")
-    source = kept(model.source("x", x))
-    model.check_rows(source)
-    return source

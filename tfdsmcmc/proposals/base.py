@@ -34,12 +34,14 @@ class Proposal:
 
     Attributes:
       redraw: whether the training loop draws the latent variables again, with the moved θ, before each φ-update.
+      takes_weights: whether means over rows in the objective heed their weights, `rows.mean_over_rows`.
 
     Raises:
       ValueError: if `optimizer` is no Keras optimizer and not the name of one.
     """
 
     redraw = False
+    takes_weights = False
 
     def __init__(self, optimizer: OptimizerLike = "adam"):
         self.optimizer: keras.optimizers.Optimizer = checks.optimizer(optimizer)

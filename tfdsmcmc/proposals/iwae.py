@@ -22,7 +22,7 @@ import tensorflow_probability as tfp
 from tfdsmcmc._common.streams import log_mean_exp
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
-from tfdsmcmc.rows import as_rows
+from tfdsmcmc.rows import as_rows, mean_over_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import (
@@ -60,6 +60,8 @@ class IWAE(Proposal):
     >>> import keras, tfdsmcmc as ds
     >>> proposal = ds.proposals.IWAE(keras.optimizers.Adam(1e-3), bound="elbo")
     """
+
+    takes_weights = True
 
     def __init__(self, optimizer: OptimizerLike = "adam", bound: Literal["importance", "elbo"] = "importance"):
         if bound not in _BOUNDS:
@@ -122,8 +124,8 @@ class IWAE(Proposal):
             log_joint = generative.log_joint(x, z)
         log_weights = log_joint - recognition.log_prob(z, x)
         if self.bound == "elbo":
-            return tf.reduce_mean(log_weights)
-        return tf.reduce_mean(log_mean_exp(log_weights))
+            return mean_over_rows(log_weights, x)
+        return mean_over_rows(log_mean_exp(log_weights), x)
 
     def get_config(self) -> Config:
         return {**super().get_config(), "bound": self.bound}

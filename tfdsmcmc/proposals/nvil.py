@@ -25,7 +25,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
-from tfdsmcmc.rows import as_rows
+from tfdsmcmc.rows import as_rows, mean_over_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Config, OptimizerLike, Seed, TensorLike, WeightedCompletions, WeightedLatents
@@ -60,6 +60,8 @@ class NVIL(Proposal):
     >>> [tuple(variable.shape) for variable in proposal.trainable_variables]
     [(784, 50), (50,), (50,)]
     """
+
+    takes_weights = True
 
     def __init__(self, optimizer: OptimizerLike = "adam", baseline_units: int = 100, decay: float = 0.8, seed: int = 0):
         if not checks.nonnegative_number("decay", decay) < 1:
@@ -135,7 +137,7 @@ class NVIL(Proposal):
         foreseen = tf.stop_gradient(generative.log_joint(x, z) - log_q - baseline)
         signal = (foreseen - self.mean) / tf.maximum(1.0, tf.sqrt(self.variance))
         self._take_in(foreseen)
-        return tf.reduce_mean(signal * (log_q + baseline))
+        return mean_over_rows(signal * (log_q + baseline), x)
 
     def baseline(self, x: TensorLike) -> tf.Tensor:
         """C_ψ(x) = tanh(x A + a) b, (B,); its constant is c."""

@@ -39,6 +39,8 @@ class Sleep(Proposal):
     >>> proposal = ds.proposals.Sleep(keras.optimizers.Adam(3e-4))
     """
 
+    takes_weights = True
+
     def surrogate(
         self,
         generative: GenerativeNetwork,

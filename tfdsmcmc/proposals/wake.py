@@ -16,6 +16,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc.proposals.base import Proposal, fixed
+from tfdsmcmc.rows import mean_over_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import (
@@ -48,6 +49,8 @@ class Wake(Proposal):
     >>> import keras, tfdsmcmc as ds
     >>> proposal = ds.proposals.Wake(keras.optimizers.Adam(3e-4))
     """
+
+    takes_weights = True
 
     def __init__(self, optimizer: OptimizerLike = "adam", redraw: bool = False):
         if not isinstance(redraw, bool):
@@ -85,9 +88,9 @@ class Wake(Proposal):
           latents: `WeightedLatents` of x, or `WeightedCompletions`, each with an x of its own.
           seed: not used; other objectives draw.
         """
-        x = getattr(latents, "x", x)
+        seen = getattr(latents, "x", x)
         weights = tf.stop_gradient(tf.nn.softmax(latents.log_weights, axis=0))
-        return tf.reduce_mean(tf.reduce_sum(weights * recognition.log_prob(fixed(latents.z), x), 0))
+        return mean_over_rows(tf.reduce_sum(weights * recognition.log_prob(fixed(latents.z), seen), 0), x)
 
     def get_config(self) -> Config:
         return {**super().get_config(), "redraw": self.redraw}

@@ -7,9 +7,10 @@ from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.from_users import complete_rows, rows_in_memory, rows_of, source_of
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
-from tfdsmcmc.rows.rows import Rows, as_rows
+from tfdsmcmc.rows.rows import Rows, as_rows, mean_over_rows
 from tfdsmcmc.rows.shard import Shard
 from tfdsmcmc.rows.source import RandomAccessSource, Source
+from tfdsmcmc.rows.weighted_source import WeightedSource, weighted
 
 __all__ = [
     "ArraySource",
@@ -22,10 +23,13 @@ __all__ = [
     "Rows",
     "Shard",
     "Source",
+    "WeightedSource",
     "as_rows",
     "complete_rows",
     "kept",
+    "mean_over_rows",
     "rows_in_memory",
     "rows_of",
     "source_of",
+    "weighted",
 ]

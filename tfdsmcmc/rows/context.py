@@ -31,6 +31,7 @@ class Context:
 
     units: int
     support: Support
+    parts: int | list[int]
 
     def __init__(self, parts: int | Sequence[int]):
         if isinstance(parts, (int, np.integer)) and not isinstance(parts, bool) and parts > 0:

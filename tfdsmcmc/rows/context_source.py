@@ -22,7 +22,8 @@ class ContextSource(RandomAccessSource):
     """
 
     def __init__(self, source: RandomAccessSource, context: np.ndarray):
-        self.source, self.context = source, context
+        self.source: RandomAccessSource = source
+        self.context: np.ndarray = context
         self.units: int = source.units
         self.on_device: bool = source.on_device
 

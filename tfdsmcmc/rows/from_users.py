@@ -103,6 +103,8 @@ def source_of(
     """
     if isinstance(x, Shard):  # a part of what was checked
         return x
+    if isinstance(x, Rows) and x.weight is not None:
+        raise ValueError(f"Weights of rows are the sample_weight of fit. Received: {name}, Rows with weights")
     given = getattr(x, "context", None)
     _check_context(name, x, given, context)
     if context is not None:

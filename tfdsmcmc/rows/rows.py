@@ -33,11 +33,14 @@ class Rows(NamedTuple):
         filling of the support, of binary data ½.
       observed: (…, D) booleans; None if all entries are.
       context: (…, C), what the rows are given; None for a model of the rows alone.
+      weight: (…, 1), how often a row counts among those of its minibatch, 1 in the mean over all rows (see
+        `weighted_source`); None where each counts once.
     """
 
     values: Array
     observed: Array | None = None
     context: Array | None = None
+    weight: Array | None = None
 
     @property
     def complete(self) -> bool:
@@ -47,10 +50,10 @@ class Rows(NamedTuple):
     @property
     def plain(self) -> Array | Rows:
         """The values alone where there is nothing beside them, else these rows: what networks take."""
-        return self.values if self.observed is None and self.context is None else self
+        return self.values if self.observed is None and self.context is None and self.weight is None else self
 
     def map(self, function: Callable[[Any], Any]) -> Rows:
-        """The rows with a function applied to the values and, where they are, to `observed` and `context`."""
+        """The rows with a function applied to the values and, where they are, to what stands beside them."""
         return Rows(*(None if part is None else function(part) for part in self))
 
     def take(self, index: Index | tf.Tensor) -> Rows:
@@ -79,12 +82,24 @@ def as_rows(x: TensorLike | Rows) -> Rows:
     return x if isinstance(x, Rows) else Rows(x)
 
 
+def mean_over_rows(values: tf.Tensor, x: TensorLike | Rows) -> tf.Tensor:
+    """(1/B) Σ_b v_b values_b over the last axis and the plain mean over those before, v the weights of the rows.
+
+    Args:
+      values: (…, B).
+      x: the rows (B, D), a tensor or `Rows`.
+    """
+    weight = x.weight if isinstance(x, Rows) else None
+    return tf.reduce_mean(values if weight is None else values * weight[..., 0])
+
+
 def concatenate(parts: Iterable[Rows]) -> Rows:
     """Rows of arrays, one after the other; complete if all parts are."""
     parts = list(parts)
     values = np.concatenate([part.values for part in parts])
     context = None if parts[0].context is None else np.concatenate([part.context for part in parts])
+    weight = None if parts[0].weight is None else np.concatenate([part.weight for part in parts])
     if all(part.complete for part in parts):
-        return Rows(values, context=context)
+        return Rows(values, context=context, weight=weight)
     known = [np.ones(part.values.shape, bool) if part.complete else part.observed for part in parts]
-    return Rows(values, np.concatenate(known), context)
+    return Rows(values, np.concatenate(known), context, weight)

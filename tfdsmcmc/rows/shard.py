@@ -23,7 +23,8 @@ class Shard(RandomAccessSource):
     """
 
     def __init__(self, source: RandomAccessSource, first: int, last: int):
-        self.source, self.first_row = source.part(slice(first, last)), first
+        self.source: RandomAccessSource = source.part(slice(first, last))
+        self.first_row: int = first
         self.units: int = source.units
         self.on_device: bool = source.on_device
 

@@ -40,6 +40,11 @@ class Source:
         raise NotImplementedError(f"{type(self).__name__} must define num_rows.")
 
     @property
+    def total_weight(self) -> float:
+        """What the rows count for in a posterior: N, or the sum of their weights."""
+        return self.num_rows
+
+    @property
     def complete(self) -> bool:
         """Whether nothing is missing in any row; to know it a stream may have to be read once."""
         raise NotImplementedError(f"{type(self).__name__} must define complete.")

@@ -19,12 +19,11 @@ from tfdsmcmc import random
 from tfdsmcmc._common import compiling
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
 from tfdsmcmc.training.feeding.batch import Block
-from tfdsmcmc.training.fitting.divergence import Watch
 from tfdsmcmc.training.steps.chains import of_chain
 from tfdsmcmc.training.steps.step import Step
 
 if TYPE_CHECKING:
-    from tfdsmcmc._common.types import Logs, Nest
+    from tfdsmcmc._common.types import Nest
     from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.rows.source import RandomAccessSource
 
@@ -262,36 +261,3 @@ def _packer(state):
         return kind(weights, *values)
 
     return pack
-
-
-class EpochCounter(keras.callbacks.Callback):
-    """Counts completed epochs in the run, before any other callback sees the end of the epoch.
-
-    Before the first epoch it lets a state that a callback has restored begin with the rows of this fit. Weights
-    that do not move are an error, after an epoch that is not counted.
-
-    Args:
-      run: `Run`.
-      source: of the rows, or None where they have no random access.
-      num_rows: N.
-    """
-
-    def __init__(self, run: Run, source: RandomAccessSource | None, num_rows: float):
-        super().__init__()
-        self.run = run
-        self._source, self._num_rows, self._rows = source, num_rows, int(run.rows)
-        self._watch = Watch(run)
-
-    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        self.run.num_rows.assign(float(self._num_rows))
-        if int(self.run.rows) != self._rows:
-            self.run.begin(self._source, self._num_rows)
-        self._steps = int(self.run.steps)
-        self._watch.begin()
-
-    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
-            self._watch.end(logs, whole=not self.model.stop_training)
-            if "val_log_likelihood" in (logs or {}):
-                self.run.validated(logs["val_log_likelihood"], int(self.run.steps) - self._steps)
-            self.run.epochs.assign_add(1)

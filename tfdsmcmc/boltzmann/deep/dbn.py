@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import keras
-import numpy as np
 
 from tfdsmcmc._common import checks
-from tfdsmcmc.boltzmann.deep import estimates as deep_estimates
-from tfdsmcmc.boltzmann.deep import greedy
-from tfdsmcmc.boltzmann.deep.fine_tuning import FineTuned
-from tfdsmcmc.boltzmann.deep.sweeps import layers_of, swept, widths_of
+from tfdsmcmc._common.documenting import described_by
+from tfdsmcmc.boltzmann.deep import estimates, fine_tuning, greedy
+from tfdsmcmc.boltzmann.deep.stack_weights import StackWeights
+from tfdsmcmc.boltzmann.deep.sweeps import check_binary, layers_of, swept, widths_of
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.densities.stack import StackDensity
 from tfdsmcmc.boltzmann.machines import sampling
 from tfdsmcmc.boltzmann.machines.sampling import program
 from tfdsmcmc.boltzmann.weights import parts_at
-from tfdsmcmc.rows import rows_in_memory
+from tfdsmcmc.rows import rows_in_memory, source_of
+from tfdsmcmc.training.fitting.learner import Learner
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
     from tfdsmcmc._common.estimates import LogLikelihood
-    from tfdsmcmc._common.types import Callbacks, Config, Seed, ThetaAndPhi
+    from tfdsmcmc._common.types import Callbacks, Config, Evaluation, Seed, ThetaAndPhi, Verbose
     from tfdsmcmc.annealing.schedules import Schedule
+    from tfdsmcmc.boltzmann.deep.lift import Lift
+    from tfdsmcmc.boltzmann.deep.stack import Stack
+    from tfdsmcmc.boltzmann.deep.wake_sleep import ContrastiveWakeSleep
+    from tfdsmcmc.boltzmann.machines.machine import Machine
     from tfdsmcmc.boltzmann.machines.rbm import RBM
     from tfdsmcmc.boltzmann.partition.estimates import LogPartition, PartitionLike
+    from tfdsmcmc.mcmc import MAP
     from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
+    from tfdsmcmc.supports import Support
 
 _CHAINS = 200  # of imputations in one call
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class DBN(FineTuned):
+class DBN(Learner):
     """A deep belief network, see `boltzmann.deep.stack` for its equations.
 
     `fit` learns the machines one after the other, each as it was compiled itself; `compile` and `fine_tune` learn all
@@ -62,144 +71,167 @@ class DBN(FineTuned):
     (6,)
     """
 
+    takes_gaps = False
+    instead = "log_likelihood_bound, log_likelihood or sample"
+
     def __init__(self, rbms: Sequence[RBM], own_recognition: bool = False, **kwargs: Any):
         greedy.check_machines(rbms)
         own_recognition = checks.boolean("own_recognition", own_recognition)
-        super().__init__(rbms, own_recognition, **kwargs)
+        super().__init__(**kwargs)
+        self.rbms: list[RBM] = list(rbms)
+        self.parts = StackWeights(rbms)
+        self._own = None  # where Keras finds what it saves
+        self.built = True
+        if own_recognition:
+            check_binary("Recognition weights of its own", self.machines)
+            self.separate()
+        else:
+            self.parts.lift_machines()
 
-    def tie(self, level: int) -> None:
-        """Lets a machine start where the network stays as it was without it: W = W_below', b = a_below, a = b_below.
+    @property
+    def units(self) -> int:
+        """D."""
+        return self.rbms[0].units
 
-        With it the bound of the network is the log-likelihood of the one below, and what the machine learns raises it.
-        Hidden units beyond those of the equation keep their own weights. What they add to log p(v) of the machine,
-        Σ_j ς(a_j + Σ_i v_i W_ij) with ς(λ) = log(1 + exp λ), is taken off b as if one visible unit were on at a time:
-        b_i = a_below,i − Σ_j [ς(a_j + W_ij) − ς(a_j)]. Left are products of weights from two visible units, which for
-        small random weights have no common sign; large ones change the network.
+    @property
+    def support(self) -> Support:
+        """Whether rows are zeros and ones."""
+        return self.rbms[0].support
 
-        Args:
-          level: its place in `rbms`, at least 1; it has no fewer hidden units than the one below has visible ones.
+    @property
+    def seed(self) -> int:
+        """Of fine-tuning: that of the lowest machine."""
+        return self.rbms[0].seed
 
-        Raises:
-          ValueError: for a place that there is not, or other widths.
-        """
-        if not 0 < checks.positive_integer("level", level) < len(self.rbms):
-            raise ValueError(f"level is a place above the first machine. Received: level={level}")
-        greedy.check_tie(*self.rbms[level - 1 : level + 1])
-        below, rbm = self.rbms[level - 1 : level + 1]
-        kernel, hidden_bias = rbm.kernel.numpy(), rbm.hidden_bias.numpy()
-        kernel[:, : below.units], hidden_bias[: below.units] = below.kernel.numpy().T, below.bias.numpy()
-        extra = hidden_bias[below.units :]
-        added = np.logaddexp(0, extra + kernel[:, below.units :]) - np.logaddexp(0, extra)
-        rbm.kernel.assign(kernel)
-        rbm.bias.assign(below.hidden_bias.numpy() - added.sum(1))
-        rbm.hidden_bias.assign(hidden_bias)
-        if rbm.run is not None and rbm.run.num_chains > 1:  # the variables are those of chain 0
-            rbm.run.move_to([rbm.run.weights[0]] * rbm.run.num_chains)
+    @property
+    def machines(self) -> list[Machine]:
+        """The present weights, a list of `Machine`, bottom first."""
+        return self.parts.machines
 
+    @property
+    def recognition_kernels(self) -> list[keras.Variable]:
+        """R^l of all machines but the topmost, a list of variables; W^l where the network has none of its own."""
+        return self.parts.recognition_kernels
+
+    @property
+    def fine_tuned(self) -> bool:
+        """Whether `fine_tune` has begun, or the recognition weights are others than the machines'."""
+        begun = self._own is not None and self.run is not None and int(self.run.steps) > 0
+        return begun or self.parts.differ
+
+    @property
+    def stack(self) -> Stack:
+        """The present weights, a `deep.Stack`."""
+        return self.parts.stack
+
+    @property
+    def theta_variables(self) -> list[keras.Variable]:
+        """What `fine_tune` learns, in the order of `wake_sleep.stack_of`; without recognition weights that are not the
+        network's own."""
+        return self.parts.theta_variables
+
+    @property
+    def all_theta(self) -> list[keras.Variable]:
+        """θ, whether or not it is frozen."""
+        return self.parts.all_theta
+
+    @property
+    def named_weights(self) -> list[tuple[str, keras.Variable]]:
+        """Pairs of a name and a variable."""
+        return [(variable.path, variable) for variable in self.theta_variables]
+
+    @property
+    def uses_xla(self) -> bool:
+        return self.fitting.settings.get("jit_compile", self.rbms[-1].uses_xla)
+
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
+        source = source_of("x", x, self.units, self.support, missing=False)
+        self.check_rows(source)
+        return source
+
+    def check_rows(self, rows: Rows | Source) -> None:
+        self.rbms[0].check_rows(rows)
+
+    def lift_to(self, level: int) -> Lift | None:
+        """The `Lift` from the data to a place in `rbms`; None for the lowest."""
+        return self.parts.lift_to(level)
+
+    def separate(self) -> None:
+        """Gives the network recognition weights of its own, by which rows are drawn up to its machines."""
+        self._own = self.parts.separated()
+        self.parts.lift_machines()
+
+    @described_by(greedy.fit)
     def fit(
         self, x: RowsLike | None = None, y: None = None, *, epochs: int | Sequence[int] = 1,
         callbacks: Sequence[Callbacks | None] | None = None, tied: bool = False, **arguments: Any,
     ) -> list[keras.callbacks.History]:  # fmt: skip
-        """Learns the machines one after the other, from below.
+        return greedy.fit(self, x, y, epochs=epochs, callbacks=callbacks, tied=tied, **arguments)
 
-        Args:
-          x: what `RBM.fit` takes.
-          y: must be None.
-          epochs: of each machine: an integer, or a list of them, one for each.
-          callbacks: a list of lists of Keras callbacks, one for each machine, so that each has folders of its own. With
-            `BackupAndRestore` in each an interrupted fit goes on bit for bit.
-          tied: whether machines begin as `tie` has it, those that have learnt nothing so far.
-          **arguments: of `RBM.fit`, for all machines.
+    @described_by(greedy.tie)
+    def tie(self, level: int) -> None:
+        greedy.tie(self, level)
 
-        Returns:
-          A list of `keras.callbacks.History`.
+    @described_by(fine_tuning.compile)
+    def compile(
+        self,
+        kernel: MAP | None = None,
+        estimator: ContrastiveWakeSleep | None = None,
+        steps_per_execution: int | Literal["auto"] = 1,
+        jit_compile: bool = True,
+    ) -> None:
+        fine_tuning.compile(self, kernel, estimator, steps_per_execution, jit_compile)
 
-        Raises:
-          ValueError: for data or counts that do not fit, or a network that was fine-tuned; nothing is changed then.
-        """
-        checks.no_targets("fit", y)
-        if self.fine_tuned:
-            raise ValueError(
-                "fit learns the machines one by one, before fine_tune learns all of them: call fine_tune, or fit of a "
-                "new network, DBN(dbn.rbms). Received: a network whose recognition weights have learnt"
-            )
-        histories = greedy.fit(self, x, epochs, callbacks, checks.boolean("tied", tied), arguments)
-        if self.run is not None:  # which has to begin at what was learnt
-            self.compile(**self._settings)
-        return histories
+    @described_by(fine_tuning.fine_tune)
+    def fine_tune(self, x: RowsLike, **arguments: Any) -> keras.callbacks.History:
+        return fine_tuning.fine_tune(self, x, **arguments)
 
+    @described_by(fine_tuning.evaluate)
+    def evaluate(
+        self,
+        x: RowsLike | None = None,
+        y: None = None,
+        *,
+        batch_size: int | None = None,
+        verbose: Verbose = "auto",
+        callbacks: Callbacks | None = None,
+        return_dict: bool = False,
+        **keras_arguments: Any,
+    ) -> Evaluation:
+        return fine_tuning.evaluate(
+            self,
+            x,
+            y,
+            batch_size=batch_size,
+            verbose=verbose,
+            callbacks=callbacks,
+            return_dict=return_dict,
+            **keras_arguments,
+        )
+
+    @described_by(estimates.log_likelihood_bound)
     def log_likelihood_bound(
-        self, x: RowsLike, num_samples: int = 5, log_partition: LogPartition | float | None = None, seed: Seed = 0,
-        batch_size: int = 100,
+        self, x: RowsLike, num_samples: int = 5,
+        log_partition: LogPartition | float | None = None, seed: Seed = 0, batch_size: int = 100,
     ) -> LogLikelihood:  # fmt: skip
-        """The variational lower bound of log p(x), of each row.
+        return estimates.log_likelihood_bound(self, x, num_samples, log_partition, seed, batch_size)
 
-        Args:
-          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
-          num_samples: M, draws from Q for each row.
-          log_partition: `LogPartition` of the topmost machine, or log Z as a number; by default exact, where one of its
-            layers has at most 25 units.
-          seed: integer, or int32 tensor of shape (2,).
-          batch_size: rows at a time.
-
-        Returns:
-          `LogLikelihood`, with the error of log Z in that of each row and, undiminished, of the mean. An estimate of
-          log Z that is too low, as those from below are on average, makes the bound too high.
-
-        Raises:
-          ValueError: for data that do not fit, or where log Z is needed and not given.
-        """
-        return deep_estimates.bound(self, x, num_samples, log_partition, seed, batch_size)
-
+    @described_by(estimates.log_likelihood)
     def log_likelihood(
-        self, x: RowsLike, num_samples: int = 1000, log_partition: LogPartition | float | None = None, seed: Seed = 0,
-        batch_size: int = 100,
+        self, x: RowsLike, num_samples: int = 1000,
+        log_partition: LogPartition | float | None = None, seed: Seed = 0, batch_size: int = 100,
     ) -> LogLikelihood:  # fmt: skip
-        """Importance-sampling estimates of log p(x) with draws from Q: at least the bound in expectation.
+        return estimates.log_likelihood(self, x, num_samples, log_partition, seed, batch_size)
 
-        Args:
-          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
-          num_samples: K, draws for each row.
-          log_partition: see `log_likelihood_bound`.
-          seed: integer, or int32 tensor of shape (2,).
-          batch_size: rows at a time.
-
-        Returns:
-          `LogLikelihood`; the effective sample size is that of the draws. An estimate of log Z that is too low, as
-          those from below are on average, makes these too high.
-
-        Raises:
-          ValueError: for data that do not fit, or where log Z is needed and not given.
-        """
-        return deep_estimates.importance(self, x, num_samples, log_partition, seed, batch_size)
-
+    @described_by(estimates.annealed_log_likelihood)
     def annealed_log_likelihood(
         self, x: RowsLike, num_steps: int = 100, num_runs: int = 16, schedule: Schedule = "sigmoid",
         log_partition: LogPartition | float | None = None, seed: Seed = 0, batch_size: int = 100,
     ) -> LogLikelihood:  # fmt: skip
-        """Estimates of log p(x) by annealed importance sampling from Q to the network's hidden units given x.
-
-        Lower bounds in expectation, as importance samples are, and tighter with every step; each step draws the units
-        of the lower hidden layers one by one (see `boltzmann.deep.path`).
-
-        Args:
-          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
-          num_steps: T.
-          num_runs: R, for each row.
-          schedule: of β: "sigmoid", "linear", "adaptive" (T at most) or an increasing array from 0 to 1, whose length
-            decides instead of T.
-          log_partition: see `log_likelihood_bound`.
-          seed: integer, or int32 tensor of shape (2,).
-          batch_size: rows at a time.
-
-        Returns:
-          `LogLikelihood`; the effective sample size is that of the runs. An estimate of log Z that is too low, as
-          those from below are on average, makes these too high.
-
-        Raises:
-          ValueError: for data or a schedule that do not fit, or where log Z is needed and not given.
-        """
-        return deep_estimates.annealed(self, x, num_steps, num_runs, schedule, log_partition, seed, batch_size)
+        return estimates.annealed_log_likelihood(
+            self, x, num_steps, num_runs, schedule, log_partition, seed, batch_size
+        )
 
     def sample(
         self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False
@@ -268,7 +300,7 @@ class DBN(FineTuned):
         Raises:
           ValueError: for weights of other shapes, or not finite.
         """
-        stack = self.stack if weights is None else self.stack_at(parts_at(self, weights, "the network's weights"))
+        stack = self.stack if weights is None else self.parts.stack_at(parts_at(self, weights, "the network's weights"))
         if len(stack.machines) == 1:
             return MachineDensity(self.rbms[0], stack.machines[0], log_partition)
         return StackDensity(self, stack, log_partition)

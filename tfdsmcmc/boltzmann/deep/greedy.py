@@ -19,41 +19,66 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
 
 
+def tie(self: DBN, level: int) -> None:
+    """Lets a machine start where the network stays as it was without it: W = W_below', b = a_below, a = b_below.
+
+    With it the bound of the network is the log-likelihood of the one below, and what the machine learns raises it.
+    Hidden units beyond those of the equation keep their own weights. What they add to log p(v) of the machine,
+    Σ_j ς(a_j + Σ_i v_i W_ij) with ς(λ) = log(1 + exp λ), is taken off b as if one visible unit were on at a time:
+    b_i = a_below,i − Σ_j [ς(a_j + W_ij) − ς(a_j)]. Left are products of weights from two visible units, which for
+    small random weights have no common sign; large ones change the network.
+
+    Args:
+      level: its place in `rbms`, at least 1; it has no fewer hidden units than the one below has visible ones.
+
+    Raises:
+      ValueError: for a place that there is not, or other widths.
+    """
+    if not 0 < checks.positive_integer("level", level) < len(self.rbms):
+        raise ValueError(f"level is a place above the first machine. Received: level={level}")
+    check_tie(*self.rbms[level - 1 : level + 1])
+    below, rbm = self.rbms[level - 1 : level + 1]
+    kernel, hidden_bias = rbm.kernel.numpy(), rbm.hidden_bias.numpy()
+    kernel[:, : below.units], hidden_bias[: below.units] = below.kernel.numpy().T, below.bias.numpy()
+    extra = hidden_bias[below.units :]
+    added = np.logaddexp(0, extra + kernel[:, below.units :]) - np.logaddexp(0, extra)
+    rbm.kernel.assign(kernel)
+    rbm.bias.assign(below.hidden_bias.numpy() - added.sum(1))
+    rbm.hidden_bias.assign(hidden_bias)
+    if rbm.run is not None and rbm.run.num_chains > 1:  # the variables are those of chain 0
+        rbm.run.move_to([rbm.run.weights[0]] * rbm.run.num_chains)
+
+
 def fit(
-    dbn: DBN,
-    x: RowsLike,
-    epochs: int | Sequence[int],
-    callbacks: Sequence[Callbacks | None] | None,
-    tied: bool,
-    arguments: dict[str, Any],
-) -> list[keras.callbacks.History]:
-    """`DBN.fit`; a list of `keras.callbacks.History`."""
-    count = len(dbn.rbms)
-    epochs = _one_each("epochs", epochs, count)
-    callbacks = [None] * count if callbacks is None else _one_each("callbacks", callbacks, count)
-    for number in epochs:
-        checks.nonnegative_integer("epochs", number)
-    for each in callbacks:
-        if not (each is None or isinstance(each, (list, tuple, keras.callbacks.CallbackList))):
-            raise ValueError(f"callbacks must be a list for each machine. Received: {type(each).__name__} for one")
-    for level, rbm in enumerate(dbn.rbms):
-        if rbm.lift != dbn.lift_to(level):
-            raise ValueError(
-                "A machine learns in one network, the last that it was put into. "
-                f"Received: the machine at place {level}, which is in another one"
-            )
-        if tied and level and (rbm.run is None or int(rbm.run.steps) == 0):
-            check_tie(dbn.rbms[level - 1], rbm)
-    source = source_of("x", x, dbn.units, dbn.support, arguments.pop("mask", None), missing=False)
-    dbn.check_rows(source)
-    histories = []
-    for level, rbm in enumerate(dbn.rbms):
-        if rbm.run is None:
-            rbm.compile(jit_compile=rbm.uses_xla)
-        if tied and level and int(rbm.run.steps) == 0:
-            dbn.tie(level)
-        histories.append(rbm.fit(source, epochs=epochs[level], callbacks=callbacks[level], **arguments))
-        dbn.follow(level)
+    self: DBN, x: RowsLike | None = None, y: None = None, *, epochs: int | Sequence[int] = 1,
+    callbacks: Sequence[Callbacks | None] | None = None, tied: bool = False, **arguments: Any,
+) -> list[keras.callbacks.History]:  # fmt: skip
+    """Learns the machines one after the other, from below.
+
+    Args:
+      x: what `RBM.fit` takes.
+      y: must be None.
+      epochs: of each machine: an integer, or a list of them, one for each.
+      callbacks: a list of lists of Keras callbacks, one for each machine, so that each has folders of its own. With
+        `BackupAndRestore` in each an interrupted fit goes on bit for bit.
+      tied: whether machines begin as `tie` has it, those that have learnt nothing so far.
+      **arguments: of `RBM.fit`, for all machines.
+
+    Returns:
+      A list of `keras.callbacks.History`.
+
+    Raises:
+      ValueError: for data or counts that do not fit, or a network that was fine-tuned; nothing is changed then.
+    """
+    checks.no_targets("fit", y)
+    if self.fine_tuned:
+        raise ValueError(
+            "fit learns the machines one by one, before fine_tune learns all of them: call fine_tune, or fit of a "
+            "new network, DBN(dbn.rbms). Received: a network whose recognition weights have learnt"
+        )
+    histories = _fit(self, x, epochs, callbacks, checks.boolean("tied", tied), arguments)
+    if self.run is not None:  # which has to begin at what was learnt
+        self.compile(**self.fitting.settings)
     return histories
 
 
@@ -89,6 +114,37 @@ def check_tie(below: RBM, rbm: RBM) -> None:
             f"A tied machine has at least as many hidden units as the one below has visible ones, {below.units}. "
             f"Received: {rbm.hidden_units}"
         )
+
+
+def _fit(dbn, x, epochs, callbacks, tied, arguments):
+    """The machines one after the other; a list of `keras.callbacks.History`."""
+    count = len(dbn.rbms)
+    epochs = _one_each("epochs", epochs, count)
+    callbacks = [None] * count if callbacks is None else _one_each("callbacks", callbacks, count)
+    for number in epochs:
+        checks.nonnegative_integer("epochs", number)
+    for each in callbacks:
+        if not (each is None or isinstance(each, (list, tuple, keras.callbacks.CallbackList))):
+            raise ValueError(f"callbacks must be a list for each machine. Received: {type(each).__name__} for one")
+    for level, rbm in enumerate(dbn.rbms):
+        if rbm.lift != dbn.parts.lift_to(level):
+            raise ValueError(
+                "A machine learns in one network, the last that it was put into. "
+                f"Received: the machine at place {level}, which is in another one"
+            )
+        if tied and level and (rbm.run is None or int(rbm.run.steps) == 0):
+            check_tie(dbn.rbms[level - 1], rbm)
+    source = source_of("x", x, dbn.units, dbn.support, arguments.pop("mask", None), missing=False)
+    dbn.check_rows(source)
+    histories = []
+    for level, rbm in enumerate(dbn.rbms):
+        if rbm.run is None:
+            rbm.compile(jit_compile=rbm.uses_xla)
+        if tied and level and int(rbm.run.steps) == 0:
+            dbn.tie(level)
+        histories.append(rbm.fit(source, epochs=epochs[level], callbacks=callbacks[level], **arguments))
+        dbn.parts.follow(level)
+    return histories
 
 
 def _one_each(name, values, count):

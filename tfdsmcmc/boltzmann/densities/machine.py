@@ -1,6 +1,6 @@
 """The density of a restricted Boltzmann machine.
 
-    log p(v) = log p*(v) − log Z,      log Z exact, given, or annealed
+log p(v) = log p*(v) − log Z,      log Z exact, given, or annealed
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class MachineDensity(UndirectedDensity):
         return MachineDensity(self.model, self.machine, found).log_likelihood(x, 1, seed, batch_size)
 
     def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
-        return sampling.sample(self, num_samples, seed, STEPS, probabilities, None)
+        return sampling.ends_of_chains(self, num_samples, seed, STEPS, probabilities)
 
     def known_partition(self) -> LogPartition:
         """`LogPartition` of the weights."""

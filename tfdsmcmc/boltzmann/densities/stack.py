@@ -80,7 +80,7 @@ class StackDensity(UndirectedDensity):
     ) -> LogLikelihood:
         """Importance samples from Q."""
         known = self._known(self.stack.machines[-1])
-        return deep_estimates.importance(self, x, num_samples, known, seed, batch_size)
+        return deep_estimates.log_likelihood(self, x, num_samples, known, seed, batch_size)
 
     def annealed_log_likelihood(
         self,
@@ -96,9 +96,7 @@ class StackDensity(UndirectedDensity):
         if known is None:
             top = sampling.Topmost(self.stack.machines[-1], self.uses_xla)
             known = annealed_log_partition(top, num_runs, num_steps, seed=random.fold(seed, 1))
-        return deep_estimates.annealed(
-            self, x, num_steps, num_runs, schedule, known, seed, batch_size
-        )
+        return deep_estimates.annealed_log_likelihood(self, x, num_steps, num_runs, schedule, known, seed, batch_size)
 
     def imputation_plan(self, method: str, settings: Settings, batch_size: int) -> Plan:
         layers_of(widths_of(self.stack.machines))  # variables of sweeps, which programs may not make

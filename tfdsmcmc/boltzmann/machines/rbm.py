@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import keras
 
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.boltzmann.deep.stack import Stack
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
-from tfdsmcmc.boltzmann.machines import sampling
-from tfdsmcmc.boltzmann.machines.contrastive_divergence import FLAT, ContrastiveDivergence
+from tfdsmcmc.boltzmann.machines import learning, sampling
+from tfdsmcmc.boltzmann.machines.contrastive_divergence import FLAT
 from tfdsmcmc.boltzmann.machines.layer import BoltzmannLayer
 from tfdsmcmc.boltzmann.partition.estimates import normalised
 from tfdsmcmc.boltzmann.partition.exact import machine_of
 from tfdsmcmc.boltzmann.weights import parts_at
-from tfdsmcmc.mcmc import MAP
-from tfdsmcmc.mcmc.by_name import kernel_of
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.rows import rows_in_memory, source_of
-from tfdsmcmc.training.fitting.evaluating import evaluated
 from tfdsmcmc.training.fitting.learner import Learner
-from tfdsmcmc.training.steps.doubly_stochastic import DoublyStochasticStep
-from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
-from tfdsmcmc.training.steps.several_chains import SeveralChains
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,8 +39,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
-
-_MONITORED = 1000  # rows of the training data that the free-energy gap looks at
+    from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -172,103 +165,36 @@ class RBM(Learner):
         if not rows.complete:
             raise ValueError("A Boltzmann machine learns from complete rows. Received: rows with missing entries")
 
+    @described_by(learning.compile)
     def compile(
         self, kernel: StochasticGradientKernel | KernelName | None = None,
         estimator: GradientEstimator | None = None, kernel_steps: int = 1,
         steps_per_execution: int | Literal["auto"] = 1, jit_compile: bool = True, num_chains: int = 1,
     ) -> None:  # fmt: skip
-        """Chooses how the weights are learnt, and begins a new run at the present weights.
+        learning.compile(self, kernel, estimator, kernel_steps, steps_per_execution, jit_compile, num_chains)
 
-        Args:
-          kernel: transition kernel of the weights, or its name such as "sghmc". `mcmc.MAP` with momentum climbs, by any
-            estimator. `mcmc.SGHMC` and `mcmc.SGNHT` sample the posterior where persistent chains keep up with the
-            weights; with chains that start at the rows they sample something wider (`contrastive_divergence`). By
-            default `MAP(optimizer=SGD(0.05, momentum=0.5))`.
-          estimator: `ContrastiveDivergence`, by default with one step, and with persistent chains where the kernel
-            samples; or any `GradientEstimator` of weights in the order of `theta_variables`, which has the prior in it.
-          kernel_steps: updates on each minibatch.
-          steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
-          jit_compile: whether to compile with XLA.
-          num_chains: C, Markov chains over the weights; the variables are those of chain 0.
-
-        Raises:
-          ValueError: for an argument of another kind or out of range.
-
-        Warns:
-          UserWarning: for a kernel that samples and an estimator whose chains start at the rows.
-        """
-        kernel = MAP(optimizer=keras.optimizers.SGD(0.05, momentum=0.5)) if kernel is None else kernel
-        kernel = kernel_of(kernel)
-        samples = not isinstance(kernel, MAP)
-        estimator = ContrastiveDivergence(persistent=samples) if estimator is None else estimator
-        if not isinstance(estimator, GradientEstimator):
-            raise ValueError(f"estimator must be a GradientEstimator. Received: estimator={estimator!r}")
-        settings = {
-            "kernel": kernel,
-            "estimator": estimator,
-            "kernel_steps": checks.positive_integer("kernel_steps", kernel_steps),
-            "steps_per_execution": checks.steps_at_once(steps_per_execution),
-            "jit_compile": bool(jit_compile),
-            "num_chains": checks.positive_integer("num_chains", num_chains),
-        }
-        bound = self._bound(estimator, kernel, settings["kernel_steps"])
-        step = DoublyStochasticStep(self, self.prior, bound, kernel, kernel_steps, jit_compile=settings["jit_compile"])
-        self._begin_run(step if num_chains == 1 else SeveralChains(step, num_chains), None, settings)
-
-    def _bound(self, estimator, kernel, kernel_steps):
-        """The estimator for this machine, its prior and its rows."""
-        if not isinstance(estimator, ContrastiveDivergence):
-            if self._lift is not None:
-                raise ValueError(
-                    "Above other machines a machine learns by ContrastiveDivergence, which draws their units. "
-                    f"Received: estimator={estimator!r}"
-                )
-            return estimator
-        if callable(estimator.steps) and kernel_steps > 1:
-            raise ValueError(
-                "Steps that depend on the epoch are counted by updates: they need one update for each minibatch. "
-                f"Received: kernel_steps={kernel_steps}"
-            )
-        if not (isinstance(kernel, MAP) or estimator.persistent):
-            warnings.warn(
-                f"{type(kernel).__name__} samples the posterior by its gradient, and contrastive divergence with "
-                "chains that start at the rows is none: samples are too wide. Take "
-                "ContrastiveDivergence(persistent=True).",
-                stacklevel=3,
-            )
-        return estimator.of(self.prior, self._lift, type(self.machine))
-
+    @described_by(learning.evaluate)
     def evaluate(
         self, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, verbose: Verbose = "auto",
         callbacks: Callbacks | None = None, return_dict: bool = False, **keras_arguments: Any,
     ) -> Evaluation:  # fmt: skip
-        """The mean of log p*(x), and within `fit` the free-energy gap.
+        return learning.evaluate(
+            self,
+            x,
+            y,
+            batch_size=batch_size,
+            verbose=verbose,
+            callbacks=callbacks,
+            return_dict=return_dict,
+            **keras_arguments,
+        )
 
-        The gap, mean log p*(x) of up to 1,000 training rows, evenly spaced, less that of the validation rows, needs no
-        log Z: where it grows, the machine begins to know the training rows by heart.
-
-        Args:
-          x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
-          y: must be None.
-          batch_size: rows at a time.
-          verbose: 0 is silent; otherwise a line is printed.
-          callbacks: Keras callbacks; they see the beginning and the end of the test.
-          return_dict: whether to return a dict, or a list.
-
-        Returns:
-          `unnormalized_log_prob`, in nats; in the validation of `fit` also `free_energy_gap`.
-        """
-        batch_size = checks.positive_integer("batch_size", 1000 if batch_size is None else batch_size)
-
-        def measured(inside_fit):
-            source = self.source("x", self._validation if inside_fit else x)
-            logs = {"unnormalized_log_prob": self._mean(source.batches(batch_size))}
-            if inside_fit and self._feed.source.random_access:
-                known = self._feed.source.evenly_spaced(min(_MONITORED, self._feed.source.num_rows))
-                logs["free_energy_gap"] = self._mean([known]) - logs["unnormalized_log_prob"]
-            return logs
-
-        return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
+    @described_by(sampling.sample)
+    def sample(
+        self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False,
+        start: ArrayLike | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        return sampling.sample(self, num_samples, seed, steps, probabilities, start)
 
     def unnormalized_log_prob(self, x: RowsLike, batch_size: int = 1000) -> np.ndarray:
         """log p*(x) = log p(x) + log Z of each row.
@@ -305,29 +231,6 @@ class RBM(Learner):
           ValueError: for data that do not fit, or where log Z is needed and not given.
         """
         return normalised(self, self.unnormalized_log_prob(x, batch_size), log_partition)
-
-    def sample(
-        self, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False,
-        start: ArrayLike | None = None,
-    ) -> np.ndarray:  # fmt: skip
-        """Ends of Gibbs chains, each of its own.
-
-        Args:
-          num_samples: n.
-          seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
-            saves.
-          steps: full Gibbs steps of each chain. Published samples took 100,000; how many are needed no chain can tell.
-          probabilities: True for E[v given h] of the last step, of bits p(v given h), in place of the draws.
-          start: (n, D), where the chains begin; by default at draws without a field, of binary units random bits.
-
-        Returns:
-          float32 array (n, D).
-
-        Raises:
-          ValueError: for arguments out of range, or weights that are not finite.
-        """
-        seed = self.next_seed() if seed is None else seed
-        return sampling.sample(self, num_samples, seed, steps, probabilities, start)
 
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0, steps: int = 100
@@ -395,7 +298,4 @@ class RBM(Learner):
         if lift != self._lift:
             self._lift = lift
             if self.run is not None:
-                self.compile(**self._settings)
-
-    def _mean(self, batches):
-        return sampling.mean_unnormalized(self.machine, self._lift, batches, random.stream(self.seed, "validation"))
+                self.compile(**self.fitting.settings)

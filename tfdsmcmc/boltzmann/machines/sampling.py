@@ -1,4 +1,4 @@
-"""Programs over the rows of a machine: densities, Gibbs chains, imputation."""
+"""Programs over the rows of a machine: densities, Gibbs chains, imputation; and `sample` of `RBM`."""
 
 from __future__ import annotations
 
@@ -52,14 +52,34 @@ def mean_unnormalized(machine: Machine, lift: Lift | None, batches: Iterable[Row
 
 
 def sample(
-    rbm: RBM | MachineDensity,
-    num_samples: int,
-    seed: Seed,
-    steps: int,
-    probabilities: bool,
-    start: ArrayLike | None,
-) -> np.ndarray:
-    """Ends of Gibbs chains, (n, D) float32; arguments as `RBM.sample` takes them, checked here."""
+    self: RBM, num_samples: int, seed: Seed | None = None, steps: int = 1000, probabilities: bool = False,
+    start: ArrayLike | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Ends of Gibbs chains, each of its own.
+
+    Args:
+      num_samples: n.
+      seed: integer, or int32 tensor of shape (2,); by default another one at each call, which the model counts and
+        saves.
+      steps: full Gibbs steps of each chain. Published samples took 100,000; how many are needed no chain can tell.
+      probabilities: True for E[v given h] of the last step, of bits p(v given h), in place of the draws.
+      start: (n, D), where the chains begin; by default at draws without a field, of binary units random bits.
+
+    Returns:
+      float32 array (n, D).
+
+    Raises:
+      ValueError: for arguments out of range, or weights that are not finite.
+    """
+    seed = self.next_seed() if seed is None else seed
+    return ends_of_chains(self, num_samples, seed, steps, probabilities, start)
+
+
+def ends_of_chains(
+    rbm: RBM | MachineDensity | Topmost, num_samples: int, seed: Seed, steps: int, probabilities: bool = False,
+    start: ArrayLike | None = None,
+) -> np.ndarray:  # fmt: skip
+    """`sample` of what has a `machine`, `units`, `support` where chains are to begin at rows, and `uses_xla`."""
     num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
     probabilities = checks.boolean("probabilities", probabilities)
     machine = machine_of(rbm)
@@ -86,20 +106,20 @@ def sample_of_stack(
     top_seed, down_seed = tf.unstack(random.split(random.stream(seed, "sample of a network")))
     top = Topmost(stack.machines[-1], jit_compile)
     if len(stack.machines) == 1:
-        return sample(top, num_samples, top_seed, steps, probabilities, None)
-    h = sample(top, num_samples, top_seed, steps, False, None)
+        return ends_of_chains(top, num_samples, top_seed, steps, probabilities)
+    h = ends_of_chains(top, num_samples, top_seed, steps)
     v, means = program(deep.descended, jit_compile)(stack.machines, h, down_seed)
     return (means if probabilities else v).numpy()
 
 
 class Topmost(NamedTuple):
-    """What `sample` asks of an `RBM`."""
+    """What `ends_of_chains` asks of an `RBM`."""
 
     machine: Machine
     uses_xla: bool
 
     @property
-    def units(self):
+    def units(self) -> int:
         return int(self.machine.bias.shape[0])
 
 

@@ -1,6 +1,7 @@
 """The rows that a run reads, in blocks of several minibatches.
 
-A feed has a `dataset` for Keras to iterate, one element a minibatch, and turns the elements of a block into a `Block`.
+A feed has a `dataset` for Keras to iterate, one element a minibatch, and turns the elements of a block, `at_once` of
+them at most, into a `Block`.
 
 Rows with random access are read in an order that depends on the seed and on the number of steps taken before the epoch,
 and on nothing else: a resumed run reads what an uninterrupted one would. The last minibatch of an epoch is filled up
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.dataset_source import DatasetSource
     from tfdsmcmc.rows.source import RandomAccessSource, Source
 
+Feed: TypeAlias = "DeviceFeed | GatheringFeed | StreamFeed"
+
 
 def feed_of(
     source: Source,
@@ -38,7 +41,7 @@ def feed_of(
     shuffle: bool = True,
     steps: int | None = None,
     num_chains: int = 1,
-) -> DeviceFeed | GatheringFeed | StreamFeed:
+) -> Feed:
     """The feed that suits a source.
 
     Args:
@@ -77,7 +80,7 @@ class _OrderedFeed:
         self.steps: int = steps or self._pass
         self.dataset = _numbers(self.steps)
         self._batch_size = min(batch_size, source.num_rows)
-        self._block = steps_per_execution
+        self.at_once: int = steps_per_execution
         self._seed, self._shuffle, self._num_chains = seed, shuffle, num_chains
 
     def blocks(self, numbers: Sequence[Any] | np.ndarray, steps_taken: int) -> Iterator[Block]:
@@ -109,10 +112,10 @@ class _OrderedFeed:
         counted = np.repeat((places // rows == places[:, :1] // rows)[:, np.newaxis], self._num_chains, 1)
         if self._num_chains == 1:
             index, counted = index[:, 0], counted[:, 0]
-        begins, ends = np.zeros((2, self._block), bool)
+        begins, ends = np.zeros((2, self.at_once), bool)
         numbers = np.arange(first, first + count)
         begins[:count], ends[:count] = numbers % self._pass == 0, (numbers + 1) % self._pass == 0
-        room = [(0, self._block - count)] + [(0, 0)] * (index.ndim - 1)
+        room = [(0, self.at_once - count)] + [(0, 0)] * (index.ndim - 1)
         return np.pad(index, room), np.pad(counted, room), begins, ends
 
 
@@ -146,7 +149,7 @@ class GatheringFeed(_OrderedFeed):
     def _block_of(self, first, count):
         expected, ahead = self._ahead or (None, None)
         block = ahead.result() if expected == (first, count) else self._gathered(first, count)
-        following = first + count, min(self._block, self.steps - first - count)
+        following = first + count, min(self.at_once, self.steps - first - count)
         self._ahead = (following, self._thread.submit(self._gathered, *following)) if following[1] > 0 else None
         return block
 
@@ -170,7 +173,8 @@ class StreamFeed:
 
     def __init__(self, source: DatasetSource, steps_per_execution: int, num_chains: int = 1):
         self.source, self.dataset = source, source.dataset
-        self._block, self._num_chains = steps_per_execution, num_chains
+        self.at_once: int = steps_per_execution
+        self._num_chains = num_chains
 
     def blocks(self, batches: Sequence[Any], steps_taken: int) -> Iterator[Block]:
         """Yields a block for each run of batches of one size."""
@@ -179,11 +183,11 @@ class StreamFeed:
         while batches:
             size = len(batches[0].values)
             count = next((i for i, rows in enumerate(batches) if len(rows.values) != size), len(batches))
-            rows = concatenate(batches[:count]).padded(self._block * size)
-            places = np.arange(self._block * size, dtype=np.int32).reshape(self._block, size)
+            rows = concatenate(batches[:count]).padded(self.at_once * size)
+            places = np.arange(self.at_once * size, dtype=np.int32).reshape(self.at_once, size)
             if self._num_chains > 1:
                 places = np.repeat(places[:, np.newaxis], self._num_chains, 1)
-            counted, unknown = np.ones(places.shape, bool), np.zeros(self._block, bool)
+            counted, unknown = np.ones(places.shape, bool), np.zeros(self.at_once, bool)
             yield Block(rows, places, None, counted, unknown, unknown, np.int32(count))
             batches = batches[count:]
 

@@ -1,8 +1,9 @@
-"""Callbacks of Keras that do not suit a model, found before anything is learnt."""
+"""Callbacks of Keras: those of users that do not suit a model, and the model's own beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import keras
@@ -32,3 +33,31 @@ def check_callbacks(callbacks: Callbacks | None, weights: Iterable[keras.Variabl
             "TensorBoard ends the process at an image of a weight without entries, as a layer without parents has: "
             f"give it write_images=False. Received: write_images=True, empty weights {empty}"
         )
+
+
+@contextlib.contextmanager
+def between(
+    model: keras.Model,
+    callbacks: Callbacks | None,
+    before: Sequence[keras.callbacks.Callback],
+    after: Sequence[keras.callbacks.Callback],
+) -> Iterator[keras.callbacks.CallbackList | list[keras.callbacks.Callback]]:
+    """The callbacks of a user between those of a model, for one fit.
+
+    Args:
+      model: which the model's own are told of where the user's are a `CallbackList`, whose callbacks know it already.
+      callbacks: what a user passes; a list of Keras' is the user's again in the end.
+      before: list of callbacks that see each event first.
+      after: list of those that see it last.
+    """
+    if not isinstance(callbacks, keras.callbacks.CallbackList):
+        yield [*before, *listed(callbacks), *after]
+        return
+    for callback in (*before, *after):
+        callback.set_model(model)
+    callbacks.callbacks[:] = [*before, *callbacks.callbacks, *after]
+    try:
+        yield callbacks
+    finally:
+        own = [*before, *after]
+        callbacks.callbacks[:] = [callback for callback in callbacks.callbacks if callback not in own]

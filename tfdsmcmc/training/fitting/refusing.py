@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-import keras
+# name of a method: (what its docstring says, what there is instead)
+REFUSED: dict[str, tuple[str, str]] = {
+    "train_on_batch": (
+        "A run learns many steps at a time.",
+        "Use fit, with as many epochs as there are batches.",
+    ),
+    "test_on_batch": (
+        "`evaluate` takes any number of rows.",
+        "Use evaluate or log_likelihood.",
+    ),
+}
 
 
-class Refusing(keras.Model):
-    """Base class of models that are no functions of their inputs, and that learn many steps at a time.
+def refused(name: str) -> Callable[..., NoReturn]:
+    """The method of this name that raises, by the table."""
+    why, instead = REFUSED[name]
 
-    Attributes:
-      instead: of a call, as an error names it.
-    """
+    def method(self: object, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ValueError(f"{instead} Received: a call of {name}")
 
-    instead = "log_likelihood, evaluate or sample"
+    method.__name__, method.__doc__ = name, why
+    return method
 
-    def call(self, inputs: Any) -> NoReturn:
-        """A generative model is no function of its inputs."""
-        raise ValueError(
-            f"Use {self.instead}: a generative model is no function of its inputs. "
-            f"Received: a call with {type(inputs).__name__}"
-        )
 
-    def train_on_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """A run learns many steps at a time."""
-        raise ValueError("Use fit, with as many epochs as there are batches. Received: a call of train_on_batch")
-
-    def test_on_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """`evaluate` takes any number of rows."""
-        raise ValueError("Use evaluate or log_likelihood. Received: a call of test_on_batch")
+def no_function(instead: str, inputs: object) -> NoReturn:
+    """Raises for a call of a model with inputs; `instead` names what there is of it."""
+    raise ValueError(
+        f"Use {instead}: a generative model is no function of its inputs. Received: a call with {type(inputs).__name__}"
+    )

@@ -1,146 +1,109 @@
-"""How a model is kept: whole files, all or nothing, the run included."""
+"""How a model is kept: whole files, all or nothing, and the arguments of `compile` beside the weights.
+
+`write` and `read` are what Keras does with a file; these functions make sure that it is done whole or not at all.
+"""
 
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfdsmcmc import files
-from tfdsmcmc.training.fitting.refusing import Refusing
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Config, FilePath
-    from tfdsmcmc.training.run import Run
-
-_DRAWN = "drawn"  # among the variables of a file
-
-
-class Saving(Refusing):
-    """The part of a model that saves and loads; it needs `run`, `drawn` and the settings of `compile`."""
-
-    run: Run | None
-    drawn: int
-    _phi_is_shared = False  # by all chains of a run that was loaded, until the layers are loaded too
-
-    def save(self, filepath: FilePath, overwrite: bool = True, **kwargs: Any) -> None:
-        """Saves model, compile arguments and run as a .keras file; an interrupted save leaves the old file whole."""
-        path = pathlib.Path(filepath)
-        if path.suffix in (".h5", ".hdf5"):  # Keras would write a file that it cannot load
-            raise ValueError(f"A model is saved as NAME.keras. Received: filepath={str(filepath)!r}")
-        if self.run is not None:
-            self._assert_compiled("save")
-        if path.suffix != ".keras" or (path.exists() and not overwrite):
-            return super().save(filepath, overwrite=overwrite, **kwargs)  # Keras asks, or says what is wrong
-        with files.replacing(path) as temporary:
-            super().save(str(temporary), **kwargs)
-
-    def save_weights(self, filepath: FilePath, overwrite: bool = True, **kwargs: Any) -> None:
-        """Saves weights and run as a .weights.h5 file; an interrupted save leaves the old file whole.
-
-        A disk without room is found before anything is written.
-        """
-        path = pathlib.Path(filepath)
-        if not path.name.endswith(".weights.h5") or (path.exists() and not overwrite):
-            return super().save_weights(filepath, overwrite=overwrite, **kwargs)
-        with files.replacing(path) as temporary:
-            files.check_room(path.parent, self._most_bytes())
-            super().save_weights(str(temporary), **kwargs)
-
-    def _most_bytes(self):
-        """What a file of the weights and the run may take, with room for HDF5's own about each array."""
-        run = list(self.run.saved.values()) if self.run else []
-        optimizer = self.optimizer.variables if self.run and self.optimizer else []
-        parts = [*self.weights, *run, *optimizer]
-        return 2**16 + sum(2**14 + np.asarray(part).nbytes for part in parts)
-
-    def load_weights(self, filepath: FilePath, **kwargs: Any) -> None:
-        """Loads weights, and the run where the file holds one; a file that does not fit changes nothing."""
-        run = list(self.run.saved.values()) if self.run else []
-        optimizer = self.optimizer.variables if self.run and self.optimizer else []
-        before = [(variable, variable.numpy()) for variable in (*self.weights, *run, *optimizer)]
-        drawn = self.drawn
-        try:
-            super().load_weights(filepath, **kwargs)
-        except BaseException:
-            for variable, value in before:
-                variable.assign(value)
-            self.drawn = drawn
-            raise
-
-    def get_compile_config(self) -> Config:
-        """The arguments of `compile`; objects among them as Keras serialises them."""
-        if self.run is None:
-            return {}
-        return {
-            name: keras.saving.serialize_keras_object(value) if hasattr(value, "get_config") else value
-            for name, value in self._settings.items()
-        }
-
-    def compile_from_config(self, config: Config) -> None:
-        if config:
-            found = {
-                name: keras.saving.deserialize_keras_object(value) if isinstance(value, dict) else value
-                for name, value in config.items()
-            }
-            self.compile(**found)
-
-    def save_own_variables(self, store: Any) -> None:
-        """Adds the state of the run; Keras saves the layers and the optimizer."""
-        self._share_phi()
-        store[_DRAWN] = np.int64(self.drawn)
-        for name, variable in (self.run.saved if self.run else {}).items():
-            store[name] = variable.numpy()
-
-    def load_own_variables(self, store: Any) -> None:
-        self.drawn = int(np.asarray(store[_DRAWN])) if _DRAWN in store.keys() else 0
-        state = self.run.saved if self.run else {}
-        # written before there were such counts, or each chain had a recognition network of its own, or a climb its best
-        kept = ("refits", "epochs_before", "assigned_", "best_phi_", *(f"weights_{i}" for i in self._places_beside()))
-        later = {name for name in state if name.startswith(kept) and name not in store.keys()}
-        later |= _added_last(state, store)
-        state = {name: variable for name, variable in state.items() if name not in later}
-        self._phi_is_shared = any(name.startswith("weights_") for name in later)
-        if not set(state) & set(store.keys()):  # weights alone, or no run to restore
-            return
-        stored = len(store["weights_0"]) if "weights_0" in store.keys() else 1
-        if stored != self.run.num_chains:
-            raise ValueError(
-                f"The file holds a run of num_chains={stored}; compile the model as it was when it was saved. "
-                f"Received: a model compiled with num_chains={self.run.num_chains}"
-            )
-        found = {name: np.asarray(store[name]) for name in state if name in store.keys()}
-        if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
-            raise ValueError(
-                "The file holds the run of another kernel; compile the model as it was when it was saved. "
-                f"Received: { ({name: array.shape for name, array in found.items()}) }"
-            )
-        for name, variable in state.items():
-            variable.assign(found[name])
-
-    def _share_phi(self):
-        """Gives all chains the recognition network of chain 0, if a file of a run that had one for all was loaded."""
-        if self._phi_is_shared:
-            self._phi_is_shared = False
-            first = self.run.weights[0]
-            count = len(self.theta_variables)
-            self.run.move_to([[*weights[:count], *first[count:]] for weights in self.run.weights])
-
-    def _places_beside(self):
-        """The places of φ among the weights of a run of several chains."""
-        return range(len(self.theta_variables), len(self.run.step.variables) if self.run else 0)
+    from tfdsmcmc.training.fitting.fitting import Fitting
+    from tfdsmcmc.training.fitting.learnable import Learnable
 
 
-def _added_last(state, store):
-    """The last of the kernel's results where it alone is missing: a warm start has one more than there once were."""
-    results = [name for name in state if name.startswith("kernel_results_")]
-    missing = {name for name in results if name not in store.keys()}
-    return missing if missing == set(results[-1:]) and len(results) > 1 else set()
+def save(write: Callable[..., None], filepath: FilePath, overwrite: bool, **options: Any) -> None:
+    """Saves a whole model; an interrupted save leaves the old file whole.
+
+    Args:
+      write: function (path, …) that does it.
+      filepath: NAME.keras; what Keras refuses is left to it, which says why.
+      overwrite: whether a file that is there may be replaced; else `write` asks.
+      **options: of `write`.
+
+    Raises:
+      ValueError: for a file of HDF5, which Keras would write and could not load.
+    """
+    path = pathlib.Path(filepath)
+    if path.suffix in (".h5", ".hdf5"):
+        raise ValueError(f"A model is saved as NAME.keras. Received: filepath={str(filepath)!r}")
+    if path.suffix != ".keras" or (path.exists() and not overwrite):
+        return write(filepath, overwrite=overwrite, **options)
+    with files.replacing(path) as temporary:
+        write(str(temporary), **options)
 
 
-def _fits(variable, array):
-    """Whether the shapes agree; some variables take any number of rows."""
-    return tf.TensorShape(variable.shape).is_compatible_with(array.shape)
+def save_weights(
+    model: Learnable, write: Callable[..., None], filepath: FilePath, overwrite: bool, **options: Any
+) -> None:
+    """Saves weights and run, as `save`; a disk without room is found before anything is written.
+
+    Args:
+      model: `Learnable`, whose weights and run these are.
+      write: function (path, …) that does it.
+      filepath: NAME.weights.h5.
+      overwrite: as of `save`.
+      **options: of `write`.
+    """
+    path = pathlib.Path(filepath)
+    if not path.name.endswith(".weights.h5") or (path.exists() and not overwrite):
+        return write(filepath, overwrite=overwrite, **options)
+    with files.replacing(path) as temporary:
+        # what the arrays may take, with room for HDF5's own about each
+        most = 2**16 + sum(2**14 + np.asarray(variable).nbytes for variable in _variables(model))
+        files.check_room(path.parent, most)
+        write(str(temporary), **options)
+
+
+def load_weights(
+    model: Learnable, fitting: Fitting, read: Callable[..., None], filepath: FilePath, **options: Any
+) -> None:
+    """Loads weights, and the run where the file holds one; a file that does not fit changes nothing.
+
+    Args:
+      model: `Learnable`.
+      fitting: its `Fitting`.
+      read: function (path, …) that does it.
+      filepath: what `save_weights` wrote.
+      **options: of `read`.
+    """
+    before = [(variable, variable.numpy()) for variable in _variables(model)]
+    drawn, run, compiled = model.drawn, model.run, fitting.compiled
+    try:
+        read(filepath, **options)
+    except BaseException:
+        for variable, value in before:
+            variable.assign(value)
+        model.drawn, model.run, fitting.compiled = drawn, run, compiled
+        raise
+
+
+def config_of(settings: dict[str, Any]) -> Config:
+    """The arguments of `compile` as a configuration; objects among them as Keras serialises them."""
+    return {
+        name: keras.saving.serialize_keras_object(value) if hasattr(value, "get_config") else value
+        for name, value in settings.items()
+    }
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """The arguments of `compile` of a configuration."""
+    return {
+        name: keras.saving.deserialize_keras_object(value) if isinstance(value, dict) else value
+        for name, value in config.items()
+    }
+
+
+def _variables(model):
+    """All that a file of the weights has: those of the layers, of the run and of the optimizer."""
+    run = list(model.run.saved.values()) if model.run else []
+    optimizer = model.optimizer.variables if model.run and model.optimizer else []
+    return [*model.weights, *run, *optimizer]

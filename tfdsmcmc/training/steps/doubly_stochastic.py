@@ -5,13 +5,10 @@
     λ ← draw of the auxiliary scales of shrinkage priors given θ
     φ ← optimizer step along the gradient of the proposal's objective
 
-By default all θ-updates of a minibatch come first; `interleaved`, φ-updates follow each of them, with its draws, as the
-algorithm is published.
+By default all θ-updates of a minibatch come first; `interleaved`, φ-updates follow each of them, as the algorithm is
+published.
 
-An update whose gradient or result is not finite is left out: θ, its momentum and the like, and the latent variables
-that are carried, stay as they were before it; so do φ, its optimizer and what the proposal learns for itself, also
-where a θ-update before it was left out. The scales λ are drawn given whatever θ there is. The metric `skipped_steps` is
-the fraction of updates left out.
+An update that is not finite is left out, see `updates`; the scales λ are drawn given whatever θ there is.
 
 Two metrics tell the temperature of the chain. The kinetic one, v²/η, a thermostat holds at 1 wherever the chain is. The
 configurational one, −N θ·g/d over the d entries of θ, is 1 in the mean over a chain that has come to rest at
@@ -32,12 +29,11 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
-from tfdsmcmc._common.finite import all_finite
 from tfdsmcmc.mcmc.events import Planned, Validated
 from tfdsmcmc.training.steps import best_recognition, row_parts
-from tfdsmcmc.training.steps.repeated import repeated
 from tfdsmcmc.training.steps.starts import fresh_weights
 from tfdsmcmc.training.steps.step import Step
+from tfdsmcmc.training.steps.updates import Updates, at_temperature
 
 if TYPE_CHECKING:
     import keras
@@ -105,6 +101,7 @@ class DoublyStochasticStep(Step):
         self.network, self.prior = network, prior
         self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
         self.learning, self.interleaved = learning, interleaved
+        self._updates = Updates(estimator, kernel, kernel_steps, learning, interleaved)
         # kept here, for a layer may be frozen later
         self._names, self.variables = (list(parts) for parts in zip(*network.named_weights))
         if kernel_steps:
@@ -113,6 +110,7 @@ class DoublyStochasticStep(Step):
         self.metric_names: tuple[str, ...] = (*estimator.metric_names, *heat, "skipped_steps")
         self.per_row: tuple[str, ...] = ("carried",) if estimator.carries == "row" else ()
         self.fills_gaps: bool = estimator.fills_gaps
+        self.takes_weights: bool = estimator.takes_weights and (learning is None or learning.proposal.takes_weights)
         self._start = compiling.program(estimator.start, jit_compile)
 
     @property
@@ -142,7 +140,7 @@ class DoublyStochasticStep(Step):
     ) -> Nest:  # fmt: skip
         results, auxiliary, carried, best_phi = (None, None, (), ()) if state is None else state[1:]
         if state is None or int(results.step) == 0:  # the first momentum depends on N
-            results = self._kernel(num_rows).bootstrap_results(weights, seed=seed)
+            results = at_temperature(self.kernel, num_rows).bootstrap_results(weights, seed=seed)
         if auxiliary is None:
             auxiliary = self.prior.initial_auxiliary(self._names, weights, random.stream(seed, "auxiliary"))
         carry_seed = random.stream(seed, "carried latents")
@@ -199,18 +197,8 @@ class DoublyStochasticStep(Step):
         return [*theta, *fresh_weights(self.estimator.recognition, random.stream(seed, "recognition network"))]
 
     def _step(self, state, batch, seed):
-        x, seeds = batch.rows.plain, self._seeds(seed)
-        rounds, before = self._rounds(), state.kernel_results
-
-        def add_round(number, so_far):
-            state, carry, skipped, _ = so_far
-            state, carry, draws, metrics = self._move(state, x, batch.num_rows, carry, seeds, number)
-            here = metrics["skipped_steps"]
-            skipped += here + self._learn(state.weights, x, draws, carry, seeds, number, here == 0)
-            return state, carry, skipped, metrics
-
-        so_far = state, self._carry_of(state, batch.index), tf.zeros([]), None
-        state, carry, skipped, metrics = repeated(add_round, rounds, so_far)
+        carry, before = self._carry_of(state, batch.index), state.kernel_results
+        state, carry, metrics = self._updates.of(state, batch.rows.plain, batch.num_rows, carry, seed)
         if state.best_phi:
             goes_back = self.kernel.goes_back(before, state.kernel_results)
             best_recognition.go_back(state.best_phi, self.beside, goes_back)
@@ -218,70 +206,7 @@ class DoublyStochasticStep(Step):
             auxiliary_seed = random.stream(seed, "auxiliary")
             scales = self.prior.update_auxiliary(self._names, state.weights, state.auxiliary, auxiliary_seed)
             state = state._replace(auxiliary=scales)
-        metrics |= {"skipped_steps": skipped / self._updates()}
         return self._with_carry(state, batch.index, carry), metrics
-
-    def _rounds(self):
-        """Groups of θ-updates, each followed by φ-updates."""
-        return self.kernel_steps if self.interleaved and self.kernel_steps else 1
-
-    def _updates(self):
-        """Updates of θ and φ from a minibatch, at least 1."""
-        return max(1, self.kernel_steps + (self.learning.steps * self._rounds() if self.learning else 0))
-
-    def _kernel(self, num_rows):
-        return self.kernel.copy(temperature=self.kernel.temperature / num_rows)
-
-    def _seeds(self, seed):
-        """The seed of each kernel step, then of each proposal step, then of draws for metrics, (…, 2)."""
-        proposal_steps = self.learning.steps * self._rounds() if self.learning else 0
-        return random.split(seed, self.kernel_steps + proposal_steps + 1)
-
-    def _move(self, state, x, num_rows, carry, seeds, number):
-        """The θ-updates of a round: (state, carry, the last draws, metrics)."""
-        weights, results, auxiliary, carried, _ = state
-        kernel, estimator = self._kernel(num_rows), self.estimator
-        each = self.kernel_steps // self._rounds()
-        before = results.skipped_steps
-
-        def update(i, so_far):
-            weights, results, carry, *_ = so_far
-            prior_weight = tf.cast(kernel.samples(results), tf.float32)
-
-            def gradient_fn(*weights, seed):
-                gradients, draws, moved = estimator.gradient(weights, x, num_rows, auxiliary, carry, seed, prior_weight)
-                return gradients, (draws, moved, _configurational_temperature(weights, gradients, num_rows))
-
-            already = results.skipped_steps
-            weights, results, aux = kernel.integrate(gradient_fn, weights, results, seeds[number * each + i])
-            draws, moved, configurational = aux
-            return weights, results, _chosen(results.skipped_steps == already, moved, carry), draws, configurational
-
-        if self.kernel_steps:
-            so_far = repeated(update, each, (weights, results, carry, None, None))
-            weights, results, carry, draws, configurational = so_far
-        else:
-            draws, moved = estimator.draw(weights, x, carry, seeds[-1])
-            carry = _chosen(all_finite(part for part in tf.nest.flatten(draws) if part is not None), moved, carry)
-        metrics = {
-            **estimator.metrics(draws),
-            "kinetic_temperature": kernel.kinetic_temperature(results),
-            **({"configurational_temperature": configurational} if self.kernel_steps else {}),
-            "skipped_steps": tf.cast(results.skipped_steps - before, tf.float32),
-        }
-        return StepState(weights, results, auxiliary, carried, state.best_phi), carry, draws, metrics
-
-    def _learn(self, weights, x, draws, carry, seeds, number, moved):
-        """The φ-updates that follow a round, if all θ-updates of it were made; the number of those left out."""
-        skipped = tf.zeros([])
-        for i in range(self.learning.steps if self.learning else 0):
-            place = self.kernel_steps + number * self.learning.steps + i
-
-            def gradient(place=place):
-                return self.learning.gradient(weights, x, draws, carry, seeds[place])
-
-            skipped += 1.0 - tf.cast(self.learning.update(gradient, moved), tf.float32)
-        return skipped
 
     def _carry_of(self, state, index):
         if self.estimator.carries == "row":
@@ -294,19 +219,6 @@ class DoublyStochasticStep(Step):
         return state._replace(carried=carry) if self.estimator.carries == "run" else state
 
 
-def _configurational_temperature(weights, gradients, num_rows):
-    """−N θ·g/d over all d entries: 1 in the mean over a chain at temperature 1, however its momentum looks."""
-    products = [tf.reduce_sum(weight * tf.cast(g, weight.dtype)) for weight, g in zip(weights, gradients)]
-    entries = tf.add_n([tf.size(weight) for weight in weights])
-    value = tf.cast(-num_rows * tf.add_n(products) / tf.cast(entries, num_rows.dtype), tf.float32)
-    return tf.where(tf.math.is_finite(value), value, 0.0)  # of an update that is left out
-
-
 def _with_results(state, results):
     """The state with other kernel results; itself where they are the same."""
     return state if results is state.kernel_results else state._replace(kernel_results=results)
-
-
-def _chosen(condition, new, old):
-    """One of two nests of one structure; None stays None."""
-    return tf.nest.map_structure(lambda a, b: None if a is None else tf.where(condition, a, b), new, old)

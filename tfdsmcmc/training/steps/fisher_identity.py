@@ -3,6 +3,9 @@
     ∇ log p(x; θ) = E[∇ log p(x, z; θ) given x]
     g = ∇ log p(θ given λ)/N + mean_B Σ_k w̃_k ∇ log p(x, z_k; θ),     w̃ = softmax(log w),     (z, log w) = latents.draw
 
+Of weighted rows N is the sum of their weights, and mean_B the mean in which each counts as its weight says
+(`rows.weighted_source`).
+
 Source: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018), equations 9 to 11.
 """
@@ -17,6 +20,7 @@ import tensorflow as tf
 
 from tfdsmcmc._common.streams import log_mean_exp
 from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.rows import mean_over_rows
 from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ class FisherIdentity(GradientEstimator):
     latents: Latents
     carries: Literal["row", "run"] | None
     fills_gaps: bool
+    takes_weights = True
     metric_names: tuple[str, ...] = ("log_likelihood", "effective_sample_size")
 
     def __init__(self, generative: GenerativeNetwork, recognition: RecognitionNetwork, prior: Prior, latents: Latents):
@@ -68,7 +73,7 @@ class FisherIdentity(GradientEstimator):
                 shares = tf.nn.softmax(latents.log_weights, axis=0)
             tape.watch(weights)
             log_joint = self.generative.log_joint(getattr(latents, "x", x), latents.z)
-            likelihood = tf.reduce_mean(tf.reduce_sum(shares * log_joint, 0))
+            likelihood = mean_over_rows(tf.reduce_sum(shares * log_joint, 0), x)
             prior = self.prior.log_prob(names, weights, auxiliary)
             objective = likelihood + prior_weight * prior / num_rows
         return tape.gradient(objective, weights, unconnected_gradients="zero"), latents, carry

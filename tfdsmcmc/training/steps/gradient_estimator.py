@@ -31,11 +31,13 @@ class GradientEstimator:
       metric_names: keys of the metrics of its draws.
       recognition: `RecognitionNetwork` that it draws by, or None.
       fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any data layer.
+      takes_weights: whether its means over the rows of a minibatch heed their weights, `rows.mean_over_rows`.
     """
 
     carries: Literal["row", "run"] | None = None
     recognition: RecognitionNetwork | None = None
     fills_gaps = False
+    takes_weights = False
     metric_names: tuple[str, ...] = ()
 
     def gradient(

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc._common.finite import all_finite
 from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.rows import as_rows
 
 if TYPE_CHECKING:
     import keras
@@ -85,7 +86,7 @@ class RecognitionLearning:
                 if self.proposal.redraw:
                     with tape.stop_recording():
                         draws, _ = self.estimator.draw(weights, x, carry, draw_seed)
-                rows = draws.x[-1] if hasattr(draws, "x") else x  # as they are filled, where gaps are
+                rows = _filled(draws, x)
                 loss = -self.proposal.surrogate(generative, recognition, rows, draws, surrogate_seed)
         return tape.gradient(loss, values, unconnected_gradients="zero")
 
@@ -109,6 +110,14 @@ class RecognitionLearning:
         for variable, new, old in zip(assigned, after, before):
             variable.assign(tf.where(made, new, old))
         return made
+
+
+def _filled(draws, x):
+    """The rows as the draws have filled them, where there are gaps; else as they are."""
+    if not hasattr(draws, "x"):
+        return x
+    rows = as_rows(draws.x[-1])
+    return rows._replace(weight=as_rows(x).weight).plain
 
 
 def _build(optimizer, variables):

@@ -42,12 +42,13 @@ class SeveralChains(Step):
     per_row: tuple[str, ...]
     needs_passes: bool
     fills_gaps: bool
+    takes_weights: bool
 
     def __init__(self, step: Step, num_chains: int):
         self.one, self.num_chains = step, num_chains
         self.variables: list[keras.Variable] = [*step.variables, *step.beside]
         self.metric_names, self.per_row, self.needs_passes = step.metric_names, step.per_row, step.needs_passes
-        self.fills_gaps = step.fills_gaps
+        self.fills_gaps, self.takes_weights = step.fills_gaps, step.takes_weights
         beside = {id(variable) for variable in step.beside}
         self._others = [variable for variable in step.assigned if id(variable) not in beside]
 

@@ -47,6 +47,7 @@ class Step:
       assigned: list of the variables that a step assigns; those in `beside` may be among them.
       needs_passes: whether each epoch must be one pass over all rows, which are the N that there are then.
       fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any model that it suits.
+      takes_weights: whether it heeds weights of the rows.
       phi_follows: whether a recognition network, if there is one, learns along with the weights, so that estimates with
         it tell what these are worth.
       own_variables: dict of further variables that a saved run needs, beside those that Keras saves.
@@ -60,6 +61,7 @@ class Step:
     assigned: Sequence[keras.Variable | tf.Variable] = ()
     needs_passes = False
     fills_gaps = False
+    takes_weights = False
     phi_follows = False
 
     @property

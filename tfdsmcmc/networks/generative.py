@@ -1,90 +1,26 @@
-"""Networks of stochastic layers, each the parent of the next.
-
-    generative     p(x, z; θ) = p(z_L) Π_l p(z_l given z_{l+1}) p(x given z_1)
-    recognition    q(z given x; φ) = q(z_1 given x) Π_l q(z_{l+1} given z_l)
-
-Everywhere `z` is a list, nearest to the data first: [z_1, …, z_L]. Data x are a tensor, or `Rows` where entries are
-missing.
-"""
+"""The generative network, p(x, z; θ) = p(z_L) Π_l p(z_l given z_{l+1}) p(x given z_1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.layers import StochasticLayer
+from tfdsmcmc.networks.network import Network, of_widths
 from tfdsmcmc.rows import Context, Rows, as_rows
-from tfdsmcmc.supports import Real
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from tfdsmcmc._common.types import Config, Seed, TensorLike
+    from tfdsmcmc.layers import StochasticLayer
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
 
 
-def evaluated_at(variables: Iterable[keras.Variable], values: Iterable[TensorLike]) -> keras.StatelessScope:
-    """A context in which Keras variables read as the given tensors; the variables themselves stay as they are."""
-    return keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True)))
-
-
-class _Network(keras.layers.Layer):
-    """A list of stochastic layers, each the parent of the next."""
-
-    layers: list[StochasticLayer]
-    _fewest = 1
-
-    def __init__(self, layers: Sequence[StochasticLayer], name: str | None = None, **kwargs: Any):
-        layers = list(layers) if isinstance(layers, (list, tuple)) else layers
-        fits = isinstance(layers, list) and len(layers) >= self._fewest
-        if not fits or not all(isinstance(layer, StochasticLayer) for layer in layers):
-            raise ValueError(
-                f"{type(self).__name__} takes a list of stochastic layers, at least {self._fewest}. "
-                f"Received: layers={layers!r}"
-            )
-        if len({id(layer) for layer in layers}) < len(layers):
-            raise ValueError(f"Each layer may stand in a network once. Received: layers={layers!r}")
-        names = [layer.name for layer in layers]
-        if len(set(names)) < len(names):  # weights are told apart by "layer/weight"
-            raise ValueError(f"The layers of a network have different names; give them name=…. Received: {names}")
-        super().__init__(name=name, **kwargs)
-        self.layers = layers
-        for i, layer in enumerate(layers):
-            setattr(self, f"layer_{i}", layer)  # tf.train.Checkpoint does not look into Keras' lists
-
-    @property
-    def named_weights(self) -> list[tuple[str, keras.Variable]]:
-        """Pairs (name, variable) of the trainable weights; a name is "layer/weight", as priors match them."""
-        return [(f"{layer.name}/{v.name}", v) for layer in self.layers for v in layer.trainable_variables]
-
-    def get_config(self) -> Config:
-        layers = [keras.saving.serialize_keras_object(layer) for layer in self.layers]
-        return {"name": self.name, "trainable": self.trainable, "dtype": self.dtype_policy.name, "layers": layers}
-
-    @classmethod
-    def from_config(cls, config: Config) -> Self:
-        layers = [keras.saving.deserialize_keras_object(layer) for layer in config["layers"]]
-        return cls(**{**config, "layers": layers})
-
-    def _build_layers(self, parent_units):
-        for layer in self.layers:
-            if not layer.built:
-                layer.build((None, parent_units))
-            elif layer.parent_units != parent_units:
-                raise ValueError(
-                    f"Layer {layer.name!r} follows a layer of {parent_units} units but was built for another width. "
-                    f"Received: parents of width {layer.parent_units}"
-                )
-            parent_units = layer.units
-
-
 @keras.saving.register_keras_serializable("tfdsmcmc")
-class GenerativeNetwork(_Network):
+class GenerativeNetwork(Network):
     """A directed model p(x, z), top layer first, data layer last.
 
     Args:
@@ -154,7 +90,7 @@ class GenerativeNetwork(_Network):
             whose units depend on each other.
         """
         rows = as_rows(x)
-        values = _of_widths("x and z", [rows.values, *z], [self.units, *self.latent_units])
+        values = of_widths("x and z", [rows.values, *z], [self.units, *self.latent_units])
         parents = [*values[1:], self.top_parents(rows)]
         data, *latent = reversed(self.layers)
         likelihood = data_log_prob(data, rows._replace(values=values[0]), parents[0])
@@ -252,95 +188,8 @@ class GenerativeNetwork(_Network):
         return {**super().get_config(), "context": None if self.context is None else self.context.parts}
 
 
-@keras.saving.register_keras_serializable("tfdsmcmc")
-class RecognitionNetwork(_Network):
-    """A proposal q(z given x), the layer nearest to the data first, top layer last.
-
-    It is built when it first sees data, or when a model joins it with a generative network.
-
-    Args:
-      layers: list of stochastic layers; empty for a generative network without latent layers, such as a plain NADE.
-      **kwargs: of `keras.layers.Layer`.
-
-    Raises:
-      ValueError: if `layers` is no list of stochastic layers, two have one name, or their sizes do not meet.
-    """
-
-    _fewest = 0
-    support: Support = Real()  # a model sets it: that of its data layer, which says what is seen of a row
-
-    @property
-    def latent_units(self) -> list[int]:
-        return [layer.units for layer in self.layers]
-
-    def build(self, input_shape: Sequence[int | None]) -> None:
-        self._build_layers(int(input_shape[-1]))
-        self.built = True
-
-    def sample(self, x: TensorLike | Rows, num_samples: int | tf.Tensor, seed: Seed) -> list[tf.Tensor]:
-        """Draws z from q(z given x).
-
-        Args:
-          x: (B, D), a tensor or `Rows`.
-          num_samples: K.
-          seed: integer, or int32 tensor of shape (2,).
-
-        Returns:
-          List of tensors (K, B, H_l), nearest to the data first.
-        """
-        return self.sample_and_log_prob(x, num_samples, seed)[0]
-
-    def sample_and_log_prob(
-        self, x: TensorLike | Rows, num_samples: int | tf.Tensor, seed: Seed
-    ) -> tuple[list[tf.Tensor], tf.Tensor]:
-        """Draws z from q(z given x); returns z, as `sample` does, and log q(z given x), (K, B)."""
-        x = self.seen(x)
-        seeds = tf.unstack(random.split(seed, len(self.layers)))
-        # what the first layer computes from the data serves all samples
-        parents, sample_shape, z = x, [num_samples], []
-        total = tf.zeros([num_samples, tf.shape(x)[0]])
-        for layer, layer_seed in zip(self.layers, seeds):
-            parents, log_prob = layer.sample_and_log_prob(parents, layer_seed, sample_shape)
-            sample_shape = []
-            z.append(parents)
-            total += log_prob
-        return z, total
-
-    def log_prob(self, z: Sequence[TensorLike], x: TensorLike | Rows) -> tf.Tensor:
-        """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D); zeros (B,) without layers.
-
-        Raises:
-          ValueError: if the number of latent layers or a width does not fit.
-        """
-        z = _of_widths("z", z, self.latent_units)
-        x = self.seen(x)
-        terms = [layer.log_prob(value, above) for layer, value, above in zip(self.layers, z, [x, *z[:-1]])]
-        return sum(terms[1:], terms[0]) if terms else tf.zeros(tf.shape(x)[:1])
-
-    def seen(self, x: TensorLike | Rows) -> tf.Tensor:
-        """What the network sees of rows: their values, a constant in place of what is missing, and their context.
-
-        Values of many sizes, such as counts, it sees as the support of the data says."""
-        rows = as_rows(x)
-        x = self.support.seen(tf.convert_to_tensor(rows.values))
-        if rows.context is not None:
-            leading = tf.concat([tf.shape(x)[:-1], tf.shape(rows.context)[-1:]], 0)
-            x = tf.concat([tf.cast(x, tf.float32), tf.broadcast_to(rows.context, leading)], -1)
-        if not self.built:
-            self.build(tuple(x.shape))
-        return x
-
-
 def data_log_prob(layer: StochasticLayer, rows: Rows, parents: tf.Tensor) -> tf.Tensor:
     """log p(the observed entries of rows given parents) of a data layer."""
     if rows.complete:
         return layer.log_prob(rows.values, parents)
     return layer.observed_log_prob(rows.values, rows.observed, parents)
-
-
-def _of_widths(names, values, widths):
-    values = [tf.convert_to_tensor(value) for value in values]
-    shapes = [tuple(value.shape) for value in values]
-    if [shape[-1:] for shape in shapes] != [(width,) for width in widths]:
-        raise ValueError(f"{names} must have the widths {widths}. Received: shapes {shapes}")
-    return values

@@ -1,0 +1,111 @@
+"""`fit` of a model: Keras' loop over the feed of a fit, whose elements its run works off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import keras
+import numpy as np
+
+from tfdsmcmc._common import checks
+from tfdsmcmc.training.fitting import arguments
+from tfdsmcmc.training.fitting.callbacks import between, listed
+from tfdsmcmc.training.fitting.epochs import EpochCounter
+from tfdsmcmc.training.fitting.restarts import RestoredEpoch, mend_backups
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tfdsmcmc._common.types import Callbacks, Verbose
+    from tfdsmcmc.rows.from_users import RowsLike
+    from tfdsmcmc.training.fitting.learner import Learner
+
+
+def fit(
+    self: Learner, x: RowsLike | None = None, y: None = None, *, batch_size: int | None = None, epochs: int = 1,
+    verbose: Verbose = "auto", callbacks: Callbacks | None = None, validation_split: float = 0.0,
+    validation_data: RowsLike | None = None, shuffle: bool = True, initial_epoch: int = 0,
+    steps_per_epoch: int | None = None, validation_steps: int | None = None,
+    validation_batch_size: int | None = None, validation_freq: int | Sequence[int] = 1, num_rows: int | None = None,
+    mask: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+) -> keras.callbacks.History:  # fmt: skip
+    """Runs the steps over the data; `keras.Model.fit` with data x alone.
+
+    Missing entries, NaN, drop out of log p(x given z), and the recognition network sees a constant in their place:
+    the filling of the data layer's support, of binary data ½. The data layer's units must be independent given its
+    parents then, unless latents draw what is missing, `latents.Gibbs(persistent=True, draw_missing=True)`.
+
+    Args:
+      x: array (n, D), a source of rows such as `datasets.open` gives, or a `tf.data.Dataset` or
+        `keras.utils.PyDataset` of batches (B, D).
+      y: must be None: a generative model has no targets.
+      batch_size: B, of rows with random access; by default 100.
+      epochs: the epoch to stop at.
+      verbose: as in Keras.
+      callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule. A
+        run that `BackupAndRestore` restores goes on bit for bit from the end of an epoch; from the middle of one
+        (its `save_freq` a number) the epoch begins anew, with other draws.
+      validation_split: fraction of rows with random access, the last ones, to validate on.
+      validation_data: what x may be.
+      shuffle: whether rows with random access are read in a new order each epoch.
+      initial_epoch: the epoch to start at.
+      steps_per_epoch: minibatches an epoch.
+      validation_steps: how many batches of validation data are looked at, from the first on; by default all.
+      validation_batch_size: rows at a time in validation.
+      validation_freq: as in Keras.
+      num_rows: N, the number of rows that the posterior is given; by default counted.
+      mask: (n, D) or (D,), True where an entry of the array x is observed, whatever stands in the others; by
+        default all that are not NaN are.
+      sample_weight: w, (n,), how often each row of random access counts: the target is log p(θ) +
+        Σ_i w_i log p(x_i; θ), and N is Σ_i w_i. Integers are the rows repeated. Metrics and validation count each row
+        once. Of a step that is no triple of kernel, latents and proposal, and of Boltzmann machines, it is refused.
+
+    Returns:
+      `keras.callbacks.History` of the step's metrics: of a `DeepGenerativeModel` `log_likelihood` (the estimate of
+      the training step, of K samples; with uniform weights the evidence lower bound), `effective_sample_size` (of
+      the weights that the gradient gives its draws: K where all weigh alike), `kinetic_temperature` (1 is right),
+      `configurational_temperature` (1 in the mean over a chain that has arrived, see `diagnostics`)
+      and `skipped_steps` (the fraction of the updates that were left out as not finite); and for validation
+      `val_log_likelihood` and `val_effective_sample_size`. Callbacks of Keras find −log_likelihood as `loss` and
+      `val_loss`. The log-likelihoods are estimated with the recognition network; where it does not learn they are
+      far too low until `refit_recognition`.
+
+    Raises:
+      ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
+        `compile`; nothing is changed then. Of a dataset with `num_rows` only the first batch is seen beforehand.
+      DivergedError: where a chain made no update in whole epochs, of ten updates at least, as none was finite.
+    """
+    self.fitting.check_compiled("fit")
+    checks.no_targets("fit", y)
+    told = arguments.checked(
+        batch_size=batch_size, epochs=epochs, initial_epoch=initial_epoch, steps_per_epoch=steps_per_epoch,
+        validation_steps=validation_steps, validation_batch_size=validation_batch_size, shuffle=shuffle,
+        validation_freq=validation_freq, validation_split=validation_split, num_rows=num_rows,
+    )  # fmt: skip
+    with self.fitting.alone():
+        self._stored.share_phi()
+        feed = self.fitting.begin(x, mask, validation_data, told, listed(callbacks), sample_weight)
+        self.steps_per_execution = feed.at_once
+        rows = feed.source if feed.source.random_access else None
+        before = [EpochCounter(self.run, rows, told.num_rows or feed.source.total_weight), *self.watchers()]
+        restored = RestoredEpoch(self.run, told.initial_epoch)
+        mend_backups(listed(callbacks))
+        try:
+            with between(self, callbacks, before, [restored]) as all_callbacks:
+                return keras.Model.fit(
+                    self,
+                    feed.dataset,
+                    epochs=told.epochs,
+                    verbose=verbose,
+                    callbacks=all_callbacks,
+                    # Keras makes an iterator of what stands here; `evaluate` reads the source
+                    validation_data=np.zeros((1, 1)) if self.validates else None,
+                    shuffle=False,
+                    initial_epoch=told.initial_epoch,
+                    steps_per_epoch=None if feed.source.random_access else steps_per_epoch,
+                    validation_batch_size=validation_batch_size,
+                    validation_freq=told.validation_freq,
+                )
+        finally:
+            self._initial_epoch = None
