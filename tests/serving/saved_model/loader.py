@@ -41,6 +41,11 @@ def signatures_of(path):
     return {name: found[name] for name in sorted(found) if not name.startswith("__")}
 
 
+def manifest_of(path):
+    """What is written about a version beside its graph."""
+    return json.loads((pathlib.Path(path) / "assets" / "manifest.json").read_text())
+
+
 def run(folder, requests):
     """Answers requests as TensorFlow Serving does, all in one process.
 

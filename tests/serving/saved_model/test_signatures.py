@@ -204,7 +204,7 @@ def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
         generative, recognition = ds.GenerativeNetwork(layers), ds.RecognitionNetwork(latent)
         model = ds.DeepGenerativeModel(generative=generative, recognition=recognition)
         content = content_of(model, None, None, None, False, None)
-        return names(content.names, content.data.binary)
+        return names(content)
 
     gaussian = ds.layers.MLPGaussian(3, hidden_units=[2])
     assert offered(ds.layers.SBN(2), gaussian, latent=[ds.layers.SBN(2)]) == [

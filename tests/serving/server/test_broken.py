@@ -7,12 +7,10 @@ import threading
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
 from tfdsmcmc.cli import main
-from tfdsmcmc.serving.server import answers
 from tfdsmcmc.serving.server.development_server import make_server
 from tfdsmcmc.serving.server.predictions import Predictions
 
@@ -53,26 +51,6 @@ def test_a_damaged_file_is_named(whole, tmp_path, name, capsys):
         ds.serving.make_server(folder, port=0)
     assert main(["serve", str(folder)]) == 2
     assert "cannot be loaded" in capsys.readouterr().err
-
-
-def test_a_fault_while_running_is_in_the_status_until_there_is_an_answer(whole, monkeypatch):
-    served = Predictions(whole)
-    request = {"num_samples": 2, "seed": [0, 1]}
-
-    def states():
-        return [version["state"] for version in answers.status(served)["model_version_status"]]
-
-    def broken(**inputs):
-        raise tf.errors.DataLossError(None, None, "a sector of the disk")
-
-    assert states() == ["AVAILABLE"]
-    with monkeypatch.context() as patch:
-        patch.setitem(served.version().functions, "sample", broken)
-        with pytest.raises(tf.errors.DataLossError):
-            served.predict("sample", request)
-    assert states() == ["END"] and "a sector of the disk" in str(answers.status(served))
-    assert served.predict("sample", request)["x"].shape == (2, 4)
-    assert states() == ["AVAILABLE"]
 
 
 def test_a_version_that_is_deleted_before_it_was_loaded(whole, tmp_path):

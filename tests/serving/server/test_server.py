@@ -293,7 +293,7 @@ def test_a_version_stays_what_it_was_when_it_was_loaded(scratch):
     module = tf.Module()
     other = tf.function(lambda: {"z": tf.constant(1)}, []).get_concrete_function()
     tf.saved_model.save(module, str(scratch / "2"), {"other": other})
-    assert answers.metadata(served) == described and served.version().load().manifest == {"data_shape": [7]}
+    assert answers.metadata(served) == described and served.version().manifest == {"data_shape": [7]}
     assert scalar(served) == 2
 
 
@@ -388,6 +388,15 @@ def test_what_is_no_json_is_a_failure_that_is_told(ask, direct, monkeypatch):
 # ---- requests that are refused
 
 
+def test_an_answer_of_too_many_numbers_is_refused(ask, monkeypatch):
+    """Python's objects of ten million would take gigabytes."""
+    monkeypatch.setattr(answers, "MOST", 11)
+    assert len(predict(ask, "sample", {"num_samples": 2, "seed": SEED})) == 2
+    request = {"signature_name": "sample", "inputs": {"num_samples": 3, "seed": SEED}}
+    status, answer = ask("POST", "/v1/models/tiny:predict", request)
+    assert status == 400 and "at most 11 numbers" in answer["error"] and "Received: sample with 12" in answer["error"]
+
+
 def changed(**changes):
     inputs = {name: value for name, value in (LIKELIHOOD | changes).items() if value is not ...}
     return {"signature_name": "log_likelihood", "inputs": inputs}
@@ -447,7 +456,7 @@ BAD = {
     ),
     "instances of columns": (
         {"signature_name": "log_likelihood", "instances": ROWS},
-        "where num_samples and seed are not by row",
+        "with num_samples and seed not by row",
     ),
     "no instances": ({"signature_name": "sample_rows", "instances": []}, "instances must be a list of at least one"),
     "instances no list": ({"signature_name": "sample_rows", "instances": 3}, "instances must be a list of at least"),
@@ -620,7 +629,7 @@ def test_a_failure_is_told_and_survived(ask, direct, server, monkeypatch, caplog
     def fails(*args):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(server.predictions, "call", fails)
+    monkeypatch.setattr(server.predictions, "predict", fails)
     status, answer = ask("POST", "/v1/models/tiny:predict", {"inputs": LIKELIHOOD})
     assert status == 500 and "RuntimeError" in answer["error"] and "secret" not in answer["error"]
     assert "a secret" in caplog.text

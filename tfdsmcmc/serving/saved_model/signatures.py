@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfdsmcmc.serving.saved_model import inputs
-from tfdsmcmc.serving.saved_model.examples import COUNT, ROWS
-from tfdsmcmc.serving.saved_model.inputs import Budget
+from tfdsmcmc.serving.saved_model.functions import ESTIMATE
 
 if TYPE_CHECKING:
     from tfdsmcmc.serving.saved_model.content import Content
@@ -34,43 +33,33 @@ INPUTS: dict[str, list[str]] = {
     "impute": ["x", "mask", "num_imputations", "seed"],
     "encode": ["x", "num_samples", "seed"],
     "reconstruct": ["x", "num_samples", "seed"],
-}
-INPUTS_OF_ROWS: dict[str, list[str]] = {
     "log_likelihood_rows": ["x", "num_samples", "seed"],
     "sample_rows": ["seed"],
     "impute_rows": ["x", "mask", "seed"],
 }
 
 
-def names(plain: Iterable[str], binary: bool) -> list[str]:
-    """The names of the signatures that there can be, `serving_default` apart.
-
-    Args:
-      plain: names of the plain ones.
-      binary: whether data are zeros and ones.
-    """
-    found = [*plain, *INPUTS_OF_ROWS]
-    takes_data = [name for name in found if "x" in {**INPUTS, **INPUTS_OF_ROWS}[name]]
-    return [*found, *[f"{name}_packed" for name in takes_data if binary]]
+def names(content: Content) -> list[str]:
+    """The names of the signatures that there can be, `serving_default` apart."""
+    found = [name for name in INPUTS if _plain(name) in content.names]
+    return [*found, *[f"{name}_packed" for name in found if "x" in INPUTS[name] and content.data.support.bits]]
 
 
 def signatures(content: Content, chosen: Iterable[str], max_draws: int) -> dict[str, Any]:
-    """The chosen signatures as concrete functions, a dictionary by name.
-
-    Args:
-      content: `Content`.
-      chosen: names of them, without `serving_default`.
-      max_draws: draws of the latents that a request may ask for.
+    """The chosen signatures as concrete functions, of requests of at most `max_draws` draws of the latents.
 
     Raises:
       ValueError: for a `max_draws` that small requests would pass.
     """
     data = content.data
-    budgets = {name: Budget(max_draws, *content.functions.costs(_plain(name))) for name in chosen}
-    least = max(ROWS * (budget.row + COUNT * budget.each) for budget in budgets.values())
+    budgets = {name: (max_draws, *content.functions.costs(_plain(name))) for name in chosen}
+    least = max(inputs.ROWS * (row + inputs.COUNT * each) for _, row, each in budgets.values())
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
-    functions = _inner(content, data)
+    functions = {}  # each traced once for all signatures that call it
+    for name in content.names:
+        specs = list(inputs.specs(_inputs(name, data), data, False, False).values())
+        functions[name] = tf.function(getattr(content.functions, name), input_signature=specs, autograph=False)
     return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}
 
 
@@ -79,42 +68,26 @@ def _plain(name):
 
 
 def _inputs(name, data):
-    found = {**INPUTS, **INPUTS_OF_ROWS}[name.removesuffix("_packed")]
-    return found if data.context is None else [*found, "context"]
-
-
-def _inner(content, data):
-    """The plain functions, each traced once for all signatures that call it."""
-    found = {}
-    for name in content.names:
-        signature = list(inputs.specs(_inputs(name, data), data, False, False).values())
-        found[name] = tf.function(getattr(content.functions, name), input_signature=signature, autograph=False)
-    return found
+    return [*INPUTS[name.removesuffix("_packed")], *(["context"] if data.context is not None else [])]
 
 
 def _concrete(name, functions, data, budget):
-    base, packed = name.removesuffix("_packed"), name.endswith("_packed")
-    rowwise = base in INPUTS_OF_ROWS
-    specs = inputs.specs(_inputs(name, data), data, rowwise, packed)
+    kind = "_rows" in name, name.endswith("_packed")
 
     def run(**values):
-        values = inputs.checked(values, data, budget, rowwise, packed)
-        return _row_by_row(base, functions, values) if rowwise else functions[base](**values)
+        values = inputs.checked(values, data, budget, *kind)
+        return _row_by_row(_plain(name), functions, values) if kind[0] else functions[_plain(name)](**values)
 
-    return tf.function(run, autograph=False).get_concrete_function(**specs)
+    return tf.function(run, autograph=False).get_concrete_function(**inputs.specs(_inputs(name, data), data, *kind))
 
 
 def _row_by_row(name, functions, values):
     """Each row by itself."""
-    name = _plain(name)
 
     def one_row(row):
-        arguments = {key: value[tf.newaxis] if key in ("x", "mask", "context") else value for key, value in row.items()}
-        if name == "sample":
-            return {"x": functions[name](num_samples=1, **arguments)["x"][0]}
-        if name == "impute":
-            return {"x": functions[name](num_imputations=1, **arguments)["x"][0, 0]}
-        return {key: value[0] for key, value in functions[name](**arguments).items()}
+        row = {key: value[tf.newaxis] if key in ("x", "mask", "context") else value for key, value in row.items()}
+        row |= {"sample": {"num_samples": 1}, "impute": {"num_imputations": 1}}.get(name, {})
+        return {key: value[0, 0] if name == "impute" else value[0] for key, value in functions[name](**row).items()}
 
-    outputs = ["value", "standard_error", "effective_sample_size"] if name == "log_likelihood" else ["x"]
+    outputs = ESTIMATE if name == "log_likelihood" else ["x"]
     return tf.map_fn(one_row, values, fn_output_signature=dict.fromkeys(outputs, tf.float32))

@@ -1,17 +1,16 @@
 """A development server: one SavedModel over the REST API of TensorFlow Serving, and a page to try it.
 
-    GET  /v1/models/NAME[/versions/V]             state of the versions
+    GET  /v1/models/NAME[/versions/V]             state of the version
     GET  /v1/models/NAME[/versions/V]/metadata    signatures
     POST /v1/models/NAME[/versions/V]:predict     {"signature_name": …, "inputs": …} → {"outputs": …}
-                                                  {"signature_name": …, "instances": …} → {"predictions": …}
     GET  /                                        the page
     GET  /manifest.json                           what was written about the model beside its graph
 
 It is Werkzeug's server of an `application`, a thread for each request. It is there to write and test clients against,
 and to look at a model: it batches nothing, limits nobody and trusts whoever reaches it. Production asks for TensorFlow
-Serving, which takes the same requests and differs thus: without a version policy it answers the highest version only,
-here every version in the folder is answered; it picks up versions that are added while it runs; it passes over fields
-that it does not know, which are refused here; and it has labels of versions and bodies in gzip.
+Serving, which takes the same requests, answers the newest version too, and has more: it picks up versions that are
+added while it runs, and serves several by a policy; it takes "instances" row by row, labels of versions and bodies in
+gzip; and it passes over fields that it does not know, which are refused here.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import socket
 from typing import TYPE_CHECKING, Protocol
 
 from tfdsmcmc._common import checks
-from tfdsmcmc.serving.extras import optional
+from tfdsmcmc.serving.arrays import optional
 from tfdsmcmc.serving.server.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ class DevelopmentServer(Protocol):
     predictions: Predictions
 
     def serve_forever(self, poll_interval: float = 0.5) -> None: ...
-
     def shutdown(self) -> None: ...
-
     def server_close(self) -> None: ...
 
 
@@ -47,12 +44,9 @@ def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> De
     no web page can reach it by a name of its own.
 
     Args:
-      path: a model's folder with its versions, or the folder of one version.
+      path: a model's folder, of whose versions the newest is served, or the folder of one version.
       host: address to listen at.
       port: 0 for any that is free.
-
-    Returns:
-      `werkzeug.serving.BaseWSGIServer`, with the attributes `url` and `predictions`.
 
     Raises:
       ImportError: without the package werkzeug.
@@ -76,10 +70,7 @@ def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> De
 
 
 def serve(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> None:
-    """Serves a model until it is interrupted, and prints where.
-
-    Args and errors are those of `make_server`.
-    """
+    """Serves a model until it is interrupted, and prints where; arguments and errors are those of `make_server`."""
     server = make_server(path, host, port)
     print(f"Development server, not for production, of {server.predictions.name}: {server.url}", flush=True)
     server.serve_forever()  # until an interrupt, at which it closes
