@@ -2,7 +2,7 @@
 
 The client checks what it sends by it, and the server what it receives. A graph that is given a float for an integer, a
 ragged list or a mask of fewer rows either fails in the words of an operation or, worse, broadcasts. What only the model
-knows, that data are binary or how large a count may be, its graph asserts (`saved_model.inputs`).
+knows, that data are binary or how large a count may be, its graph asserts (`saved_model.signatures`).
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def test_a_batch_of_requests_answers_each_as_if_it_were_alone(every):
         def run(inputs, name=name):
             return loader.in_python(served, name, inputs)
 
-        answers = batched(run, requests, serving_files.BATCH_SIZES)
+        answers = batched(run, requests, (1, 2, 4, 8, 16, 32))
         for inputs, answer in zip(requests, answers, strict=True):
             alone = run(inputs)
             assert set(answer) == set(alone) and alone

@@ -106,7 +106,7 @@ def test_packed_data_are_the_same_data(signatures, name):
 
 
 def test_bits_beyond_the_data_are_ignored_and_the_first_bit_is_the_highest():
-    from tfdsmcmc.serving.saved_model.inputs import _unpacked
+    from tfdsmcmc.serving.saved_model.signatures import _unpacked
 
     packed = np.array([[0b10110000, 0b01111111], [0b00000001, 0b11000000]], np.uint8)
     np.testing.assert_array_equal(_unpacked(tf.constant(packed), 10), np.unpackbits(packed, axis=1)[:, :10])

@@ -7,6 +7,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tests.serving.exports import export
 from tfdsmcmc.cli import main
 from tfdsmcmc.serving.server.predictions import Predictions
 
@@ -14,7 +15,7 @@ from tfdsmcmc.serving.server.predictions import Predictions
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served") / "tiny"
-    ds.serving.export(tiny_model((2,), units=4), folder, only="sample", verbose=False)
+    export(tiny_model((2,), units=4), folder, only="sample")
     return folder
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import tfdsmcmc as ds
 from tests.oracles import binary_states, tiny_model
+from tests.serving.exports import export
 from tfdsmcmc.serving.server import answers, application, development_server
 from tfdsmcmc.serving.server.application import is_loopback
 from tfdsmcmc.serving.server.development_server import make_server
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     """A model with the versions 2, which cannot be loaded, and 10; the newest is 10, as numbers go."""
     folder = tmp_path_factory.mktemp("models") / "tiny"
     model = tiny_model((2,), units=4, seed=6)
-    ds.serving.export(model, folder, version=10, only=SIGNATURES, sweeps=5, data_shape=(2, 2), verbose=False)
+    export(model, folder, version=10, only=SIGNATURES, sweeps=5, data_shape=(2, 2))
     (folder / "2").mkdir()
     (folder / "2" / "saved_model.pb").write_bytes(b"nothing")
     return folder

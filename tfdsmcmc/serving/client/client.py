@@ -138,19 +138,16 @@ class Client:
     ) -> np.ndarray:
         """Draws of what is missing given what is observed, (num_imputations, n, D); observed entries as they are.
 
-        The mask is (n, D) or (D,), True where an entry is observed; None for all that is not NaN. What stands in x
-        where it is False is not sent.
+        The mask is (n, D) or (D,), True where an entry is observed; None for all that is not NaN. What it hides of x
+        is not sent.
         """
         return self._of_gaps("impute", x, mask, num_imputations=num_imputations, seed=_seed(seed), **_given(context))
 
     def encode(
         self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
     ) -> dict[str, np.ndarray]:
-        """Posterior means of the latent units by num_samples importance samples.
-
-        Returns:
-          dict of "z_1" (n, H_1), nearest to the data, to "z_L" (n, H_L), and "effective_sample_size" (n,).
-        """
+        """Posterior means of the latent units by num_samples importance samples: a dict of "z_1" (n, H_1), nearest to
+        the data, to "z_L" (n, H_L), and "effective_sample_size" (n,)."""
         return self._of_rows("encode", x, num_samples, seed, context)
 
     def reconstruct(

@@ -14,6 +14,7 @@ the server, and a call that is made twice gives the same answer twice. So whatev
 
 from __future__ import annotations
 
+import contextlib
 import re
 import urllib.parse
 from typing import Any, NamedTuple
@@ -37,20 +38,18 @@ class ServerError(RuntimeError):
       url: where the call went.
     """
 
-    status: int | str
-    message: str
-    url: str
-
     def __init__(self, status: int | str, message: str, url: str):
         super().__init__(f"{url} answered {status}: {message}")
-        self.status, self.message, self.url = status, message, url
+        self.status: int | str = status
+        self.message: str = message
+        self.url: str = url
 
     def __reduce__(self) -> tuple[type[ServerError], tuple[int | str, str, str]]:
         return type(self), (self.status, self.message, self.url)
 
 
 class Address(NamedTuple):
-    """Where a model is served: scheme, host with port, path before /v1/models, the model's name and its version."""
+    """Where a model is served; `prefix` is the path before /v1/models."""
 
     scheme: str
     host: str
@@ -92,9 +91,6 @@ def without_user(url: Any) -> Any:
 
 
 def _is_host(name, port):
-    """Whether a name can be looked up, which has rules for its parts, and a port be had."""
-    try:
-        name.encode("idna")
-    except UnicodeError:
-        return False
-    return port is None or int(port) < 2**16
+    """Whether a name can be looked up and a port be had."""
+    with contextlib.suppress(UnicodeError):  # names have rules for their parts
+        return bool(name.encode("idna")) and int(port or 0) < 2**16

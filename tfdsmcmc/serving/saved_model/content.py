@@ -1,13 +1,23 @@
-"""What goes into a SavedModel: functions of a model's weights, or of those of a posterior's average."""
+"""What goes into a SavedModel: functions of a model's weights, or of those of a posterior's average, and its manifest.
+
+`assets/manifest.json` says what a SavedModel holds, for people and for programs that show it.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfdsmcmc.serving.saved_model.inputs import Data
+import keras
+import tensorflow as tf
+import tensorflow_probability as tfp
+
 from tfdsmcmc.serving.saved_model.machines import MachineFunctions, MachineWeights
 from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
+from tfdsmcmc.serving.saved_model.signatures import Data
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average
@@ -16,6 +26,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.serving.saved_model.functions import Components
 
+_FORMAT = 1  # of the manifest
 _KINDS = {
     "draws": "samples of the posterior",
     "weights": "mean of the posterior's samples",
@@ -33,6 +44,25 @@ class Content(NamedTuple):
     names: list[str]  # of the plain signatures
     data: Data
     described: dict[str, Any]
+
+    def manifest(self, name: str, functions: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+        """The text, for a model of this name with the signatures, concrete functions; others are of the caller."""
+        context, versions = self.data.context, {"tfdsmcmc": sys.modules["tfdsmcmc"].__version__}
+        versions |= {module.__name__: module.__version__ for module in (keras, tf, tfp)}
+
+        def listed(tensors):
+            return {key: {"type": t.dtype.name, "shape": t.shape.as_list()} for key, t in tensors.items()}
+
+        signatures = {
+            key: {"inputs": listed(f.structured_input_signature[1]), "outputs": listed(f.structured_outputs)}
+            for key, f in functions.items()
+        }
+        data = {"units": self.data.units, "binary": self.data.support.bits, "context": context.units if context else 0}
+        found = {"format": _FORMAT, "name": name, **data, **self.described}
+        found |= {"signatures": signatures, "versions": versions}
+        for key, value in others.items():
+            found[key] = found[key] | value if key in found else value
+        return json.dumps(found, indent=2) + "\n"
 
 
 def content_of(
@@ -52,15 +82,9 @@ def content_of(
     if posterior is None:
         components, source = None, {"kind": "weights of the model", "samples": 1}
     else:
-        components = posterior.components(model, average, log_partition)
-        source = {
-            "kind": _KINDS[average],
-            "average": average,
-            "chains": posterior.num_chains,
-            "samples": len(posterior.samples),
-            "first_step": int(posterior.samples[0].step),
-            "last_step": int(posterior.samples[-1].step),
-        }
+        components, steps = posterior.components(model, average, log_partition), [s.step for s in posterior.samples]
+        source = {"kind": _KINDS[average], "average": average, "chains": posterior.num_chains, "samples": len(steps)}
+        source |= {"first_step": int(steps[0]), "last_step": int(steps[-1])}
     if hasattr(model, "generative"):
         model.density(log_partition=log_partition)  # which refuses one
         return _of_networks(model, components, source, sweeps or _SWEEPS, bool(jit))
@@ -73,19 +97,20 @@ def content_of(
 def _of_networks(model, components, source, sweeps, jit):
     averaged = model if components is None else components[0].model
     weights = Weights(averaged, None if components is None else [component.weights for component in components])
-    functions = NetworkFunctions(averaged, weights, sweeps, jit)
     latent, layers = averaged.generative.latent_units, averaged.generative.layers
     names = ["log_likelihood", "sample", "impute", *(["encode"] if latent else []), "reconstruct"]
     data = Data(model.units, model.support, max(layer.widest for layer in layers), model.generative.context)
-    parts = {key: _layers(getattr(model, key)) for key in ("generative", "recognition")}
+    parts = {
+        key: [{"class": type(layer).__name__, "name": layer.name, "units": layer.units} for layer in network.layers]
+        for key, network in (("generative", model.generative), ("recognition", model.recognition))
+    }
     parts["latent_units"] = list(model.generative.latent_units)
-    settings = {"sweeps": sweeps, "jit": jit}
-    return Content(weights, functions, names, data, _described(parts, source, settings, {}))
+    described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps, "jit": jit}, "figures": {}}
+    return Content(weights, NetworkFunctions(averaged, weights, sweeps, jit), names, data, described)
 
 
 def _of_machines(model, densities, source, sweeps):
-    weights = MachineWeights(densities)
-    functions, figures = MachineFunctions(weights, model.units, sweeps), {}
+    weights, figures = MachineWeights(densities), {}
     shapes = [list(variable.shape) for variable in model.theta_variables]
     data = Data(model.units, model.support, max(max(shape, default=1) for shape in shapes))
     if weights.count == 1:  # of several components each has a log Z of its own
@@ -93,12 +118,5 @@ def _of_machines(model, densities, source, sweeps):
         figures = {"log_partition": known.value, "log_partition_direction": known.direction}
         figures["log_partition_standard_error"] = error if math.isfinite(error) else None
     parts, names = {"class": type(model).__name__, "weights": shapes}, ["log_likelihood", "sample", "impute"]
-    return Content(weights, functions, names, data, _described(parts, source, {"sweeps": sweeps}, figures))
-
-
-def _described(parts, source, settings, figures):
-    return {"model": parts, "posterior": source, "settings": settings, "figures": figures}
-
-
-def _layers(network):
-    return [{"class": type(layer).__name__, "name": layer.name, "units": layer.units} for layer in network.layers]
+    described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps}, "figures": figures}
+    return Content(weights, MachineFunctions(weights, model.units, sweeps), names, data, described)

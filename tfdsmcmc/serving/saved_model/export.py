@@ -7,14 +7,18 @@ functions ("XLA compilation disabled") unless it is started with --xla_cpu_compi
 
 from __future__ import annotations
 
+import json
+import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfdsmcmc import contract
 from tfdsmcmc._common import checks
 from tfdsmcmc.serving.arrays import optional
-from tfdsmcmc.serving.saved_model import manifest, serving_files
+from tfdsmcmc.serving.saved_model import serving_files
 from tfdsmcmc.serving.saved_model.content import content_of
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
 from tfdsmcmc.serving.saved_model.writing import free_target, write_version
@@ -102,7 +106,7 @@ def export(
     version = checks.positive_integer("version", version)
     sweeps = None if sweeps is None else checks.positive_integer("sweeps", sweeps)
     max_draws = checks.positive_integer("max_draws", max_draws)
-    shape, figures = manifest.checked_shape(data_shape, model.units), manifest.checked_figures(figures)
+    shape, figures = _shape(data_shape, model.units), _figures(figures)
     content = content_of(model, posterior, average, sweeps, jit, log_partition)
     chosen = _chosen(only, names(content))
     target = free_target(path, version, overwrite)
@@ -111,7 +115,8 @@ def export(
         optional("tensorflow_serving.apis.prediction_log_pb2")
         serving_files.configuration(target.parent, name, overwrite)
     functions = signatures(content, chosen, max_draws)
-    text = manifest.manifest(content, name, functions, {"max_draws": max_draws}, figures, shape)
+    others = {"data_shape": shape, "settings": {"max_draws": max_draws}, "figures": figures}
+    text = content.manifest(name, functions, others)
     seconds = write_version(target, content.module, functions, text, content.data, jit, overwrite, serving_config)
     if verbose:
         size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
@@ -154,6 +159,31 @@ def _average_of(model, posterior, ensemble, average):
             f"Received: chains of {draws} draws"
         )
     return average
+
+
+def _shape(data_shape, units):
+    """The shape of a row as a list of integers whose product is D."""
+    try:
+        shape = [units] if data_shape is None else [checks.positive_integer("data_shape", n) for n in data_shape]
+    except (TypeError, ValueError):
+        raise ValueError(f"data_shape is a sequence of positive integers. Received: {data_shape!r}") from None
+    if math.prod(shape) != units:
+        raise ValueError(f"data_shape must have {units} entries in all. Received: {data_shape!r}")
+    return shape
+
+
+def _figures(figures):
+    """The figures as plain numbers and words."""
+
+    def plain(value):
+        if isinstance(value, (np.ndarray, np.generic)):
+            return value.tolist()
+        raise TypeError(type(value).__name__)
+
+    try:
+        return json.loads(json.dumps(dict(figures or {}), default=plain, allow_nan=False))
+    except (TypeError, ValueError):
+        raise ValueError(f"figures is a dictionary of numbers and words. Received: {figures!r}") from None
 
 
 def _chosen(only, possible):

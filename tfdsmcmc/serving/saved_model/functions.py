@@ -33,11 +33,7 @@ _BLOCK = 128  # rows at a time
 
 
 class Components(tf.Module):
-    """M components, by which `called` of a subclass calls functions.
-
-    Attributes:
-      count: M.
-    """
+    """M components, `count`, at which functions are `called`."""
 
     count: int
 
@@ -56,14 +52,8 @@ class Components(tf.Module):
         return tf.map_fn(at_one, tf.range(self.count), fn_output_signature=signature)
 
     def draw(self, function: Callable[..., tf.Tensor], chosen: tf.Tensor, seed: tf.Tensor, units: int) -> tf.Tensor:
-        """Draws of given components, (n, units), all those of one component at once.
-
-        Args:
-          function: of (places, seed), the places of the draws to make, (c,); returns (c, units).
-          chosen: int32 of shape (n,), the component of each draw.
-          seed: int32 of shape (2,).
-          units: D.
-        """
+        """Draws of the chosen components, (n,) of them, as (n, units): all those of one component at once, by a
+        function of (places, seed), the places of the draws to make, (c,), that returns (c, units)."""
         if self.count == 1:
             return self.called(function, 0, tf.range(tf.size(chosen)), seed)
         order = tf.argsort(chosen, stable=True)
@@ -81,12 +71,9 @@ class Components(tf.Module):
 
 
 class Functions:
-    """What all models have. Subclasses define `costs`, `_terms`, `_draws`, `_chosen` and `_completions`.
+    """What all models have; `filling` takes the place of missing entries.
 
-    Args:
-      weights: `Components`.
-      units: D.
-      filling: what takes the place of missing entries.
+    Subclasses define `costs`, `_terms`, `_draws`, `_chosen` and `_completions`.
     """
 
     def __init__(self, weights: Components, units: int, filling: Any):

@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 class MachineWeights(Components):
     """The parts of M densities: functions are called with (parts, (log Z, its error, its effective sample size)) first.
 
-    Args:
-      densities: of one model, each made when it is asked for.
-
-    Attributes:
-      served: what a server computes of the parts.
-      partition: `LogPartition` of the last one.
+    `served` is what a server computes of the parts, `partition` of the last density.
     """
 
     served: ServedMachine | ServedStack | ServedMixture
@@ -57,13 +52,7 @@ class MachineWeights(Components):
 
 
 class MachineFunctions(Functions):
-    """Of an undirected model or a mixture.
-
-    Args:
-      weights: `MachineWeights`.
-      units: D.
-      sweeps: full Gibbs steps of each chain.
-    """
+    """Samples and imputations are by chains of `sweeps` full Gibbs steps."""
 
     def __init__(self, weights: MachineWeights, units: int, sweeps: int):
         super().__init__(weights, units, 0.0)

@@ -38,12 +38,7 @@ _EVIDENCE_CHUNKS = 8  # of draws behind each p̂_m(x_observed) of an imputation
 class Weights(Components):
     """θ_1, …, θ_M of a `DeepGenerativeModel`, and φ beside them: functions are called with the networks at them.
 
-    Args:
-      model: `DeepGenerativeModel`.
-      samples: pairs (θ, φ); None for the model's own weights.
-
-    Raises:
-      ValueError: for weights of other shapes, or that are not finite.
+    Samples are pairs (θ, φ), or None for the model's own weights; a ValueError for other shapes, or what is not finite.
     """
 
     def __init__(self, model: DirectedModel, samples: Sequence[ThetaAndPhi] | None = None):
@@ -73,14 +68,7 @@ class Weights(Components):
 
 
 class NetworkFunctions(Functions):
-    """Of a `DeepGenerativeModel`.
-
-    Args:
-      model: `DeepGenerativeModel`.
-      weights: `Weights`.
-      sweeps: of each chain of an imputation.
-      jit: whether the parts whose shapes come from the request alone are compiled by XLA.
-    """
+    """Imputations are by chains of `sweeps`; `jit` compiles the parts whose shapes come from the request alone."""
 
     def __init__(self, model: DirectedModel, weights: Weights, sweeps: int, jit: bool):
         super().__init__(weights, model.generative.units, model.generative.support.filling)

@@ -5,8 +5,7 @@
     batching.config   a `tensorflow.serving.BatchingParameters`, for --batching_parameters_file
 
 The server answers the requests while it loads a version, so that the first ones of its users are quick; one that fails
-keeps it from loading the version. With --enable_batching the server joins the rows of several requests to one
-signature, pads them to the next allowed size with copies of a row, and gives each request its own part of the answer.
+keeps it from loading the version. What follows from batching, batching.config says.
 
 Source: TensorFlow Serving's guides "SavedModel Warmup", "Serving Configuration" and "Batching".
 """
@@ -28,35 +27,8 @@ if TYPE_CHECKING:
 
     from tfdsmcmc._common.types import FilePath
 
-BATCH_SIZES: tuple[int, ...] = (1, 2, 4, 8, 16, 32)  # to which the server pads; the last is the largest batch
+_TEXTS = pathlib.Path(__file__).parent / "configuration"
 _NAME = re.compile(r"[\w.-]+", re.ASCII)  # stands in addresses and in quoted text
-
-_MODELS = """\
-# TensorFlow Serving's --model_config_file, where this folder is mounted at /models/{name}.
-# Without a version policy the version of the largest number is served.
-model_config_list {{
-  config {{
-    name: "{name}"
-    base_path: "/models/{name}"
-    model_platform: "tensorflow"
-  }}
-}}
-"""
-
-_BATCHING = f"""\
-# TensorFlow Serving's --batching_parameters_file, read with --enable_batching.
-#
-# With batching only the row-wise signatures NAME_rows and NAME_rows_packed can be asked: the server joins the rows of
-# several requests, and refuses a signature with a scalar input, such as num_samples of log_likelihood
-# ("Batching session Run() input tensors must have at least one dimension"; GitHub, tensorflow/serving 494). Requests to
-# warm up with go the same way: one for such a signature keeps the version from being loaded.
-#
-# A request has at most max_batch_size rows. An error of one row is the answer to all requests of its batch.
-max_batch_size {{ value: {BATCH_SIZES[-1]} }}
-batch_timeout_micros {{ value: 2000 }}  # how long a request waits for others
-num_batch_threads {{ value: 4 }}  # as many as the server has cores
-max_enqueued_batches {{ value: 100 }}  # beyond them requests are answered "unavailable"
-""" + "".join(f"allowed_batch_sizes: {size}\n" for size in BATCH_SIZES)
 
 
 def configuration(folder: FilePath, name: str, overwrite: bool = False) -> dict[pathlib.Path, str]:
@@ -69,8 +41,8 @@ def configuration(folder: FilePath, name: str, overwrite: bool = False) -> dict[
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         words = 'model_name must be made of letters, digits, "_", "." and "-"'
         raise ValueError(f"{words}. Received: model_name={name!r}")
-    folder = pathlib.Path(folder)
-    texts = {folder / "models.config": _MODELS.format(name=name), folder / "batching.config": _BATCHING}
+    sources = [_TEXTS / kind for kind in ("models.config", "batching.config")]
+    texts = {pathlib.Path(folder) / path.name: path.read_text("utf-8").replace("{{name}}", name) for path in sources}
     for path, text in texts.items():
         if path.exists() and not overwrite and (path.is_dir() or path.read_bytes() != text.encode()):
             raise ValueError(f"The file exists with other content; overwrite=True replaces it. Received: {path}")

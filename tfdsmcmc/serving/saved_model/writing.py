@@ -17,11 +17,11 @@ import tensorflow as tf
 
 from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, serving_files
-from tfdsmcmc.serving.saved_model.inputs import example
+from tfdsmcmc.serving.saved_model.signatures import example
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
-    from tfdsmcmc.serving.saved_model.inputs import Data
+    from tfdsmcmc.serving.saved_model.signatures import Data
 
 DEFAULT = "log_likelihood"
 

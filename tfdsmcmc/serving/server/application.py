@@ -32,6 +32,8 @@ from tfdsmcmc.serving.arrays import BadRequest
 from tfdsmcmc.serving.server import answers
 
 if TYPE_CHECKING:
+    import socket
+
     from tfdsmcmc.serving.server.predictions import Predictions
 
 PATIENCE = 5  # seconds without a byte of a request
@@ -104,9 +106,15 @@ class _Handler(WSGIRequestHandler):
         logging.getLogger(__name__).debug(message, *args)
 
 
-def server(app: Application, host: str, port: int, descriptor: int) -> ThreadedWSGIServer:
-    """Werkzeug's server at a socket that listens, given by its file descriptor."""
-    return ThreadedWSGIServer(host, port, app, _Handler, fd=descriptor)
+class DevelopmentServer(ThreadedWSGIServer):
+    """Werkzeug's server of `predictions` at a socket that listens; `url` says where."""
+
+    def __init__(self, predictions: Predictions, bound: socket.socket):
+        host, port = bound.getsockname()[:2]
+        self.predictions: Predictions = predictions
+        self.url: str = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        app = Application(predictions, local=is_loopback(self.url))
+        super().__init__(host, port, app, _Handler, fd=bound.fileno())
 
 
 def is_loopback(url: str) -> bool:

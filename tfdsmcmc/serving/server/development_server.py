@@ -16,7 +16,7 @@ gzip; and it passes over fields that it does not know, which are refused here.
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tfdsmcmc._common import checks
 from tfdsmcmc.serving.arrays import optional
@@ -24,22 +24,13 @@ from tfdsmcmc.serving.server.predictions import Predictions
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
-
-
-class DevelopmentServer(Protocol):
-    """What `make_server` gives: a `werkzeug.serving.BaseWSGIServer` that says where it is and what it serves."""
-
-    url: str
-    predictions: Predictions
-
-    def serve_forever(self, poll_interval: float = 0.5) -> None: ...
-    def shutdown(self) -> None: ...
-    def server_close(self) -> None: ...
+    from tfdsmcmc.serving.server.application import DevelopmentServer
 
 
 def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> DevelopmentServer:
     """A server that is bound but does not answer yet: `serve_forever` makes it, `shutdown` and `server_close` end it.
 
+    It says by `url` where it is, and by `predictions` what it serves.
     Bound to a loopback address it refuses requests that name another host or come from another site's page, so that
     no web page can reach it by a name of its own.
 
@@ -60,13 +51,7 @@ def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> De
     if port > 65535:
         raise ValueError(f"port must be at most 65535. Received: port={port}")
     with _bound(host, port) as bound:  # first, as loading takes its time
-        predictions = Predictions(path)
-        address, port = bound.getsockname()[:2]
-        url = f"http://{f'[{address}]' if ':' in address else address}:{port}/"
-        app = application.Application(predictions, local=application.is_loopback(url))
-        server = application.server(app, address, port, bound.fileno())
-    server.predictions, server.url = predictions, url
-    return server
+        return application.DevelopmentServer(Predictions(path), bound)
 
 
 def serve(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> None:
