@@ -135,7 +135,12 @@ class Functions:
         return (seed, seed) if self._weights.count == 1 else tf.unstack(random.split(seed))
 
 
-def averaged(value, standard_error, effective_sample_size, shared_error=0.0):
+def averaged(
+    value: tf.Tensor,
+    standard_error: tf.Tensor,
+    effective_sample_size: tf.Tensor,
+    shared_error: tf.Tensor | float = 0.0,
+) -> tuple[tf.Tensor, ...]:
     """The average over θ_m of densities, as logarithms: each (M, n) to (n,)."""
     sums, shift = WeightSums.of_nothing(tf.shape(value)[1:]).add(value)
     nothing = tf.zeros_like(sums.total)

@@ -40,7 +40,7 @@ class MachineWeights(Components):
             values.append([np.asarray(part) for part in tf.nest.flatten(structure)])
             figures.append((found.value, found.standard_error, found.effective_sample_size))
             self.partition = found
-        self.count = len(values)
+        self.count: int = len(values)
         self._stacks = [tf.Variable(np.stack(parts), trainable=False) for parts in zip(*values)]
         # rows are counted from log p*: float32 would lose digits of a large log Z less those
         self._partitions = tf.Variable(tf.constant(figures, tf.float64), trainable=False)

@@ -45,7 +45,7 @@ class Weights(Components):
         super().__init__()
         variables = [*model.generative.weights, *model.recognition.weights]
         learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
-        self.count = 1 if samples is None else len(samples)
+        self.count: int = 1 if samples is None else len(samples)
         stacks = [np.empty((self.count, *v.shape), v.dtype) for v in learnt]
         for m in range(self.count):
             theta, phi = values_of(model, None if samples is None else samples[m], f"theta and phi of sample {m}")
