@@ -267,7 +267,7 @@ def test_an_ensemble_draws_from_all_samples(tmp_path):
     assert_frequencies(np.bincount(state_numbers(drawn.numpy()), minlength=16), law)
 
 
-@pytest.mark.parametrize("average", ["units", "weights"])
+@pytest.mark.parametrize("average", ["units", pytest.param("weights", marks=pytest.mark.slow)])
 def test_averages_within_the_model_are_served_as_python_has_them(tmp_path, average):
     """Of two chains: likelihoods of both beside each other, with the same components' draws; samples by their law."""
     chains = written(tmp_path, (0, 1, 0, 1))
