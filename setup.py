@@ -22,7 +22,11 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10,<3.14",
     packages=find_packages(include=["tfdsmcmc", "tfdsmcmc.*"]),
-    package_data={"tfdsmcmc": ["py.typed"], "tfdsmcmc.serving.server": ["page/index.html"]},
+    package_data={
+        "tfdsmcmc": ["py.typed"],
+        "tfdsmcmc.serving.saved_model": ["configuration/*.config"],
+        "tfdsmcmc.serving.server": ["page/index.html"],
+    },
     install_requires=[
         "tensorflow>=2.18",
         "tf-keras>=2.18",  # TensorFlow Probability imports it; its release follows TensorFlow's

@@ -1,9 +1,10 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
     [variational] [iterations] [collecting]
-    [--reference FOLDER]
+    [--reference FOLDER] [--small]
 
-Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
-turn with ours where it and JAX are there; --reference-python the interpreter that has JAX.
+Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --reference names
+a folder with a hand-written JAX program of the same step, jax_hand.py, run in turn with ours where it and JAX are
+there; --reference-python the interpreter that has JAX.
 """
 
 import argparse
@@ -49,6 +50,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="rounds in which the programs take turns")
     parser.add_argument("--reference", default=os.environ.get("TFDSMCMC_REFERENCE"), help="folder of jax_hand.py")
     parser.add_argument("--reference-python", default=os.environ.get("TFDSMCMC_REFERENCE_PYTHON", sys.executable))
+    parser.add_argument("--small", action="store_true", help="of serving: a small model")
     args = parser.parse_args()
     if unknown := set(args.parts) - set(PARTS):
         parser.error(f"no such parts: {sorted(unknown)}")

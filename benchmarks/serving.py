@@ -1,5 +1,5 @@
 """SavedModels of SBN 200-200 on 784 pixels: of one sample of the weights and of 50, averaged in the two ways that keep
-them all, as draws and unit by unit: size, cold load, latencies.
+them all, as draws and unit by unit: size, cold load, latencies. With --small of SBN 10-10 on 64 and of 3 samples.
 
 The weights are random, so that nothing need be learnt. Each line of the tables is a process of its own that has
 TensorFlow alone, as a server does: it loads the SavedModel and calls each signature, the first time (TensorFlow then
@@ -13,7 +13,6 @@ import tempfile
 
 from benchmarks.processes import run
 
-MODELS = {"M = 1": (1, "draws"), "M = 50, draws": (50, "draws"), "M = 50, units": (50, "units")}
 CALLS = {
     "log_likelihood, 1 row, K = 1,000": ("log_likelihood", 1, {"num_samples": 1000}),
     "log_likelihood, 100 rows, K = 100": ("log_likelihood", 100, {"num_samples": 100}),
@@ -26,35 +25,38 @@ CALLS = {
 
 
 def main(args):
-    print("\nSavedModels, SBN 200-200, 784 pixels\n")
+    layers, units, count = ("10-10", 64, 3) if args.small else ("200-200", 784, 50)
+    models = {"M = 1": (1, "draws")} | {f"M = {count}, {average}": (count, average) for average in ("draws", "units")}
+    print(f"\nSavedModels, SBN {layers}, {units} pixels\n")
     with tempfile.TemporaryDirectory() as folder:
         found = {}
-        for name, (samples, average) in MODELS.items():
-            path = run([sys.executable, "-m", "benchmarks.serving", "export", folder, str(samples), average])["path"]
+        for name, (samples, average) in models.items():
+            what = [folder, str(samples), average, layers, str(units)]
+            path = run([sys.executable, "-m", "benchmarks.serving", "export", *what])["path"]
             found[name] = run([sys.executable, "-m", "benchmarks.serving", "call", path])
-    print("| | " + " | ".join(MODELS) + " |\n| --- |" + " --- |" * len(MODELS))
+    print("| | " + " | ".join(models) + " |\n| --- |" + " --- |" * len(models))
     rows = {"size, MB": "megabytes", "cold load, s": "load"}
     for title, key in rows.items():
-        print(f"| {title} | " + " | ".join(f"{found[name][key]:.1f}" for name in MODELS) + " |")
+        print(f"| {title} | " + " | ".join(f"{found[name][key]:.1f}" for name in models) + " |")
     for title in CALLS:
-        cells = [f"{later:.1f} (first {first:.0f})" for first, later in (found[m]["calls"][title] for m in MODELS)]
+        cells = [f"{later:.1f} (first {first:.0f})" for first, later in (found[m]["calls"][title] for m in models)]
         print(f"| {title}, ms | " + " | ".join(cells) + " |", flush=True)
 
 
-def export(folder, samples, average):
+def export(folder, samples, average, layers, units):
     """Exports an average over random weights."""
     import numpy as np
 
     import tfdsmcmc as ds
     from tfdsmcmc.posterior.store import Sample
 
-    model = ds.models.from_name("SBN/SBN 200-200", 784)
+    model = ds.models.from_name(f"SBN/SBN {layers}", int(units))
     rng = np.random.default_rng(0)
 
     def draw(network):
         return [rng.normal(0, 0.05, v.shape).astype(np.float32) for v in network.trainable_variables]
 
-    drawn = [Sample(draw(model.generative), draw(model.recognition), m) for m in range(samples)]
+    drawn = [Sample(draw(model.generative), draw(model.recognition), m) for m in range(int(samples))]
     posterior = ds.posterior.Posterior(None, drawn)
     only = sorted({name for name, _, _ in CALLS.values()})
     target = pathlib.Path(folder) / f"{average}{samples}"
@@ -73,12 +75,13 @@ def call(path):
     begun = time.perf_counter()
     signatures = tf.saved_model.load(path).signatures
     found = {"megabytes": size, "load": time.perf_counter() - begun, "calls": {}}
+    units = signatures["sample"].structured_outputs["x"].shape[-1]
     for title, (name, rows, counts) in CALLS.items():
         inputs = {key: tf.constant(value) for key, value in counts.items()}
         if rows:
-            inputs["x"] = tf.constant(np.random.default_rng(0).random((rows, 784)) < 0.2, tf.float32)
+            inputs["x"] = tf.constant(np.random.default_rng(0).random((rows, units)) < 0.2, tf.float32)
         if name == "impute":
-            inputs["mask"] = tf.constant(np.tile(np.arange(784) < 392, [rows, 1]))
+            inputs["mask"] = tf.constant(np.tile(np.arange(units) < units // 2, [rows, 1]))
         seeds = np.arange(12 * max(rows, 1) * 2, dtype=np.int32).reshape(12, -1, 2)
         seconds, repeats = [], 3 if name == "impute" else 11
         for i in range(repeats + 1):
@@ -91,4 +94,4 @@ def call(path):
 
 
 if __name__ == "__main__":
-    export(sys.argv[2], int(sys.argv[3]), sys.argv[4]) if sys.argv[1] == "export" else call(sys.argv[2])
+    {"export": export, "call": call}[sys.argv[1]](*sys.argv[2:])

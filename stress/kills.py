@@ -68,7 +68,7 @@ def look(folder, exported):
     if (folder / "model.keras").exists():
         assert zipfile.ZipFile(folder / "model.keras").testzip() is None
     if exported:
-        assert ds.serving.Predictions(folder / "served").versions == (1,)
+        assert ds.serving.Predictions(folder / "served").version == 1
 
 
 def _checksum(arrays):

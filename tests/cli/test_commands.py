@@ -1,5 +1,6 @@
 """The command line, as a person types it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -11,7 +12,6 @@ import pytest
 import tfdsmcmc as ds
 from tfdsmcmc.cli import main, tables
 from tfdsmcmc.cli.arguments import METHODS
-from tfdsmcmc.serving.saved_model import manifest
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_export_writes_a_version(fitted, tmp_path, capsys):
     arguments = ["export", model, served, "--version", "2", "--only", "sample", "log_likelihood"]
     assert main([*arguments, "--posterior", str(fitted / "posterior"), "--shape", "8x8"]) == 0
     assert f"wrote {served}/2" in capsys.readouterr().out
-    found = manifest.read(tmp_path / "served" / "2")
+    found = json.loads((tmp_path / "served/2/assets/manifest.json").read_text())
     assert found["data_shape"] == [8, 8] and found["posterior"]["samples"] == 2
     assert found["posterior"]["chains"] == 1 and found["posterior"]["average"] in ("units", "draws", "weights")
     assert set(found["signatures"]) == {"sample", "log_likelihood"}

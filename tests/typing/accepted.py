@@ -83,7 +83,7 @@ def filled(x: np.ndarray) -> np.ndarray:
 def served(model: ds.DeepGenerativeModel, path: str) -> np.ndarray:
     ds.serving.export(model, path, data_shape=(2, 2), overwrite=True)
     server = ds.serving.make_server(path, port=0)
-    print(server.url, server.predictions.versions)
+    print(server.url, server.predictions.version)
     with ds.serving.Client("http://localhost:8501", "model") as client:
         return client.sample(num_samples=3)
 

@@ -2,14 +2,16 @@
 
 The client checks what it sends by it, and the server what it receives. A graph that is given a float for an integer, a
 ragged list or a mask of fewer rows either fails in the words of an operation or, worse, broadcasts. What only the model
-knows, that data are binary or how large a count may be, its graph asserts (`saved_model.inputs`).
+knows, that data are binary or how large a count may be, its graph asserts (`saved_model.signatures`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+import importlib
+from collections.abc import Mapping
 from numbers import Real
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from tfdsmcmc._common import checks
 
 _KINDS = {"f": "numbers", "i": "integers", "u": "integers", "b": "true or false"}
 _TAKEN = {"f": "fiub", "i": "iu", "u": "iu", "b": "b"}  # kinds of array that a tensor of each kind takes
+_FOUND = {"U": "strings", "S": "strings", "f": "floats", "b": "true or false", "O": "null, objects or huge integers"}
 
 
 class BadRequest(ValueError):
@@ -32,29 +35,31 @@ class Signature(NamedTuple):
     outputs: dict[str, tf.TensorSpec]
 
 
-def signatures_of(definitions: Mapping[str, Any]) -> dict[str, Signature]:
-    """A dict from names to `Signature`, without what TensorFlow keeps among them for itself.
+def optional(module: str) -> ModuleType:
+    """Imports a module of the extra `serving`; an ImportError says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0].replace("_", "-")
+        raise ImportError(f"This needs {package}: pip install tfdsmcmc[serving]. ({error})") from error
 
-    Args:
-      definitions: dict from names to TensorFlow's `SignatureDef`.
+
+def signatures_of(definitions: Mapping[str, Any]) -> dict[str, Signature]:
+    """Of TensorFlow's `SignatureDef`s by name, without what it keeps among them for itself.
 
     Raises:
       TypeError: for a tensor of no type.
     """
-    return {
-        name: Signature(_specs(definition.inputs), _specs(definition.outputs))
-        for name, definition in definitions.items()
-        if not name.startswith("__")
-    }
+
+    def specs(infos):
+        return {key: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype, key) for key, info in infos.items()}
+
+    found = {name: definition for name, definition in definitions.items() if not name.startswith("__")}
+    return {name: Signature(specs(definition.inputs), specs(definition.outputs)) for name, definition in found.items()}
 
 
 def arrays_of(signature: str, values: Any, specs: Mapping[str, tf.TensorSpec]) -> dict[str, np.ndarray]:
-    """The values of a signature's inputs as arrays.
-
-    Args:
-      signature: its name.
-      values: for each input an array-like, or for a single input that alone.
-      specs: for each input its `tf.TensorSpec`.
+    """The values of a signature's inputs as arrays: an array-like by name for each, for a single input that alone.
 
     Raises:
       BadRequest: for a value that is missing, unknown, empty, or of another type, shape or range; for inputs of
@@ -66,14 +71,21 @@ def arrays_of(signature: str, values: Any, specs: Mapping[str, tf.TensorSpec]) -
         raise BadRequest(f"inputs must give a value to each of {sorted(specs)} by name. Received: {kind(values)}")
     for odd, fault in ((set(specs) - set(values), "missing"), (set(values) - set(specs), "unknown")):
         if odd:
-            takes, found = f"{signature} takes {sorted(specs)}", sorted(map(str, values))
-            raise BadRequest(f"{are(odd)} {fault}: {takes}. Received: {found}")
+            are = f"{' and '.join(sorted(map(str, odd)))} {'is' if len(odd) == 1 else 'are'} {fault}"
+            raise BadRequest(f"{are}: {signature} takes {sorted(specs)}. Received: {sorted(map(str, values))}")
     arrays = {name: array_of(name, values[name], spec) for name, spec in specs.items()}
     for name, array in arrays.items():
         if array.size == 0:
             raise BadRequest(f"{name} must have at least one row. Received: shape={array.shape}")
-    _check_rows(arrays, specs)
-    _check_finite(arrays)
+    # a graph would repeat a single row
+    rows = {name: len(arrays[name]) for name, spec in sorted(specs.items()) if has_rows(spec)}
+    if len(set(rows.values())) > 1:
+        raise BadRequest(f"{' and '.join(rows)} must have equally many rows. Received: {rows}")
+    for name, array in arrays.items():
+        seen = np.all([m for m in arrays.values() if m.dtype == bool and m.shape == array.shape] or [True], 0)
+        if array.dtype.kind == "f" and (bad := int((~np.isfinite(array) & seen).sum())):
+            words = f"{bad} entries that are NaN or infinite"
+            raise BadRequest(f"{name} must be finite in {array.dtype}. Received: {words}")
     return arrays
 
 
@@ -83,7 +95,10 @@ def array_of(name: str, value: Any, spec: tf.TensorSpec) -> np.ndarray:
     Raises:
       BadRequest: for another type or shape, and for integers out of range.
     """
-    wanted, shape = np.dtype(spec.dtype.as_numpy_dtype), f"{name} must {_shape(spec.shape)}"
+    wanted, rank = np.dtype(spec.dtype.as_numpy_dtype), spec.shape.rank
+    sizes = ["rows" if i == 0 and size is None else str(size) for i, size in enumerate(spec.shape if rank else ())]
+    tall = f"have the shape ({', '.join(sizes)}{',' * (rank == 1)})"
+    shape = f"{name} must {'be an array, of any rank' if rank is None else tall}"
     try:
         array = checks.numbers(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -91,17 +106,19 @@ def array_of(name: str, value: Any, spec: tf.TensorSpec) -> np.ndarray:
     if array.dtype == object and wanted.kind == "f" and all(isinstance(entry, Real) for entry in array.flat):
         with contextlib.suppress(OverflowError):
             array = array.astype(np.float64)
-    mixed = wanted.kind != "b" and _has_booleans(value)
+    # NumPy makes a number of true or false among numbers
+    mixed = wanted.kind != "b" and isinstance(value, (list, bool)) and bool in map(type, np.asarray(value, object).flat)
     if mixed or array.size and array.dtype.kind not in _TAKEN.get(wanted.kind, ""):
-        found = kind(value) if array.ndim == 0 else "true or false among numbers" if mixed else _entries(array)
-        raise BadRequest(f"{name} must be {_KINDS.get(wanted.kind, 'of another type')} ({wanted}). Received: {found}")
+        of = "true or false among numbers" if mixed else f"entries that are {_FOUND.get(array.dtype.kind, array.dtype)}"
+        needed = f"{name} must be {_KINDS.get(wanted.kind, 'of another type')} ({wanted})"
+        raise BadRequest(f"{needed}. Received: {of if array.ndim else kind(value)}")
     if not spec.shape.is_compatible_with(array.shape):
         raise BadRequest(f"{shape}. Received: {'an empty list' if array.shape == (0,) else f'shape={array.shape}'}")
     if wanted.kind in "iu" and array.size:
         low, high = np.iinfo(wanted).min, np.iinfo(wanted).max
-        least, most = int(array.min()), int(array.max())
-        if least < low or most > high:
-            raise BadRequest(f"{name} must be between {low} and {high}. Received: {least if least < low else most}")
+        for found in (int(array.min()), int(array.max())):
+            if not low <= found <= high:
+                raise BadRequest(f"{name} must be between {low} and {high}. Received: {found}")
     with np.errstate(over="ignore"):
         return array.astype(wanted)
 
@@ -111,57 +128,8 @@ def has_rows(spec: tf.TensorSpec) -> bool:
     return spec.shape.rank is not None and spec.shape.rank > 0 and spec.shape[0] is None
 
 
-def are(names: Iterable[object]) -> str:
-    """a is, or a and b are."""
-    names = sorted(map(str, names))
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
-
-
 def kind(value: object) -> str:
     """A single value in the words of JSON."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
     return "null" if value is None else repr(value)[:60]
-
-
-def _specs(infos):
-    return {name: tf.TensorSpec(tf.TensorShape(info.tensor_shape), info.dtype, name) for name, info in infos.items()}
-
-
-def _has_booleans(value):
-    """Whether true or false stands in a list, where NumPy makes a number of it among numbers."""
-    return isinstance(value, (list, bool)) and bool in set(map(type, np.asarray(value, object).flat))
-
-
-def _check_rows(arrays, specs):
-    """Inputs with rows have equally many: a graph would repeat a single one."""
-    rows = {name: len(arrays[name]) for name, spec in sorted(specs.items()) if has_rows(spec)}
-    if len(set(rows.values())) > 1:
-        raise BadRequest(f"{' and '.join(rows)} must have equally many rows. Received: {rows}")
-
-
-def _check_finite(arrays):
-    """Numbers are finite, but where a mask of the same shape is False: what stands there has no influence."""
-    masks = [array for array in arrays.values() if array.dtype == bool]
-    for name, array in arrays.items():
-        if array.dtype.kind != "f":
-            continue
-        seen = np.ones(array.shape, bool)
-        for mask in masks:
-            seen &= mask if mask.shape == array.shape else True
-        if bad := int((~np.isfinite(array) & seen).sum()):
-            found = f"{bad} entries that are NaN or infinite"
-            raise BadRequest(f"{name} must be finite in {array.dtype}. Received: {found}")
-
-
-def _shape(shape):
-    """have the shape (rows, 3) for a shape (None, 3)."""
-    if shape.rank is None:
-        return "be an array, of any rank"
-    sizes = ["rows" if i == 0 and size is None else str(size) for i, size in enumerate(shape)]
-    return f"have the shape ({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
-
-
-def _entries(array):
-    kinds = {"U": "strings", "S": "strings", "f": "floats", "b": "true or false", "O": "null, objects or huge integers"}
-    return f"entries that are {kinds.get(array.dtype.kind, array.dtype)}"

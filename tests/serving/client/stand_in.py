@@ -22,8 +22,8 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2, prediction_service_pb2_grpc
 from werkzeug.wrappers import Response
 
-import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tests.serving.exports import export
 from tfdsmcmc.serving.server.development_server import make_server
 
 NAME, VERSION, UNITS = "tiny", 3, 11  # packed rows end within a byte
@@ -36,7 +36,7 @@ def export_tiny(folder):
     """Writes the tiny model; returns the path of its version."""
     model = tiny_model((3, 2), units=UNITS, seed=6)
     path = pathlib.Path(folder) / NAME
-    return ds.serving.export(model, path, version=VERSION, only=SIGNATURES, sweeps=5, verbose=False)
+    return export(model, path, version=VERSION, only=SIGNATURES, sweeps=5)
 
 
 class RestStandIn:

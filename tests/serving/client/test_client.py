@@ -34,7 +34,6 @@ from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.serving import arrays
 from tfdsmcmc.serving.client import Client, transport_grpc, transport_rest, transports
 from tfdsmcmc.serving.client.transports import ServerError
-from tfdsmcmc.serving.saved_model import writing
 
 stand_in = pytest.importorskip("tests.serving.client.stand_in", reason="needs pip install tfdsmcmc[serving]")
 
@@ -51,7 +50,6 @@ def exported(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_PROXY", "127.0.0.1")
         patch.setenv("no_proxy", "127.0.0.1")
-        patch.setattr(writing, "round_trip", lambda *_: {})
         path = stand_in.export_tiny(tmp_path_factory.mktemp("models").resolve())
         patch.setattr(tf.saved_model, "load", functools.cache(tf.saved_model.load))
         yield path

@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tests.serving.exports import export
 
 UNITS = 11  # packed rows end within a byte
 FEW = ["log_likelihood", "sample", "sample_rows", "log_likelihood_rows_packed"]
@@ -25,8 +25,8 @@ INVALID_ARGUMENT = 3  # TF_Code
 @functools.cache
 def exported(every):
     """The path of a tiny model's SavedModel with `FEW` or all signatures, made once for all tests."""
-    arguments = {"only": None if every else FEW, "sweeps": 3, "verbose": False}
-    return ds.serving.export(tiny_model((3, 2), units=UNITS, seed=6), f"{_folder().name}/{every}", **arguments)
+    only = None if every else FEW
+    return export(tiny_model((3, 2), units=UNITS, seed=6), f"{_folder().name}/{every}", only=only, sweeps=3)
 
 
 @functools.cache
@@ -39,6 +39,11 @@ def signatures_of(path):
     saved = saved_model_pb2.SavedModel.FromString((pathlib.Path(path) / "saved_model.pb").read_bytes())
     found = saved.meta_graphs[0].signature_def
     return {name: found[name] for name in sorted(found) if not name.startswith("__")}
+
+
+def manifest_of(path):
+    """What is written about a version beside its graph."""
+    return json.loads((pathlib.Path(path) / "assets" / "manifest.json").read_text())
 
 
 def run(folder, requests):

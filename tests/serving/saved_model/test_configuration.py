@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tests.serving.saved_model import loader
-from tfdsmcmc.serving.saved_model import configuration
+from tfdsmcmc.serving.saved_model import serving_files
 
 UNITS = loader.UNITS
 EVERY = [False, pytest.param(True, marks=pytest.mark.slow)]  # signatures, or a few
@@ -52,7 +52,7 @@ def test_the_text_is_what_the_server_parses(tmp_path):
     config = pytest.importorskip("tensorflow_serving.config.model_server_config_pb2")
     from google.protobuf import text_format
 
-    configuration.write(tmp_path / "tiny", "tiny-1.0")
+    serving_files.write_configuration(tmp_path / "tiny", "tiny-1.0")
     texts = {name: (tmp_path / "tiny" / name).read_text() for name in ("models.config", "batching.config")}
     assert set(contents(tmp_path / "tiny")) == {pathlib.Path(name) for name in texts}
     parsed = text_format.Parse(texts["models.config"], config.ModelServerConfig())
@@ -69,27 +69,27 @@ def test_the_text_is_what_the_server_parses(tmp_path):
 
 
 def test_files_of_other_content_are_kept_unless_asked(tmp_path):
-    configuration.write(tmp_path, "tiny")
-    configuration.write(tmp_path, "tiny")  # the same
+    serving_files.write_configuration(tmp_path, "tiny")
+    serving_files.write_configuration(tmp_path, "tiny")  # the same
     (tmp_path / "batching.config").write_text("# tuned by hand\n")
-    before, (_, batching) = contents(tmp_path), configuration.check(tmp_path / "elsewhere", "tiny").values()
+    before, (_, batching) = contents(tmp_path), serving_files.configuration(tmp_path / "elsewhere", "tiny").values()
     for name in ("tiny", "other"):
-        for call in (configuration.write, configuration.check):
+        for call in (serving_files.write_configuration, serving_files.configuration):
             with pytest.raises(ValueError, match="overwrite.*Received: .*config"):
                 call(tmp_path, name)
     assert contents(tmp_path) == before
-    configuration.write(tmp_path, "tiny", overwrite=True)
+    serving_files.write_configuration(tmp_path, "tiny", overwrite=True)
     assert set(contents(tmp_path)) == set(before)
     assert (tmp_path / "batching.config").read_text() == batching
     (tmp_path / "batching.config").write_bytes(b"\xff")
     with pytest.raises(ValueError, match="overwrite.*Received: "):
-        configuration.write(tmp_path, "tiny")
+        serving_files.write_configuration(tmp_path, "tiny")
 
 
 def test_bad_names_are_refused_before_a_file_is_touched(tmp_path):
     for name in ("", "a b", 'a"b', "a/b", "a\nb", "modèle", None, 3):
         with pytest.raises(ValueError, match="Received: model_name="):
-            configuration.write(tmp_path, name)
+            serving_files.write_configuration(tmp_path, name)
     assert contents(tmp_path) == {}
 
 
@@ -132,7 +132,7 @@ def test_a_batch_of_requests_answers_each_as_if_it_were_alone(every):
         def run(inputs, name=name):
             return loader.in_python(served, name, inputs)
 
-        answers = batched(run, requests, configuration.BATCH_SIZES)
+        answers = batched(run, requests, (1, 2, 4, 8, 16, 32))
         for inputs, answer in zip(requests, answers, strict=True):
             alone = run(inputs)
             assert set(answer) == set(alone) and alone

@@ -14,8 +14,8 @@ from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.serving.saved_model import functions as functions_module
-from tfdsmcmc.serving.saved_model.functions import Functions
-from tfdsmcmc.serving.saved_model.weights import Weights
+from tfdsmcmc.serving.saved_model import networks
+from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
 
 X = binary_states(4).astype(np.float32)
 SEED = tf.constant([3, 4])
@@ -26,7 +26,7 @@ def served(seeds, latent_units=(3, 2)):
     models = [tiny_model(latent_units, units=4, seed=seed, scale=0.8) for seed in seeds]
     pairs = [(m.generative.get_weights(), m.recognition.get_weights()) for m in models]
     model = tiny_model(latent_units, units=4, seed=99)
-    return Functions(model, Weights(model, pairs), sweeps=30, jit=False), [Oracle(m) for m in models]
+    return NetworkFunctions(model, Weights(model, pairs), sweeps=30, jit=False), [Oracle(m) for m in models]
 
 
 @pytest.fixture(scope="module", params=[[6], [6, 1, 20]], ids=["one", "three"])
@@ -62,7 +62,7 @@ def test_the_average_has_the_errors_that_posteriors_state(count):
     average = PredictiveAverage()
     for parts in zip(value, error, size):
         average.add(LogLikelihood(*parts))
-    for one, other in zip(functions_module._averaged(value, error, size), average.log_likelihood()[:3], strict=True):
+    for one, other in zip(functions_module.averaged(value, error, size), average.log_likelihood()[:3], strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5)
 
 
@@ -166,7 +166,7 @@ def test_blocks_of_rows_are_joined_in_order(monkeypatch):
 
 def test_sample_is_the_live_models_draw():
     model = tiny_model((3, 2), units=4, seed=6)
-    drawn = Functions(model, Weights(model), 1, False).sample(tf.constant(50), SEED)["x"]
+    drawn = NetworkFunctions(model, Weights(model), 1, False).sample(tf.constant(50), SEED)["x"]
     np.testing.assert_array_equal(drawn, model.sample(50, SEED))
 
 
@@ -180,7 +180,7 @@ def test_weights_are_checked():
 def test_jitted_functions_answer_alike():
     """Compiled by XLA or not, the answers are the same up to rounding."""
     model = tiny_model((2,), units=4, seed=6)
-    plain, jitted = (Functions(model, Weights(model), 5, jit) for jit in (False, True))
+    plain, jitted = (NetworkFunctions(model, Weights(model), 5, jit) for jit in (False, True))
     x, mask = tf.constant(X[:3], tf.float32), tf.constant(X[:3] > 0)
     for name, arguments in (("log_likelihood", (x, tf.constant(40))), ("impute", (x, mask, tf.constant(2)))):
         one, other = (getattr(functions, name)(*arguments, SEED) for functions in (plain, jitted))
@@ -205,9 +205,9 @@ def test_samples_of_the_weights_share_no_draws(monkeypatch):
         seeds.append(tuple(seed.numpy()))
         return None, None, tf.zeros([count, tf.shape(rows.values)[0]])
 
-    monkeypatch.setattr(functions_module, "weighted_draws", recorded)
+    monkeypatch.setattr(networks, "weighted_draws", recorded)
     functions._chosen(Rows(x, x > 0), tf.constant(2), SEED)
-    assert len(seeds) == len(set(seeds)) == 3 * functions_module._EVIDENCE_CHUNKS > 3
+    assert len(seeds) == len(set(seeds)) == 3 * networks._EVIDENCE_CHUNKS > 3
 
 
 def test_reconstruct_where_units_depend_on_each_other():
@@ -216,7 +216,7 @@ def test_reconstruct_where_units_depend_on_each_other():
     randomize(model, 3, 1.0)
     law = np.exp(model.generative.log_joint(X, []).numpy().astype(np.float64))
     assert abs(law.sum() - 1) < 1e-5
-    run = tf.function(Functions(model, Weights(model), 1, False).reconstruct, autograph=False)
+    run = tf.function(NetworkFunctions(model, Weights(model), 1, False).reconstruct, autograph=False)
     found = run(tf.constant(X[5:7]), tf.constant(20_000), SEED)["x"].numpy()
     mean = law @ X
     assert_near(found[0], mean, np.sqrt(mean * (1 - mean) / 20_000))

@@ -10,6 +10,7 @@ from tests.boltzmann.test_dbn import Truth, tiny_dbn
 from tests.boltzmann.units.oracle import tiny_rbm as rbm_of_units
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import binary_states, log_sum, state_numbers
+from tests.serving.exports import export
 from tests.serving.saved_model.test_loader import assert_same_in_both
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.deep import stack as deep
@@ -17,6 +18,7 @@ from tfdsmcmc.posterior.store import Sample
 
 SEED = np.array([3, 4], np.int32)
 V = binary_states(3).astype(np.float32)
+PLAIN = ["log_likelihood", "sample", "impute"]
 
 
 def answers(served, name, **inputs):
@@ -39,8 +41,7 @@ def test_a_machine(tmp_path):
     rbm = tiny_rbm(3, 2, seed=6, scale=0.7)
     truth = Enumerated(rbm.machine)
     known = ds.boltzmann.LogPartition.of_weights(np.log([1.0, 1.1, 1.2]) + truth.log_z)
-    path = ds.serving.export(rbm, tmp_path / "rbm", log_partition=known, sweeps=30, verbose=False)
-    served = tf.saved_model.load(path)
+    served = tf.saved_model.load(export(rbm, tmp_path / "rbm", log_partition=known, sweeps=30, only=PLAIN))
     found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
     np.testing.assert_allclose(found["value"], truth.log_unnormalized - known.value, rtol=1e-5)
     np.testing.assert_allclose(found["standard_error"], known.standard_error, rtol=1e-6)
@@ -62,9 +63,10 @@ def test_a_machine(tmp_path):
 def test_other_units_are_served(tmp_path, visible):
     """log p(x) as the live model has it; values of other kinds are refused; draws and imputations are such values."""
     rbm = rbm_of_units(visible, "binary", seed=3)
-    path = ds.serving.export(rbm, tmp_path / "rbm", sweeps=5, verbose=False)
-    served = tf.saved_model.load(path)
-    assert ("log_likelihood_packed" in served.signatures) == rbm.support.bits
+    if not rbm.support.bits:
+        with pytest.raises(ValueError, match="only has names among.*Received: 'log_likelihood_packed'"):
+            export(rbm, tmp_path / "rbm", only="log_likelihood_packed")
+    served = tf.saved_model.load(export(rbm, tmp_path / "rbm", sweeps=5, only=PLAIN))
     x = answers(served, "sample", num_samples=50, seed=SEED)["x"]
     assert rbm.support.holds(x).all()
     found = answers(served, "log_likelihood", x=x, num_samples=1, seed=SEED)["value"]
@@ -95,8 +97,9 @@ def test_a_posterior_of_machines(tmp_path):
     def log_partition(machine):
         return ds.boltzmann.LogPartition(next(known).log_z, 0.1, (0.0, 0.0), 9.0)
 
-    arguments = {"average": "draws", "log_partition": log_partition, "sweeps": 30, "verbose": False}
-    served = tf.saved_model.load(ds.serving.export(rbms[0], tmp_path / "rbm", 1, posterior, **arguments))
+    arguments = {"average": "draws", "log_partition": log_partition, "sweeps": 30}
+    only = [*PLAIN, "log_likelihood_packed"]
+    served = tf.saved_model.load(export(rbms[0], tmp_path / "rbm", 1, posterior, only=only, **arguments))
     found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
     np.testing.assert_allclose(found["value"], log_p, rtol=1e-5)
     np.testing.assert_allclose(found["standard_error"], 0.1, rtol=1e-5)
@@ -116,7 +119,7 @@ def test_a_posterior_of_machines(tmp_path):
 def test_a_mixture(tmp_path):
     mixture = ds.boltzmann.MixtureOfBernoullis(3, 2, seed=1)
     exact = mixture.log_likelihood(V).value
-    served = tf.saved_model.load(ds.serving.export(mixture, tmp_path / "mixture", verbose=False))
+    served = tf.saved_model.load(export(mixture, tmp_path / "mixture", only=PLAIN))
     found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
     np.testing.assert_allclose(found["value"], exact, rtol=1e-5)
     assert not found["standard_error"].any()

@@ -106,7 +106,7 @@ def test_packed_data_are_the_same_data(signatures, name):
 
 
 def test_bits_beyond_the_data_are_ignored_and_the_first_bit_is_the_highest():
-    from tfdsmcmc.serving.saved_model.inputs import _unpacked
+    from tfdsmcmc.serving.saved_model.signatures import _unpacked
 
     packed = np.array([[0b10110000, 0b01111111], [0b00000001, 0b11000000]], np.uint8)
     np.testing.assert_array_equal(_unpacked(tf.constant(packed), 10), np.unpackbits(packed, axis=1)[:, :10])
@@ -204,7 +204,7 @@ def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
         generative, recognition = ds.GenerativeNetwork(layers), ds.RecognitionNetwork(latent)
         model = ds.DeepGenerativeModel(generative=generative, recognition=recognition)
         content = content_of(model, None, None, None, False, None)
-        return names(content.names, content.data.binary)
+        return names(content)
 
     gaussian = ds.layers.MLPGaussian(3, hidden_units=[2])
     assert offered(ds.layers.SBN(2), gaussian, latent=[ds.layers.SBN(2)]) == [

@@ -11,7 +11,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
 from tests.serving.saved_model import loader
-from tfdsmcmc.serving.saved_model import warm_up
+from tfdsmcmc.serving.saved_model import serving_files
 
 UNITS = loader.UNITS
 EVERY = [False, pytest.param(True, marks=pytest.mark.slow)]  # signatures, or a few
@@ -40,7 +40,7 @@ def test_requests_are_written_read_and_answered(tmp_path, every):
     tiny = str(shutil.copytree(loader.exported(every=every), tmp_path / "1"))
     requests = requests_to(tiny)
     assert len(requests) > 2
-    warm_up.write(tiny, requests, "tiny")
+    serving_files.write_warm_up(tiny, requests, "tiny")
     replayed = loader.warm_up_requests(tiny)
     for (name, inputs), (other, again) in zip(requests, replayed, strict=True):
         assert name == other and set(inputs) == set(again)
@@ -59,7 +59,7 @@ def test_the_records_are_the_servers_own(tiny):
     """Read here by the protocol buffers alone."""
     prediction_log = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2")
     inputs = {"num_samples": np.int32(5), "seed": np.array([1, 2], np.int32)}
-    warm_up.write(tiny, [("sample", inputs)] * 3, "another")
+    serving_files.write_warm_up(tiny, [("sample", inputs)] * 3, "another")
     path = str(tiny / "assets.extra" / "tf_serving_warmup_requests")
     records = [prediction_log.PredictionLog.FromString(r) for r in tf.data.TFRecordDataset(path).as_numpy_iterator()]
     assert len(records) == 3 and {record.WhichOneof("log_type") for record in records} == {"predict_log"}
@@ -86,9 +86,8 @@ def test_requests_of_an_export_fit_its_signatures(tmp_path):
             assert tf.TensorShape(specs[key].tensor_shape).is_compatible_with(array.shape)
 
 
-def test_the_missing_package_is_named(tiny, monkeypatch):
-    before = contents(tiny)
+def test_the_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow_serving.apis.prediction_log_pb2", None)
     with pytest.raises(ImportError, match=r"pip install tfdsmcmc\[serving\]"):
-        warm_up.write(tiny, [], "tiny")
-    assert contents(tiny) == before
+        serving_files.write_warm_up(tmp_path, [], "tiny")
+    assert contents(tmp_path) == {}

@@ -10,35 +10,35 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-import tfdsmcmc as ds
 from tests.oracles import binary_states, tiny_model
+from tests.serving.exports import export
 from tfdsmcmc.serving.server import answers, application, development_server
 from tfdsmcmc.serving.server.application import is_loopback
 from tfdsmcmc.serving.server.development_server import make_server
-from tfdsmcmc.serving.server.predictions import BadRequest, Predictions
+from tfdsmcmc.serving.server.predictions import Predictions
 
 SEED = [3, 4]
 X = binary_states(4)[[1, 6, 11]].tolist()
 MASK = [[True, False, True, False], [False] * 4, [True] * 4]
 LIKELIHOOD = {"x": X, "num_samples": 20, "seed": SEED}
 IMPUTE = {"x": X, "mask": MASK, "num_imputations": 2, "seed": SEED}
-ROWS = [{"x": row, "num_samples": 5 + i, "seed": [i, 7]} for i, row in enumerate(X)]
+ROWS = {"x": X, "num_samples": [5, 6, 7], "seed": [[0, 7], [1, 7], [2, 7]]}
 SIGNATURES = ["log_likelihood", "sample", "impute", "sample_rows", "log_likelihood_rows", "log_likelihood_packed"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A model with versions 2 and 10 of different weights; the newest is 10, as numbers go."""
+    """A model with the versions 2, which cannot be loaded, and 10; the newest is 10, as numbers go."""
     folder = tmp_path_factory.mktemp("models") / "tiny"
-    ds.serving.export(tiny_model((2,), units=4, seed=1), folder, version=2, only=["sample"], verbose=False)
     model = tiny_model((2,), units=4, seed=6)
-    ds.serving.export(model, folder, version=10, only=SIGNATURES, sweeps=5, data_shape=(2, 2), verbose=False)
+    export(model, folder, version=10, only=SIGNATURES, sweeps=5, data_shape=(2, 2))
+    (folder / "2").mkdir()
+    (folder / "2" / "saved_model.pb").write_bytes(b"nothing")
     return folder
 
 
@@ -133,21 +133,16 @@ def test_the_default_signature_is_the_likelihood(ask, direct):
     np.testing.assert_array_equal(np.float32(answer["outputs"]["value"]), expected)
 
 
-def test_rows_are_those_of_the_loaded_model(ask, direct):
-    request = {"signature_name": "log_likelihood_rows", "instances": ROWS}
-    status, answer = ask("POST", "/v1/models/tiny:predict", request)
-    assert status == 200 and len(answer["predictions"]) == len(ROWS)
-    columns = {name: [row[name] for row in ROWS] for name in ROWS[0]}
-    for name, expected in direct("log_likelihood_rows", **columns).items():
-        np.testing.assert_array_equal(np.float32([row[name] for row in answer["predictions"]]), expected)
-
-
-@pytest.mark.parametrize("instances", [[[1, 2], [3, 4]], [{"seed": [1, 2]}, {"seed": [3, 4]}]])
-def test_a_single_output_is_bare_and_so_may_a_single_input_be(ask, direct, instances):
+def test_a_single_output_is_bare_and_so_may_a_single_input_be(ask, direct):
     expected = direct("sample_rows", seed=[[1, 2], [3, 4]])["x"]
-    request = {"signature_name": "sample_rows", "instances": instances}
-    np.testing.assert_array_equal(ask("POST", "/v1/models/tiny:predict", request)[1]["predictions"], expected)
     np.testing.assert_array_equal(predict(ask, "sample_rows", [[1, 2], [3, 4]]), expected)
+    np.testing.assert_array_equal(predict(ask, "sample_rows", {"seed": [[1, 2], [3, 4]]}), expected)
+
+
+def test_rows_are_those_of_the_loaded_model(ask, direct):
+    answer = predict(ask, "log_likelihood_rows", ROWS)
+    for name, expected in direct("log_likelihood_rows", **ROWS).items():
+        np.testing.assert_array_equal(np.float32(answer[name]), expected)
 
 
 def test_what_a_mask_hides_may_be_anything(ask):
@@ -155,22 +150,10 @@ def test_what_a_mask_hides_may_be_anything(ask):
     assert predict(ask, "impute", IMPUTE | {"x": hidden}) == predict(ask, "impute", IMPUTE)
 
 
-def test_versions(ask, direct, folder):
-    asked = {"num_samples": 30, "seed": SEED}
-    old = tf.saved_model.load(str(folder / "2")).signatures["sample"]
-    expected = old(num_samples=tf.constant(30), seed=tf.constant(SEED))["x"].numpy()
-    request = {"signature_name": "sample", "inputs": asked}
-    status, answer = ask("POST", "/v1/models/tiny/versions/2:predict", request)
-    assert status == 200
-    np.testing.assert_array_equal(answer["outputs"], expected)
-    assert not np.array_equal(predict(ask, "sample", asked), expected)
-
-
 def test_status_and_metadata(ask, direct):
     fine = {"state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
-    two, ten = {"version": "2"} | fine, {"version": "10"} | fine
-    assert ask("GET", "/v1/models/tiny") == (200, {"model_version_status": [ten, two]})
-    assert ask("GET", "/v1/models/tiny/versions/2") == (200, {"model_version_status": [two]})
+    for path in ("", "/versions/10"):
+        assert ask("GET", f"/v1/models/tiny{path}") == (200, {"model_version_status": [{"version": "10"} | fine]})
     status, answer = ask("GET", "/v1/models/tiny/metadata")
     assert status == 200 and answer["model_spec"] == {"name": "tiny", "signature_name": "", "version": "10"}
     signatures = answer["metadata"]["signature_def"]["signature_def"]
@@ -179,9 +162,7 @@ def test_status_and_metadata(ask, direct):
     sizes = [{"size": "-1", "name": ""}, {"size": "4", "name": ""}]
     assert found["dtype"] == "DT_BOOL" and found["tensor_shape"] == {"dim": sizes, "unknown_rank": False}
     assert signatures["sample"]["method_name"] == "tensorflow/serving/predict"
-    status, answer = ask("GET", "/v1/models/tiny/versions/2/metadata")
-    assert set(answer["metadata"]["signature_def"]["signature_def"]) >= {"sample"}
-    assert "impute" not in answer["metadata"]["signature_def"]["signature_def"]
+    assert ask("GET", "/v1/models/tiny/versions/10/metadata") == (200, answer)
 
 
 def test_page_and_manifest(ask, folder):
@@ -193,25 +174,23 @@ def test_page_and_manifest(ask, folder):
     assert manifest == json.loads((folder / "10/assets/manifest.json").read_text())
 
 
-# ---- one folder of a version, and none
+# ---- the newest version, one by itself, and none
 
 
-def test_a_version_by_itself(folder):
-    served = Predictions(folder / "2")
-    assert (served.name, served.versions, "impute" in served.signatures) == ("tiny", (2,), False)
-    assert served.signatures["sample"]["seed"] == tf.TensorSpec([2], tf.int32, "seed")
-    with pytest.raises(BadRequest, match=r"version must be one of \[2\]. Received: 3"):
-        served.predict("sample", {"num_samples": 1, "seed": SEED}, version=3)
+def test_the_newest_version_and_one_by_itself(scratch):
+    for path, version in ((scratch, 2), (scratch / "1", 1)):
+        served = Predictions(path)
+        assert (served.name, served.version, scalar(served)) == ("a:b", version, version)
+    assert served.signatures["scalar"].inputs == {"x": tf.TensorSpec([None], tf.float32, "x")}
+    (scratch / "1").rename(scratch / "other")
+    served = Predictions(scratch / "other")
+    assert (served.name, served.version, scalar(served)) == ("other", 1, 1)
 
 
 def test_where_there_is_no_model(tmp_path):
     for path in (tmp_path, tmp_path / "no"):
         with pytest.raises(ValueError, match="There must be a SavedModel.*Received: "):
             make_server(path, port=0)
-    (tmp_path / "1").mkdir()
-    (tmp_path / "1" / "saved_model.pb").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="cannot be loaded.*Received: "):
-        make_server(tmp_path, port=0)
     with pytest.raises(ValueError, match="port must be at most 65535. Received: port=70000"):
         make_server(tmp_path, port=70000)
 
@@ -220,15 +199,15 @@ def test_where_there_is_no_model(tmp_path):
 
 
 @pytest.mark.parametrize("host", ["127.1", "127.0.0.1", "localhost", "2130706433"])
-def test_loopback_is_that_which_is_bound(folder, host):
-    with running(folder / "2", host=host) as server:
+def test_loopback_is_that_which_is_bound(foreign, host):
+    with running(foreign, host=host) as server:
         head = b"GET / HTTP/1.1\r\nHost: "
         assert raw(server, head + b"evil.example\r\n\r\n").startswith(b"HTTP/1.1 403 ")
         assert raw(server, head + b"localhost\r\n\r\n").startswith(b"HTTP/1.1 200 ")
 
 
-def test_other_addresses_answer_to_every_name(folder):
-    with running(folder / "2", host="0.0.0.0") as server:
+def test_other_addresses_answer_to_every_name(foreign):
+    with running(foreign, host="0.0.0.0") as server:
         assert raw(server, b"GET / HTTP/1.1\r\nHost: some.example\r\n\r\n").startswith(b"HTTP/1.1 200 ")
     assert is_loopback("//[::ffff:127.0.0.1]")
     assert not any(is_loopback(f"//{name}") for name in ("[::ffff:10.0.0.1]", "127.1", ""))
@@ -256,11 +235,18 @@ def test_what_fails_to_load_is_closed(tmp_path):
 
 
 @pytest.fixture
-def scratch(tmp_path):
-    """A model by somebody else, quickly made: version 1 gives 1, version 2 gives 2."""
+def scratch(foreign, tmp_path):
+    """A copy to change."""
+    return shutil.copytree(foreign, tmp_path / "a:b")
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory):
+    """A model by somebody else: version 1 gives 1, version 2 gives 2."""
+    folder = tmp_path_factory.mktemp("models") / "a:b"
     for version in (1, 2):
-        save_foreign(tmp_path / "a:b" / str(version), version)
-    return tmp_path / "a:b"
+        save_foreign(folder / str(version), version)
+    return folder
 
 
 def save_foreign(path, value):
@@ -276,8 +262,8 @@ def save_foreign(path, value):
     tf.saved_model.save(module, str(path), {n: f.get_concrete_function() for n, f in functions.items()})
 
 
-def scalar(served, version=None):
-    return float(served.predict("scalar", {"x": [1.0]}, version)["y"])
+def scalar(served):
+    return float(served.predict("scalar", {"x": [1.0]})["y"])
 
 
 def test_a_version_stays_what_it_was_when_it_was_loaded(scratch):
@@ -293,7 +279,7 @@ def test_a_version_stays_what_it_was_when_it_was_loaded(scratch):
     module = tf.Module()
     other = tf.function(lambda: {"z": tf.constant(1)}, []).get_concrete_function()
     tf.saved_model.save(module, str(scratch / "2"), {"other": other})
-    assert answers.metadata(served) == described and served.version().load().manifest == {"data_shape": [7]}
+    assert answers.metadata(served) == described and served.manifest == {"data_shape": [7]}
     assert scalar(served) == 2
 
 
@@ -304,59 +290,8 @@ def test_a_manifest_by_somebody_else_is_none(scratch, text):
         assert raw(server, b"GET /manifest.json HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(b"HTTP/1.1 404 ")
 
 
-def test_versions_are_loaded_once_and_stay(scratch, monkeypatch):
-    """However many ask first, and whichever is asked for after."""
-    load, loaded = tf.saved_model.load, []
-
-    def slow(path):
-        loaded.append(path[-1])
-        time.sleep(0.05)
-        return load(path)
-
-    monkeypatch.setattr(tf.saved_model, "load", slow)
-    served = Predictions(scratch)
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(lambda _: scalar(served, 1), range(4))) == {1.0}
-    assert [scalar(served, version) for version in (2, 1, 2, None)] == [2, 1, 2, 2]
-    assert loaded == ["2", "1"]
-
-
-def test_a_loaded_version_does_not_wait_for_another(scratch, monkeypatch):
-    served, load = Predictions(scratch), tf.saved_model.load
-    begun, released = threading.Event(), threading.Event()
-
-    def slow(path):
-        begun.set()
-        assert released.wait(30)
-        return load(path)
-
-    monkeypatch.setattr(tf.saved_model, "load", slow)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        first = pool.submit(scalar, served, 1)
-        assert begun.wait(30)
-        try:
-            assert pool.submit(scalar, served, 2).result(timeout=10) == 2
-        finally:
-            released.set()
-        assert first.result() == 1
-
-
-def test_the_status_of_a_version_that_cannot_be_loaded(scratch):
-    sound = (scratch / "1" / "saved_model.pb").read_bytes()
-    (scratch / "1" / "saved_model.pb").write_bytes(b"nothing")
-    served = Predictions(scratch)
-    assert answers.status(served, 1)["model_version_status"][0]["state"] == "AVAILABLE"  # nobody has asked for it
-    with pytest.raises(ValueError, match="cannot be loaded.*Received: "):
-        scalar(served, 1)
-    two, one = answers.status(served)["model_version_status"]
-    assert (two["version"], two["state"], one["state"]) == ("2", "AVAILABLE", "END")
-    assert one["status"]["error_code"] == "UNKNOWN" and "cannot be loaded" in one["status"]["error_message"]
-    (scratch / "1" / "saved_model.pb").write_bytes(sound)
-    assert scalar(served, 1) == 1 and answers.status(served, 1)["model_version_status"][0]["state"] == "AVAILABLE"
-
-
-def test_a_model_by_somebody_else(scratch):
-    with running(scratch) as server:
+def test_a_model_by_somebody_else(foreign):
+    with running(foreign) as server:
         connection = http.client.HTTPConnection(*server.server_address, timeout=60)
 
         def call(signature, x, model="a%3Ab"):
@@ -388,6 +323,15 @@ def test_what_is_no_json_is_a_failure_that_is_told(ask, direct, monkeypatch):
 # ---- requests that are refused
 
 
+def test_an_answer_of_too_many_numbers_is_refused(ask, monkeypatch):
+    """Python's objects of ten million would take gigabytes."""
+    monkeypatch.setattr(answers, "MOST", 11)
+    assert len(predict(ask, "sample", {"num_samples": 2, "seed": SEED})) == 2
+    request = {"signature_name": "sample", "inputs": {"num_samples": 3, "seed": SEED}}
+    status, answer = ask("POST", "/v1/models/tiny:predict", request)
+    assert status == 400 and "at most 11 numbers" in answer["error"] and "Received: sample with 12" in answer["error"]
+
+
 def changed(**changes):
     inputs = {name: value for name, value in (LIKELIHOOD | changes).items() if value is not ...}
     return {"signature_name": "log_likelihood", "inputs": inputs}
@@ -396,7 +340,7 @@ def changed(**changes):
 BAD = {
     "no object": ([1], 'must be an object with "inputs"'),
     "neither": ({"signature_name": "sample"}, 'must be an object with "inputs"'),
-    "both": ({"inputs": {}, "instances": []}, 'must be an object with "inputs"'),
+    "instances": ({"instances": [X]}, 'must be an object with "inputs"'),
     "a field too many": ({"inputs": LIKELIHOOD, "signature": "sample"}, 'must be an object with "inputs"'),
     "unknown signature": (changed() | {"signature_name": "sampel"}, "signature_name must be one of"),
     "a list for a signature": (changed() | {"signature_name": ["sample"]}, "signature_name must be one of"),
@@ -445,24 +389,6 @@ BAD = {
         {"signature_name": "log_likelihood_packed", "inputs": LIKELIHOOD | {"x": [[256]]}},
         "x must be between 0 and 255. Received: 256",
     ),
-    "instances of columns": (
-        {"signature_name": "log_likelihood", "instances": ROWS},
-        "where num_samples and seed are not by row",
-    ),
-    "no instances": ({"signature_name": "sample_rows", "instances": []}, "instances must be a list of at least one"),
-    "instances no list": ({"signature_name": "sample_rows", "instances": 3}, "instances must be a list of at least"),
-    "a row without": (
-        {"signature_name": "log_likelihood_rows", "instances": [ROWS[0], {"x": X[0]}]},
-        "instances[1] must give each of ['num_samples', 'seed', 'x'] by name. Received: ['x']",
-    ),
-    "a row that is none": (
-        {"signature_name": "log_likelihood_rows", "instances": [ROWS[0], None]},
-        "instances[1] must give each of ['num_samples', 'seed', 'x'] by name. Received: null",
-    ),
-    "a ragged row": (
-        {"signature_name": "log_likelihood_rows", "instances": [ROWS[0], ROWS[1] | {"x": [1]}]},
-        "x must have the shape (rows, 4). Received: a ragged",
-    ),
     "no JSON": (b"{", "must be JSON"),
     "no text": (b"\xff\xfe\x00", "must be JSON"),
     "empty": (b"", "must be JSON"),
@@ -490,7 +416,7 @@ def test_a_bad_request_is_told_why_and_the_next_is_answered(ask, direct, name):
         ("GET", "/no", 404),
         ("GET", "/v1/models", 404),
         ("GET", "/v1/models/other", 404),
-        ("GET", "/v1/models/tiny/versions/3", 404),
+        ("GET", "/v1/models/tiny/versions/2", 404),
         ("GET", "/v1/models/tiny/versions/a", 404),
         ("GET", "/v1/models/tiny/versions/%D9%A3", 404),
         ("GET", "/v1/models/tiny/labels/stable", 404),
@@ -620,7 +546,7 @@ def test_a_failure_is_told_and_survived(ask, direct, server, monkeypatch, caplog
     def fails(*args):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(server.predictions, "call", fails)
+    monkeypatch.setattr(server.predictions, "predict", fails)
     status, answer = ask("POST", "/v1/models/tiny:predict", {"inputs": LIKELIHOOD})
     assert status == 500 and "RuntimeError" in answer["error"] and "secret" not in answer["error"]
     assert "a secret" in caplog.text
@@ -639,10 +565,10 @@ def test_nothing_is_printed_of_any_of_it(server, ask, capfd):
 
 
 @pytest.mark.slow
-def test_serve_says_where_and_ends_on_an_interrupt(folder):
+def test_serve_says_where_and_ends_on_an_interrupt(foreign):
     # in a shell's background, as of a whole suite, interrupts are ignored
     program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    program += f"from tfdsmcmc.serving.server.development_server import serve\nserve({str(folder / '2')!r}, port=0)"
+    program += f"from tfdsmcmc.serving.server.development_server import serve\nserve({str(foreign)!r}, port=0)"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([sys.executable, "-c", program], **pipes)
     said = process.stdout.readline()

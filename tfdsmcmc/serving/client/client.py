@@ -25,7 +25,7 @@ from tfdsmcmc.rows import rows_of
 from tfdsmcmc.serving.arrays import array_of, arrays_of
 from tfdsmcmc.serving.client.transport_grpc import GrpcTransport
 from tfdsmcmc.serving.client.transport_rest import RestTransport
-from tfdsmcmc.serving.client.transports import ServerError, address, seconds
+from tfdsmcmc.serving.client.transports import ServerError, address
 from tfdsmcmc.supports import Binary, Real, checked_array
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from tfdsmcmc._common.types import Seed
     from tfdsmcmc.serving.arrays import Signature
+
+_LONGEST_TIMEOUT = 1e6  # seconds: sockets count milliseconds in 32 bits
 
 
 class Client:
@@ -48,8 +50,9 @@ class Client:
     parts are those to the whole. Signatures are asked for once, at the first call. Use one client in each thread.
 
     In all methods x is (n, D), array-like; num_samples and num_imputations are positive integers; a seed is an integer
-    in [0, 2⁶⁴) or two int32; and seeds are n of them. All raise a `ServerError` for a fault of the server, a call that
-    it refuses, or no answer, and a ValueError for arguments that do not fit.
+    in [0, 2⁶⁴) or two int32; seeds are n of them; context, (n, C), is of a model of rows given one. All raise a
+    `ServerError` for a fault of the server, a call that it refuses, or no answer, and a ValueError for arguments that
+    do not fit.
 
     Args:
       url: "http://HOST:PORT", "https://…" or "grpc://HOST:PORT", "grpcs://…" (TLS with the machine's certificates),
@@ -75,11 +78,13 @@ class Client:
         retries: int = 3,
         packed: bool = False,
     ):
-        where, timeout = address(url, model, version), seconds(timeout)
+        where = address(url, model, version)
+        if float(checks.positive_number("timeout", timeout)) > _LONGEST_TIMEOUT:
+            raise ValueError(f"timeout must be at most {_LONGEST_TIMEOUT:g} seconds. Received: timeout={timeout!r}")
         retries = checks.nonnegative_integer("retries", retries)
         self._packed = checks.boolean("packed", packed)
-        self._transport = (GrpcTransport if where.scheme.startswith("grpc") else RestTransport)(where, timeout, retries)
-        self._signatures = None
+        way = GrpcTransport if where.scheme.startswith("grpc") else RestTransport
+        self._transport, self._signatures = way(where, float(timeout), retries), None
 
     def __enter__(self) -> Self:
         return self
@@ -103,19 +108,7 @@ class Client:
         return self._signatures
 
     def predict(self, signature: str, /, **inputs: ArrayLike) -> dict[str, np.ndarray]:
-        """Calls any signature.
-
-        Args:
-          signature: its name.
-          **inputs: array-likes, one for each input of the signature.
-
-        Returns:
-          dict of arrays, by the outputs' names.
-
-        Raises:
-          ServerError: for a fault of the server, a call that it refuses, or no answer.
-          ValueError: for an unknown signature, other inputs than it has, or arrays that do not fit them.
-        """
+        """Calls any signature with array-likes for its inputs; returns a dict of arrays, by the outputs' names."""
         expected = self._signature(signature)
         arrays = arrays_of(signature, inputs, expected.inputs)
         found = self._transport.predict(signature, arrays, list(expected.outputs))
@@ -129,9 +122,7 @@ class Client:
         self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
     ) -> LogLikelihood:
         """Estimates of log p(x) by num_samples importance samples; each part is (n,)."""
-        return _log_likelihood(
-            self._of_rows("log_likelihood", x, num_samples=num_samples, seed=_seed(seed), **_given(context))
-        )
+        return LogLikelihood(**self._of_rows("log_likelihood", x, num_samples, seed, context))
 
     def sample(self, num_samples: int = 1, seed: Seed = 0, context: ArrayLike | None = None) -> np.ndarray:
         """Draws from the model, (num_samples, D)."""
@@ -147,37 +138,29 @@ class Client:
     ) -> np.ndarray:
         """Draws of what is missing given what is observed, (num_imputations, n, D); observed entries as they are.
 
-        Args:
-          x: (n, D), array-like; what stands where the mask is False is not sent.
-          mask: (n, D) or (D,), True where an entry is observed; None for all that is not NaN.
-          num_imputations: number of draws for each row.
-          seed: an integer, or two int32.
-          context: (n, C), of a model of rows given one.
+        The mask is (n, D) or (D,), True where an entry is observed; None for all that is not NaN. What it hides of x
+        is not sent.
         """
-        counts = {"num_imputations": num_imputations, "seed": _seed(seed)}
-        return self._of_gaps("impute", x, mask, **counts, **_given(context))["x"]
+        return self._of_gaps("impute", x, mask, num_imputations=num_imputations, seed=_seed(seed), **_given(context))
 
     def encode(
         self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
     ) -> dict[str, np.ndarray]:
-        """Posterior means of the latent units by num_samples importance samples.
-
-        Returns:
-          dict of "z_1" (n, H_1), nearest to the data, to "z_L" (n, H_L), and "effective_sample_size" (n,).
-        """
-        return self._of_rows("encode", x, num_samples=num_samples, seed=_seed(seed), **_given(context))
+        """Posterior means of the latent units by num_samples importance samples: a dict of "z_1" (n, H_1), nearest to
+        the data, to "z_L" (n, H_L), and "effective_sample_size" (n,)."""
+        return self._of_rows("encode", x, num_samples, seed, context)
 
     def reconstruct(
         self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
     ) -> np.ndarray:
         """Posterior means of the data's own probabilities or means, (n, D), by num_samples importance samples."""
-        return self._of_rows("reconstruct", x, num_samples=num_samples, seed=_seed(seed), **_given(context))["x"]
+        return self._of_rows("reconstruct", x, num_samples, seed, context)["x"]
 
     def log_likelihood_rows(self, x: ArrayLike, num_samples: ArrayLike, seeds: ArrayLike) -> LogLikelihood:
         """As `log_likelihood` of each row by itself; num_samples is one for all rows, or n of them."""
         seeds = _seeds(seeds)
         counts = num_samples if np.iterable(num_samples) else np.full(len(seeds), num_samples)
-        return _log_likelihood(self._of_rows("log_likelihood_rows", x, num_samples=counts, seed=seeds))
+        return LogLikelihood(**self._of_rows("log_likelihood_rows", x, counts, seeds))
 
     def sample_rows(self, seeds: ArrayLike) -> np.ndarray:
         """One draw for each seed, (n, D)."""
@@ -185,13 +168,13 @@ class Client:
 
     def impute_rows(self, x: ArrayLike, mask: ArrayLike | None, seeds: ArrayLike) -> np.ndarray:
         """As one imputation by `impute` of each row by itself, (n, D); mask as there, None included."""
-        return self._of_gaps("impute_rows", x, mask, seed=_seeds(seeds))["x"]
+        return self._of_gaps("impute_rows", x, mask, seed=_seeds(seeds))
 
-    def _of_rows(self, signature, x, **others):
+    def _of_rows(self, signature, x, num_samples, seed, context=None):
         name = self._named(signature)
         if self._packed:
             x = np.packbits(checked_array("x", x, self._units(x), Binary()), axis=1)
-        return self.predict(name, x=x, **others)
+        return self.predict(name, x=x, num_samples=num_samples, seed=_seed(seed), **_given(context))
 
     def _of_gaps(self, signature, x, mask, **others):
         name = self._named(signature)
@@ -200,7 +183,7 @@ class Client:
         data = {"x": np.where(mask, rows.values, np.float32(0)), "mask": mask}
         if self._packed:
             data = {key: np.packbits(values.astype(bool), axis=1) for key, values in data.items()}
-        return self.predict(name, **data, **others)
+        return self.predict(name, **data, **others)["x"]
 
     def _named(self, signature):
         """The name by which a signature with data is called, which must be served."""
@@ -238,7 +221,3 @@ def _seeds(seeds):
     if not np.iterable(seeds):
         raise ValueError(f"seeds must have a seed for each row. Received: seeds={seeds!r}")
     return [_seed(seed) for seed in seeds]
-
-
-def _log_likelihood(answer):
-    return LogLikelihood(answer["value"], answer["standard_error"], answer["effective_sample_size"])

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfdsmcmc.serving.arrays import signatures_of
+from tfdsmcmc.serving.arrays import optional, signatures_of
 from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late
-from tfdsmcmc.serving.extras import optional
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,16 +36,7 @@ _OPTIONS = [
 
 
 class GrpcTransport:
-    """Calls over one gRPC channel.
-
-    Args:
-      address: `transports.Address`; the scheme grpcs stands for TLS with the machine's certificates.
-      timeout: seconds to wait for an answer.
-      retries: how often a call is made again.
-
-    Raises:
-      ImportError: without the packages grpcio and tensorflow-serving-api.
-    """
+    """Calls over one gRPC channel; the scheme grpcs stands for TLS with the machine's certificates."""
 
     fine = "OK"
 
@@ -64,7 +54,6 @@ class GrpcTransport:
         self._stub = service.PredictionServiceStub(self._channel)
 
     def describe(self) -> dict[str, Signature]:
-        """The model's signatures, as `transports` has it."""
         request = self._metadata.GetModelMetadataRequest(metadata_field=["signature_def"])
         answer = self._answer(self._stub.GetModelMetadata, request)
         found = self._metadata.SignatureDefMap()
@@ -73,11 +62,6 @@ class GrpcTransport:
         return signatures_of(found.signature_def)
 
     def predict(self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Iterable[str]) -> dict[str, Any]:
-        """Calls a signature with a dict of arrays, as `transports` has it.
-
-        Raises:
-          ValueError: for inputs that are too large for one message.
-        """
         size = sum(array.nbytes for array in inputs.values())
         if size > _LARGEST - _FRAME:
             raise ValueError(f"The inputs of a call must have less than 2 GiB. Received: {size} bytes")
@@ -89,7 +73,6 @@ class GrpcTransport:
         return {name: tf.make_ndarray(found[name]) for name in outputs if name in found}  # reading would make one
 
     def close(self) -> None:
-        """Closes the channel."""
         self._channel.close()
 
     def _answer(self, call, request):

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf import json_format
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from tfdsmcmc.serving.arrays import signatures_of
+from tfdsmcmc.serving.arrays import optional, signatures_of
 from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late, without_user
-from tfdsmcmc.serving.extras import optional
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,21 +31,9 @@ if TYPE_CHECKING:
     from tfdsmcmc.serving.arrays import Signature
     from tfdsmcmc.serving.client.transports import Address
 
-_PASSING = (429, 502, 503, 504)
-
 
 class RestTransport:
-    """Calls over HTTP on kept connections.
-
-    Args:
-      address: `transports.Address`.
-      timeout: seconds to wait for a connection, and for each next piece of an answer.
-      retries: how often a call is made again.
-
-    Raises:
-      ImportError: without the package urllib3.
-      ValueError: for a proxy in the environment that has no URL.
-    """
+    """Calls over HTTP on kept connections; a ValueError for a proxy in the environment that has no URL."""
 
     fine = 200
 
@@ -59,17 +46,16 @@ class RestTransport:
         self.url: str = f"{address.scheme}://{address.host}{address.prefix}/v1/models/{model}{version}"
 
     def describe(self) -> dict[str, Signature]:
-        """The model's signatures, as `transports` has it."""
         url = self.url + "/metadata"
         answer = self._answer("GET", url)
         try:
-            found = answer["metadata"]["signature_def"]["signature_def"]
-            return signatures_of({name: _definition(words) for name, words in found.items()})
+            found = answer["metadata"]["signature_def"]["signature_def"].items()
+            kind = meta_graph_pb2.SignatureDef
+            return signatures_of({n: json_format.ParseDict(d, kind(), ignore_unknown_fields=True) for n, d in found})
         except (AttributeError, KeyError, TypeError, ValueError, json_format.ParseError):
             raise ServerError(self.fine, "the answer describes no signatures", url) from None
 
     def predict(self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Collection[str]) -> Any:
-        """Calls a signature with a dict of arrays, as `transports` has it."""
         columns = {name: array.tolist() for name, array in inputs.items()}
         request = {"signature_name": signature, "inputs": columns}
         answer = self._answer("POST", self.url + ":predict", json.dumps(request, separators=(",", ":")).encode())
@@ -77,7 +63,6 @@ class RestTransport:
         return dict.fromkeys(outputs, found) if len(outputs) == 1 and "outputs" in answer else found
 
     def close(self) -> None:
-        """Closes the connections."""
         self._pool.clear()
 
     def _answer(self, method, url, body=None):
@@ -95,8 +80,10 @@ class RestTransport:
             answer = json.loads(response.data)
         except (ValueError, RecursionError):
             answer = None
-        if response.status != self.fine:
-            raise ServerError(response.status, _words(answer, response), url)
+        if response.status != self.fine:  # what the server calls an error, else the start of whatever it sent
+            words = str(answer["error"]) if isinstance(answer, dict) and "error" in answer else None
+            sent = response.data[:200].decode(errors="replace")
+            raise ServerError(response.status, words or sent or response.reason, url)
         if not isinstance(answer, dict):
             raise ServerError(self.fine, "the answer is no JSON object", url)
         return answer
@@ -115,7 +102,7 @@ def _retries(count):
     return Retry(
         count,
         allowed_methods=None,  # POST too: the functions are pure
-        status_forcelist=_PASSING,
+        status_forcelist=(429, 502, 503, 504),
         backoff_factor=FIRST_WAIT,
         backoff_max=LONGEST_WAIT,
         respect_retry_after_header=False,
@@ -137,14 +124,3 @@ def _pool(address):
         raise ValueError(f"A proxy in the environment must have a URL. Received: {without_user(proxy)!r}")
     headers = urllib3.make_headers(proxy_basic_auth=found.auth) if found.auth else None
     return urllib3.ProxyManager(found._replace(auth=None).url, proxy_headers=headers)
-
-
-def _definition(words):
-    return json_format.ParseDict(words, meta_graph_pb2.SignatureDef(), ignore_unknown_fields=True)
-
-
-def _words(answer, response):
-    """The server's words about a fault: what it calls an error, else the start of whatever it sent."""
-    if isinstance(answer, dict) and "error" in answer:
-        return str(answer["error"])
-    return response.data[:200].decode(errors="replace") or response.reason

@@ -14,6 +14,7 @@ the server, and a call that is made twice gives the same answer twice. So whatev
 
 from __future__ import annotations
 
+import contextlib
 import re
 import urllib.parse
 from typing import Any, NamedTuple
@@ -21,7 +22,6 @@ from typing import Any, NamedTuple
 from tfdsmcmc._common import checks
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a call is repeated
-_LONGEST_TIMEOUT = 1e6  # seconds: sockets count milliseconds in 32 bits
 _URL = re.compile(
     r"(?P<scheme>https?|grpcs?)://(?P<host>(?P<name>[\w.-]+|\[[\w:.%]+\])(?::(?P<port>[0-9]{1,5}))?)"
     r"(?P<prefix>(?:/[^?#]*?)??)(?:/v1/models/(?P<model>[^/:?#]+)(?:/versions/(?P<version>[0-9]{1,18}))?)?/?"
@@ -38,20 +38,18 @@ class ServerError(RuntimeError):
       url: where the call went.
     """
 
-    status: int | str
-    message: str
-    url: str
-
     def __init__(self, status: int | str, message: str, url: str):
         super().__init__(f"{url} answered {status}: {message}")
-        self.status, self.message, self.url = status, message, url
+        self.status: int | str = status
+        self.message: str = message
+        self.url: str = url
 
     def __reduce__(self) -> tuple[type[ServerError], tuple[int | str, str, str]]:
         return type(self), (self.status, self.message, self.url)
 
 
 class Address(NamedTuple):
-    """Where a model is served: scheme, host with port, path before /v1/models, the model's name and its version."""
+    """Where a model is served; `prefix` is the path before /v1/models."""
 
     scheme: str
     host: str
@@ -61,41 +59,25 @@ class Address(NamedTuple):
 
 
 def address(url: str, model: str | None = None, version: int | None = None) -> Address:
-    """Reads a URL such as "http://127.0.0.1:8501", which may go on with /v1/models/NAME and /versions/VERSION.
-
-    Args:
-      url: its scheme is http, https, grpc or grpcs; without a user, a query and a fragment.
-      model: the model's name, unless the URL has it.
-      version: the model's version; None for the one in the URL, or the newest.
+    """Reads a URL of the scheme http, https, grpc or grpcs, which may go on with /v1/models/NAME and /versions/VERSION.
 
     Raises:
       ValueError: for another URL, no model, or two different models or versions.
     """
     found = _URL.fullmatch(url) if isinstance(url, str) else None
     remote = found is not None and found["scheme"].startswith("grpc")
-    if found is None or not _is_host(**found.groupdict()) or remote and (found["prefix"] or not found["port"]):
+    if found is None or not _is_host(found["name"], found["port"]) or remote and (found["prefix"] or not found["port"]):
         known = "http[s]://HOST[:PORT][/PATH] or grpc[s]://HOST:PORT, with or without /v1/models/NAME/versions/VERSION"
         raise ValueError(f"url must be {known}. Received: url={without_user(url)!r}")
-    named = None if found["model"] is None else urllib.parse.unquote(found["model"])
-    numbered = None if found["version"] is None else int(found["version"])
+    named = found["model"] and urllib.parse.unquote(found["model"])
+    numbered = found["version"] and int(found["version"])
     version = None if version is None else checks.nonnegative_integer("version", version)
-    if not isinstance(named if model is None else model, str) or "" in (named, model):
+    if not isinstance(named if model is None else model, str) or model == "":
         raise ValueError(f"model must be a name, here or in the URL. Received: model={model!r}, url={url!r}")
     if None not in (named, model) and named != model or None not in (numbered, version) and numbered != version:
         raise ValueError(f"The URL names another one. Received: model={model!r}, version={version!r}, url={url!r}")
     version = numbered if version is None else version
     return Address(found["scheme"], found["host"], found["prefix"], model or named, version)
-
-
-def seconds(timeout: float) -> float:
-    """Returns a timeout as a float.
-
-    Raises:
-      ValueError: unless it is above 0 and at most 10⁶.
-    """
-    if float(checks.positive_number("timeout", timeout)) > _LONGEST_TIMEOUT:
-        raise ValueError(f"timeout must be at most {_LONGEST_TIMEOUT:g} seconds. Received: timeout={timeout!r}")
-    return float(timeout)
 
 
 def late(timeout: float, url: str) -> ServerError:
@@ -108,10 +90,7 @@ def without_user(url: Any) -> Any:
     return re.sub("//[^/?#]*@", "//", url) if isinstance(url, str) else url
 
 
-def _is_host(name, port, **_):
+def _is_host(name, port):
     """Whether a name can be looked up and a port be had."""
-    try:
-        name.encode("idna")  # which has rules for the parts of a name
-    except UnicodeError:
-        return False
-    return port is None or int(port) < 2**16
+    with contextlib.suppress(UnicodeError):  # names have rules for their parts
+        return bool(name.encode("idna")) and int(port or 0) < 2**16

@@ -1,6 +1,5 @@
 """Models as SavedModels, and the files that a model server wants beside them."""
 
-from tfdsmcmc.serving.saved_model.export import export
-from tfdsmcmc.serving.saved_model.export_machines import export_machines
+from tfdsmcmc.serving.saved_model.export import export, export_machines
 
 __all__ = ["export", "export_machines"]

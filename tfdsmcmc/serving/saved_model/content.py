@@ -1,27 +1,32 @@
-"""What goes into a SavedModel: functions of a model's weights, or of those of a posterior's average."""
+"""What goes into a SavedModel: functions of a model's weights, or of those of a posterior's average, and its manifest.
+
+`assets/manifest.json` says what a SavedModel holds, for people and for programs that show it.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tfdsmcmc.serving.saved_model import machine_functions
-from tfdsmcmc.serving.saved_model.functions import Functions
-from tfdsmcmc.serving.saved_model.inputs import Data
-from tfdsmcmc.serving.saved_model.machine_functions import MachineFunctions, MachineWeights
-from tfdsmcmc.serving.saved_model.manifest import parts_of_networks
-from tfdsmcmc.serving.saved_model.signatures import INPUTS
-from tfdsmcmc.serving.saved_model.weights import Weights
+import keras
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from tfdsmcmc.serving.saved_model.machines import MachineFunctions, MachineWeights
+from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
+from tfdsmcmc.serving.saved_model.signatures import Data
 
 if TYPE_CHECKING:
-    import tensorflow as tf
-
     from tfdsmcmc._common.types import Average
     from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
+    from tfdsmcmc.serving.saved_model.functions import Components
 
+_FORMAT = 1  # of the manifest
 _KINDS = {
     "draws": "samples of the posterior",
     "weights": "mean of the posterior's samples",
@@ -32,27 +37,32 @@ _SWEEPS, _STEPS = 50, 1000  # of networks, of machines
 
 
 class Content(NamedTuple):
-    """What is saved and what is said of it.
+    """What is saved, and what the manifest says of it."""
 
-    Attributes:
-      module: `tf.Module` that holds the weights.
-      functions: what computes the plain signatures, with `costs`.
-      names: of the plain signatures.
-      data: `Data`.
-      parts: dictionary, what the model is made of.
-      source: dictionary, where the weights come from.
-      settings: dictionary.
-      figures: dictionary.
-    """
-
-    module: tf.Module
-    functions: Functions | MachineFunctions
-    names: list[str]
+    module: Components
+    functions: NetworkFunctions | MachineFunctions
+    names: list[str]  # of the plain signatures
     data: Data
-    parts: dict[str, Any]
-    source: dict[str, Any]
-    settings: dict[str, Any]
-    figures: dict[str, Any]
+    described: dict[str, Any]
+
+    def manifest(self, name: str, functions: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+        """The text, for a model of this name with the signatures, concrete functions; others are of the caller."""
+        context, versions = self.data.context, {"tfdsmcmc": sys.modules["tfdsmcmc"].__version__}
+        versions |= {module.__name__: module.__version__ for module in (keras, tf, tfp)}
+
+        def listed(tensors):
+            return {key: {"type": t.dtype.name, "shape": t.shape.as_list()} for key, t in tensors.items()}
+
+        signatures = {
+            key: {"inputs": listed(f.structured_input_signature[1]), "outputs": listed(f.structured_outputs)}
+            for key, f in functions.items()
+        }
+        data = {"units": self.data.units, "binary": self.data.support.bits, "context": context.units if context else 0}
+        found = {"format": _FORMAT, "name": name, **data, **self.described}
+        found |= {"signatures": signatures, "versions": versions}
+        for key, value in others.items():
+            found[key] = found[key] | value if key in found else value
+        return json.dumps(found, indent=2) + "\n"
 
 
 def content_of(
@@ -69,76 +79,44 @@ def content_of(
       ValueError: for weights that are not finite, an undirected model that is to be compiled, or where log Z is needed
         and not given.
     """
-    directed = hasattr(model, "generative")
     if posterior is None:
         components, source = None, {"kind": "weights of the model", "samples": 1}
     else:
-        components = posterior.components(model, average, log_partition)
-        source = _source(posterior, average)
-    if directed:
-        return _of_networks(model, components, source, sweeps or _SWEEPS, jit, log_partition)
+        components, steps = posterior.components(model, average, log_partition), [s.step for s in posterior.samples]
+        source = {"kind": _KINDS[average], "average": average, "chains": posterior.num_chains, "samples": len(steps)}
+        source |= {"first_step": int(steps[0]), "last_step": int(steps[-1])}
+    if hasattr(model, "generative"):
+        model.density(log_partition=log_partition)  # which refuses one
+        return _of_networks(model, components, source, sweeps or _SWEEPS, bool(jit))
     if jit:
         raise ValueError(f"jit is of a DeepGenerativeModel. Received: jit={jit!r}, {type(model).__name__}")
-    return _of_machines(model, components, source, sweeps or _STEPS, log_partition)
+    densities = [model.density(None, log_partition)] if components is None else (c.density for c in components)
+    return _of_machines(model, densities, source, sweeps or _STEPS)
 
 
-def _source(posterior, average):
-    steps = [int(step) for step in (posterior.samples[0].step, posterior.samples[-1].step)]
-    return {
-        "kind": _KINDS[average],
-        "average": average,
-        "chains": posterior.num_chains,
-        "samples": len(posterior.samples),
-        "first_step": steps[0],
-        "last_step": steps[1],
-    }
-
-
-def _of_networks(model, components, source, sweeps, jit, log_partition):
-    model.density(log_partition=log_partition)  # which refuses one
+def _of_networks(model, components, source, sweeps, jit):
     averaged = model if components is None else components[0].model
-    weights = Weights(averaged, None if components is None else _Each(components, "weights"))
-    layers = averaged.generative.layers
-    return Content(
-        module=weights,
-        functions=Functions(averaged, weights, sweeps, jit),
-        names=[name for name in INPUTS if name != "encode" or averaged.generative.latent_units],
-        data=Data(model.units, model.support, max(layer.widest for layer in layers), model.generative.context),
-        parts=parts_of_networks(model),
-        source=source,
-        settings={"sweeps": sweeps, "jit": bool(jit)},
-        figures={},
-    )
+    weights = Weights(averaged, None if components is None else [component.weights for component in components])
+    latent, layers = averaged.generative.latent_units, averaged.generative.layers
+    names = ["log_likelihood", "sample", "impute", *(["encode"] if latent else []), "reconstruct"]
+    data = Data(model.units, model.support, max(layer.widest for layer in layers), model.generative.context)
+    parts = {
+        key: [{"class": type(layer).__name__, "name": layer.name, "units": layer.units} for layer in network.layers]
+        for key, network in (("generative", model.generative), ("recognition", model.recognition))
+    }
+    parts["latent_units"] = list(model.generative.latent_units)
+    described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps, "jit": jit}, "figures": {}}
+    return Content(weights, NetworkFunctions(averaged, weights, sweeps, jit), names, data, described)
 
 
-def _of_machines(model, components, source, sweeps, log_partition):
-    densities = [model.density(None, log_partition)] if components is None else _Each(components, "density")
-    weights = MachineWeights(densities)
-    known, error = weights.partition, weights.partition.standard_error
-    figures = {"log_partition": known.value, "log_partition_direction": known.direction}
-    figures["log_partition_standard_error"] = error if math.isfinite(error) else None
+def _of_machines(model, densities, source, sweeps):
+    weights, figures = MachineWeights(densities), {}
     shapes = [list(variable.shape) for variable in model.theta_variables]
-    return Content(
-        module=weights,
-        functions=MachineFunctions(weights, model.units, sweeps),
-        names=list(machine_functions.NAMES),
-        data=Data(model.units, model.support, max(max(shape, default=1) for shape in shapes)),
-        parts={"class": type(model).__name__, "weights": shapes},
-        source=source,
-        settings={"sweeps": sweeps},
-        # of several components each has a log Z of its own
-        figures=figures if weights.count == 1 else {},
-    )
-
-
-class _Each(Sequence):
-    """An attribute of each of the components of a posterior, which are made when they are asked for."""
-
-    def __init__(self, components, name):
-        self._components, self._name = components, name
-
-    def __len__(self):
-        return len(self._components)
-
-    def __getitem__(self, m):
-        return getattr(self._components[m], self._name)
+    data = Data(model.units, model.support, max(max(shape, default=1) for shape in shapes))
+    if weights.count == 1:  # of several components each has a log Z of its own
+        known, error = weights.partition, weights.partition.standard_error
+        figures = {"log_partition": known.value, "log_partition_direction": known.direction}
+        figures["log_partition_standard_error"] = error if math.isfinite(error) else None
+    parts, names = {"class": type(model).__name__, "weights": shapes}, ["log_likelihood", "sample", "impute"]
+    described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps}, "figures": figures}
+    return Content(weights, MachineFunctions(weights, model.units, sweeps), names, data, described)

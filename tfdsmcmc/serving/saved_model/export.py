@@ -7,19 +7,27 @@ functions ("XLA compilation disabled") unless it is started with --xla_cpu_compi
 
 from __future__ import annotations
 
+import json
+import math
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfdsmcmc import contract
 from tfdsmcmc._common import checks
-from tfdsmcmc.serving.saved_model import configuration, manifest, warm_up
+from tfdsmcmc.serving.arrays import optional
+from tfdsmcmc.serving.saved_model import serving_files
 from tfdsmcmc.serving.saved_model.content import content_of
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
 from tfdsmcmc.serving.saved_model.writing import free_target, write_version
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average, FilePath
-    from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
+    from tfdsmcmc.boltzmann.deep.dbn import DBN
+    from tfdsmcmc.boltzmann.machines.rbm import RBM
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition, PartitionLike
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
 
@@ -60,7 +68,7 @@ def export(
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
       jit: whether to compile the parts with XLA; a server must be started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
-        the versions (see `serving.saved_model.configuration`); needs the package tensorflow-serving-api. A server with
+        the versions (see `serving.saved_model.serving_files`); needs the package tensorflow-serving-api. A server with
         batching takes row-wise signatures alone: export `only` those for it.
       verbose: whether to print the size and the time of a call of each signature.
       average: what the posterior is averaged to, see `posterior.averages`; by default its own. "weights" exports the
@@ -98,38 +106,49 @@ def export(
     version = checks.positive_integer("version", version)
     sweeps = None if sweeps is None else checks.positive_integer("sweeps", sweeps)
     max_draws = checks.positive_integer("max_draws", max_draws)
-    data_shape = manifest.checked_shape(data_shape, model.units)
-    figures = manifest.checked_figures(figures)
+    shape, figures = _shape(data_shape, model.units), _figures(figures)
     content = content_of(model, posterior, average, sweeps, jit, log_partition)
-    chosen = _chosen(only, names(content.names, content.data.support.bits))
+    chosen = _chosen(only, names(content))
     target = free_target(path, version, overwrite)
     name = target.parent.name
     if serving_config:
-        warm_up.protos()
-        configuration.check(target.parent, name, overwrite)
+        optional("tensorflow_serving.apis.prediction_log_pb2")
+        serving_files.configuration(target.parent, name, overwrite)
     functions = signatures(content, chosen, max_draws)
-    settings, figures = {**content.settings, "max_draws": max_draws}, {**content.figures, **figures}
-    parts, source = content.parts, content.source
-    contents = manifest.manifest(model, parts, name, source, data_shape, functions, settings, figures)
-    return write_version(
-        target, content.module, functions, contents, content.data, jit, overwrite, serving_config, verbose
-    )
+    others = {"data_shape": shape, "settings": {"max_draws": max_draws}, "figures": figures}
+    text = content.manifest(name, functions, others)
+    seconds = write_version(target, content.module, functions, text, content.data, jit, overwrite, serving_config)
+    if verbose:
+        size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
+        print(f"{target}: {size / 1e6:.2f} MB")
+        for name, duration in seconds.items():
+            print(f"  {name:30} {1e3 * duration:9.1f} ms for two rows")
+    return str(target)
+
+
+def export_machines(
+    model: RBM | DBN,
+    path: FilePath,
+    version: int = 1,
+    log_partition: LogPartition | float | None = None,
+    steps: int = 1000,
+    **arguments: Any,
+) -> str:
+    """`export` of Boltzmann machines, with `steps` for `sweeps`: call that. Warns of it by a DeprecationWarning."""
+    warnings.warn("Call serving.export: it takes every model.", DeprecationWarning, stacklevel=2)
+    return export(model, path, version, sweeps=steps, log_partition=log_partition, **arguments)
 
 
 def _average_of(model, posterior, ensemble, average):
     """The name of the average to export; None for the model's own weights."""
-    is_posterior = hasattr(posterior, "components") and hasattr(getattr(posterior, "samples", None), "__len__")
     contract.check_model(model)
-    if not (is_posterior or posterior is None):
-        raise ValueError(f"Export takes a model and a Posterior or None. Received: posterior={posterior!r}")
     if posterior is None:
         if ensemble or average is not None:
-            raise ValueError(
-                f"ensemble and average are of a posterior. Received: {ensemble!r} and {average!r}, posterior=None"
-            )
+            found = f"{ensemble!r} and {average!r}, posterior=None"
+            raise ValueError(f"ensemble and average are of a posterior. Received: {found}")
         return None
-    if not len(posterior.samples):
-        raise ValueError("A posterior has at least one sample. Received: none")
+    if not hasattr(posterior, "components") or not len(posterior.samples):
+        raise ValueError(f"Export takes a Posterior of at least one sample. Received: posterior={posterior!r}")
     if ensemble and average not in (None, "draws"):
         raise ValueError(f"An ensemble is the average over draws. Received: ensemble=True, average={average!r}")
     average = "draws" if ensemble else posterior.average if average is None else average
@@ -140,6 +159,31 @@ def _average_of(model, posterior, ensemble, average):
             f"Received: chains of {draws} draws"
         )
     return average
+
+
+def _shape(data_shape, units):
+    """The shape of a row as a list of integers whose product is D."""
+    try:
+        shape = [units] if data_shape is None else [checks.positive_integer("data_shape", n) for n in data_shape]
+    except (TypeError, ValueError):
+        raise ValueError(f"data_shape is a sequence of positive integers. Received: {data_shape!r}") from None
+    if math.prod(shape) != units:
+        raise ValueError(f"data_shape must have {units} entries in all. Received: {data_shape!r}")
+    return shape
+
+
+def _figures(figures):
+    """The figures as plain numbers and words."""
+
+    def plain(value):
+        if isinstance(value, (np.ndarray, np.generic)):
+            return value.tolist()
+        raise TypeError(type(value).__name__)
+
+    try:
+        return json.loads(json.dumps(dict(figures or {}), default=plain, allow_nan=False))
+    except (TypeError, ValueError):
+        raise ValueError(f"figures is a dictionary of numbers and words. Received: {figures!r}") from None
 
 
 def _chosen(only, possible):

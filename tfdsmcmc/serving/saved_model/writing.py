@@ -16,12 +16,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import files
-from tfdsmcmc.serving.saved_model import audit, configuration, manifest, warm_up
-from tfdsmcmc.serving.saved_model.examples import example
+from tfdsmcmc.serving.saved_model import audit, serving_files
+from tfdsmcmc.serving.saved_model.signatures import example
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
-    from tfdsmcmc.serving.saved_model.inputs import Data
+    from tfdsmcmc.serving.saved_model.signatures import Data
 
 DEFAULT = "log_likelihood"
 
@@ -50,73 +50,48 @@ def write_version(
     target: pathlib.Path,
     module: tf.Module,
     functions: Mapping[str, Any],
-    contents: dict[str, Any],
+    manifest: str,
     data: Data,
-    jit: bool = False,
-    overwrite: bool = False,
-    serving_config: bool = False,
-    verbose: bool = True,
-) -> str:
-    """Puts a version in place.
+    jit: bool,
+    overwrite: bool,
+    serving_config: bool,
+) -> dict[str, float]:
+    """Puts a version in place; arguments not said here, and errors, are those of `export`.
 
     Args:
       target: its folder, from `free_target`.
       module: `tf.Module` with the variables.
       functions: the signatures as concrete functions, by name.
-      contents: the manifest, a dictionary.
+      manifest: its text.
       data: `Data`.
-      jit: whether functions may be compiled by XLA.
-      overwrite: whether to replace an existing version, and other serving files.
-      serving_config: whether to write warm-up records into the version, and the files of `configuration` beside it.
-      verbose: whether to print the size and the time of a call of each signature.
 
     Returns:
-      The version's path, a string.
-
-    Raises:
-      ValueError: where somebody else has put the version in place meanwhile.
-      RuntimeError: where the graph holds what a server refuses, or the loaded model answers otherwise than the live
-        one; the version is not put in place then.
+      Seconds of a call of two rows, by signature.
     """
-    specs = {name: function.structured_input_signature[1] for name, function in functions.items()}
-    examples = {name: example(specs[name], data) for name in functions}
-    default = DEFAULT if DEFAULT in functions else next(iter(functions))
+    examples = {name: example(function.structured_input_signature[1], data) for name, function in functions.items()}
+    default = functions[DEFAULT if DEFAULT in functions else next(iter(functions))]
     with files.replacing(target) as new:
-        tf.saved_model.save(module, str(new), signatures={"serving_default": functions[default], **functions})
-        manifest.write(new, contents)
+        tf.saved_model.save(module, str(new), signatures={"serving_default": default, **functions})
+        (new / "assets").mkdir(exist_ok=True)
+        (new / "assets" / "manifest.json").write_text(manifest)
         if serving_config:
-            warm_up.write(new, examples.items(), target.parent.name)
+            serving_files.write_warm_up(new, examples.items(), target.parent.name)
         if faults := audit.faults(new, jit):
             raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
         seconds = round_trip(new, functions, examples)
         _check_free(target, overwrite)  # again: somebody else may have been quicker
     if serving_config:
-        configuration.write(target.parent, target.parent.name, overwrite)
-    if verbose:
-        size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-        print(f"{target}: {size / 1e6:.2f} MB")
-        for name, duration in seconds.items():
-            print(f"  {name:30} {1e3 * duration:9.1f} ms for two rows")
-    return str(target)
+        serving_files.write_configuration(target.parent, target.parent.name, overwrite)
+    return seconds
 
 
 def round_trip(
-    path: FilePath,
-    functions: Mapping[str, Any],
-    examples: Mapping[str, Mapping[str, np.ndarray]],
+    path: FilePath, functions: Mapping[str, Any], examples: Mapping[str, Mapping[str, np.ndarray]]
 ) -> dict[str, float]:
-    """Loads a SavedModel, compares each signature with the live function, and times it.
-
-    Args:
-      path: folder of the SavedModel.
-      functions: the signatures before they were saved, by name.
-      examples: inputs of two rows, a dictionary of arrays by name of signature.
-
-    Returns:
-      Seconds of a call, by name; the first call is not timed.
+    """Loads a SavedModel, compares each signature with the live function, and times its second call, in seconds.
 
     Raises:
-      RuntimeError: where an answer differs.
+      RuntimeError: where an answer to an example differs.
     """
     loaded, seconds = tf.saved_model.load(str(path)), {}
     for name, function in functions.items():

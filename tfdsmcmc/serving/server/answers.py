@@ -1,4 +1,4 @@
-"""Answers of the REST API of TensorFlow Serving: objects to be written in JSON, or JSON where they may be large.
+"""Answers of the REST API of TensorFlow Serving, as objects to be written in JSON.
 
 Source: https://www.tensorflow.org/tfx/serving/api_rest, with the fields of the messages GetModelStatusResponse and
 GetModelMetadataResponse, those at their defaults included.
@@ -11,97 +11,48 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf import json_format
 
-from tfdsmcmc.serving.arrays import BadRequest, are, arrays_of, has_rows, kind
-from tfdsmcmc.serving.server import memory
+from tfdsmcmc.serving.arrays import BadRequest
 
 if TYPE_CHECKING:
     from tfdsmcmc.serving.server.predictions import Predictions
 
-_FIELDS = {"signature_name", "inputs", "instances"}
+MOST = 2**22  # numbers of an answer: Python's objects and text of each take some 200 bytes
 
 
-def status(predictions: Predictions, version: int | None = None) -> dict[str, Any]:
-    """The state of one version or of all, the newest first. One that was not asked for yet counts as available."""
-    found = [v for v in reversed(predictions.versions) if version in (None, v)]
-    return {"model_version_status": [{"version": str(v)} | _state(predictions.version(v).fault) for v in found]}
+def status(predictions: Predictions) -> dict[str, Any]:
+    """The state of the version."""
+    fine = {"state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
+    return {"model_version_status": [{"version": str(predictions.version)} | fine]}
 
 
-def metadata(predictions: Predictions, version: int | None = None) -> dict[str, Any]:
-    """The signatures of a version, by default of the newest, as its file had them when it was loaded."""
-    definitions = predictions.version(version).load().definitions
+def metadata(predictions: Predictions) -> dict[str, Any]:
+    """The signatures, as their file had them when it was loaded."""
     as_it_is = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
-    signatures = {name: json_format.MessageToDict(definition, **as_it_is) for name, definition in definitions.items()}
-    version = predictions.versions[-1] if version is None else version
+    found = {name: json_format.MessageToDict(one, **as_it_is) for name, one in predictions.definitions.items()}
     return {
-        "model_spec": {"name": predictions.name, "signature_name": "", "version": str(version)},
-        "metadata": {"signature_def": {"signature_def": signatures}},
+        "model_spec": {"name": predictions.name, "signature_name": "", "version": str(predictions.version)},
+        "metadata": {"signature_def": {"signature_def": found}},
     }
 
 
-def predict(predictions: Predictions, body: bytes, version: int | None = None) -> bytes:
-    """The answer to the body of a prediction, {"outputs": …} to inputs and {"predictions": …} to instances, as bytes.
-
-    Args:
-      predictions: `Predictions`.
-      body: bytes, an object in JSON.
-      version: one of its versions, or None for the newest.
+def predict(predictions: Predictions, body: bytes) -> dict[str, Any]:
+    """The answer to the body of a prediction, in columns.
 
     Raises:
-      BadRequest: for what is no such object, what would take too much memory, and as `Predictions.predict`.
+      BadRequest: for what is no such object, for too many numbers, and as `Predictions.predict`.
     """
-    with memory.reading(body):
-        request = _request(body)
-        name, rows = request.get("signature_name", "serving_default"), request.get("instances")
-        signature = predictions.signature(name, version)
-        inputs = _columns(name, signature, rows) if "instances" in request else request["inputs"]
-        arrays = arrays_of(name, inputs, signature.inputs)
-        memory.check_inputs(name, signature, arrays)
-        outputs = predictions.call(name, arrays, version)
-    with memory.writing(name, outputs):
-        lists = {key: value.tolist() for key, value in outputs.items()}
-        if "inputs" in request:
-            return json.dumps({"outputs": _bare(lists)}).encode()
-        if (counts := {key: len(value) for key, value in lists.items()}) != dict.fromkeys(lists, len(rows)):
-            raise BadRequest(f"{name} gives no row for each instance. Received: {counts} rows")
-        return json.dumps({"predictions": [_bare(dict(zip(lists, row))) for row in zip(*lists.values())]}).encode()
-
-
-def _request(body):
-    """The object that a body is."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"The body must be JSON: {str(error)[:99]}. Received: {len(body)} bytes") from None
-    if not isinstance(request, dict) or set(request) - _FIELDS or ("inputs" in request) == ("instances" in request):
+    if not isinstance(request, dict) or "inputs" not in request or set(request) - {"inputs", "signature_name"}:
         found = sorted(request) if isinstance(request, dict) else type(request).__name__
-        words = 'The body must be an object with "inputs" or "instances", and "signature_name" unless it is the default'
+        words = 'The body must be an object with "inputs", and "signature_name" unless it is the default'
         raise BadRequest(f"{words}. Received: {str(found)[:99]}")
-    return request
-
-
-def _columns(name, signature, instances):
-    """The inputs of a signature from rows, each an object with every input's value, or of a single input that alone."""
-    whole = [key for key, spec in [*signature.inputs.items(), *signature.outputs.items()] if not has_rows(spec)]
-    if whole:
-        found = f"instances for {name}, where {are(whole)} not by row"
-        raise BadRequest(f'instances suit signatures of rows alone: send "inputs". Received: {found}')
-    if not isinstance(instances, list) or not instances:
-        raise BadRequest(f"instances must be a list of at least one row. Received: {kind(instances)}")
-    names = sorted(signature.inputs)
-    if len(names) == 1 and not isinstance(instances[0], dict):
-        return {names[0]: instances}
-    for number, row in enumerate(instances):
-        if not isinstance(row, dict) or sorted(row) != names:
-            found = sorted(row) if isinstance(row, dict) else kind(row)
-            raise BadRequest(f"instances[{number}] must give each of {names} by name. Received: {found}")
-    return {key: [row[key] for row in instances] for key in names}
-
-
-def _bare(values):
-    """Values by name, of a single one that alone."""
-    return next(iter(values.values())) if len(values) == 1 else values
-
-
-def _state(fault):
-    code = "OK" if fault is None else "UNKNOWN"
-    return {"state": "END" if fault else "AVAILABLE", "status": {"error_code": code, "error_message": fault or ""}}
+    name = request.get("signature_name", "serving_default")
+    outputs = predictions.predict(name, request["inputs"])
+    if (size := sum(array.size for array in outputs.values())) > MOST:
+        words = f"An answer must be at most {MOST:,} numbers: ask for less at a time"
+        raise BadRequest(f"{words}. Received: {name} with {size:,}")
+    lists = {key: value.tolist() for key, value in outputs.items()}
+    return {"outputs": next(iter(lists.values())) if len(lists) == 1 else lists}

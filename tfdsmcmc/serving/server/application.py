@@ -1,18 +1,15 @@
 """What the development server answers to a request: an application for Werkzeug.
 
     200   answers of `answers`, the page and the manifest
-    400   what the model cannot answer, what would take too much memory (`memory`), and a body that is not all sent
+    400   what the model cannot answer, and a body that is not all sent, or stops for `PATIENCE` seconds
     403   names of another host or site, where the server listens to this machine alone
-    404   paths, models and versions that there are not
-    405   methods that a path does not have
+    404   paths, models and versions that there are not; 405 methods that a path does not have
     413   bodies above 64 MiB
     500   failures of the server, which are logged
-    503   versions that cannot be loaded, such as one that was deleted meanwhile
 
-Errors are {"error": words}. A request of which nothing arrives for `PATIENCE` seconds counts as not all sent.
+Errors are {"error": words}. NaN and infinities are the literals NaN, Infinity and -Infinity, written and read.
 
-Source: the RESTful API of TensorFlow Serving, https://www.tensorflow.org/tfx/serving/api_rest. NaN and infinities are
-written as the literals NaN, Infinity and -Infinity, and read as such, as they are there.
+Source: the RESTful API of TensorFlow Serving, https://www.tensorflow.org/tfx/serving/api_rest.
 """
 
 from __future__ import annotations
@@ -22,26 +19,29 @@ import ipaddress
 import json
 import logging
 import pathlib
+import re
 import urllib.parse
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from werkzeug import exceptions
-from werkzeug.routing import BaseConverter, Map, Rule
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 from werkzeug.wrappers import Request, Response
 
 from tfdsmcmc.serving.arrays import BadRequest
 from tfdsmcmc.serving.server import answers
-from tfdsmcmc.serving.server.version import Unavailable
 
 if TYPE_CHECKING:
+    import socket
+
     from tfdsmcmc.serving.server.predictions import Predictions
 
 PATIENCE = 5  # seconds without a byte of a request
 _LIMIT = 64 * 2**20  # bytes of a request's body
 _SLOW = 60  # seconds that an answer may take to be received
 _PAGE = pathlib.Path(__file__).parent / "page" / "index.html"
+# of a path as it was sent: a name may have a : or / itself, as %3A or %2F
+_MODEL = re.compile(r"/v1/models/([^/:]+)(?:/versions/([0-9]{1,18}))?(|/metadata|:predict)")
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -50,93 +50,50 @@ _HEADERS = {
 }
 
 
-class _Name(BaseConverter):
-    regex = "[^/:]+"
-    to_python = staticmethod(urllib.parse.unquote)  # only now: a name may have a : or / itself
-
-
-class _Number(BaseConverter):
-    regex = "[0-9]{1,18}"
-    to_python = staticmethod(int)
-
-
-_ROUTES = Map(
-    [
-        *(Rule(path, endpoint="page", methods=["GET"]) for path in ("/", "/index.html")),
-        Rule("/manifest.json", endpoint="manifest", methods=["GET"]),
-        *(
-            Rule(f"/v1/models/<name:name>{version}{verb}", endpoint=endpoint, methods=[method])
-            for version in ("", "/versions/<number:version>")
-            for verb, endpoint, method in (
-                ("", "status", "GET"),
-                ("/metadata", "metadata", "GET"),
-                (":predict", "predict", "POST"),
-            )
-        ),
-    ],
-    converters={"name": _Name, "number": _Number},
-    merge_slashes=False,
-)
-
-
 class Application:
-    """A WSGI application, with a method for each endpoint of the routes.
-
-    Args:
-      predictions: `Predictions`.
-      local: whether requests must name this machine.
-    """
+    """A WSGI application that answers by `predictions`; where it is `local`, requests must name this machine."""
 
     def __init__(self, predictions: Predictions, local: bool):
         self._predictions, self._local = predictions, local
-        self._text = _PAGE.read_text(encoding="utf-8").replace("{{name}}", html.escape(predictions.name))
+        self._page = _PAGE.read_text(encoding="utf-8").replace("{{name}}", html.escape(predictions.name))
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
+        path = environ.get("RAW_URI", request.path).partition("?")[0].partition("#")[0]
         try:
-            response = self._answer(request)
+            response = self._answer(request, path)
         except exceptions.HTTPException as fault:
-            words = fault.description
-            received = "" if "Received: " in words else f" Received: {request.method} {_path(request)[:99]}"
-            response = _error(fault, words + received)
+            received = "" if "Received: " in fault.description else f" Received: {request.method} {path[:99]}"
+            response = _json({"error": fault.description + received}, fault.code)
         except BadRequest as fault:
-            response = _error(exceptions.BadRequest(), str(fault))
-        except Unavailable as fault:
-            response = _error(exceptions.ServiceUnavailable(), str(fault))
+            response = _json({"error": str(fault)}, 400)
         except Exception as error:
-            logging.getLogger(__name__).exception("%s %s", request.method, _path(request))
-            response = _error(exceptions.InternalServerError(), f"The server failed: {type(error).__name__}")
+            logging.getLogger(__name__).exception("%s %s", request.method, path)
+            response = _json({"error": f"The server failed: {type(error).__name__}"}, 500)
         response.headers.update(_HEADERS)
         return response(environ, start_response)
 
-    def _answer(self, request):
+    def _answer(self, request, path):
         named = [*(f"//{host}" for host in request.headers.getlist("Host")), *request.headers.getlist("Origin")]
         if self._local and not all(map(is_loopback, named)):
             raise exceptions.Forbidden("This development server answers to this machine's own names alone.")
-        endpoint, found = _ROUTES.bind("").match(_path(request), request.method)
-        if found.pop("name", self._predictions.name) != self._predictions.name:
-            raise exceptions.NotFound(f"The model is {self._predictions.name}.")
-        if found.get("version") not in (None, *self._predictions.versions):
-            raise exceptions.NotFound(f"The versions are {list(self._predictions.versions)}.")
-        return getattr(self, endpoint)(request, **found)
-
-    def page(self, request: Request) -> Response:
-        return Response(self._text, mimetype="text/html")
-
-    def manifest(self, request: Request) -> Response:
-        manifest = self._predictions.version().load().manifest
-        if manifest is None:
-            raise exceptions.NotFound("The model has no manifest.")
-        return _json(json.dumps(manifest))
-
-    def status(self, request: Request, version: int | None = None) -> Response:
-        return _json(json.dumps(answers.status(self._predictions, version)))
-
-    def metadata(self, request: Request, version: int | None = None) -> Response:
-        return _json(json.dumps(answers.metadata(self._predictions, version)))
-
-    def predict(self, request: Request, version: int | None = None) -> Response:
-        return _json(answers.predict(self._predictions, _body(request), version))
+        found, served = _MODEL.fullmatch(path), self._predictions
+        if not found and path not in ("/", "/index.html", "/manifest.json"):
+            raise exceptions.NotFound
+        if request.method not in (["POST"] if path.endswith(":predict") else ["GET", "HEAD"]):
+            raise exceptions.MethodNotAllowed
+        if not found and path != "/manifest.json":
+            return Response(self._page, mimetype="text/html")
+        if not found:
+            if served.manifest is None:
+                raise exceptions.NotFound("The model has no manifest.")
+            return _json(served.manifest)
+        name, version, verb = found.groups()
+        if urllib.parse.unquote(name) != served.name or version and int(version) != served.version:
+            raise exceptions.NotFound(f"The model is {served.name}, in the version {served.version}.")
+        if verb == ":predict":
+            return _json(answers.predict(served, _body(request)))
+        return _json((answers.metadata if verb else answers.status)(served))
 
 
 class _Handler(WSGIRequestHandler):
@@ -149,26 +106,25 @@ class _Handler(WSGIRequestHandler):
         logging.getLogger(__name__).debug(message, *args)
 
 
-def server(app: Application, host: str, port: int, descriptor: int) -> ThreadedWSGIServer:
-    """Werkzeug's server at a socket that listens, given by its file descriptor."""
-    return ThreadedWSGIServer(host, port, app, _Handler, fd=descriptor)
+class DevelopmentServer(ThreadedWSGIServer):
+    """Werkzeug's server of `predictions` at a socket that listens; `url` says where."""
+
+    def __init__(self, predictions: Predictions, bound: socket.socket):
+        host, port = bound.getsockname()[:2]
+        self.predictions: Predictions = predictions
+        self.url: str = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        app = Application(predictions, local=is_loopback(self.url))
+        super().__init__(host, port, app, _Handler, fd=bound.fileno())
 
 
 def is_loopback(url: str) -> bool:
     """Whether the host of a URL, as a browser would take it, is of this machine alone."""
     try:
         host = urllib.parse.urlsplit(url).hostname or ""
-        if host == "localhost":
-            return True
-        address = ipaddress.ip_address(host)
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
         return False
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
-
-
-def _path(request):
-    """The path as it was sent, without a query."""
-    return request.environ.get("RAW_URI", request.path).partition("?")[0].partition("#")[0]
 
 
 def _body(request):
@@ -186,12 +142,5 @@ def _body(request):
         request.environ["werkzeug.socket"].settimeout(_SLOW)
 
 
-def _json(text):
-    return Response(text, mimetype="application/json")
-
-
-def _error(fault, words):
-    """The response of a fault, with words in JSON."""
-    response = fault.get_response()
-    response.data, response.mimetype = json.dumps({"error": words}), "application/json"
-    return response
+def _json(found, status=200):
+    return Response(json.dumps(found), status, mimetype="application/json")

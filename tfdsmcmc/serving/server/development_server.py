@@ -1,58 +1,43 @@
 """A development server: one SavedModel over the REST API of TensorFlow Serving, and a page to try it.
 
-    GET  /v1/models/NAME[/versions/V]             state of the versions
+    GET  /v1/models/NAME[/versions/V]             state of the version
     GET  /v1/models/NAME[/versions/V]/metadata    signatures
     POST /v1/models/NAME[/versions/V]:predict     {"signature_name": …, "inputs": …} → {"outputs": …}
-                                                  {"signature_name": …, "instances": …} → {"predictions": …}
     GET  /                                        the page
     GET  /manifest.json                           what was written about the model beside its graph
 
 It is Werkzeug's server of an `application`, a thread for each request. It is there to write and test clients against,
 and to look at a model: it batches nothing, limits nobody and trusts whoever reaches it. Production asks for TensorFlow
-Serving, which takes the same requests and differs thus: without a version policy it answers the highest version only,
-here every version in the folder is answered; it picks up versions that are added while it runs; it passes over fields
-that it does not know, which are refused here; and it has labels of versions and bodies in gzip.
+Serving, which takes the same requests, answers the newest version too, and has more: it picks up versions that are
+added while it runs, and serves several by a policy; it takes "instances" row by row, labels of versions and bodies in
+gzip; and it passes over fields that it does not know, which are refused here.
 """
 
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tfdsmcmc._common import checks
-from tfdsmcmc.serving.extras import optional
+from tfdsmcmc.serving.arrays import optional
 from tfdsmcmc.serving.server.predictions import Predictions
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
-
-
-class DevelopmentServer(Protocol):
-    """What `make_server` gives: a `werkzeug.serving.BaseWSGIServer` that says where it is and what it serves."""
-
-    url: str
-    predictions: Predictions
-
-    def serve_forever(self, poll_interval: float = 0.5) -> None: ...
-
-    def shutdown(self) -> None: ...
-
-    def server_close(self) -> None: ...
+    from tfdsmcmc.serving.server.application import DevelopmentServer
 
 
 def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> DevelopmentServer:
     """A server that is bound but does not answer yet: `serve_forever` makes it, `shutdown` and `server_close` end it.
 
+    It says by `url` where it is, and by `predictions` what it serves.
     Bound to a loopback address it refuses requests that name another host or come from another site's page, so that
     no web page can reach it by a name of its own.
 
     Args:
-      path: a model's folder with its versions, or the folder of one version.
+      path: a model's folder, of whose versions the newest is served, or the folder of one version.
       host: address to listen at.
       port: 0 for any that is free.
-
-    Returns:
-      `werkzeug.serving.BaseWSGIServer`, with the attributes `url` and `predictions`.
 
     Raises:
       ImportError: without the package werkzeug.
@@ -66,20 +51,11 @@ def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> De
     if port > 65535:
         raise ValueError(f"port must be at most 65535. Received: port={port}")
     with _bound(host, port) as bound:  # first, as loading takes its time
-        predictions = Predictions(path)
-        address, port = bound.getsockname()[:2]
-        url = f"http://{f'[{address}]' if ':' in address else address}:{port}/"
-        app = application.Application(predictions, local=application.is_loopback(url))
-        server = application.server(app, address, port, bound.fileno())
-    server.predictions, server.url = predictions, url
-    return server
+        return application.DevelopmentServer(Predictions(path), bound)
 
 
 def serve(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> None:
-    """Serves a model until it is interrupted, and prints where.
-
-    Args and errors are those of `make_server`.
-    """
+    """Serves a model until it is interrupted, and prints where; arguments and errors are those of `make_server`."""
     server = make_server(path, host, port)
     print(f"Development server, not for production, of {server.predictions.name}: {server.url}", flush=True)
     server.serve_forever()  # until an interrupt, at which it closes

@@ -1,0 +1,82 @@
+"""What a SavedModel of a Boltzmann machine, a deep belief network or a mixture holds and computes (`boltzmann.served`).
+
+log p̂_m = log p*_m − log Z_m, with each log Z_m and its error stored; impute chooses m uniformly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc.serving.saved_model.functions import Components, Functions
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Nest, Number
+    from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+    from tfdsmcmc.boltzmann.densities.mixture import MixtureDensity
+    from tfdsmcmc.boltzmann.densities.stack import StackDensity
+    from tfdsmcmc.boltzmann.partition.estimates import LogPartition
+    from tfdsmcmc.boltzmann.served import ServedMachine, ServedMixture, ServedStack
+
+
+class MachineWeights(Components):
+    """The parts of M densities: functions are called with (parts, (log Z, its error, its effective sample size)) first.
+
+    `served` is what a server computes of the parts, `partition` of the last density.
+    """
+
+    served: ServedMachine | ServedStack | ServedMixture
+    partition: LogPartition
+
+    def __init__(self, densities: Iterable[MachineDensity | StackDensity | MixtureDensity]):
+        super().__init__()
+        values, figures = [], []
+        for density in densities:
+            found, structure, self.served = density.known_partition(), density.parts, density.served
+            values.append([np.asarray(part) for part in tf.nest.flatten(structure)])
+            figures.append((found.value, found.standard_error, found.effective_sample_size))
+            self.partition = found
+        self.count: int = len(values)
+        self._stacks = [tf.Variable(np.stack(parts), trainable=False) for parts in zip(*values)]
+        # rows are counted from log p*: float32 would lose digits of a large log Z less those
+        self._partitions = tf.Variable(tf.constant(figures, tf.float64), trainable=False)
+        self._packed = lambda flat: tf.nest.pack_sequence_as(structure, flat)  # a closure: the density is not saved
+
+    def called(self, function: Callable[..., Nest], m: Number, *arguments: Any) -> Nest:
+        parts = self._packed([tf.gather(stack, m) for stack in self._stacks])
+        return function(parts, tf.unstack(tf.gather(self._partitions, m)), *arguments)
+
+
+class MachineFunctions(Functions):
+    """Samples and imputations are by chains of `sweeps` full Gibbs steps."""
+
+    def __init__(self, weights: MachineWeights, units: int, sweeps: int):
+        super().__init__(weights, units, 0.0)
+        self._served, self._sweeps = weights.served, sweeps
+
+    def costs(self, name: str) -> tuple[int, int]:
+        """(for each row, for each unit of its count) the draws that a function takes."""
+        return 0, self._served.cost(name, self._sweeps) * (self._weights.count if name == "log_likelihood" else 1)
+
+    def _terms(self, x, num_samples, seed):
+        def at_one(parts, partition, seed):
+            log_z, shared, runs = partition
+            value, error, size = self._served.log_terms(parts, x, num_samples, seed)
+            value = tf.cast(tf.cast(value, tf.float64) - log_z, tf.float32)
+            size = tf.minimum(size, tf.cast(runs, tf.float32))
+            return value, error, size, tf.fill(tf.shape(value), tf.cast(shared, tf.float32))
+
+        return self._weights.over(at_one, seed, (tf.float32,) * 4)
+
+    def _draws(self, parts, _, count, seed, context):
+        return self._served.draws(parts, count, self._sweeps, seed)
+
+    def _chosen(self, rows, num_imputations, seed):
+        return random.integers([num_imputations * tf.shape(rows.values)[0]], self._weights.count, seed)
+
+    def _completions(self, parts, _, rows, seed):
+        return self._served.completions(parts, rows.values, rows.observed, self._sweeps, seed)

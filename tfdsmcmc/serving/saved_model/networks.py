@@ -1,0 +1,183 @@
+"""What a SavedModel of a `DeepGenerativeModel` holds and computes.
+
+    encode            E[z given x] ≈ Σ_m p̂_m Σ_k w_mk z_mk / Σ_k w_mk / Σ_m p̂_m
+    reconstruct       E[x' given x], x' ~ p(x' given z) and z ~ p(z given x): the same sums with E[x' given z_mk]
+
+p̂_m is by importance sampling, and impute chooses m with probability p̂_m(x_observed) / Σ p̂, of 256 draws (see
+`imputation.resampling`): a new row says itself which θ_m fit it. Its chains are those of `imputation.kernels`. Hidden
+units may play different roles in different samples, of different chains above all: `encode` means most at M = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc import random
+from tfdsmcmc._common import compiling
+from tfdsmcmc.imputation.directed import method_for
+from tfdsmcmc.imputation.kernels import KERNELS, start
+from tfdsmcmc.imputation.resampling import weighted_draws
+from tfdsmcmc.likelihood.expectations import expectations
+from tfdsmcmc.networks import evaluated_at
+from tfdsmcmc.programs import values_of
+from tfdsmcmc.rows import Rows
+from tfdsmcmc.serving.saved_model.functions import Components, Functions, averaged, in_blocks
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Nest, Number, ThetaAndPhi
+    from tfdsmcmc.programs import DirectedModel
+
+_CHUNK = 32  # importance samples held at a time
+_EVIDENCE_CHUNKS = 8  # of draws behind each p̂_m(x_observed) of an imputation
+
+
+class Weights(Components):
+    """θ_1, …, θ_M of a `DeepGenerativeModel`, and φ beside them: functions are called with the networks at them.
+
+    Samples are pairs (θ, φ), or None for the model's own weights; a ValueError for other shapes, or what is not finite.
+    """
+
+    def __init__(self, model: DirectedModel, samples: Sequence[ThetaAndPhi] | None = None):
+        super().__init__()
+        variables = [*model.generative.weights, *model.recognition.weights]
+        learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
+        self.count: int = 1 if samples is None else len(samples)
+        stacks = [np.empty((self.count, *v.shape), v.dtype) for v in learnt]
+        for m in range(self.count):
+            theta, phi = values_of(model, None if samples is None else samples[m], f"theta and phi of sample {m}")
+            for stack, value in zip(stacks, [*theta, *phi], strict=True):
+                stack[m] = value
+        self._stacks = [tf.Variable(stack, trainable=False) for stack in stacks]
+        # what was frozen is the same in every sample
+        frozen = [v for v in variables if not any(v is other for other in learnt)]
+        self._frozen = [tf.Variable(tf.convert_to_tensor(v), trainable=False) for v in frozen]
+
+        def at(m):
+            values = [tf.gather(stack, m) for stack in self._stacks]
+            return evaluated_at([*learnt, *frozen], [*values, *self._frozen])
+
+        self._at = at  # a closure, not attributes: the model's own variables are not saved
+
+    def called(self, function: Callable[..., Nest], m: Number, *arguments: Any) -> Nest:
+        with self._at(m):
+            return function(*arguments)
+
+
+class NetworkFunctions(Functions):
+    """Imputations are by chains of `sweeps`; `jit` compiles the parts whose shapes come from the request alone."""
+
+    def __init__(self, model: DirectedModel, weights: Weights, sweeps: int, jit: bool):
+        super().__init__(weights, model.generative.units, model.generative.support.filling)
+        self._generative, self._recognition, self._sweeps = model.generative, model.recognition, sweeps
+        self._kernel = KERNELS[method_for(model.generative, "auto")]
+        self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
+
+    def costs(self, name: str) -> tuple[int, int]:
+        """(for each row, for each unit of its count) the draws of the latents that a function takes.
+
+        A draw in a network that is averaged over M sets of weights, unit by unit, counts M times."""
+        each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
+        count = self._weights.count
+        if name == "impute":
+            return (each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0), each * self._sweeps
+        return 0, each if name == "sample" else each * count
+
+    def encode(
+        self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
+        """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
+        widths = self._generative.latent_units
+        names = [f"z_{i + 1}" for i in range(len(widths))]
+
+        def block(x, seed):
+            estimates, means = self._estimates(x, num_samples, seed, lambda z, _: z, widths)
+            named = {name: _mixed(estimates[0], mean) for name, mean in zip(names, means)}
+            return {**named, "effective_sample_size": averaged(*estimates)[2]}
+
+        shapes = {name: [width] for name, width in zip(names, widths)}
+        return in_blocks(block, Rows(x, context=context), seed, {**shapes, "effective_sample_size": []})
+
+    def reconstruct(
+        self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
+        """x, (n, D)."""
+        layer = self._generative.layers[-1]
+
+        def block(x, seed):
+            def means(z, seed):
+                parents = z[0] if z else tf.repeat(self._generative.data_parents(x, z)[tf.newaxis], _CHUNK, 0)
+                # where the units depend on each other a draw stands for the mean
+                return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
+
+            estimates, (mean,) = self._estimates(x, num_samples, seed, means, [self._units])
+            return {"x": _mixed(estimates[0], mean)}
+
+        return in_blocks(block, Rows(x, context=context), seed, {"x": [self._units]})
+
+    def _terms(self, x, num_samples, seed):
+        return self._estimates(x, num_samples, seed)[0]
+
+    def _estimates(self, x, num_samples, seed, function=None, widths=()):
+        """((value, standard_error, effective_sample_size), means) at each θ_m: (M, n), and a list of (M, n, width)."""
+
+        @self._compile
+        def at_one(x, num_samples, seed):
+            return expectations(self._generative, self._recognition, x, num_samples, seed, _CHUNK, function, widths)
+
+        signature = (tf.float32,) * 3, [tf.float32] * len(widths)
+        return self._weights.over(lambda seed: at_one(x, num_samples, seed), seed, signature)
+
+    def _draws(self, count, seed, context):
+        return self._generative.sample(count, seed, context)[0]
+
+    def _chosen(self, rows, num_imputations, seed):
+        """The sample m behind each imputation, (num_imputations, n)."""
+        size, count = tf.shape(rows.values)[0], self._weights.count
+        if count == 1:
+            return tf.zeros([num_imputations, size], tf.int32)
+        evidence_seed, gumbel_seed = tf.unstack(random.split(seed))
+
+        @self._compile
+        def at_one(rows, seed):
+            def of_chunk(number):
+                drawn = weighted_draws(self._generative, self._recognition, rows, _CHUNK, random.fold(seed, number))
+                return tf.reduce_logsumexp(drawn[2], 0)
+
+            found = tf.map_fn(of_chunk, tf.range(_EVIDENCE_CHUNKS), fn_output_signature=tf.float32)
+            return tf.reduce_logsumexp(found, 0)
+
+        log_evidence = self._weights.over(lambda seed: at_one(rows, seed), evidence_seed, tf.float32)
+        uniform = random.open_uniform([num_imputations, count, size], gumbel_seed)
+        return tf.argmax(log_evidence - tf.math.log(-tf.math.log(uniform)), 1, output_type=tf.int32)
+
+    def _completions(self, rows, seed):
+        """The last state of a chain for each row, (n, D)."""
+        networks = self._generative, self._recognition
+        # as many rows as have chosen one of several samples: XLA would compile each number anew
+        compile_ = self._compile if self._weights.count == 1 else lambda f: f
+
+        @compile_
+        def run(rows, seed):
+            start_seed, sweep_seed = tf.unstack(random.split(seed))
+            begun, z = start(*networks, rows, start_seed)
+            first = 0, begun.values, z
+
+            def sweep(i, x, z):
+                moved, z, _ = self._kernel(*networks, rows._replace(values=x), z, random.fold(sweep_seed, i))
+                return i + 1, moved.values, z
+
+            shapes = tf.nest.map_structure(lambda part: tf.convert_to_tensor(part).shape, first)
+            return tf.while_loop(lambda i, *_: i < self._sweeps, sweep, first, shapes)[1]
+
+        return run(rows, seed)
+
+
+def _mixed(value, means):
+    """Σ_m p̂_m mean_m / Σ_m p̂_m: (M, n) and (M, n, width) to (n, width)."""
+    weight = tf.nn.softmax(value, 0)
+    # where p̂_m is 0 its means are not known
+    return tf.einsum("mn,mnw->nw", weight, tf.where(weight[..., tf.newaxis] > 0, means, 0.0))
