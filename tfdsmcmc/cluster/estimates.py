@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import pathlib
-import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +18,18 @@ import numpy as np
 from tfdsmcmc import files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster import places, work
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.likelihood.importance import warn_of
-from tfdsmcmc.posterior import load
 from tfdsmcmc.posterior.running_means import PredictiveAverage
-from tfdsmcmc.rows import Shard, kept
+from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average, FilePath
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.from_users import RowsLike
 
-_SEED = 0  # of the models that workers make, whose weights are those of the samples
 _FIELDS = ("value", "standard_error", "effective_sample_size", "num_samples", "pareto_k")
 
 
@@ -108,20 +105,20 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
     batch_size, shard_rows = (
         checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
     )
-    own, model = _posterior(posterior), make_model(_SEED)
+    call, (model, own, source) = places.called(make_model, posterior, rows, _source)
     components = own.components(model, average)
-    source = kept(model.source_to_estimate(opened(rows, "test")))
     whole = how[0] == "annealed" and not _plain(model, how[1])
-    shards = _shards(source.num_rows, batch_size, source.num_rows if whole else shard_rows)
-    store = None if folder is None else _folder(folder, model, own, source, how, seed, batch_size, average, shards)
-    token = secrets.token_hex(8)  # of this call, by which workers keep what they have opened
+    limits = _shards(source.num_rows, batch_size, source.num_rows if whole else shard_rows)
+    store = None if folder is None else _folder(folder, model, own, source, how, seed, batch_size, average, limits)
+    call, shards = places.shards(call, limits)
+    numbered = list(zip(limits, shards, strict=True))
     tasks = [
-        (token, function, posterior, make_model, rows, how[1], seed, batch_size, average, c, shard, store)
+        (call, function, how[1], seed, batch_size, average, c, _file(store, c, first), shard)
         for c in range(len(components))
-        for shard in shards
+        for (first, _), shard in numbered
     ]
     found = work.run(_task, tasks, verbose, "tasks")
-    _places.clear()
+    places.forget()
     mixed = PredictiveAverage()
     for c in range(len(components)):
         part = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])
@@ -131,21 +128,27 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
     return mixed.log_likelihood()
 
 
-def _task(token, function, posterior, make_model, rows, options, seed, batch_size, average, component, shard, store):
+def _task(call, function, options, seed, batch_size, average, component, file, shard):
     """The estimates of a shard by one component: those kept, or made and kept."""
-    file = None if store is None else pathlib.Path(store) / f"component_{component:04d}_rows_{shard[0]:08d}.npz"
     if file is not None and file.is_file():
         with np.load(file, allow_pickle=False) as stored:
             return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
-    model, own, source = _place(token, make_model, posterior, rows)
+    model, own, _ = call.here()
     density = own.components(model, average)[component].density
-    part = Shard(source, *shard)
-    found = function(density, part, options, random.fold(seed, component), batch_size)
+    found = function(density, call.shard_here(shard), options, random.fold(seed, component), batch_size)
     if file is not None:
         arrays = {name: field for name, field in zip(_FIELDS, found) if field is not None}
         with files.replacing(file) as temporary, open(temporary, "wb") as stream:
             np.savez(stream, shared=found.shared_standard_error, **arrays)
     return found
+
+
+def _file(store, component, first):
+    return None if store is None else pathlib.Path(store) / f"component_{component:04d}_rows_{first:08d}.npz"
+
+
+def _source(model, rows):
+    return kept(model.source_to_estimate(opened(rows, "test")))
 
 
 def _importance(density, part, options, seed, batch_size):
@@ -154,21 +157,6 @@ def _importance(density, part, options, seed, batch_size):
 
 def _annealed(density, part, options, seed, batch_size):
     return density.annealed_log_likelihood(part, seed, batch_size=batch_size, **options)
-
-
-_places: dict[str, Any] = {}  # of a worker: the model, posterior and rows of a call, whose programs the model keeps
-
-
-def _place(key, make_model, posterior, rows):
-    if key not in _places:
-        _places.clear()
-        model = make_model(_SEED)
-        _places[key] = model, _posterior(posterior), kept(model.source_to_estimate(opened(rows, "test")))
-    return _places[key]
-
-
-def _posterior(posterior):
-    return posterior if hasattr(posterior, "components") else load(posterior)
 
 
 def _plain(model, options):

@@ -12,10 +12,9 @@ import numpy as np
 
 from tfdsmcmc import imputation, random
 from tfdsmcmc._common import checks
-from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster import places, work
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.imputation import Imputation
-from tfdsmcmc.posterior import load
 from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
@@ -48,16 +47,21 @@ def impute(
       ValueError: for what `imputation.impute` refuses.
     """
     shard_rows = checks.positive_integer("shard_rows", shard_rows)
-    model = make_model(0)
-    source = kept(model.source("x", opened(rows, "test"), gaps_are_filled=True))
+    call, (_, _, source) = places.called(make_model, posterior, rows, _source)
     firsts = range(0, source.num_rows, shard_rows)
-    tasks = [(posterior, make_model, source.part(slice(f, f + shard_rows)).all(), f, seed, options) for f in firsts]
+    call, shards = places.shards(call, [(first, min(first + shard_rows, source.num_rows)) for first in firsts])
+    tasks = [(call, shard, first, seed, options) for first, shard in zip(firsts, shards, strict=True)]
     x, means, sizes, rates = zip(*work.run(_of_shard, tasks, verbose, "tasks"), strict=True)
+    places.forget()
     rate = None if rates[0] is None else np.concatenate(rates)
     return Imputation(np.concatenate(x, 1), np.concatenate(means), np.concatenate(sizes), rate)
 
 
-def _of_shard(posterior, make_model, rows, first, seed, options):
-    own = posterior if hasattr(posterior, "samples") else load(posterior)
+def _of_shard(call, shard, first, seed, options):
     seed = random.fold(random.stream(seed, "imputations of shards"), first)
-    return imputation.impute(make_model(0), rows, seed=seed, posterior=own, **options)
+    model, posterior, _ = call.here()
+    return imputation.impute(model, call.shard_here(shard).all(), seed=seed, posterior=posterior, **options)
+
+
+def _source(model, rows):
+    return kept(model.source("x", opened(rows, "test"), gaps_are_filled=True))
