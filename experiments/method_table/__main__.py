@@ -35,7 +35,6 @@ import warnings
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from experiments.common.claims import claimed
 from experiments.method_table import row, rows_file, table
 from experiments.method_table.arguments import parse
 
@@ -54,7 +53,7 @@ def main(arguments=None):
         folder, key, results = rows_file.folder_of(output, *one), rows_file.key_of(*one), output / "results.jsonl"
         if key in rows_file.finished(results):
             continue
-        with claimed(folder) as mine:
+        with ds.files.claimed(folder) as mine:
             about = f"row {place} of {len(wanted)}: {one[0]}, {one[1]}"
             if not mine:
                 print(f"{about}: another process is at it", flush=True)

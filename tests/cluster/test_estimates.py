@@ -70,7 +70,7 @@ def test_errors_of_the_wrong_model_and_rows(folder):
 
 
 def test_progress(capsys):
-    assert cluster_work.run(divmod, [(7, 2), (9, 4)], True, "tasks") == [(3, 1), (2, 1)]
+    assert cluster_work.run(divmod, [("a", (7, 2)), ("b", (9, 4))], True, "tasks") == [(3, 1), (2, 1)]
     assert capsys.readouterr().err.endswith("2 of 2 tasks\n")
 
 

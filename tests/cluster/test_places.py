@@ -26,11 +26,11 @@ def carried(monkeypatch):
     """The sizes in bytes of what travels with each task, which is done of what has travelled."""
     sizes, plain = [], work.run
 
-    def run(task, arguments, verbose, what):
-        sent = [pickle.dumps(each) for each in arguments]
-        sizes.extend(map(len, sent))
+    def run(task, named, verbose, what, timeout):
+        sent = [(name, pickle.dumps(each)) for name, each in named]
+        sizes.extend(len(each) for _, each in sent)
         places.forget()  # as a worker that begins
-        return plain(task, [pickle.loads(each) for each in sent], verbose, what)
+        return plain(task, [(name, pickle.loads(each)) for name, each in sent], verbose, what, timeout=timeout)
 
     monkeypatch.setattr(work, "run", run)
     return sizes

@@ -44,6 +44,7 @@ def log_likelihood(
     shard_rows: int = 1000,
     folder: FilePath | None = None,
     verbose: bool = False,
+    timeout: float | None = None,
 ) -> LogLikelihood:
     """`posterior.log_likelihood` over shards of rows and components, by `joblib`.
 
@@ -58,13 +59,15 @@ def log_likelihood(
       shard_rows: rows of a task.
       folder: where results of tasks are kept, so that a further call does what is missing; None to keep none.
       verbose: whether a line says how many tasks are done.
+      timeout: seconds within which some task must get done, see `fit_chains`.
 
     Raises:
       ValueError: for arguments out of range, a model of another architecture, or data that do not fit.
+      TasksFailed: in the end, naming the tasks that failed and why; those that are done are in the folder, if any.
     """
     how = ("importance", {"num_samples": checks.positive_integer("num_samples", num_samples)})
-    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose)
-    return _estimated(*arguments, function=_importance)
+    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout)
+    return _estimated(*arguments)
 
 
 def annealed_log_likelihood(
@@ -77,6 +80,7 @@ def annealed_log_likelihood(
     shard_rows: int = 100,
     folder: FilePath | None = None,
     verbose: bool = False,
+    timeout: float | None = None,
     **annealing: Any,
 ) -> LogLikelihood:
     """`posterior.annealed_log_likelihood` over shards of rows and components; arguments as of `log_likelihood`.
@@ -94,14 +98,17 @@ def annealed_log_likelihood(
       shard_rows: rows of a task.
       folder: see `log_likelihood`.
       verbose: see `log_likelihood`.
+      timeout: see `log_likelihood`.
       **annealing: of `likelihood.annealed_importance_sampling`, as `posterior.annealed_log_likelihood` takes them.
     """
     how = ("annealed", dict(annealing))
-    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose)
-    return _estimated(*arguments, function=_annealed)
+    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout)
+    return _estimated(*arguments)
 
 
-def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, function):
+def _estimated(
+    posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout, function
+):
     batch_size, shard_rows = (
         checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
     )
@@ -113,11 +120,12 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
     call, shards = places.shards(call, limits)
     numbered = list(zip(limits, shards, strict=True))
     tasks = [
-        (call, function, how[1], seed, batch_size, average, c, _file(store, c, first), shard)
+        (f"component {c}, rows {first} to {last - 1}",
+         (call, how, seed, batch_size, average, c, _file(store, c, first), shard))
         for c in range(len(components))
-        for (first, _), shard in numbered
-    ]
-    found = work.run(_task, tasks, verbose, "tasks")
+        for (first, last), shard in numbered
+    ]  # fmt: skip
+    found = work.run(_task, tasks, verbose, "tasks", timeout=timeout)
     places.forget()
     mixed = PredictiveAverage()
     for c in range(len(components)):
@@ -128,14 +136,15 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
     return mixed.log_likelihood()
 
 
-def _task(call, function, options, seed, batch_size, average, component, file, shard):
+def _task(call, how, seed, batch_size, average, component, file, shard):
     """The estimates of a shard by one component: those kept, or made and kept."""
     if file is not None and file.is_file():
         with np.load(file, allow_pickle=False) as stored:
             return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
     model, own, _ = call.here()
     density = own.components(model, average)[component].density
-    found = function(density, call.shard_here(shard), options, random.fold(seed, component), batch_size)
+    estimate = _importance if how[0] == "importance" else _annealed
+    found = estimate(density, call.shard_here(shard), how[1], random.fold(seed, component), batch_size)
     if file is not None:
         arrays = {name: field for name, field in zip(_FIELDS, found) if field is not None}
         with files.replacing(file) as temporary, open(temporary, "wb") as stream:

@@ -30,6 +30,7 @@ def impute(
     seed: int = 0,
     shard_rows: int = 1000,
     verbose: bool = False,
+    timeout: float | None = None,
     **options: Any,
 ) -> Imputation:
     """`imputation.impute` over shards of rows, by `joblib`.
@@ -41,17 +42,22 @@ def impute(
       seed: integer.
       shard_rows: rows of a task.
       verbose: whether a line says how many tasks are done.
+      timeout: seconds within which some task must get done, see `fit_chains`.
       **options: other arguments of `imputation.impute`, without `mask`.
 
     Raises:
       ValueError: for what `imputation.impute` refuses.
+      TasksFailed: in the end, naming the tasks that failed and why.
     """
     shard_rows = checks.positive_integer("shard_rows", shard_rows)
     call, (_, _, source) = places.called(make_model, posterior, rows, _source)
     firsts = range(0, source.num_rows, shard_rows)
     call, shards = places.shards(call, [(first, min(first + shard_rows, source.num_rows)) for first in firsts])
-    tasks = [(call, shard, first, seed, options) for first, shard in zip(firsts, shards, strict=True)]
-    x, means, sizes, rates = zip(*work.run(_of_shard, tasks, verbose, "tasks"), strict=True)
+    tasks = [
+        (f"rows from {first} on", (call, shard, first, seed, options))
+        for first, shard in zip(firsts, shards, strict=True)
+    ]
+    x, means, sizes, rates = zip(*work.run(_of_shard, tasks, verbose, "tasks", timeout=timeout), strict=True)
     places.forget()
     rate = None if rates[0] is None else np.concatenate(rates)
     return Imputation(np.concatenate(x, 1), np.concatenate(means), np.concatenate(sizes), rate)

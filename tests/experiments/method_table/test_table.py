@@ -7,7 +7,6 @@ import pytest
 
 import tfdsmcmc as ds
 from experiments.common import published
-from experiments.common.claims import claimed
 from experiments.method_table import methods, rows_file
 from experiments.method_table import row as table_row
 from experiments.method_table.__main__ import main
@@ -86,7 +85,7 @@ def test_no_row_is_made_by_two_processes(tiny, calls, tmp_path, capsys):
     """One has claimed the first row; another passes it over, and takes it when the first was killed."""
     (first, _) = rows_of(parse([*tiny, *PAIR]))
     folder = rows_file.folder_of(tmp_path / "out", *first)
-    with claimed(folder) as mine:
+    with ds.files.claimed(folder) as mine:
         assert mine
         main([*tiny, *PAIR])
         assert calls == [("rws", "SBN/SBN 3-2")] and "another process is at it" in capsys.readouterr().out
