@@ -106,9 +106,7 @@ def annealed_log_likelihood(
     return _estimated(*arguments)
 
 
-def _estimated(
-    posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout, function
-):
+def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout):
     batch_size, shard_rows = (
         checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
     )
