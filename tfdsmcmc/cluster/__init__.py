@@ -14,7 +14,7 @@ from tfdsmcmc.cluster.chains import ChainFailed, fit_chain, fit_chains
 from tfdsmcmc.cluster.estimates import annealed_log_likelihood, log_likelihood
 from tfdsmcmc.cluster.imputations import impute
 from tfdsmcmc.cluster.rows import opened
-from tfdsmcmc.cluster.work import TasksFailed
+from tfdsmcmc.cluster.work import TasksFailed, run
 
 __all__ = [
     "ChainFailed",
@@ -25,4 +25,5 @@ __all__ = [
     "impute",
     "log_likelihood",
     "opened",
+    "run",
 ]
