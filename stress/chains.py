@@ -2,9 +2,9 @@
 
 Two workers, each a scheduler of its own as the jobs of an array are, learn the chains of one folder. One is killed,
 another begins in its place, until the chains are done; then a new folder, until there were so many kills. Compared,
-file for file and byte for byte: the samples, their mean, the choice of an average, the start of each chain, what it
-says it learnt from, and the weights of its model. Not compared: `history.jsonl` and the rest of `model.keras`, which
-have the writer's number and the date in them.
+file for file and byte for byte: the samples, their mean, the choice of an average, the start of each chain, and what it
+says it learnt from; and of `model.keras` every array but `identity`, a number that each run draws for itself. Not
+compared: `history.jsonl` and the rest of `model.keras`, which have the writer's number, the date, and names of layers.
 
     python -m stress.chains 30 --folder runs/stress_chains
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import multiprocessing
 import os
@@ -133,8 +134,19 @@ def _straight(folder):
 def _bytes(path):
     if path.suffix != ".keras":
         return path.read_bytes()
-    with zipfile.ZipFile(path) as file:
-        return file.read("model.weights.h5")
+    import h5py
+    import numpy as np
+
+    parts = {}
+
+    def note(name, part):
+        if isinstance(part, h5py.Dataset) and not name.endswith("identity"):
+            array = np.asarray(part[()])
+            parts[name] = f"{name} {array.dtype} {array.shape}".encode() + array.tobytes()
+
+    with zipfile.ZipFile(path) as zipped, h5py.File(io.BytesIO(zipped.read("model.weights.h5"))) as file:
+        file.visititems(note)
+    return b"".join(parts[name] for name in sorted(parts))
 
 
 def _begun(folder):

@@ -2,8 +2,9 @@
 
     log p̂(x) = log (1/C) Σ_c p̂_c(x)      component c, shard s: a task; then the sums, in the order of one machine
 
-A shard is a run of whole batches, and a batch has the seed that it has on one machine: the values are those of
-`posterior.log_likelihood` bit for bit, however many workers there are.
+A task carries the names of its component's samples, and of no others. A shard is a run of whole batches, and a batch
+has the seed that it has on one machine: the values are those of `posterior.log_likelihood` bit for bit, however many
+workers there are.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def log_likelihood(
     """`posterior.log_likelihood` over shards of rows and components, by `joblib`.
 
     Args:
-      posterior: a folder, which workers open themselves; or a `Posterior`, which travels.
+      posterior: a folder, whose samples workers read themselves, each those of its component; or a `Posterior`, of
+        which samples in memory travel so.
       make_model: function of a seed; returns a model of the samples' architecture.
       rows: see `opened`; of a dataset's name the test rows.
       num_samples: K.
@@ -111,38 +113,39 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
         checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
     )
     call, (model, own, source) = places.called(make_model, posterior, rows, _source)
-    components = own.components(model, average)
+    average = own.average if average is None else average
+    own.components(model, average)  # which refuses what does not fit
+    parts = own.parts(average)
     whole = how[0] == "annealed" and not _plain(model, how[1])
     limits = _shards(source.num_rows, batch_size, source.num_rows if whole else shard_rows)
     store = None if folder is None else _folder(folder, model, own, source, how, seed, batch_size, average, limits)
-    call, shards = places.shards(call, limits)
+    call, shards = places.shards(call._replace(posterior=None), limits)
     numbered = list(zip(limits, shards, strict=True))
     tasks = [
         (f"component {c}, rows {first} to {last - 1}",
-         (call, how, seed, batch_size, average, c, _file(store, c, first), shard))
-        for c in range(len(components))
+         (call, part, how, random.fold(seed, c).numpy(), batch_size, average, _file(store, c, first), shard))
+        for c, part in enumerate(parts)
         for (first, last), shard in numbered
     ]  # fmt: skip
     found = work.run(_task, tasks, verbose, "tasks", timeout=timeout)
     places.forget()
     mixed = PredictiveAverage()
-    for c in range(len(components)):
-        part = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])
+    for c in range(len(parts)):
+        estimate = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])
         if not c and how[0] == "importance":
-            warn_of(part)
-        mixed.add(part)
+            warn_of(estimate)
+        mixed.add(estimate)
     return mixed.log_likelihood()
 
 
-def _task(call, how, seed, batch_size, average, component, file, shard):
-    """The estimates of a shard by one component: those kept, or made and kept."""
+def _task(call, part, how, seed, batch_size, average, file, shard):
+    """The estimates of a shard by one component, whose samples `part` has: those kept, or made and kept."""
     if file is not None and file.is_file():
         with np.load(file, allow_pickle=False) as stored:
             return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
-    model, own, _ = call.here()
-    density = own.components(model, average)[component].density
+    (component,) = part.components(call.here().model, average)
     estimate = _importance if how[0] == "importance" else _annealed
-    found = estimate(density, call.shard_here(shard), how[1], random.fold(seed, component), batch_size)
+    found = estimate(component.density, call.shard_here(shard), how[1], seed, batch_size)
     if file is not None:
         arrays = {name: field for name, field in zip(_FIELDS, found) if field is not None}
         with files.replacing(file) as temporary, open(temporary, "wb") as stream:
@@ -189,7 +192,6 @@ def _folder(folder, model, posterior, source, how, seed, batch_size, average, sh
         digest.update(repr((sample.step, sample.chain)).encode())
         for part in (*sample.theta, *sample.phi):
             digest.update(np.ascontiguousarray(part))
-    average = average or posterior.average
     config = model.get_config() if hasattr(model, "get_config") else None
     facts = (config, int(source.checksum), how, seed, batch_size, average, shards)
     digest.update(digest_of(facts).encode())

@@ -29,12 +29,12 @@ class Place(NamedTuple):
 
     Attributes:
       model: of the samples' architecture.
-      posterior: `Posterior`.
+      posterior: `Posterior`; None where each task brings what it needs of it.
       source: of all rows; None where each task brings its own.
     """
 
     model: Any
-    posterior: Posterior
+    posterior: Posterior | None
     source: RandomAccessSource | None
 
 
@@ -44,14 +44,14 @@ class Call(NamedTuple):
     Attributes:
       token: a text that tells this call from others.
       make_model: function of a seed.
-      posterior: a folder, or a `Posterior`.
+      posterior: a folder, or a `Posterior`; None where each task brings what it needs of it.
       rows: what `read` takes; None where each task brings its own.
       read: function from a model and rows to their source.
     """
 
     token: str
     make_model: Callable[[int], Any]
-    posterior: Posterior | FilePath
+    posterior: Posterior | FilePath | None
     rows: RowsLike | str | None
     read: Callable[[Any, Any], RandomAccessSource]
 
@@ -60,7 +60,9 @@ class Call(NamedTuple):
         if getattr(_own, "token", None) != self.token:
             forget()
             model = self.make_model(_SEED)
-            posterior = self.posterior if hasattr(self.posterior, "samples") else load(self.posterior)
+            posterior = self.posterior
+            if not (posterior is None or hasattr(posterior, "samples")):
+                posterior = load(posterior)
             source = None if self.rows is None else self.read(model, self.rows)
             _own.token, _own.place = self.token, Place(model, posterior, source)
         return _own.place
