@@ -1,5 +1,5 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
-    [variational] [iterations] [collecting]
+    [variational] [iterations] [collecting] [cluster]
     [--reference FOLDER]
 
 Prints tables. --reference names a folder with a hand-written JAX program of the same step, jax_hand.py, which is run in
@@ -16,6 +16,7 @@ from benchmarks import (
     augmentation,
     averages,
     boltzmann,
+    cluster,
     collecting,
     evaluation,
     gibbs,
@@ -38,6 +39,7 @@ PARTS = {
     "variational": variational.main,
     "iterations": iterations.main,
     "collecting": collecting.main,
+    "cluster": cluster.main,
 }
 
 
