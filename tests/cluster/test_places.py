@@ -37,14 +37,18 @@ def carried(monkeypatch):
 
 
 def test_rows_with_a_name_do_not_travel(tmp_path, folder, carried):
-    path, gaps = ds.datasets.pack(tmp_path / "rows.npy", np.tile(ROWS, (50, 1))), np.where(ROWS, np.nan, ROWS)
+    path = ds.datasets.pack(tmp_path / "rows.npy", np.tile(ROWS, (50, 1)))
     whole = ds.posterior.load(folder).log_likelihood(make(0), np.tile(ROWS, (50, 1)), **FEW)
     for rows in (path, ds.datasets.open(path)):
         carried.clear()
         found = ds.cluster.log_likelihood(folder, make, rows, shard_rows=1000, **FEW)
         np.testing.assert_array_equal(found.value, whole.value)
         assert len(carried) == 3 and max(carried) < 3000
-    carried.clear()
+
+
+@pytest.mark.slow
+def test_rows_to_impute_travel_with_their_task_or_not_at_all(tmp_path, folder, carried):
+    path, gaps = ds.datasets.pack(tmp_path / "rows.npy", np.tile(ROWS, (50, 1))), np.where(ROWS, np.nan, ROWS)
     options = {"num_imputations": 1, "burn_in": 1, "num_samples": 2, "posterior_weights": "equal"}
     assert ds.cluster.impute(folder, make, path, shard_rows=1000, **options).x.shape == (1, 3000, 6)
     assert max(carried) < 2000

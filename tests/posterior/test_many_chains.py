@@ -51,6 +51,7 @@ def peak_of(work):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::tfdsmcmc.likelihood.UnreliableImportanceWeights")
 def test_samples_are_read_one_at_a_time(folder, model):
     """A sample has 0.6 MB, all of them 144 MB, and those of a chain 4.8 MB."""
     posterior, peak = peak_of(lambda: ds.posterior.load(folder))
