@@ -1,5 +1,5 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
-    [variational] [iterations] [collecting]
+    [variational] [iterations] [collecting] [cluster]
     [--reference FOLDER] [--small]
 
 Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --reference names
@@ -17,6 +17,7 @@ from benchmarks import (
     augmentation,
     averages,
     boltzmann,
+    cluster,
     collecting,
     evaluation,
     gibbs,
@@ -39,6 +40,7 @@ PARTS = {
     "variational": variational.main,
     "iterations": iterations.main,
     "collecting": collecting.main,
+    "cluster": cluster.main,
 }
 
 

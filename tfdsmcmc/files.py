@@ -22,6 +22,7 @@ import secrets
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 
 _NAME = re.compile(r"\.tfdsmcmc-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}-(new|old)-(.+)", re.DOTALL)
@@ -90,6 +91,43 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def claimed(folder: str | os.PathLike[str], wait: bool = False) -> Iterator[bool]:
+    """Claims a folder for the block, against other processes and threads, of other machines too; a kill gives it back.
+
+    The claim is a lock of the file `.NAME.lock` beside the folder, which stays and is empty: a shared disk passes locks
+    of files on to its server, those of folders it may keep to the machine. Who claims a folder may find that the work
+    in it was finished meanwhile.
+
+    Args:
+      folder: made if missing.
+      wait: whether to wait for it where somebody else has it.
+
+    Yields:
+      Whether this block has it: False where somebody else has it and there is no waiting. Where the system has no locks
+      of files, as Windows, True; where the disk has none, True with a warning.
+    """
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    descriptor = os.open(folder.with_name(f".{folder.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        mine = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            mine = False
+        except OSError as error:
+            warnings.warn(f"A disk without locks keeps nobody out ({error}): {folder}", RuntimeWarning, stacklevel=3)
+        yield mine
     finally:
         os.close(descriptor)
 

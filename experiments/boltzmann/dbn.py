@@ -33,7 +33,6 @@ from experiments.boltzmann.machines import BATCH, DECAY, GROWN, machine_for, per
 from experiments.boltzmann.results import measured_already
 from experiments.common import files, run_settings
 from experiments.common.arguments import parser_of
-from experiments.common.claims import claimed
 from experiments.common.epoch_log import EpochLog
 
 RATE = 0.03  # the largest, of machines with persistent chains
@@ -160,7 +159,7 @@ def main(arguments=None):
     output = pathlib.Path(args.output or f"runs/dbn_mnist_{name_of(args)}")
     if not args.table:
         run_settings.check(output, settings_of(args))
-        with claimed(output / "backup_0") as mine:
+        with ds.files.claimed(output / "backup_0") as mine:
             if mine:
                 make(output, args)
             else:

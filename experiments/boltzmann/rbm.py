@@ -36,7 +36,6 @@ from experiments.boltzmann.rbm_table import PUBLISHED, finished, parts, table
 from experiments.boltzmann.results import measured_already
 from experiments.common import files, run_settings
 from experiments.common.arguments import parser_of
-from experiments.common.claims import claimed
 from experiments.common.epoch_log import EpochLog
 
 PERSISTENT_RATE = 0.15
@@ -143,7 +142,7 @@ def main(arguments=None):
         data = ds.datasets.load(args.dataset, args.data_dir)
         train = data.train_and_valid.astype(np.uint8)
         for name in args.models:
-            with claimed(output / name / "backup") as mine:
+            with ds.files.claimed(output / name / "backup") as mine:
                 if mine:
                     make(name, train, data, output, args)
                 else:

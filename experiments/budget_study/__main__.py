@@ -15,62 +15,22 @@ The sampler is judged by the average that its validation rows chose, and the oth
 looked at in the end alone, the same for all: log-likelihoods by importance samples, or with --annealing-steps by
 annealing, which does not depend on the recognition network, as rows of hundreds of columns ask for.
 
+What is finished is not run again. With --jobs N seeds run N at a time; schedulers of one --output, on one machine or on
+several, take what no other is at.
+
 What was tried and is no default: --temperature, of a cold posterior; --stacking, a mixture of each chain's three
 averages with the weights that are best on validation rows.
 """
 
 import pathlib
 
-import tfdsmcmc as ds
-from experiments.budget_study.judging import AVERAGES, estimated, stacked
-from experiments.budget_study.learning import optimizer, planned, sampler
+from experiments.budget_study import cells
+from experiments.budget_study.judging import AVERAGES
 from experiments.budget_study.table import tables
-from experiments.common import finished_runs, marked_page
-from experiments.common.arguments import parser_of
-from experiments.common.rows import random_rows
+from experiments.common import finished_runs, jobs, marked_page
+from experiments.common.arguments import number, parser_of
 
 COMMAND = "experiments.budget_study"
-KEPT = ("architecture", "prior", "annealing_steps", "temperature")
-
-
-def run(args, seed, data, folder):
-    """A run of both; returns a dict of figures, and of the test rows' log-likelihoods by what they are of."""
-    model, marks = optimizer(args, data, seed)
-    epochs = planned(args, data, model, marks)
-    own, figures = sampler(args, data, seed, epochs, folder / "posterior")
-    x = random_rows(data.test, args.annealing_rows if args.annealing_steps else args.test_rows, seed=0)
-    mark, weights = marks.at(figures["seconds"])
-    model.set_weights(weights)
-    rows = {"rws": estimated(args, model, x)}
-    posterior = ds.posterior.load(folder / "posterior")
-    for average in (*AVERAGES, *(["start"] if posterior.starts else [])):
-        if average in (*args.averages, "start") or average == posterior.average:
-            rows[average] = estimated(args, own, x, posterior, average)
-    if args.stacking:
-        rows["stacked"] = stacked(args, own, posterior, data.valid[:500], x)
-    figures |= {"average": posterior.average, "samples": len(posterior.samples), "rws_seconds": round(mark)}
-    figures |= {"rws_updates": marks.updates[[part[0] for part in marks.kept].index(mark)]}
-    return figures, rows
-
-
-def study(args):
-    """Runs what is not finished."""
-    data = ds.datasets.load(args.dataset, args.data_dir)
-    if args.train_rows:
-        data = data._replace(train=data.train[: args.train_rows])
-    for seed in args.seeds:
-        name = args.dataset if args.train_rows is None else f"{args.dataset}[:{args.train_rows}]"
-        parts = name, args.architecture, f"{args.seconds:g}", args.prior, f"T{args.temperature:g}", seed
-        folder = pathlib.Path(args.output) / " ".join(map(str, parts)).replace("/", "-").replace(" ", "_")
-        if (folder / "result.json").exists():
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        figures, rows = run(args, seed, data, folder)
-        about = {"name": folder.name, "budget": args.seconds, "seed": seed}
-        about |= {**{key: getattr(args, key) for key in KEPT}, "dataset": name}
-        means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
-        finished_runs.leave(folder, {**about, **figures, "means": means}, rows)
-        print(folder.name, figures, means, flush=True)
 
 
 def parse(arguments=None):
@@ -93,6 +53,7 @@ def parse(arguments=None):
     add("--annealing-steps", type=int, default=0, help="anneal instead of importance sampling")
     add("--annealing-rows", type=int, default=50)
     add("--output", default="runs/budget_study")
+    add("--jobs", type=number(int), default=None, help=jobs.HELP)
     add("--record", type=pathlib.Path, help="file that what is finished is added to")
     add("--table", type=pathlib.Path, help="print the tables of such a file")
     add("--page", type=pathlib.Path, help="with --table: the page that has them")
@@ -107,7 +68,8 @@ def main(arguments=None):
         return finished_runs.record(args.record, finished_runs.finished(pathlib.Path(args.output)))
     if args.table is not None:
         return marked_page.show(tables(finished_runs.recorded(args.table)), args.page, COMMAND)
-    study(args)
+    named = [(cells.folder_of(args, seed).name, (args, seed)) for seed in args.seeds]
+    jobs.run(cells.run, named, args.jobs)
 
 
 if __name__ == "__main__":

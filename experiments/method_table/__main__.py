@@ -14,9 +14,9 @@ same budget of updates and of minutes of learning, and ends when either is spent
     learnt/          backups and posterior samples, from which a row goes on; may be deleted when no more is to come
 
 The run can be interrupted and started again: a finished row with the same settings is not made again, a row in progress
-goes on where it was, and one that is to be evaluated in another way is not learnt again. The same command may run
-several times side by side, each on a core of its own (`taskset -c 0 python -m experiments.method_table …`): they take
-the rows one by one from the same list.
+goes on where it was, and one that is to be evaluated in another way is not learnt again. With --jobs N rows are made N
+at a time. The same command may also run several times side by side, on one machine or on several that share --output:
+they take the rows one by one from the same list, and none makes a row that another has.
 
 Samplers have the default prior, or with --published-prior that of the papers; half of their budget, or --burn-in, is a
 warm start, or burn-in, and their posterior samples are of the rest; the recognition network is fitted again to the mean
@@ -29,40 +29,24 @@ learning rates each is tried for a tenth of the minutes, beside the budget, and 
 do not diverge.
 """
 
-import pathlib
-import warnings
-
 import tensorflow as tf
 
-import tfdsmcmc as ds
-from experiments.common.claims import claimed
-from experiments.method_table import row, rows_file, table
+from experiments.common import jobs
+from experiments.method_table import row, table, tasks
 from experiments.method_table.arguments import parse
 
 
 def main(arguments=None):
     args = parse(arguments, __doc__)
-    warnings.simplefilter("ignore", ds.likelihood.UnreliableImportanceWeights)  # the table says it
-    wanted = table.rows_of(args)
-    data = ds.datasets.load(args.dataset, args.data_dir, binarization=args.binarization, seed=args.seed)
+    wanted, output = table.rows_of(args), tasks.output_of(args)
+    data = tasks.data_of(args)
     for name, settings in {name: settings for _, name, settings in wanted}.items():
         row.build("rws", name, settings, data.train)  # what is wrong is told before any row is learnt
-    output = pathlib.Path(args.output or f"runs/table/{args.dataset}")
     output.mkdir(parents=True, exist_ok=True)
-    text = table.write(args.dataset, wanted, output)
-    for place, one in enumerate(wanted, 1):
-        folder, key, results = rows_file.folder_of(output, *one), rows_file.key_of(*one), output / "results.jsonl"
-        if key in rows_file.finished(results):
-            continue
-        with claimed(folder) as mine:
-            about = f"row {place} of {len(wanted)}: {one[0]}, {one[1]}"
-            if not mine:
-                print(f"{about}: another process is at it", flush=True)
-            elif key not in rows_file.finished(results):
-                print(about, flush=True)
-                table.make(*one, data, output, folder)
-                text = table.write(args.dataset, wanted, output)
-    print(text)
+    named = [(tasks.name_of(wanted, place), (args, place)) for place in tasks.unfinished(wanted, output)]
+    if named:
+        jobs.run(tasks.make, named, args.jobs)
+    print(table.write(args.dataset, wanted, output))
 
 
 if __name__ == "__main__":

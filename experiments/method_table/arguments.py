@@ -1,6 +1,7 @@
 """The arguments of `python -m experiments.method_table`."""
 
 import tfdsmcmc as ds
+from experiments.common import jobs
 from experiments.common.arguments import number, parser_of, part
 from experiments.method_table.methods import METHODS, WHERE_ASKED
 
@@ -96,6 +97,7 @@ def _add_evaluation(add):
 
 
 def _add_places(add):
-    """Where the data are, and the results."""
+    """Where the data are, and the results, and how many rows are made at a time."""
     add("--data-dir", default=None, help="folder of packed datasets; default $TFDSMCMC_DATA, the Keras cache")
     add("--output", default=None, help="default runs/table/DATASET")
+    add("--jobs", type=_COUNT, default=None, help=jobs.HELP)

@@ -42,7 +42,8 @@ def make(method, architecture, settings, data, output, folder):
         line |= found | {"model": f"models/{rows_file.name_of(method, architecture, settings)}.keras"}
         (output / "models").mkdir(exist_ok=True)
         model.save(output / line["model"])
-    files.append(output / "results.jsonl", line)
+    with ds.files.claimed(output, wait=True):  # of several machines too
+        files.append(output / "results.jsonl", line)
 
 
 def versions():

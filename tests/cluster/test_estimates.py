@@ -6,7 +6,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.cluster.models import COLLECTOR, ROWS, make
-from tfdsmcmc.cluster import estimates
+from tfdsmcmc.cluster import estimates, places
 from tfdsmcmc.cluster import work as cluster_work
 
 FEW = {"num_samples": 7, "seed": 3, "batch_size": 8}
@@ -70,7 +70,7 @@ def test_errors_of_the_wrong_model_and_rows(folder):
 
 
 def test_progress(capsys):
-    assert cluster_work.run(divmod, [(7, 2), (9, 4)], True, "tasks") == [(3, 1), (2, 1)]
+    assert cluster_work.run(divmod, [("a", (7, 2)), ("b", (9, 4))], True, "tasks") == [(3, 1), (2, 1)]
     assert capsys.readouterr().err.endswith("2 of 2 tasks\n")
 
 
@@ -89,4 +89,4 @@ def test_other_rows_and_models_are_not_mistaken(folder):
         found = ds.cluster.log_likelihood(folder, make, ROWS[first : first + 10], **options)
         whole = posterior.log_likelihood(make(0), ROWS[first : first + 10], **options)
         np.testing.assert_array_equal(found.value, whole.value)
-    assert not estimates._places
+    assert not vars(places._own)

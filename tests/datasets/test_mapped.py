@@ -2,6 +2,8 @@
 
 import builtins
 import json
+import pathlib
+import pickle
 import re
 
 import numpy as np
@@ -266,7 +268,33 @@ def test_labels_that_do_not_fit_the_splits_are_refused(tmp_path, labels, reason)
     with pytest.raises(ValueError, match=f"^{reason}.*Received: "):
         ds.datasets.pack(tmp_path / "new" / "mine.npz", X, X, X, labels=labels)
     assert not (tmp_path / "new").exists()
-    np.savez(tmp_path / "mine.npz", **{f"{s}_labels": np.arange(3) for s in ("train", "valid", "test")}, n_features=13,
-             shape=(13,), **{s: np.packbits(X, axis=1) for s in ("train", "valid", "test")})
+    np.savez(
+        tmp_path / "mine.npz",
+        **{f"{s}_labels": np.arange(3) for s in ("train", "valid", "test")},
+        n_features=13,
+        shape=(13,),
+        **{s: np.packbits(X, axis=1) for s in ("train", "valid", "test")},
+    )
     with pytest.raises(ValueError, match="Labels.*Received: "):
         ds.datasets.load("mine", tmp_path)
+
+
+def test_rows_travel_as_their_file(tmp_path):
+    """Parts too, of any step; a file that is changed meanwhile is looked at again."""
+    x = np.repeat(X, 50, axis=0)
+    path = ds.datasets.pack(tmp_path / "rows.npy", x, labels=np.arange(len(x)))
+    mapped = ds.datasets.open(path)
+    for part in (slice(None), slice(3, 900, 2), slice(None, None, -1), slice(40, 2, -3)):
+        sent = pickle.dumps(mapped[part][1:])
+        assert len(sent) < 1000
+        found = pickle.loads(sent)
+        np.testing.assert_array_equal(np.asarray(found), x[part][1:])
+        np.testing.assert_array_equal(found.labels, np.arange(len(x))[part][1:])
+    np.save(tmp_path / "bits.npy", np.packbits(X, axis=1))
+    bits = pickle.loads(pickle.dumps(ds.datasets.open(tmp_path / "bits.npy", units=13)))
+    np.testing.assert_array_equal(np.asarray(bits), X)
+    in_memory = pickle.loads(pickle.dumps(mapped_rows.MappedRows(X)))
+    np.testing.assert_array_equal(np.asarray(in_memory), X)
+    pathlib.Path(path).write_bytes(b"other")
+    with pytest.raises(ValueError, match="Received: .*rows.npy"):
+        pickle.loads(sent)

@@ -7,12 +7,23 @@
         ds.cluster.log_likelihood(posterior, make_model, "digits:test")
 
 There is no engine of its own: chains are independent, and of shards there are sums. Rows that have a name are opened
-where the work is; those to impute travel, a shard with each task.
+where the work is; rows in memory travel, a shard with each task.
 """
 
 from tfdsmcmc.cluster.chains import ChainFailed, fit_chain, fit_chains
 from tfdsmcmc.cluster.estimates import annealed_log_likelihood, log_likelihood
 from tfdsmcmc.cluster.imputations import impute
 from tfdsmcmc.cluster.rows import opened
+from tfdsmcmc.cluster.work import TasksFailed, run
 
-__all__ = ["ChainFailed", "annealed_log_likelihood", "fit_chain", "fit_chains", "impute", "log_likelihood", "opened"]
+__all__ = [
+    "ChainFailed",
+    "TasksFailed",
+    "annealed_log_likelihood",
+    "fit_chain",
+    "fit_chains",
+    "impute",
+    "log_likelihood",
+    "opened",
+    "run",
+]

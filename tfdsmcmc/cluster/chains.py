@@ -4,12 +4,14 @@
     FOLDER/chain_0003/samples/        what its `posterior.Collector` writes
     FOLDER/chain_0003/backup/         where a killed one goes on, bit for bit
     FOLDER/chain_0003/model.keras     the model in the end: a chain that has it is done
+    FOLDER/.chain_0003.lock           whose lock whoever is at the chain holds
 
 The seed of chain i is a fold of (seed, i): chain 3 is the same wherever it runs and however many there are.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import pathlib
 from collections.abc import Callable
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
 
 
-class ChainFailed(RuntimeError):
+class ChainFailed(work.TasksFailed):
     """Some chains of several ended with an error; the others are done, and a further call goes on with these."""
 
 
@@ -45,9 +47,13 @@ def fit_chains(
     seed: int = 0,
     collector: dict[str, Any] | None = None,
     verbose: bool = False,
+    timeout: float | None = None,
     **fit: Any,
 ) -> None:
     """Learns n independent chains, by `joblib`; chains that are done are not run again, killed ones go on.
+
+    Where a worker dies, its chain goes on in another. Several schedulers may have one folder: each takes chains that
+    nobody is at, and in the end waits for the others'.
 
     Args:
       make_model: function of a chain's seed; returns a compiled model of one chain, `compile(num_chains=1)`. It is
@@ -59,11 +65,14 @@ def fit_chains(
       seed: non-negative integer.
       collector: arguments of `posterior.Collector`, a dict, without `path`.
       verbose: whether a line says how many chains are done.
+      timeout: seconds within which some chain must get done, or the workers are taken for hanging, where the engine
+        can tell, as loky can; None to wait.
       **fit: other arguments of `fit`.
 
     Raises:
       ValueError: for arguments out of range, before anything is run.
-      ChainFailed: in the end, naming the chains that failed and why: such as a chain that began with other arguments.
+      ChainFailed: in the end, naming the chains that failed and why: such as a chain that began with other arguments, a
+        full disk, or workers that die again and again.
     """
     num_chains = checks.positive_integer("num_chains", num_chains)
     checks.positive_integer("epochs", epochs)
@@ -74,11 +83,15 @@ def fit_chains(
     if wrong:
         raise ValueError(f"A chain has callbacks and a folder of its own. Received: {', '.join(sorted(wrong))}")
     Collector("checked", **(collector or {}))  # which refuses what does not fit
-    options = (rows, str(folder), epochs, seed, collector, fit)
-    tasks = ((make_model, chain, *options) for chain in range(num_chains))
-    failed = [each for each in work.run(_guarded, tasks, verbose, "chains") if each]
-    if failed:
-        raise ChainFailed(f"{len(failed)} of {num_chains} chains failed. Received: {'; '.join(failed)}")
+    tasks = [
+        (f"chain {chain}", (make_model, chain, rows, str(folder), epochs, seed, collector, fit))
+        for chain in range(num_chains)
+    ]
+    said = {"error": ChainFailed, "refused": (), "timeout": timeout}
+    done = work.run(functools.partial(_fit, False), tasks, verbose, "chains", **said)
+    elsewhere = [task for task, mine in zip(tasks, done, strict=True) if not mine]
+    if elsewhere:  # which end there, or go on here
+        work.run(functools.partial(_fit, True), elsewhere, verbose, "chains of another scheduler", **said)
 
 
 def fit_chain(
@@ -104,32 +117,33 @@ def fit_chain(
       fit: other arguments of `fit`, a dict.
     """
     chain = checks.nonnegative_integer("chain", chain)
+    _fit(True, make_model, chain, rows, folder, epochs, seed, collector, fit)
+
+
+def _fit(wait, make_model, chain, rows, folder, epochs, seed, collector, fit):
+    """Learns a chain; returns whether it is done, and not another scheduler's, which is waited for or not."""
     own = pathlib.Path(folder) / f"chain_{chain:04d}"
-    own.mkdir(parents=True, exist_ok=True)
-    with files.locked(own):  # another scheduler waits here, and finds the chain done
-        chain_seed = int(random.integers([], 2**31 - 1, random.fold(random.stream(seed, "chains"), chain)))
-        model = _made(make_model, chain_seed)
-        data, held = _rows(rows)
-        how = digest_of([collector or {}, fit or {}])
-        said = {"chain": chain, "seed": seed, "epochs": epochs, "arguments": how, **_learnt_from(model, data)}
-        _check_same(own / STATEMENT, said)
-        if (own / "model.keras").exists():
-            return
-        stated = keras.callbacks.LambdaCallback(on_train_begin=lambda logs: files.write_json(own / STATEMENT, said, 1))
-        backup = keras.callbacks.BackupAndRestore(own / "backup")
-        callbacks = [Collector(own / SAMPLES, **{"overwrite": True, **(collector or {})}), backup, stated]
-        held = {} if held is None else {"validation_data": held}
-        model.fit(data, epochs=epochs, callbacks=callbacks, **{"verbose": 0, **held, **(fit or {})})
-        model.save(own / "model.keras")
+    with files.claimed(own, wait) as mine:
+        if mine:
+            _fit_here(make_model, chain, rows, own, epochs, seed, collector, fit)
+    return mine
 
 
-def _guarded(make_model, chain, rows, folder, epochs, seed, collector, fit):
-    """None for a chain that is done, else what went wrong: the other chains go on."""
-    try:
-        fit_chain(make_model, chain, rows, folder, epochs, seed, collector, fit)
-    except Exception as error:
-        return f"chain {chain}: {type(error).__name__}: {error}"
-    return None
+def _fit_here(make_model, chain, rows, own, epochs, seed, collector, fit):
+    chain_seed = int(random.integers([], 2**31 - 1, random.fold(random.stream(seed, "chains"), chain)))
+    model = _made(make_model, chain_seed)
+    data, held = _rows(rows)
+    how = digest_of([collector or {}, fit or {}])
+    said = {"chain": chain, "seed": seed, "epochs": epochs, "arguments": how, **_learnt_from(model, data)}
+    _check_same(own / STATEMENT, said)
+    if (own / "model.keras").exists():
+        return
+    stated = keras.callbacks.LambdaCallback(on_train_begin=lambda logs: files.write_json(own / STATEMENT, said, 1))
+    backup = keras.callbacks.BackupAndRestore(own / "backup")
+    callbacks = [Collector(own / SAMPLES, **{"overwrite": True, **(collector or {})}), backup, stated]
+    held = {} if held is None else {"validation_data": held}
+    model.fit(data, epochs=epochs, callbacks=callbacks, **{"verbose": 0, **held, **(fit or {})})
+    model.save(own / "model.keras")
 
 
 def _made(make_model, seed):

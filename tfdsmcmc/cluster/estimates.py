@@ -2,15 +2,15 @@
 
     log p̂(x) = log (1/C) Σ_c p̂_c(x)      component c, shard s: a task; then the sums, in the order of one machine
 
-A shard is a run of whole batches, and a batch has the seed that it has on one machine: the values are those of
-`posterior.log_likelihood` bit for bit, however many workers there are.
+A task carries the names of its component's samples, and of no others. A shard is a run of whole batches, and a batch
+has the seed that it has on one machine: the values are those of `posterior.log_likelihood` bit for bit, however many
+workers there are.
 """
 
 from __future__ import annotations
 
 import hashlib
 import pathlib
-import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +19,18 @@ import numpy as np
 from tfdsmcmc import files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster import places, work
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.likelihood.importance import warn_of
-from tfdsmcmc.posterior import load
 from tfdsmcmc.posterior.running_means import PredictiveAverage
-from tfdsmcmc.rows import Shard, kept
+from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average, FilePath
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.from_users import RowsLike
 
-_SEED = 0  # of the models that workers make, whose weights are those of the samples
 _FIELDS = ("value", "standard_error", "effective_sample_size", "num_samples", "pareto_k")
 
 
@@ -47,11 +45,13 @@ def log_likelihood(
     shard_rows: int = 1000,
     folder: FilePath | None = None,
     verbose: bool = False,
+    timeout: float | None = None,
 ) -> LogLikelihood:
     """`posterior.log_likelihood` over shards of rows and components, by `joblib`.
 
     Args:
-      posterior: a folder, which workers open themselves; or a `Posterior`, which travels.
+      posterior: a folder, whose samples workers read themselves, each those of its component; or a `Posterior`, of
+        which samples in memory travel so.
       make_model: function of a seed; returns a model of the samples' architecture.
       rows: see `opened`; of a dataset's name the test rows.
       num_samples: K.
@@ -61,13 +61,15 @@ def log_likelihood(
       shard_rows: rows of a task.
       folder: where results of tasks are kept, so that a further call does what is missing; None to keep none.
       verbose: whether a line says how many tasks are done.
+      timeout: seconds within which some task must get done, see `fit_chains`.
 
     Raises:
       ValueError: for arguments out of range, a model of another architecture, or data that do not fit.
+      TasksFailed: in the end, naming the tasks that failed and why; those that are done are in the folder, if any.
     """
     how = ("importance", {"num_samples": checks.positive_integer("num_samples", num_samples)})
-    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose)
-    return _estimated(*arguments, function=_importance)
+    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout)
+    return _estimated(*arguments)
 
 
 def annealed_log_likelihood(
@@ -80,6 +82,7 @@ def annealed_log_likelihood(
     shard_rows: int = 100,
     folder: FilePath | None = None,
     verbose: bool = False,
+    timeout: float | None = None,
     **annealing: Any,
 ) -> LogLikelihood:
     """`posterior.annealed_log_likelihood` over shards of rows and components; arguments as of `log_likelihood`.
@@ -97,55 +100,65 @@ def annealed_log_likelihood(
       shard_rows: rows of a task.
       folder: see `log_likelihood`.
       verbose: see `log_likelihood`.
+      timeout: see `log_likelihood`.
       **annealing: of `likelihood.annealed_importance_sampling`, as `posterior.annealed_log_likelihood` takes them.
     """
     how = ("annealed", dict(annealing))
-    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose)
-    return _estimated(*arguments, function=_annealed)
+    arguments = (posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout)
+    return _estimated(*arguments)
 
 
-def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, function):
+def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shard_rows, folder, verbose, timeout):
     batch_size, shard_rows = (
         checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
     )
-    own, model = _posterior(posterior), make_model(_SEED)
-    components = own.components(model, average)
-    source = kept(model.source_to_estimate(opened(rows, "test")))
+    call, (model, own, source) = places.called(make_model, posterior, rows, _source)
+    average = own.average if average is None else average
+    own.components(model, average)  # which refuses what does not fit
+    parts = own.parts(average)
     whole = how[0] == "annealed" and not _plain(model, how[1])
-    shards = _shards(source.num_rows, batch_size, source.num_rows if whole else shard_rows)
-    store = None if folder is None else _folder(folder, model, own, source, how, seed, batch_size, average, shards)
-    token = secrets.token_hex(8)  # of this call, by which workers keep what they have opened
+    limits = _shards(source.num_rows, batch_size, source.num_rows if whole else shard_rows)
+    store = None if folder is None else _folder(folder, model, own, source, how, seed, batch_size, average, limits)
+    call, shards = places.shards(call._replace(posterior=None), limits)
+    numbered = list(zip(limits, shards, strict=True))
     tasks = [
-        (token, function, posterior, make_model, rows, how[1], seed, batch_size, average, c, shard, store)
-        for c in range(len(components))
-        for shard in shards
-    ]
-    found = work.run(_task, tasks, verbose, "tasks")
-    _places.clear()
+        (f"component {c}, rows {first} to {last - 1}",
+         (call, part, how, random.fold(seed, c).numpy(), batch_size, average, _file(store, c, first), shard))
+        for c, part in enumerate(parts)
+        for (first, last), shard in numbered
+    ]  # fmt: skip
+    found = work.run(_task, tasks, verbose, "tasks", timeout=timeout)
+    places.forget()
     mixed = PredictiveAverage()
-    for c in range(len(components)):
-        part = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])
+    for c in range(len(parts)):
+        estimate = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])
         if not c and how[0] == "importance":
-            warn_of(part)
-        mixed.add(part)
+            warn_of(estimate)
+        mixed.add(estimate)
     return mixed.log_likelihood()
 
 
-def _task(token, function, posterior, make_model, rows, options, seed, batch_size, average, component, shard, store):
-    """The estimates of a shard by one component: those kept, or made and kept."""
-    file = None if store is None else pathlib.Path(store) / f"component_{component:04d}_rows_{shard[0]:08d}.npz"
+def _task(call, part, how, seed, batch_size, average, file, shard):
+    """The estimates of a shard by one component, whose samples `part` has: those kept, or made and kept."""
     if file is not None and file.is_file():
         with np.load(file, allow_pickle=False) as stored:
             return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
-    model, own, source = _place(token, make_model, posterior, rows)
-    density = own.components(model, average)[component].density
-    part = Shard(source, *shard)
-    found = function(density, part, options, random.fold(seed, component), batch_size)
+    (component,) = part.components(call.here().model, average)
+    estimate = _importance if how[0] == "importance" else _annealed
+    found = estimate(component.density, call.shard_here(shard), how[1], seed, batch_size)
     if file is not None:
         arrays = {name: field for name, field in zip(_FIELDS, found) if field is not None}
         with files.replacing(file) as temporary, open(temporary, "wb") as stream:
             np.savez(stream, shared=found.shared_standard_error, **arrays)
     return found
+
+
+def _file(store, component, first):
+    return None if store is None else pathlib.Path(store) / f"component_{component:04d}_rows_{first:08d}.npz"
+
+
+def _source(model, rows):
+    return kept(model.source_to_estimate(opened(rows, "test")))
 
 
 def _importance(density, part, options, seed, batch_size):
@@ -154,21 +167,6 @@ def _importance(density, part, options, seed, batch_size):
 
 def _annealed(density, part, options, seed, batch_size):
     return density.annealed_log_likelihood(part, seed, batch_size=batch_size, **options)
-
-
-_places: dict[str, Any] = {}  # of a worker: the model, posterior and rows of a call, whose programs the model keeps
-
-
-def _place(key, make_model, posterior, rows):
-    if key not in _places:
-        _places.clear()
-        model = make_model(_SEED)
-        _places[key] = model, _posterior(posterior), kept(model.source_to_estimate(opened(rows, "test")))
-    return _places[key]
-
-
-def _posterior(posterior):
-    return posterior if hasattr(posterior, "components") else load(posterior)
 
 
 def _plain(model, options):
@@ -194,7 +192,6 @@ def _folder(folder, model, posterior, source, how, seed, batch_size, average, sh
         digest.update(repr((sample.step, sample.chain)).encode())
         for part in (*sample.theta, *sample.phi):
             digest.update(np.ascontiguousarray(part))
-    average = average or posterior.average
     config = model.get_config() if hasattr(model, "get_config") else None
     facts = (config, int(source.checksum), how, seed, batch_size, average, shards)
     digest.update(digest_of(facts).encode())

@@ -12,10 +12,9 @@ import numpy as np
 
 from tfdsmcmc import imputation, random
 from tfdsmcmc._common import checks
-from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster import places, work
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.imputation import Imputation
-from tfdsmcmc.posterior import load
 from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ def impute(
     seed: int = 0,
     shard_rows: int = 1000,
     verbose: bool = False,
+    timeout: float | None = None,
     **options: Any,
 ) -> Imputation:
     """`imputation.impute` over shards of rows, by `joblib`.
@@ -42,22 +42,32 @@ def impute(
       seed: integer.
       shard_rows: rows of a task.
       verbose: whether a line says how many tasks are done.
+      timeout: seconds within which some task must get done, see `fit_chains`.
       **options: other arguments of `imputation.impute`, without `mask`.
 
     Raises:
       ValueError: for what `imputation.impute` refuses.
+      TasksFailed: in the end, naming the tasks that failed and why.
     """
     shard_rows = checks.positive_integer("shard_rows", shard_rows)
-    model = make_model(0)
-    source = kept(model.source("x", opened(rows, "test"), gaps_are_filled=True))
+    call, (_, _, source) = places.called(make_model, posterior, rows, _source)
     firsts = range(0, source.num_rows, shard_rows)
-    tasks = [(posterior, make_model, source.part(slice(f, f + shard_rows)).all(), f, seed, options) for f in firsts]
-    x, means, sizes, rates = zip(*work.run(_of_shard, tasks, verbose, "tasks"), strict=True)
+    call, shards = places.shards(call, [(first, min(first + shard_rows, source.num_rows)) for first in firsts])
+    tasks = [
+        (f"rows from {first} on", (call, shard, first, seed, options))
+        for first, shard in zip(firsts, shards, strict=True)
+    ]
+    x, means, sizes, rates = zip(*work.run(_of_shard, tasks, verbose, "tasks", timeout=timeout), strict=True)
+    places.forget()
     rate = None if rates[0] is None else np.concatenate(rates)
     return Imputation(np.concatenate(x, 1), np.concatenate(means), np.concatenate(sizes), rate)
 
 
-def _of_shard(posterior, make_model, rows, first, seed, options):
-    own = posterior if hasattr(posterior, "samples") else load(posterior)
+def _of_shard(call, shard, first, seed, options):
     seed = random.fold(random.stream(seed, "imputations of shards"), first)
-    return imputation.impute(make_model(0), rows, seed=seed, posterior=own, **options)
+    model, posterior, _ = call.here()
+    return imputation.impute(model, call.shard_here(shard).all(), seed=seed, posterior=posterior, **options)
+
+
+def _source(model, rows):
+    return kept(model.source("x", opened(rows, "test"), gaps_are_filled=True))

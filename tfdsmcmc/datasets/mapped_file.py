@@ -12,6 +12,7 @@ A file of the first array alone, as `np.save` writes it, is read as well.
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import json
@@ -66,25 +67,31 @@ def write(
 def read(path: FilePath, units: int | None = None) -> MappedRows:
     """Maps the rows of a file. See `open`."""
     try:
-        stored, end = _map(path, 0)
-        if end == path.stat().st_size:
-            if units is None:
-                return MappedRows(stored)
-            packed = stored.ndim == 2 and stored.shape[1] != units
-            return MappedRows(stored, (units,), packed)
-        text, end = _map(path, end)
-        description = json.loads(text.item())
-        labels = None
-        if description["labels"]:
-            labels, end = _map(path, end)
-        if end != path.stat().st_size:
-            raise ValueError("there is more in it")
-        rows = MappedRows(stored, description["shape"], description["packed"], labels)
+        rows = _read(path, units)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"Not a file of mapped rows ({str(error).splitlines()[0]}). Received: {path}") from None
     if units not in (None, rows.units):
         raise ValueError(f"The rows of {path} have {rows.units} units. Received: units={units!r}")
+    rows.reopen = functools.partial(read, path.absolute(), units)
     return rows
+
+
+def _read(path, units):
+    """The rows as the file describes them, or where it does not, as they are of so many units."""
+    stored, end = _map(path, 0)
+    if end == path.stat().st_size:
+        if units is None:
+            return MappedRows(stored)
+        packed = stored.ndim == 2 and stored.shape[1] != units
+        return MappedRows(stored, (units,), packed)
+    text, end = _map(path, end)
+    description = json.loads(text.item())
+    labels = None
+    if description["labels"]:
+        labels, end = _map(path, end)
+    if end != path.stat().st_size:
+        raise ValueError("there is more in it")
+    return MappedRows(stored, description["shape"], description["packed"], labels)
 
 
 def row_shape(shape: Sequence[int] | None, width: int) -> tuple[int, ...]:

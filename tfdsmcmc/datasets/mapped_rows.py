@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class MappedRows:
       shape: of a row, such as (28, 28).
       packed: whether a byte holds eight units.
       labels: array (n,), or None where the data have none.
+      reopen: function that maps the whole file again; None where nobody knows it. With it rows are pickled as their
+        file and their places in it, which must be there where they are unpickled, else as an array.
 
     Raises:
       ValueError: for another shape, entries other than 0 and 1, or bits beyond the last unit; all rows are looked at
@@ -42,6 +44,7 @@ class MappedRows:
     shape: tuple[int, ...]
     packed: bool
     labels: np.ndarray | None
+    reopen: Callable[[], MappedRows] | None
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class MappedRows:
         self.shape, self.packed, self.labels = shape, packed, labels
         self.units: int = math.prod(shape)
         self._stored = np.asarray(stored).view(np.uint8)
+        self.reopen, self._places = None, range(len(stored))
         self._check()
 
     @property
@@ -84,11 +88,14 @@ class MappedRows:
         if not isinstance(part, slice):
             raise ValueError(f"Some of the rows are chosen by a slice, or read with take. Received: [{part!r}]")
         found = object.__new__(MappedRows)
-        found.__dict__.update(self.__dict__, _stored=self._stored[part])
+        found.__dict__.update(self.__dict__, _stored=self._stored[part], _places=self._places[part])
         found.labels = None if self.labels is None else self.labels[part]
         if not len(found):
             raise ValueError(f"At least one row must be left of {len(self)}. Received: [{part!r}]")
         return found
+
+    def __reduce__(self) -> Any:
+        return super().__reduce__() if self.reopen is None else (_reopened, (self.reopen, self._places))
 
     def __array__(self, dtype: np.dtype[Any] | type[np.generic] | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -110,6 +117,11 @@ class MappedRows:
             if wrong.any():
                 what = f"bits beyond the {self.units} units" if self.packed else "entries other than 0 and 1"
                 raise ValueError(f"Mapped rows are zeros and ones. Received: {what} in row {first + wrong.argmax()}")
+
+
+def _reopened(reopen, places):
+    """The rows at some places of a file."""
+    return reopen()[places.start : places.stop if places.stop >= 0 else None : places.step]
 
 
 def bytes_of_row(units: int, packed: bool) -> int:

@@ -32,6 +32,7 @@ from tfdsmcmc import contract
 from tfdsmcmc.layers import UnitAverage
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior.running_means import RunningMean
+from tfdsmcmc.posterior.samples import places_of
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average
@@ -110,7 +111,7 @@ class Components(collections.abc.Sequence[Component]):
         if average == "draws":
             self._places = [[i] for i in range(len(samples))]
         else:
-            self._places = [[i for i, own in enumerate(chains) if own == chain] for chain in sorted(set(chains))]
+            self._places = list(places_of(chains).values())
         contract.check_partition(log_partition, len(self._places))
 
     def __len__(self) -> int:

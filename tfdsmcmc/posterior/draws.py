@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfdsmcmc._common import checks
 from tfdsmcmc.posterior.averages import check_average
-from tfdsmcmc.posterior.samples import Samples, chain_of, cut
+from tfdsmcmc.posterior.samples import Samples, chain_of, cut, places_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -84,11 +84,33 @@ class Draws:
         """
         return self[:: checks.positive_integer("every", every)]
 
+    def parts(self, average: Average) -> list[Self]:
+        """For each component of an average a posterior with what the component is made of, and nothing else.
+
+        Args:
+          average: "units", "draws", "weights" or "start".
+
+        Raises:
+          ValueError: for another name.
+        """
+        check_average(average)
+        if average == "start":
+            places, starts = [[0] for _ in self.starts], [[start] for start in self.starts]
+        else:
+            each = average == "draws"
+            places = [[i] for i in range(len(self.samples))] if each else list(places_of(self.chain_numbers).values())
+            starts = [[] for _ in places]
+        parts = [self._subset(own, "a component") for own in places]
+        for part, own in zip(parts, starts, strict=True):
+            part.average, part.starts = average, own
+        return parts
+
     def _subset(self, indices, what):
         if not indices:
             raise ValueError(f"A posterior has at least one sample. Received: {what}, which leaves none")
         samples = self.samples
         chosen = samples.take(indices) if isinstance(samples, Samples) else [samples[i] for i in indices]
         part = type(self)(self._folder, chosen, self.average)
-        part.starts = [start for start in self.starts if start.chain in part.chain_numbers]
+        chains = set(part.chain_numbers)
+        part.starts = [start for start in self.starts if start.chain in chains]
         return part

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import pathlib
 
 
-
 class Samples(collections.abc.Sequence[store.Sample]):
     """Samples on disk.
 
@@ -65,5 +64,12 @@ def cut(chains: Sequence[int], part: slice) -> list[int]:
         part.indices(0)
     except (TypeError, ValueError):
         raise ValueError(f"A slice is of integers, and its step is not 0. Received: {part}") from None
-    draws = [[i for i, number in enumerate(chains) if number == chain] for chain in set(chains)]
-    return sorted(i for places in draws for i in places[part])
+    return sorted(i for places in places_of(chains).values() for i in places[part])
+
+
+def places_of(chains: Sequence[int]) -> dict[int, list[int]]:
+    """The places of each chain's samples, by the chain's number in rising order."""
+    found: dict[int, list[int]] = {chain: [] for chain in sorted(set(chains))}
+    for place, chain in enumerate(chains):
+        found[chain].append(place)
+    return found

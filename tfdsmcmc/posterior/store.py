@@ -216,11 +216,11 @@ def read_weights(
     """
     try:
         with h5py.File(path, "r") as file:
-            datasets = [part for group in _GROUPS for part in file[group].values()]
-            datasets += [file[_BIASES]] if _BIASES in file else []
+            groups = [[group[str(i)] for i in range(len(group))] for group in (file[name] for name in _GROUPS)]
+            datasets = [*groups[0], *groups[1], *([file[_BIASES]] if _BIASES in file else [])]
             if (stated := sum(part.nbytes for part in datasets)) > _size(path):
                 raise ValueError(f"weights of {stated:,} bytes, more than the file has")  # before memory is asked for
-            theta, phi = ([file[g][str(i)][()] for i in range(len(file[g]))] for g in _GROUPS)
+            theta, phi = ([part[()] for part in group] for group in groups)
             biases = file[_BIASES][()] if _BIASES in file else None
             if not all(np.issubdtype(part.dtype, np.floating) for part in datasets):
                 raise TypeError("weights that are no numbers")

@@ -8,7 +8,6 @@ import pytest
 
 import tfdsmcmc as ds
 from experiments.boltzmann import rbm
-from experiments.common.claims import claimed
 
 SHORT = ("--dataset", "digits", "--runs", 20, "--annealing-steps", 40)
 
@@ -42,7 +41,7 @@ def test_machines(run, tmp_path, capsys):
 def test_a_machine_that_another_process_learns_is_left(run, tmp_path, capsys):
     arguments = (*SHORT, "--models", "PCD1(8)", "--epochs", 1, "--output", "out")
     backup = tmp_path / "out" / "PCD1(8)" / "backup"
-    with claimed(backup) as mine:
+    with ds.files.claimed(backup) as mine:
         assert mine
         run(rbm, *arguments)
     assert "another process is at it" in capsys.readouterr().out and not list(backup.iterdir())

@@ -4,11 +4,13 @@ import json
 import time
 import types
 
+import joblib
 import numpy as np
 import pytest
 
+import tfdsmcmc as ds
 from experiments.budget_study import __main__ as budget_study
-from experiments.budget_study import averages, judging, learning
+from experiments.budget_study import averages, cells, judging, learning
 from experiments.budget_study.marks import Marks
 from experiments.budget_study.table import tables
 from experiments.common import files, finished_runs, marked_page
@@ -96,6 +98,26 @@ def test_the_tables_of_the_project_are_what_its_records_make(request):
     assert marked_page.with_made(text, made, budget_study.COMMAND) == text
     made = averages.tables(files.lines(docs / "averages.jsonl"))
     assert marked_page.with_made(text, made, averages.COMMAND) == text
+
+
+def test_a_seed_is_run_once(tmp_path, monkeypatch, capsys):
+    """By whom of several schedulers it may be, and not again; none runs what another is at."""
+    runs = []
+
+    def learnt(args, seed, data, folder):
+        runs.append(seed)
+        return {}, {"rws": np.zeros(2)}
+
+    monkeypatch.setattr(cells, "_learnt", learnt)
+    arguments = ["--output", str(tmp_path), "--seeds", "0", "1", "2"]
+    claimed = cells.folder_of(budget_study.parse(arguments), 1)
+    with ds.files.claimed(claimed) as mine, joblib.parallel_config("threading"):
+        assert mine
+        budget_study.main([*arguments, "--jobs", "2"])
+    assert sorted(runs) == [0, 2] and f"{claimed.name}: another process is at it" in capsys.readouterr().out
+    budget_study.main(arguments)
+    assert sorted(runs) == [0, 1, 2]
+    assert [about["seed"] for about, _ in finished_runs.finished(tmp_path)] == [0, 1, 2]
 
 
 @pytest.mark.slow

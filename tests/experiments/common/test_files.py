@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from experiments.common import files, finished_runs, marked_page, run_settings
-from experiments.common.claims import claimed
 from experiments.common.epoch_log import EpochLog
 from experiments.common.rows import log_odds, random_rows, spread_rows
 
@@ -31,13 +30,6 @@ def test_the_same_settings_are_the_same_after_a_file(tmp_path):
         run_settings.note(tmp_path / "new", {"steps": (1, 2)})
     with pytest.raises(ValueError, match="Received: "):
         run_settings.note(tmp_path / "new", {"steps": (1, 3)})
-
-
-def test_one_process_has_a_folder_at_a_time(tmp_path):
-    with claimed(tmp_path / "new") as first, claimed(tmp_path / "new") as second:
-        assert first and not second
-    with claimed(tmp_path / "new") as again:
-        assert again
 
 
 def test_a_log_has_a_line_an_epoch_and_ends_after_some_hours(tmp_path):

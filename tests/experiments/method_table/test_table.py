@@ -1,13 +1,14 @@
 """A table without learning: what a row is, that finished rows stand, that processes share the rows."""
 
 import shlex
+import threading
 
+import joblib
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
 from experiments.common import published
-from experiments.common.claims import claimed
 from experiments.method_table import methods, rows_file
 from experiments.method_table import row as table_row
 from experiments.method_table.__main__ import main
@@ -66,7 +67,7 @@ def test_other_settings_are_other_rows(tiny, calls, tmp_path, recorded):
     assert {tmp_path / "out" / row["model"] for row in rows} == set((tmp_path / "out" / "models").iterdir())
     assert len({row["model"] for row in rows}) == len(rows)
     # what is learnt is the same where only the evaluation differs
-    assert len(list((tmp_path / "out" / "learnt").iterdir())) == len(rows) - 2
+    assert len(list((tmp_path / "out" / "learnt").glob("[!.]*"))) == len(rows) - 2
 
 
 def test_a_line_that_was_cut_off_is_made_again(tiny, calls, tmp_path):
@@ -86,7 +87,7 @@ def test_no_row_is_made_by_two_processes(tiny, calls, tmp_path, capsys):
     """One has claimed the first row; another passes it over, and takes it when the first was killed."""
     (first, _) = rows_of(parse([*tiny, *PAIR]))
     folder = rows_file.folder_of(tmp_path / "out", *first)
-    with claimed(folder) as mine:
+    with ds.files.claimed(folder) as mine:
         assert mine
         main([*tiny, *PAIR])
         assert calls == [("rws", "SBN/SBN 3-2")] and "another process is at it" in capsys.readouterr().out
@@ -95,14 +96,53 @@ def test_no_row_is_made_by_two_processes(tiny, calls, tmp_path, capsys):
     assert calls == [("dsgnht_gibbs", "SBN/SBN 3-2")]
 
 
+def test_rows_are_made_side_by_side(tiny, calls, recorded, monkeypatch):
+    """Wherever an outer configuration says, and each goes to the record once, of two schedulers too."""
+    threads, run = [], table_row.run
+    monkeypatch.setattr(table_row, "run", lambda *one: threads.append(threading.get_ident()) or run(*one))
+    with joblib.parallel_config("threading"):
+        main([*tiny, *PAIR, "--jobs", "2"])
+    assert len(calls) == len(recorded()) == 2 and threading.get_ident() not in threads
+    both = [threading.Thread(target=main, args=([*tiny, *PAIR, "--seed", "1"],)) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert len(calls) == len(recorded()) == 4
+
+
+def test_a_row_that_fails_stops_no_other(tiny, calls, recorded, monkeypatch):
+    """Where rows are made side by side; the error names it, and a further call makes it."""
+    run = table_row.run
+
+    def fails(method, *others):
+        if method == "rws":
+            raise MemoryError("of 80 GB")
+        return run(method, *others)
+
+    with monkeypatch.context() as patch, joblib.parallel_config("threading"):
+        patch.setattr(table_row, "run", fails)
+        with pytest.raises(ds.cluster.TasksFailed, match="1 of 2 cells failed.*rws, SBN/SBN 3-2: MemoryError: of 80"):
+            main([*tiny, *PAIR, "--jobs", "2"])
+    assert len(recorded()) == 1
+    main([*tiny, *PAIR])
+    assert sorted(row["method"] for row in recorded()) == ["dsgnht_gibbs", "rws"]
+
+
+@pytest.mark.slow
+def test_rows_are_made_by_processes(tiny, recorded):
+    main([*tiny, *PAIR, "--jobs", "2"])
+    assert sorted(row["method"] for row in recorded()) == ["dsgnht_gibbs", "rws"]
+
+
 def test_a_row_that_another_process_has_just_finished_is_left(tiny, calls, monkeypatch, tmp_path, recorded):
-    """Between the look at the file and the claim: the file is read again."""
+    """Between the look at the file and the claims: the file is read again."""
     main([*tiny, *PAIR])
     known, looks = rows_file.finished, []
 
     def late(path):
         looks.append(path)
-        return {} if len(looks) in (2, 4) else known(path)  # the looks before the claims
+        return {} if len(looks) == 1 else known(path)  # the look before the claims
 
     calls.clear()
     monkeypatch.setattr(rows_file, "finished", late)

@@ -1,0 +1,64 @@
+"""A cell of the study, of one seed: both learn, both are judged, and the figures are left in a folder."""
+
+import pathlib
+
+import tfdsmcmc as ds
+from experiments.budget_study.judging import AVERAGES, estimated, stacked
+from experiments.budget_study.learning import optimizer, planned, sampler
+from experiments.common import finished_runs
+from experiments.common.rows import random_rows
+
+KEPT = ("architecture", "prior", "annealing_steps", "temperature")
+
+
+def run(args, seed):
+    """Runs a cell, unless it is finished or another process is at it."""
+    folder = folder_of(args, seed)
+    with ds.files.claimed(folder) as mine:
+        if not mine:
+            print(f"{folder.name}: another process is at it", flush=True)
+        elif not (folder / "result.json").exists():
+            _run_here(args, seed, folder)
+
+
+def folder_of(args, seed):
+    """The folder of a cell, named by what it is of."""
+    parts = _name(args), args.architecture, f"{args.seconds:g}", args.prior, f"T{args.temperature:g}", seed
+    return pathlib.Path(args.output) / " ".join(map(str, parts)).replace("/", "-").replace(" ", "_")
+
+
+def _run_here(args, seed, folder):
+    data = ds.datasets.load(args.dataset, args.data_dir)
+    if args.train_rows:
+        data = data._replace(train=data.train[: args.train_rows])
+    figures, rows = _learnt(args, seed, data, folder)
+    about = {"name": folder.name, "budget": args.seconds, "seed": seed}
+    about |= {**{key: getattr(args, key) for key in KEPT}, "dataset": _name(args)}
+    means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
+    finished_runs.leave(folder, {**about, **figures, "means": means}, rows)
+    print(folder.name, figures, means, flush=True)
+
+
+def _learnt(args, seed, data, folder):
+    """A run of both; returns a dict of figures, and of the test rows' log-likelihoods by what they are of."""
+    model, marks = optimizer(args, data, seed)
+    epochs = planned(args, data, model, marks)
+    own, figures = sampler(args, data, seed, epochs, folder / "posterior")
+    x = random_rows(data.test, args.annealing_rows if args.annealing_steps else args.test_rows, seed=0)
+    mark, weights = marks.at(figures["seconds"])
+    model.set_weights(weights)
+    rows = {"rws": estimated(args, model, x)}
+    posterior = ds.posterior.load(folder / "posterior")
+    for average in (*AVERAGES, *(["start"] if posterior.starts else [])):
+        if average in (*args.averages, "start") or average == posterior.average:
+            rows[average] = estimated(args, own, x, posterior, average)
+    if args.stacking:
+        rows["stacked"] = stacked(args, own, posterior, data.valid[:500], x)
+    figures |= {"average": posterior.average, "samples": len(posterior.samples), "rws_seconds": round(mark)}
+    figures |= {"rws_updates": marks.updates[[part[0] for part in marks.kept].index(mark)]}
+    return figures, rows
+
+
+def _name(args):
+    """What the rows are called that are learnt from."""
+    return args.dataset if args.train_rows is None else f"{args.dataset}[:{args.train_rows}]"
