@@ -56,11 +56,16 @@ class DependentColumns(IndependentColumns):
         name: str = "DependentColumns",
     ):
         self._lateral = earlier_to_later(layout) * tf.convert_to_tensor(lateral, tf.float32)
+        self._first_entries = tf.constant(layout.first_entries, tf.int32)
+        self._owners = tf.constant(layout.owners, tf.int32)
+        numbers, places = zip(*(layout.place_of(column) for column in range(len(layout.kinds))))
+        self._groups_of, self._places = tf.constant(numbers, tf.int32), tf.constant(places, tf.int32)
+        self._widest = max(kind.entries for kind in layout.kinds)
         super().__init__(layout, parameters, shared, validate_args, allow_nan_stats, name)
 
     def given(self, y: TensorLike) -> IndependentColumns:
         """The law of each column given those before it in y, (…, D), as if they were independent."""
-        seen = self.layout.support.seen(tf.cast(y, tf.float32))
+        seen = self._seen(tf.cast(y, tf.float32))
         return IndependentColumns(self.layout, self._row + _product(seen, self._lateral), self._shared)
 
     def column_log_probs(self, y: TensorLike) -> tf.Tensor:
@@ -74,27 +79,93 @@ class DependentColumns(IndependentColumns):
         """Draws the columns that are not observed, each given those before it.
 
         Args:
-          y: (…, D), the leading axes those of the batch; what is not observed may have any value.
+          y: (…, D), the leading axes those of the batch; what is not observed may have any finite value.
           observed: (…, number of columns), booleans.
           seed: integer, or int32 tensor of shape (2,).
 
         Returns:
           (…, D).
         """
-        row, columns = self._row, []
-        for number, kind in enumerate(self.layout.kinds):
-            group, place = self.layout.place_of(number)
-            first = self.layout.groups[group].first + place * kind.parameters
-            entries = slice(self.layout.first_entries[number], self.layout.first_entries[number] + kind.entries)
-            parameters = row[..., tf.newaxis, first : first + kind.parameters]
-            shared = self._shared[group][place : place + 1]
-            drawn = kind.draw(parameters, shared, random.fold(seed, number))[..., 0, :]
-            column = tf.where(observed[..., number : number + 1], y[..., entries], drawn)
-            column = tf.stop_gradient(tf.ensure_shape(column, [*[None] * (column.shape.rank - 1), kind.entries]))
-            columns.append(column)
-            seen = kind.support_of([kind]).seen(column)
-            row += _product(seen, self._lateral[entries])
-        return tf.concat(columns, -1)
+
+        def next_column(c, y, row):
+            drawn = self._of_column(c, row, random.fold(seed, c), None)
+            after = tf.where(observed[..., c, tf.newaxis], y, self._put(c, drawn, y))
+            row += self._effect(c, self._seen(after))
+            return c + 1, tf.ensure_shape(after, y.shape), tf.ensure_shape(row, self._row.shape)
+
+        return self._over_columns(next_column, y, self._row)[0]
+
+    def redrawn(self, y: tf.Tensor, observed: tf.Tensor, seed: Seed) -> tf.Tensor:
+        """Moves of a Markov chain over the columns that are not observed, one of each, with the law given the others.
+
+        A column's move is reversible under its law given those before it (`columns.Kind.moved`), and is accepted with
+        probability min(1, Π_{b>c} p(y_b given y'_<b) / p(y_b given y_<b)).
+
+        Args:
+          y: (…, D), in the support.
+          observed: (…, number of columns), booleans.
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          (…, D).
+        """
+        row = self._row + _product(self._seen(y), self._lateral)
+        columns = tf.range(len(self.layout.kinds))
+
+        def next_column(c, y, row, before):
+            move_seed, accept_seed = tf.unstack(random.split(random.fold(seed, c)))
+            proposed = self._put(c, self._of_column(c, row, move_seed, y), y)
+            moved = row + self._effect(c, self._seen(proposed) - self._seen(y))
+            after = IndependentColumns(self.layout, moved, self._shared).column_log_probs(proposed)
+            log_ratio = tf.reduce_sum(tf.where(columns > c, after - before, 0.0), -1)
+            uniform = random.open_uniform(tf.shape(log_ratio), accept_seed)
+            taken = ((tf.math.log(uniform) < log_ratio) & ~observed[..., c])[..., tf.newaxis]
+            state = zip((proposed, moved, after), (y, row, before))
+            return c + 1, *(tf.ensure_shape(tf.where(taken, *pair), pair[1].shape) for pair in state)
+
+        before = IndependentColumns(self.layout, row, self._shared).column_log_probs(y)
+        return self._over_columns(next_column, y, row, before)[0]
+
+    def _seen(self, y):
+        return self.layout.support.seen(y)
+
+    def _over_columns(self, body, *state):
+        """The state after the body was called with each column's number, in order."""
+        count = len(self.layout.kinds)
+        return tf.while_loop(lambda c, *_: c < count, body, (0, *state), maximum_iterations=count)[1:]
+
+    def _of_column(self, c, row, seed, y):
+        """A draw of column c given the parameters of a row, or where y is given a move from there; (…, widest)."""
+
+        def of_group(group, shared):
+            kind, place = group.kind, self._places[c]
+            first = group.first + place * kind.parameters
+            parameters = tf.gather(row, first + tf.range(kind.parameters), axis=-1)[..., tf.newaxis, :]
+            own = tf.gather(shared, place, axis=0)[tf.newaxis]
+            if y is None:
+                drawn = kind.draw(parameters, own, seed)
+            else:
+                value = tf.gather(y, self._first_entries[c] + tf.range(kind.entries), axis=-1)[..., tf.newaxis, :]
+                drawn = kind.moved(value, parameters, own, seed)
+            drawn = tf.ensure_shape(drawn[..., 0, :], [*[None] * (row.shape.rank - 1), kind.entries])
+            return tf.pad(drawn, [*[[0, 0]] * (row.shape.rank - 1), [0, self._widest - kind.entries]])
+
+        branches = [lambda pair=pair: of_group(*pair) for pair in zip(self.layout.groups, self._shared)]
+        return tf.stop_gradient(tf.switch_case(self._groups_of[c], branches) if len(branches) > 1 else branches[0]())
+
+    def _put(self, c, values, y):
+        """y with column c, of which the values are (…, widest)."""
+        places = tf.clip_by_value(tf.range(self.layout.units) - self._first_entries[c], 0, self._widest - 1)
+        return tf.where(tf.equal(self._owners, c), tf.gather(values, places, axis=-1), y)
+
+    def _effect(self, c, seen):
+        """What column c of what is seen adds to the parameters of the columns after it, (…, P)."""
+        seen = tf.where(tf.equal(self._owners, c), seen, 0.0)
+        # the places of another column, where this one is narrower, count for nothing
+        places = tf.minimum(self._first_entries[c] + tf.range(self._widest), self.layout.units - 1)
+        here = tf.cast(tf.equal(self._first_entries[c] + tf.range(self._widest), places), tf.float32)
+        part = tf.ensure_shape(tf.gather(seen, places, axis=-1) * here, [*seen.shape[:-1], self._widest])
+        return _product(part, tf.gather(self._lateral, places, axis=0))
 
     def _sample_n(self, n, seed=None):
         seed = tfp.random.sanitize_seed(None) if seed is None else seed

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Config, Seed
     from tfdsmcmc.supports import Support
 
+_LOG_1000 = math.log(1000.0)
+
+
 @keras.saving.register_keras_serializable("tfdsmcmc.columns")
 class Real(Kind):
     """Real numbers, best with mean 0 and variance 1: one entry, of which the parameters are μ and s.
@@ -56,6 +59,20 @@ class Real(Kind):
     def draw(self, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
         noise = random.normal(tf.shape(parameters)[:-1], seed)
         return (parameters[..., 0] + self._scale(parameters) * noise)[..., tf.newaxis]
+
+    def moved(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
+        """μ + √(1 − β²) (y − μ) + β σ ε, with β = 1 or, every other time, 10⁻³ᵘ for a uniform u.
+
+        Where other columns know y better than its parents do, short moves are accepted and draws are not. Source: Neal,
+        "Regression and classification using Gaussian process priors", Bayesian Statistics 6 (1999).
+        """
+        noise_seed, length_seed = tf.unstack(random.split(seed))
+        shape, mu = tf.shape(value)[:-1], parameters[..., 0]
+        u = 2.0 * random.uniform(shape, length_seed) - 1.0
+        beta = tf.exp(-_LOG_1000 * tf.maximum(u, 0.0))
+        noise = self._scale(parameters) * random.normal(shape, noise_seed)
+        y = mu + tf.sqrt(1.0 - beta * beta) * (value[..., 0] - mu) + beta * noise
+        return y[..., tf.newaxis]
 
     def mean(self, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
         return parameters[..., :1]

@@ -29,7 +29,7 @@ from tfdsmcmc.layers.mlp import _MLP
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc._common.types import Config, Distribution, TensorLike
+    from tfdsmcmc._common.types import Config, Distribution, Seed, TensorLike
     from tfdsmcmc.columns import Kind
     from tfdsmcmc.layers.initial import Initializer
 
@@ -44,7 +44,7 @@ class Mixed(_MLP):
       columns: list of `columns.Kind`, in the order of a row.
       hidden_units: widths of the inner network, the one next to the parents first; none without it.
       dependent: whether each column depends on those before it too. Missing columns do not drop out then: rows with
-        gaps are completed, and not learnt from.
+        gaps are learnt from by latents that draw them, as in `methods.dsgnht_gibbs(draw_missing=True)`.
       activation: of the inner network, as in Keras.
       kernel_initializer: of the matrices.
       bias_initializer: of b, (P,), the parameters of all columns. `columns.Kind.fitted` tells where to start for data.
@@ -89,7 +89,7 @@ class Mixed(_MLP):
         super().__init__(units, hidden_units, activation, kernel_initializer, bias_initializer, seed, **kwargs)
         self.support = self.layout.support
         self.dependent: bool = checks.boolean("dependent", dependent)
-        self.factorised = not self.dependent
+        self.factorised, self.redraws = not self.dependent, True
         self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, seed)
         several = isinstance(shared_initializer, (list, tuple))
         given = list(shared_initializer) if several else [shared_initializer] * len(self.layout.groups)
@@ -111,6 +111,11 @@ class Mixed(_MLP):
 
     def completion_log_weight(self, value: TensorLike, observed: TensorLike, parents: TensorLike) -> tf.Tensor:
         return self._of_each(value, parents).observed_log_prob(value, observed)
+
+    def redrawn(self, value: TensorLike, observed: TensorLike, parents: TensorLike, seed: Seed) -> tf.Tensor:
+        if not self.dependent:
+            return super().redrawn(value, observed, parents, seed)
+        return self.distribution(parents).redrawn(value, self.layout.observed_columns(observed), seed)
 
     def conditional_mean(self, value: TensorLike, parents: TensorLike) -> tf.Tensor:
         return self._of_each(value, parents).mean()
