@@ -2,7 +2,7 @@
 
     p(y) = Π_c p_c(y_c; λ_c + Σ_{b<c} s(y_b) U_bc)
 
-The parameters of a column are linear in the columns before it, as networks see them: s is the identity but for counts,
+Columns come in an order of their own, in which b < c says that b comes before c. The parameters of a column are linear in the columns before it, as networks see them: s is the identity but for counts,
 of which it takes logarithms.
 
 Source: Gregor, Danihelka, Mnih, Blundell and Wierstra, "Deep autoregressive networks", ICML 2014, for binary units.
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 tfd = tfp.distributions
 
 
-def earlier_to_later(layout: Layout) -> np.ndarray:
+def earlier_to_later(layout: Layout, ordering: Sequence[int] | None = None) -> np.ndarray:
     """(D, P), 1 where an entry is of a column before that of the parameter, else 0."""
-    return (layout.owners[:, np.newaxis] < layout.parameter_owners).astype(np.float32)
+    ranks = np.argsort(np.arange(len(layout.kinds)) if ordering is None else ordering)
+    return (ranks[layout.owners][:, np.newaxis] < ranks[layout.parameter_owners]).astype(np.float32)
 
 
 class DependentColumns(IndependentColumns):
@@ -42,6 +43,7 @@ class DependentColumns(IndependentColumns):
       parameters: λ, (…, P).
       shared: list of tensors (C, shared), those of each group of columns.
       lateral: U, (D, P); entries that do not lead from a column to a later one have no effect.
+      ordering: permutation of the columns, the first one first; None for 0, 1, ….
       name: name of the distribution.
     """
 
@@ -51,11 +53,14 @@ class DependentColumns(IndependentColumns):
         parameters: TensorLike,
         shared: Sequence[TensorLike],
         lateral: TensorLike,
+        ordering: Sequence[int] | None = None,
         validate_args: bool = False,
         allow_nan_stats: bool = True,
         name: str = "DependentColumns",
     ):
-        self._lateral = earlier_to_later(layout) * tf.convert_to_tensor(lateral, tf.float32)
+        order = range(len(layout.kinds)) if ordering is None else ordering
+        self.ordering, self._order = ordering, tf.constant(list(order), tf.int32)
+        self._lateral = earlier_to_later(layout, ordering) * tf.convert_to_tensor(lateral, tf.float32)
         self._first_entries = tf.constant(layout.first_entries, tf.int32)
         self._owners = tf.constant(layout.owners, tf.int32)
         numbers, places = zip(*(layout.place_of(column) for column in range(len(layout.kinds))))
@@ -91,7 +96,7 @@ class DependentColumns(IndependentColumns):
             drawn = self._of_column(c, row, random.fold(seed, c), None)
             after = tf.where(observed[..., c, tf.newaxis], y, self._put(c, drawn, y))
             row += self._effect(c, self._seen(after))
-            return c + 1, tf.ensure_shape(after, y.shape), tf.ensure_shape(row, self._row.shape)
+            return tf.ensure_shape(after, y.shape), tf.ensure_shape(row, self._row.shape)
 
         return self._over_columns(next_column, y, self._row)[0]
 
@@ -117,11 +122,11 @@ class DependentColumns(IndependentColumns):
             proposed = self._put(c, self._of_column(c, row, move_seed, y), y)
             moved = row + self._effect(c, self._seen(proposed) - self._seen(y))
             after = IndependentColumns(self.layout, moved, self._shared).column_log_probs(proposed)
-            log_ratio = tf.reduce_sum(tf.where(columns > c, after - before, 0.0), -1)
+            log_ratio = tf.reduce_sum(tf.where(columns != c, after - before, 0.0), -1)
             uniform = random.open_uniform(tf.shape(log_ratio), accept_seed)
             taken = ((tf.math.log(uniform) < log_ratio) & ~observed[..., c])[..., tf.newaxis]
             state = zip((proposed, moved, after), (y, row, before))
-            return c + 1, *(tf.ensure_shape(tf.where(taken, *pair), pair[1].shape) for pair in state)
+            return [tf.ensure_shape(tf.where(taken, *pair), pair[1].shape) for pair in state]
 
         before = IndependentColumns(self.layout, row, self._shared).column_log_probs(y)
         return self._over_columns(next_column, y, row, before)[0]
@@ -132,7 +137,11 @@ class DependentColumns(IndependentColumns):
     def _over_columns(self, body, *state):
         """The state after the body was called with each column's number, in order."""
         count = len(self.layout.kinds)
-        return tf.while_loop(lambda c, *_: c < count, body, (0, *state), maximum_iterations=count)[1:]
+
+        def next_one(i, *state):
+            return i + 1, *body(self._order[i], *state)
+
+        return tf.while_loop(lambda i, *_: i < count, next_one, (0, *state), maximum_iterations=count)[1:]
 
     def _of_column(self, c, row, seed, y):
         """A draw of column c given the parameters of a row, or where y is given a move from there; (…, widest)."""
@@ -172,7 +181,7 @@ class DependentColumns(IndependentColumns):
         batch = tf.concat([[n], tf.shape(self._row)[:-1]], 0)
         nothing = tf.zeros(tf.concat([batch, [self.layout.units]], 0))
         row = tf.broadcast_to(self._row, tf.concat([batch, [self.layout.parameters]], 0))
-        law = DependentColumns(self.layout, row, self._shared, self._lateral)
+        law = DependentColumns(self.layout, row, self._shared, self._lateral, self.ordering)
         return law.complete(nothing, tf.zeros(tf.concat([batch, [len(self.layout.kinds)]], 0), tf.bool), seed)
 
     def _mean(self):

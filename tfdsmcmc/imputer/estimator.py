@@ -130,7 +130,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         method: MethodName | None = None,
         method_options: dict[str, Any] | None = None,
         updates: int = 5000,
-        batch_size: int = 100,
+        batch_size: int | None = None,
         posterior_samples: int = 10,
         strategy: Literal["probabilities", "mode", "draw"] = "probabilities",
         imputation_options: dict[str, Any] | None = None,
@@ -170,12 +170,13 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
-        batch_size = checks.positive_integer("batch_size", self.batch_size)
+        choices.batch_size_of(self.batch_size, 1)
         X, columns = self._columns_of(X)
         rows = columns.standardised(X)
         mixed = isinstance(columns, Table) and columns.mixed
         width = len(columns.kinds) if mixed else len(columns.kept)
-        architecture, method, options = self._choices(columns.binary, width, not rows.complete, mixed)
+        architecture, method, options = self._choices(columns.binary, width, not rows.complete, len(rows.values))
+        batch_size = choices.batch_size_of(self.batch_size, len(rows.values))
         arguments = learning.compile_arguments(method, options)
         if not (columns.kept.all() or self.keep_empty_features):
             empty = np.flatnonzero(~columns.kept).tolist()
@@ -286,10 +287,10 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
 
-    def _choices(self, binary, num_columns, gaps, mixed=False):
+    def _choices(self, binary, num_columns, gaps, num_rows=10**6):
         """(architecture, method, its options), with defaults where they are not given."""
         given = self.architecture, self.method, self.method_options
-        return choices.chosen(*given, binary, num_columns, gaps, mixed)
+        return choices.chosen(*given, binary, num_columns, gaps, num_rows)
 
 
 def _with_nan(x):

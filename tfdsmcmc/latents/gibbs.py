@@ -217,7 +217,8 @@ class Gibbs(Latents):
         """The rows with draws in their gaps, each given z and the entries before it."""
         if rows.complete:
             return tf.cast(rows.values, tf.float32)
-        return generative.layers[-1].complete(rows.values, rows.observed, z[0], seed)[0]
+        parents = generative.data_parents(rows, z)
+        return generative.layers[-1].complete(rows.values, rows.observed, parents, seed)[0]
 
     def get_config(self) -> Config:
         names = ("num_samples", "burn_in", "initial", "persistent", "draw_missing")

@@ -23,6 +23,7 @@ import tensorflow as tf
 from tfdsmcmc._common import checks
 from tfdsmcmc.columns import DependentColumns, IndependentColumns, Layout
 from tfdsmcmc.distributions.affine import affine
+from tfdsmcmc.distributions.ordering import check_ordering
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.layers.mlp import _MLP
 
@@ -45,6 +46,9 @@ class Mixed(_MLP):
       hidden_units: widths of the inner network, the one next to the parents first; none without it.
       dependent: whether each column depends on those before it too. Missing columns do not drop out then: rows with
         gaps are learnt from by latents that draw them, as in `methods.dsgnht_gibbs(draw_missing=True)`.
+      ordering: permutation of the columns where they depend on each other, the first one first; None for 0, 1, ….
+        Where columns that are missing more often come later, draws of what is missing are accepted more often: all are
+        where no column is observed in a row that lacks an earlier one (a monotone pattern, Rubin 1987, section 5.4).
       activation: of the inner network, as in Keras.
       kernel_initializer: of the matrices.
       bias_initializer: of b, (P,), the parameters of all columns. `columns.Kind.fitted` tells where to start for data.
@@ -58,7 +62,8 @@ class Mixed(_MLP):
       layout: `columns.Layout`.
 
     Raises:
-      ValueError: for no list of kinds of columns, or an entry of `hidden_units` that is no positive integer.
+      ValueError: for no list of kinds of columns, an entry of `hidden_units` that is no positive integer, or an
+        `ordering` that is no permutation.
 
     Example:
 
@@ -75,6 +80,7 @@ class Mixed(_MLP):
         columns: Sequence[Kind],
         hidden_units: Sequence[int] = (),
         dependent: bool = False,
+        ordering: Sequence[int] | None = None,
         activation: Callable[..., Any] | str = "tanh",
         kernel_initializer: Initializer = "glorot_uniform",
         bias_initializer: Initializer = "zeros",
@@ -90,6 +96,7 @@ class Mixed(_MLP):
         self.support = self.layout.support
         self.dependent: bool = checks.boolean("dependent", dependent)
         self.factorised, self.redraws = not self.dependent, True
+        self.ordering: list[int] | None = check_ordering(ordering, len(self.columns))
         self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, seed)
         several = isinstance(shared_initializer, (list, tuple))
         given = list(shared_initializer) if several else [shared_initializer] * len(self.layout.groups)
@@ -106,7 +113,8 @@ class Mixed(_MLP):
 
     def distribution(self, parents: TensorLike) -> Distribution:
         if self.dependent:
-            return DependentColumns(self.layout, self.parameters(parents), self.shared(), self.lateral.value)
+            parts = self.parameters(parents), self.shared(), self.lateral.value
+            return DependentColumns(self.layout, *parts, self.ordering)
         return IndependentColumns(self.layout, self.parameters(parents), self.shared())
 
     def completion_log_weight(self, value: TensorLike, observed: TensorLike, parents: TensorLike) -> tf.Tensor:
@@ -137,7 +145,7 @@ class Mixed(_MLP):
         shared = [keras.initializers.serialize(one) for one in self.shared_initializers]
         lateral = keras.initializers.serialize(self.lateral_initializer)
         own = {"columns": columns, "shared_initializer": shared, "lateral_initializer": lateral}
-        return {**config, **own, "dependent": self.dependent}
+        return {**config, **own, "dependent": self.dependent, "ordering": self.ordering}
 
     @classmethod
     def from_config(cls, config: Config) -> Self:
