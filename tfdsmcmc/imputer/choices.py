@@ -6,10 +6,11 @@ from typing import Any
 
 from tfdsmcmc._common import checks
 
-# of as many binary columns as weights between any two are worth learning for; of more
+# of as many binary columns as weights between any two are worth learning for; of more, or where gaps are not drawn
 BINARY, WIDE = "DARN/DARN 50", "SBN/SBN 50"
+OTHER_WIDE = "VAE 10"  # of columns of other kinds
 _MOST_COLUMNS = 256
-_ROWS_A_UNIT, _MOST_UNITS = 100, 50  # of the latent units beside columns of other kinds
+_ROWS_A_UNIT, _LEAST_UNITS, _MOST_UNITS = 100, 5, 50  # of latent units beside columns of other kinds
 _WHOLE = 250  # rows that are learnt from all at once
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
@@ -64,9 +65,10 @@ def batch_size_of(batch_size: int | None, num_rows: int) -> int:
 
 def _of_columns(dependent, num_columns, num_rows):
     """Regressions of each column on those before it, with latent units where there are rows to learn them from."""
+    if not dependent:
+        return OTHER_WIDE
     units = min(num_rows // _ROWS_A_UNIT, 4 * num_columns, _MOST_UNITS)
-    kind = "DARN" if dependent else "SBN"
-    return f"{kind}/SBN {max(units, 1)}" if units or not dependent else kind
+    return "DARN" if units < _LEAST_UNITS else f"DARN/SBN {units}"
 
 
 def _dependent(architecture):

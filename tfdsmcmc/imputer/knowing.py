@@ -8,6 +8,7 @@ import numpy as np
 
 from tfdsmcmc._common import checks
 from tfdsmcmc.imputer import multiple, sharing
+from tfdsmcmc.imputer.completions import log_likelihood_by_completions
 from tfdsmcmc.imputer.table import Table
 from tfdsmcmc.rows import ArraySource
 
@@ -25,9 +26,9 @@ class Knowing:
         """Several completions of a table, of draws of the weights and of the gaps.
 
         Each is at a posterior sample of its own, as long as there are as many; with fewer `posterior_samples` some
-        share one, and less is seen of what is not known of the weights. Only a method that samples has
-        draws of their posterior, as that of an "SBN/SBN 10" does: samples of one that climbs, as "iwae" of a VAE, are
-        points of its path, which differ too little. Analyses of the tables are put together by `imputation.pool`.
+        share one, and less is seen of what is not known of the weights. Only a method that samples has draws of their
+        posterior, as the default does for up to 256 columns: samples of one that climbs, as "iwae" of a VAE, are points
+        of its path, which differ too little. Analyses of the tables are put together by `imputation.pool`.
 
         Args:
           X: as `transform` takes it.
@@ -81,11 +82,13 @@ class Knowing:
           `LogLikelihood`; of real columns it is that of a density.
 
         Raises:
-          ValueError: as `transform`, or for gaps where columns depend on each other beside the hidden units.
+          ValueError: as `transform`.
         """
         _, rows, _ = self._opened(X)
         with sharing.in_place_of(self.model_) as twin:
-            if self.posterior_ is None:
+            if not (rows.complete or twin.generative.layers[-1].factorised):
+                found = log_likelihood_by_completions(twin, self.posterior_, rows, num_samples, seed)
+            elif self.posterior_ is None:
                 found = twin.log_likelihood(ArraySource(rows), num_samples, seed)
             else:
                 found = self.posterior_.log_likelihood(twin, ArraySource(rows), num_samples, seed)
