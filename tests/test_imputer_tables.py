@@ -259,7 +259,7 @@ def test_it_is_an_estimator(fitted):
 
 
 def test_several_imputations(fitted):
-    fitted = pickle.loads(pickle.dumps(fitted)).set_params(imputation_options={"burn_in": 1, "num_samples": 1})
+    fitted = pickle.loads(pickle.dumps(fitted)).set_params(imputation_options={"burn_in": 0, "num_samples": 1, "thinning": 1})
     frames = fitted.impute(FRAME, num_imputations=4)
     assert len(frames) == 4 and all(frame.dtypes.equals(FRAME.dtypes) for frame in frames)
     assert len({frame["weight"].iloc[1] for frame in frames}) == 4
@@ -291,7 +291,8 @@ def test_each_imputation_has_weights_of_its_own(monkeypatch):
 
 def test_arrays_too():
     x = np.array([[1.5, 100.0, np.nan], [0.1, np.nan, 7.0], [-2.0, 140.0, 7.5]])
-    imputer = tiny(imputation_options={"burn_in": 1, "num_samples": 1}).fit(x)
+    options = {"burn_in": 1, "num_samples": 1, "thinning": 1}
+    imputer = tiny(architecture="SBN 2", imputation_options=options).fit(x)
     first, second = imputer.impute(x, 2)
     assert (np.isnan(x) == (first != second)).all()
     assert imputer.sample(5).shape == (5, 3)

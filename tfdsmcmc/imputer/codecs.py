@@ -95,12 +95,12 @@ class States:
 
 
 class Numbers:
-    """A column of numbers, which are counts or standardised real ones, (x − m)/s.
+    """A column of numbers, which are counts, amounts, or standardised real ones, (x − m)/s.
 
     Args:
       name: of the column.
       series: pandas.Series that is learnt from.
-      word: "count" or "real".
+      word: "count", "semicontinuous" or "real".
 
     Attributes:
       kind: `columns.Kind`.
@@ -113,6 +113,9 @@ class Numbers:
         if word == "count":
             typical = float(np.nanmean(values))
             self.kind: Kind = columns.Count(typical=round(max(typical, 0.5), 3))
+            return
+        if word == "semicontinuous":
+            self.kind = columns.Semicontinuous(float(np.median(values[values > 0])))
             return
         self.kind = columns.Real()
         found = columns_of(values[:, np.newaxis])
@@ -132,6 +135,8 @@ class Numbers:
         values = numbers(kept)
         if not np.isfinite(values[~np.isnan(values)]).all():
             raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
+        if self.kind.word == "semicontinuous" and (values < 0).any():
+            raise ValueError(f"Column {self.name!r} had amounts in fit. Received: {np.nanmin(values)}")
         if self.kind.word == "count":
             wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0))]
             if len(wrong):
