@@ -22,7 +22,7 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 
 from tfdsmcmc import imputation
 from tfdsmcmc._common import checks
-from tfdsmcmc.imputer import choices, learning, sharing
+from tfdsmcmc.imputer import choices, frames, learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.knowing import Knowing
 from tfdsmcmc.imputer.table import Table, is_frame
@@ -47,8 +47,9 @@ _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if 
 class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills missing entries, NaN, with what a deep generative model expects there given the rest of the row.
 
-    A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index. The kinds of its columns
-    follow from their types, see `kinds_of_columns`, or are said by `kinds`. Real columns are filled with the
+    A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index; one of Polars, or a table
+    of Arrow, gives such a one (with the extra `tables`). The kinds of its columns follow from their types, see
+    `kinds_of_columns`, or are said by `kinds`; dates and free text have none and are refused. Real columns are filled with the
     conditional means, those of integers rounded, the others with the likeliest values. Values that a column of states
     did not have in `fit` are refused.
 
@@ -237,6 +238,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _columns_of(self, X):
         """(X checked, its columns), in `fit`."""
+        self._like = frames.emptied(X) if frames.is_foreign(X) else None
+        X = frames.to_pandas(X) if frames.is_foreign(X) else X
         if is_frame(X):
             columns = Table(X, self.kinds)
             validate_data(self, X, skip_check_array=True)
@@ -250,6 +253,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """(X checked, its `Rows`, function of it and values (n, K) or None → the result), after `fit`."""
         self._check_fitted()
         self._check_imputation()
+        if frames.is_foreign(X):
+            frame, rows, finish = self._opened(frames.to_pandas(X))
+            return frame, rows, lambda x, values: frames.like(X, finish(x, values))
         columns, keep = self.columns_, self.keep_empty_features
         if isinstance(columns, Table) and is_frame(X):
             validate_data(self, X, skip_check_array=True, reset=False)
