@@ -49,7 +49,8 @@ def test_values_and_types_there_and_back(native):
     assert frame.isna().sum().tolist() == [1, 1, 2, 1, 1, 0]
     assert [str(dtype) for dtype in frame.dtypes] == ["boolean", "Int32", "float32", "category", "category", "UInt8"]
     table = Table(frame, {"e": "ordinal"})
-    assert [kind.word for kind in table.kinds] == ["binary", "count", "real", "binary", "ordinal", "count"]
+    last = ["ordinal" if native is FRAME else "binary", "count"]  # a dictionary of Arrow has the values that are there
+    assert [kind.word for kind in table.kinds] == ["binary", "count", "real", "binary", *last]
     rows = table.standardised(frame)
     values = np.where(rows.observed, rows.values, table.support.mode(rows.values))
     filled = frames.like(native, table.filled(frame, values, False))

@@ -16,7 +16,7 @@ from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real, 
 
 KINDS = [Binary(), Categorical(2), Categorical(4), Ordinal(2), Ordinal(4), Real(0.1), Count(), Count("poisson")]
 KINDS += [Count("poisson", zero_inflated=True), Count(zero_inflated=True, typical=3.0)]
-KINDS += [Real(same_scale=True), Semicontinuous(), Semicontinuous(2.5)]
+KINDS += [Categorical(3, none=True), Real(same_scale=True), Semicontinuous(), Semicontinuous(2.5)]
 COUNTS = np.arange(400.0)
 
 
@@ -31,7 +31,13 @@ def values(kind):
     """All values, (S, entries), of counts those below 400; None where there are too many."""
     if kind.word == "count":
         return COUNTS[:, None]
-    return {"binary": np.array([[0.0], [1.0]]), "real": None, "semicontinuous": None}.get(kind.word, np.eye(kind.entries))
+    return {"binary": np.array([[0.0], [1.0]]), "real": None, "semicontinuous": None}.get(kind.word, all_states(kind))
+
+
+def all_states(kind):
+    """A one among zeros, and zeros alone where they may be."""
+    states = np.eye(kind.entries)
+    return np.concatenate([states, np.zeros((1, kind.entries))]) if getattr(kind, "none", False) else states
 
 
 def reference(kind, parameters, shared):
@@ -74,12 +80,14 @@ def test_laws(kind):
     np.testing.assert_allclose(kind.mean(parameters, shared), want @ all_values, rtol=1e-4, atol=1e-5)
     many = tf.broadcast_to(parameters[:2], [20000, 2, 3, kind.parameters])
     drawn = kind.draw(many, shared, 5).numpy()
-    places = drawn[..., 0] if kind.entries == 1 else drawn.argmax(-1)
+    places = drawn[..., 0] if kind.entries == 1 else drawn @ np.arange(kind.entries)
+    if getattr(kind, "none", False):
+        places = np.where(drawn.any(-1), places, kind.entries)
     for row in range(2):
         for column in range(3):
             counts = np.bincount(places[:, row, column].astype(int), minlength=len(all_values))
             assert_frequencies(counts, want[row, column])
-    assert drawn.dtype == np.float32 and (kind.entries == 1 or (drawn.sum(-1) == 1).all())
+    assert drawn.dtype == np.float32 and (kind.entries == 1 or np.isin(drawn.sum(-1), [1, 0 if getattr(kind, "none", False) else 1]).all())
 
 
 @pytest.mark.parametrize("typical", [1.0, 2.5])
@@ -173,9 +181,9 @@ def test_first_parameters_fit_the_values(kind):
     elif kind.word == "count":
         y = rng.poisson(rng.gamma(2.0, 2.0, (500, 1)))
     else:
-        p = rng.dirichlet(np.full(max(kind.entries, 2), 2.0))
+        p = rng.dirichlet(np.full(2 if kind.word == "binary" else len(all_states(kind)), 2.0))
         y = np.eye(len(p))[rng.choice(len(p), 500, p=p)]
-        y = y[:, 1:] if kind.word == "binary" else y
+        y = y[:, 1:] if kind.word == "binary" else y[:, : kind.entries]
     parameters, shared = kind.fitted(y.astype(np.float32))
     assert parameters.shape == (kind.parameters,) and shared.shape == (kind.shared,)
     assert parameters.dtype == shared.dtype == np.float32

@@ -5,7 +5,8 @@
 | booleans | booleans |
 | integers | integers of their size |
 | floating numbers, decimals | floating numbers of their size, null where they are NaN |
-| categories, enumerations, dictionaries | categories, in the order that they have there |
+| enumerations | categories, in their order |
+| categories, dictionaries | categories, those that are there, sorted |
 | all else | objects, which are of no kind unless `kinds` says so |
 
 What comes back has the types of what was given: columns with gaps are made anew, the others are the very same.
@@ -97,8 +98,7 @@ def _series(column):
     if dtype == nw.Enum:
         return pandas.Series(pandas.Categorical(values, categories=list(dtype.categories)))
     if dtype == nw.Categorical:
-        there = {value for value in values if value is not None}
-        return pandas.Series(pandas.Categorical(values, [c for c in column.cat.get_categories().to_list() if c in there]))
+        return pandas.Series(pandas.Categorical(values, sorted({value for value in values if value is not None})))
     return pandas.Series(values, dtype=object)
 
 

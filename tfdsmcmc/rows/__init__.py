@@ -7,6 +7,7 @@ from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.from_users import complete_rows, rows_in_memory, rows_of, source_of
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
+from tfdsmcmc.rows.groups import groups
 from tfdsmcmc.rows.rows import Rows, as_rows
 from tfdsmcmc.rows.shard import Shard
 from tfdsmcmc.rows.source import RandomAccessSource, Source
@@ -24,6 +25,7 @@ __all__ = [
     "Source",
     "as_rows",
     "complete_rows",
+    "groups",
     "kept",
     "rows_in_memory",
     "rows_of",
