@@ -212,7 +212,9 @@ def test_the_kind_of_the_data(unlearnt):
     found = [default._choices(binary, 256, gaps)[:2] for binary in (True, False) for gaps in (False, True)]
     assert found[:2] == [("DARN/DARN 50", "dsgnht_nais"), ("DARN/DARN 50", "dsgnht_gibbs")]
     assert found[2:] == [("DARN/SBN 50", "dsgnht_nais"), ("DARN/SBN 50", "dsgnht_gibbs")]
-    by_size = [default._choices(False, columns, True, n)[:2] for n, columns in ((150, 5), (1000, 5), (1000, 2), (1000, 257))]
+    by_size = [
+        default._choices(False, columns, True, n)[:2] for n, columns in ((150, 5), (1000, 5), (1000, 2), (1000, 257))
+    ]
     drawn = [(name, "dsgnht_gibbs") for name in ("DARN", "DARN/SBN 10", "DARN/SBN 8")]
     assert by_size == [*drawn, ("VAE 10", "iwae")]
     assert ds.Imputer(method="iwae")._choices(False, 3, True)[:2] == ("VAE 10", "iwae")

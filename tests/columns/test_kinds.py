@@ -87,7 +87,9 @@ def test_laws(kind):
         for column in range(3):
             counts = np.bincount(places[:, row, column].astype(int), minlength=len(all_values))
             assert_frequencies(counts, want[row, column])
-    assert drawn.dtype == np.float32 and (kind.entries == 1 or np.isin(drawn.sum(-1), [1, 0 if getattr(kind, "none", False) else 1]).all())
+    assert drawn.dtype == np.float32 and (
+        kind.entries == 1 or np.isin(drawn.sum(-1), [1, 0 if getattr(kind, "none", False) else 1]).all()
+    )
 
 
 @pytest.mark.parametrize("typical", [1.0, 2.5])
@@ -162,7 +164,7 @@ def test_gradients_are_finite_everywhere(kind):
     parameters = tf.constant(rng.normal(0, 60, (50, 2, kind.parameters)), tf.float32)
     shared = tf.constant(rng.normal(0, 20, (2, kind.shared)), tf.float32)
     filling = np.broadcast_to(np.float32(kind.support_of([kind]).filling), kind.entries)
-    for value in ([filling] if values(kind) is None else [filling, values(kind)[0], values(kind)[-1]]):
+    for value in [filling] if values(kind) is None else [filling, values(kind)[0], values(kind)[-1]]:
         with tf.GradientTape() as tape:
             tape.watch([parameters, shared])
             log_p = kind.log_prob(tf.constant(value, tf.float32), parameters, shared)
@@ -188,7 +190,9 @@ def test_first_parameters_fit_the_values(kind):
     assert parameters.shape == (kind.parameters,) and shared.shape == (kind.shared,)
     assert parameters.dtype == shared.dtype == np.float32
     found = kind.mean(parameters[None, None], shared[None])[0, 0]
-    np.testing.assert_allclose(found, y.mean(0), rtol=0.06 if kind.word in ("count", "semicontinuous") else 0.01, atol=2e-3)
+    np.testing.assert_allclose(
+        found, y.mean(0), rtol=0.06 if kind.word in ("count", "semicontinuous") else 0.01, atol=2e-3
+    )
     alike = np.repeat(y[:1], 500, 0)
     assert all(np.isfinite(part).all() for part in kind.fitted(alike.astype(np.float32)))
 

@@ -2,10 +2,16 @@
 
     p(y) = Π_c p_c(y_c; λ_c + Σ_{b<c} s(y_b) U_bc)
 
-Columns come in an order of their own, in which b < c says that b comes before c. The parameters of a column are linear in the columns before it, as networks see them: s is the identity but for counts,
-of which it takes logarithms.
+Columns come in an order of their own, in which b < c says that b comes before c. The parameters of a column are linear
+in the columns before it, as networks see them: s is the identity but for counts and amounts, of which it takes
+logarithms.
 
-Source: Gregor, Danihelka, Mnih, Blundell and Wierstra, "Deep autoregressive networks", ICML 2014, for binary units.
+What is missing is drawn given all that is observed by Metropolis moves, a column at a time, and in a monotone pattern,
+or around a single missing column that comes last, exactly.
+
+Sources: Gregor, Danihelka, Mnih, Blundell and Wierstra, "Deep autoregressive networks", ICML 2014, for binary units;
+Ibrahim, Lipsitz and Chen, "Missing covariates in generalized linear models when the missing data mechanism is
+non-ignorable", Journal of the Royal Statistical Society B 61 (1999), for sequences of regressions.
 """
 
 from __future__ import annotations

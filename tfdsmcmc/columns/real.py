@@ -33,8 +33,8 @@ _LOG_1000 = math.log(1000.0)
 
 @keras.saving.register_keras_serializable("tfdsmcmc.columns")
 class Real(Kind):
-    """Real numbers, best with mean 0 and variance 1: one entry, of which the parameters are μ and s; s is shared by all rows
-    where they have the `same_scale`.
+    """Real numbers, best with mean 0 and variance 1: one entry, of which the parameters are μ and s, of the row or,
+    with `same_scale`, s of the column.
 
     Args:
       least_scale: σ_0.

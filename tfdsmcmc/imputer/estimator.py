@@ -21,7 +21,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
 from tfdsmcmc import imputation
-from tfdsmcmc._common import checks
 from tfdsmcmc.imputer import choices, frames, learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.knowing import Knowing
@@ -47,15 +46,19 @@ _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if 
 class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills missing entries, NaN, with what a deep generative model expects there given the rest of the row.
 
-    A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index; one of Polars, or a table
-    of Arrow, gives such a one (with the extra `tables`). The kinds of its columns follow from their types, see
-    `kinds_of_columns`, or are said by `kinds`; dates and free text have none and are refused. Real columns are filled with the
-    conditional means, those of integers rounded, the others with the likeliest values. Values that a column of states
-    did not have in `fit` are refused.
+    A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index; one of Polars, or a
+    table of Arrow, gives such a one (with the extra `tables`). The kinds of its columns follow from their types, see
+    `kinds_of_columns`, or are said by `kinds`; dates and free text have none and are refused. Real columns and amounts
+    are filled with the conditional means, those of integers rounded, the others with the likeliest values. Values that
+    a column of states did not have in `fit` are refused.
 
     Of an array, where all observed entries of X are 0 or 1 the data layer is binary, and `transform` takes no others.
-    Otherwise all columns are taken for real ones, those of zeros and ones among them: they are standardised, and the
-    data layer is an `MLPGaussian`.
+    Otherwise all columns are taken for real ones, those of zeros and ones among them: they are standardised.
+
+    By default weights are drawn from their posterior, along with what is missing of the rows that are learnt from, up
+    to 256 columns. Where these are not all binary each is a regression on others, the ones that are missing more often
+    on those that are less often, of its kind: normal, logistic, of counts …; with n/100 latent binary units besides, 50
+    at most, from 500 rows on. Fewer rows say too little about latent units, which would attenuate slopes.
 
     Entries must be missing at random: what is missing may depend on what is observed alone. Columns of which nothing
     was observed in `fit` are left out by `transform`, with a warning, unless `keep_empty_features`: as in
@@ -66,11 +69,13 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     i = 0, 1, …
 
     Args:
-      architecture: as in `models.from_name`, where other columns than binary ones replace its data layer; by default
-        "VAE 10" for real columns and for several kinds, "DARN/DARN 50" for up to 256
-        binary ones, else "SBN/SBN 50", which it is too where X has gaps and a method or its options are given; see
-        `docs/results.md`.
-      kinds: dict from names of columns of a DataFrame to "binary", "categorical", "ordinal", "count" or "real".
+      architecture: as in `models.from_name`, where other columns than binary ones replace its data layer: by a
+        `layers.Mixed` that is dependent of a DARN, and otherwise independent given the hidden units, an `MLPGaussian`
+        where all columns are real. By default "DARN/DARN 50" for binary columns and "DARN", without latent units, or
+        "DARN/SBN" of the size above for others. Of more than 256 columns, and where X has gaps and a method or its
+        options are given, it is "SBN/SBN 50" for binary ones and "VAE 10" for others; see `docs/results.md`.
+      kinds: dict from names of columns of a DataFrame to "binary", "categorical", "ordinal", "count",
+        "semicontinuous" (amounts, many of them 0) or "real".
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE, "dsgnht_gibbs" with `draw_missing` where X
         has gaps and the columns depend on each other besides on the hidden units, as in a DARN or NADE, and
@@ -78,7 +83,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes that of a
         sampler for one chain with its defaults. Where `method` becomes "dsgnht_gibbs", `draw_missing` is among them.
       updates: minibatches to learn from.
-      batch_size: rows in each.
+      batch_size: rows in each; by default all of up to 250, else 100.
       posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;
         0 for the last weights alone. Where the method climbs to one θ they are points of its path.
       strategy: "probabilities" for the conditional means, of binary columns the probabilities of a one; "mode" for 1

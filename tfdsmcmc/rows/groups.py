@@ -1,14 +1,14 @@
 """Zeros and ones that are codes of categories, found in the rows: which columns are a one among zeros.
 
-An interval of columns [i, j) is a group where each row has one 1 in it. With c_i the sums over the columns before i, one
-for each row, that is c_j = c_i + 1 in every row. Where a value is missing a group may have no 1 at all: the row has at
-most one in [i, j) then, and "none" is a further state.
+An interval of columns [i, j) is a group where each row has one 1 in it. With c_i the sums over the columns before i,
+one for each row, that is c_j = c_i + 1 in every row. Where a value is missing a group may have no 1 at all: the row has
+at most one in [i, j) then, and "none" is a further state.
 
-Intervals of the first kind, of which at least two columns have a 1 anywhere, are hardly there by chance. Those that
-overlap least are taken: the most columns in all, and among equals the most intervals. Between them, runs of columns of
-which no row has two 1s are taken from left to right. That may be chance where ones are rare: of independent columns with
-shares p and p' of ones n p p' rows of n are expected to have both, and none of them has so with probability e^(−n p p').
-The ends of a run are cut off as long as it is above 10⁻⁶ for the last column and the others of the run.
+Intervals of the first kind, of which at least two columns have a 1 anywhere, are hardly there by chance. Those that do
+not overlap and cover the most columns are taken, and among equals the most intervals. Between them, runs of columns of
+which no row has two 1s are taken from left to right. That may be chance where ones are rare: of independent columns
+with shares p and p' of ones n p p' rows of n are expected to have both, and none of them does with probability
+e^(−n p p'). The ends of a run are cut off as long as that is above 10⁻⁶ for an end and the others of the run.
 
 All rows of such a table are of that form, and the others have no probability: log-likelihoods of the columns and of
 their groups are of the same rows, and compare.
