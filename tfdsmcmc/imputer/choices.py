@@ -46,8 +46,12 @@ def chosen(
     if "VAE" in str(architecture):
         return architecture, "iwae", {} if options is None else options
     options = _SAMPLER if options is None else options
-    if gaps and (_dependent(str(architecture)) if binary else dependent_columns(str(architecture))):
+    if gaps and binary and _dependent(str(architecture)):
         return architecture, "dsgnht_gibbs", {"draw_missing": True, **options}
+    if gaps and not binary and dependent_columns(str(architecture)):
+        # a recognition network that learns beside it is what log-likelihoods go by
+        teaching = {"optimizer": "adam"} if len(str(architecture).split()) > 1 else {}
+        return architecture, "dsgnht_gibbs", {"draw_missing": True, **teaching, **options}
     return architecture, "dsgnht_nais", options
 
 

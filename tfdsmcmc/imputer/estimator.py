@@ -78,8 +78,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "semicontinuous" (amounts, many of them 0) or "real".
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE, "dsgnht_gibbs" with `draw_missing` where X
-        has gaps and the columns depend on each other besides on the hidden units, as in a DARN or NADE, and
-        "dsgnht_nais" for all else.
+        has gaps and the columns depend on each other besides on the hidden units, as in a DARN or, of binary columns,
+        a NADE, and "dsgnht_nais" for all else.
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes that of a
         sampler for one chain with its defaults. Where `method` becomes "dsgnht_gibbs", `draw_missing` is among them.
       updates: minibatches to learn from.
@@ -137,7 +137,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         method_options: dict[str, Any] | None = None,
         updates: int = 5000,
         batch_size: int | None = None,
-        posterior_samples: int = 10,
+        posterior_samples: int = 20,
         strategy: Literal["probabilities", "mode", "draw"] = "probabilities",
         imputation_options: dict[str, Any] | None = None,
         keep_empty_features: bool = False,
@@ -194,7 +194,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         with sharing.in_place_of(model, run=True) as twin:
             posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
         # all at once: a fit that fails leaves what was learnt before
-        self.seed_, self.columns_, self._phi_learns = seed, columns, arguments.get("proposal") is not None
+        # where gaps are drawn, estimates of log p(x_observed) cost as much as all else, and φ has not learnt from gaps
+        telling = arguments.get("proposal") is not None and not model.run.step.fills_gaps
+        self.seed_, self.columns_, self._phi_learns = seed, columns, telling
         self.posterior_, self.model_ = posterior, model
         return self
 
