@@ -156,6 +156,42 @@ def test_a_chain_over_missing_numbers_leaves_their_law_where_it_is():
     assert abs(far[:, 0].mean() - axis @ p / p.sum()) < 0.01
 
 
+def test_the_chain_of_a_row_leaves_its_posterior_where_it_is():
+    """(x_missing, z) of 2^13 exact draws, one sweep of `Gibbs(draw_missing=True)`: chi-square over all states, against
+    sums; false failures at most 1e-6."""
+    model, count = model_of(FINITE, seed=2, scale=0.8, dependent=True, ordering=[2, 0, 1]), 2**13
+    row = np.array([NAN, NAN, NAN, 1, NAN, NAN, NAN], np.float32)
+    z = binary_states(2).astype(np.float32)
+    some = STATES[STATES[:, 3] == 1]
+    x, z = np.repeat(some, 4, 0), np.tile(z, (len(some), 1))
+    log_joint = model.generative.log_joint(x, [z]).numpy().astype(np.float64)
+    p = np.exp(log_joint - log_sum(log_joint))
+    chosen = np.random.default_rng(1).choice(len(p), count, p=p)
+    rows = Rows(np.tile(np.nan_to_num(row), (count, 1)), np.tile(~np.isnan(row), (count, 1)))
+    latents = ds.latents.Gibbs(1, burn_in=0, persistent=True, draw_missing=True)
+    carry = [tf.constant(part[chosen]) for part in (x, z)]
+    drawn, _ = latents.draw(model.generative, model.recognition, rows.map(tf.constant), 2, carry)
+    both = np.concatenate([drawn.x[0], drawn.z[0][0]], 1)
+    states = (both[:, None] == np.concatenate([x, z], 1)).all(-1)
+    assert (states.sum(1) == 1).all() and np.mean(states.argmax(1) != chosen) > 0.5
+    assert_frequencies(states.sum(0), p)
+
+
+@pytest.mark.parametrize("latent", [(), pytest.param((2,), marks=pytest.mark.slow)])
+def test_gaps_of_columns_that_depend_on_each_other_are_drawn_while_learning(latent):
+    """What is observed stays, numbers to all their digits; what is drawn is of the columns' kinds; the run goes on."""
+    model = model_of(TABLE, latent, dependent=True, scale=0.1)
+    model.compile(**ds.methods.dsgnht_gibbs(draw_missing=True, num_chains=1))
+    x = np.array([FIRST, SECOND, *GAPPY], np.float32)
+    model.fit(x, batch_size=5, epochs=2, verbose=0)
+    carried = model.run.state.carried
+    assert [part.dtype for part in carried] == [tf.float32, *[tf.uint8] * len(latent)]
+    known = ~np.isnan(x)
+    np.testing.assert_array_equal(carried[0].numpy()[known], x[known])
+    assert model.support.holds(carried[0].numpy()).all()
+    assert all(np.isfinite(weight).all() for weight in model.get_weights())
+
+
 def test_likelihoods_are_exact():
     """`likelihood.exact` of rows with and without gaps, and NAIS and annealing near it."""
     model = model_of(FINITE)
