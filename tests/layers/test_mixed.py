@@ -143,16 +143,17 @@ def test_a_chain_over_missing_numbers_leaves_their_law_where_it_is():
     below = np.cumsum(p) / p.sum()
     y = rows[np.searchsorted(below, np.random.default_rng(1).random(2**13))]
     known = np.repeat([[False, True, True]], len(y), 0)
+    redrawn = tf.function(lambda x, seed: layer.redrawn(x, known, parents, seed), autograph=False)
     moved = y
     for seed in range(3):
-        moved = layer.redrawn(moved, known, parents, seed).numpy()
+        moved = redrawn(moved, ds.random.as_seed(seed)).numpy()
     np.testing.assert_array_equal(moved[:, 1:], y[:, 1:])
     assert 0.3 < (moved[:, 0] != y[:, 0]).mean()
     assert scipy.stats.kstest(moved[:, 0], lambda v: np.interp(v, axis, below)).pvalue > 1e-6
     # started where the parents alone say, the chain comes there
     far = np.where(known, y, 0.2).astype(np.float32)
     for seed in range(60):
-        far = layer.redrawn(far, known, parents, 100 + seed).numpy()
+        far = redrawn(far, ds.random.as_seed(100 + seed)).numpy()
     assert abs(far[:, 0].mean() - axis @ p / p.sum()) < 0.01
 
 
@@ -177,7 +178,8 @@ def test_the_chain_of_a_row_leaves_its_posterior_where_it_is():
     assert_frequencies(states.sum(0), p)
 
 
-@pytest.mark.parametrize("latent", [(), pytest.param((2,), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("latent", [(), (2,)])
 def test_gaps_of_columns_that_depend_on_each_other_are_drawn_while_learning(latent):
     """What is observed stays, numbers to all their digits; what is drawn is of the columns' kinds; the run goes on."""
     model = model_of(TABLE, latent, dependent=True, scale=0.1)
