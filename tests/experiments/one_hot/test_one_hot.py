@@ -31,7 +31,8 @@ def test_a_run_adds_a_line(form, tmp_path, monkeypatch):
     record, options = tmp_path / "record.jsonl", "--units 2 --updates 4 --posterior-samples 2 --samples 5 --rows 3"
     one_hot.main([*options.split(), "--form", form, "--output", str(tmp_path), "--record", str(record)])
     (line,) = map(json.loads, record.read_text().splitlines())
-    assert (line["form"], line["updates"], line["rows"], line["parts"]) == (form, 4, 3, {"columns": 6, "groups": 2}[form])
+    parts = {"columns": 6, "groups": 2}[form]
+    assert [line[name] for name in ("form", "updates", "rows", "parts")] == [form, 4, 3, parts]
     assert np.isfinite(line["value"]) and line["value"] < 0
 
 
@@ -41,5 +42,5 @@ def test_the_table_goes_into_a_page(tmp_path):
     page.write_text("before\n<!-- made by python -m experiments.one_hot: begin -->\n"
                     "<!-- made by python -m experiments.one_hot: end -->\nafter\n")  # fmt: skip
     one_hot.main(["--record", str(record), "--page", str(page)])
-    rows = [line for line in page.read_text().splitlines() if line.startswith("| adult")]
-    assert rows[1] == "| adult | groups | 21 | 4,000 | 70 | -13.13 ± 0.16 of 494 rows |" and "| columns | 123" in rows[0]
+    first, second = [line for line in page.read_text().splitlines() if line.startswith("| adult")]
+    assert "| columns | 123" in first and second == "| adult | groups | 21 | 4,000 | 70 | -13.13 ± 0.16 of 494 rows |"
