@@ -11,7 +11,8 @@ VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py")
 SERVING = ["werkzeug>=3", "urllib3>=2", "protobuf>=5.26", "grpcio", "tensorflow-serving-api>=2.18"]
 DIAGNOSTICS = ["tensorboard"]
 CLUSTER = ["distributed>=2024.2"]
-TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS, *CLUSTER]
+TABLES = ["narwhals>=1.30", "pandas>=2"]
+TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS, *CLUSTER, *TABLES]
 
 setup(
     name="tfdsmcmc",
@@ -44,8 +45,9 @@ setup(
         "serving": SERVING,
         "diagnostics": DIAGNOSTICS,
         "cluster": CLUSTER,
+        "tables": TABLES,
         "test": TEST,
-        "all": SERVING + DIAGNOSTICS + CLUSTER + TEST,
+        "all": SERVING + DIAGNOSTICS + CLUSTER + TABLES + TEST,
     },
     classifiers=[
         "License :: OSI Approved :: Apache Software License",

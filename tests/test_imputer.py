@@ -204,14 +204,20 @@ def test_rows_far_from_those_of_the_fit_are_not_filled_with_nan():
 def test_the_kind_of_the_data(unlearnt):
     """Zeros and ones give a binary data layer, anything else a normal one; the method suits the latent layers."""
     binary, real, mixed = (tiny().fit(x) for x in (BINARY, REAL, np.c_[BINARY[:, 0], REAL[:, 0]]))
-    kinds = [type(i.model_.generative.layers[-1]).__name__ for i in (binary, real, mixed)]
-    assert kinds == ["SBN", "MLPGaussian", "MLPGaussian"]
+    kinds = [type(i.model_.generative.layers[-1]).__name__ for i in (binary, real, mixed, tiny("DARN 2").fit(REAL))]
+    assert kinds == ["SBN", "MLPGaussian", "MLPGaussian", "Mixed"]
     with pytest.raises(ValueError, match="must be binary.*Received"):
         binary.transform([[1, 0, 0.5]])
     default, chosen = ds.Imputer(), ds.Imputer("VAE 3", method_options={"num_samples": 2})
     found = [default._choices(binary, 256, gaps)[:2] for binary in (True, False) for gaps in (False, True)]
     assert found[:2] == [("DARN/DARN 50", "dsgnht_nais"), ("DARN/DARN 50", "dsgnht_gibbs")]
-    assert found[2:] == 2 * [("VAE 10", "iwae")]
+    assert found[2:] == [("DARN/SBN 50", "dsgnht_nais"), ("DARN/SBN 50", "dsgnht_gibbs")]
+    by_size = [
+        default._choices(False, columns, True, n)[:2] for n, columns in ((150, 5), (1000, 5), (1000, 2), (1000, 257))
+    ]
+    drawn = [(name, "dsgnht_gibbs") for name in ("DARN", "DARN/SBN 10", "DARN/SBN 8")]
+    assert by_size == [*drawn, ("VAE 10", "iwae")]
+    assert ds.Imputer(method="iwae")._choices(False, 3, True)[:2] == ("VAE 10", "iwae")
     assert default._choices(True, 257, True)[:2] == ("SBN/SBN 50", "dsgnht_nais")
     assert chosen._choices(True, 3, True) == ("VAE 3", "iwae", {"num_samples": 2})
     assert ds.Imputer(method="rws")._choices(True, 3, True) == ("SBN/SBN 50", "rws", {})

@@ -22,6 +22,7 @@ from tfdsmcmc import (
     priors,
     proposals,
     random,
+    rows,
     serving,
     supports,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "priors",
     "proposals",
     "random",
+    "rows",
     "serving",
     "supports",
 ]

@@ -5,16 +5,18 @@ import json
 import keras
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.special
 import scipy.stats
 import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
-from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real
+from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real, Semicontinuous
 
 KINDS = [Binary(), Categorical(2), Categorical(4), Ordinal(2), Ordinal(4), Real(0.1), Count(), Count("poisson")]
 KINDS += [Count("poisson", zero_inflated=True), Count(zero_inflated=True, typical=3.0)]
+KINDS += [Categorical(3, none=True), Real(same_scale=True), Semicontinuous(), Semicontinuous(2.5)]
 COUNTS = np.arange(400.0)
 
 
@@ -29,7 +31,13 @@ def values(kind):
     """All values, (S, entries), of counts those below 400; None where there are too many."""
     if kind.word == "count":
         return COUNTS[:, None]
-    return {"binary": np.array([[0.0], [1.0]]), "real": None}.get(kind.word, np.eye(kind.entries))
+    return {"binary": np.array([[0.0], [1.0]]), "real": None, "semicontinuous": None}.get(kind.word, all_states(kind))
+
+
+def all_states(kind):
+    """A one among zeros, and zeros alone where they may be."""
+    states = np.eye(kind.entries)
+    return np.concatenate([states, np.zeros((1, kind.entries))]) if getattr(kind, "none", False) else states
 
 
 def reference(kind, parameters, shared):
@@ -59,7 +67,7 @@ def reference(kind, parameters, shared):
     return p
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.word != "real"], ids=repr)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.word not in ("real", "semicontinuous")], ids=repr)
 def test_laws(kind):
     """log p, Σ p = 1 and the means; draws by chi-square, false failures at most 1e-6 a column."""
     parameters, shared = law(kind)
@@ -72,12 +80,67 @@ def test_laws(kind):
     np.testing.assert_allclose(kind.mean(parameters, shared), want @ all_values, rtol=1e-4, atol=1e-5)
     many = tf.broadcast_to(parameters[:2], [20000, 2, 3, kind.parameters])
     drawn = kind.draw(many, shared, 5).numpy()
-    places = drawn[..., 0] if kind.entries == 1 else drawn.argmax(-1)
+    places = drawn[..., 0] if kind.entries == 1 else drawn @ np.arange(kind.entries)
+    if getattr(kind, "none", False):
+        places = np.where(drawn.any(-1), places, kind.entries)
     for row in range(2):
         for column in range(3):
             counts = np.bincount(places[:, row, column].astype(int), minlength=len(all_values))
             assert_frequencies(counts, want[row, column])
-    assert drawn.dtype == np.float32 and (kind.entries == 1 or (drawn.sum(-1) == 1).all())
+    assert drawn.dtype == np.float32 and (
+        kind.entries == 1 or np.isin(drawn.sum(-1), [1, 0 if getattr(kind, "none", False) else 1]).all()
+    )
+
+
+@pytest.mark.parametrize("typical", [1.0, 2.5])
+def test_amounts_with_a_spike_at_zero(typical):
+    """Against SciPy's log-normal law; the mass is 1 by quadrature; draws by means and Kolmogorov's test."""
+    kind = Semicontinuous(typical)
+    parameters, shared = law(kind)
+    scale = 0.01 + 5 / (1 + 5 * np.exp(-shared[:, 0].astype(np.float64)))
+    some, center = scipy.special.expit(parameters[..., 0]), typical * np.exp(parameters[..., 1].astype(np.float64))
+    y = np.array([1e-3, 0.3, 1.0, 7.0, 200.0], np.float32)
+    found = kind.log_prob(y[:, None, None, None], parameters, shared)
+    want = np.log(some) + scipy.stats.lognorm.logpdf(y[:, None, None], scale, scale=center)
+    np.testing.assert_allclose(found, want, rtol=2e-5, atol=2e-5)
+    nothing = kind.log_prob(tf.zeros([1]), parameters, shared)
+    np.testing.assert_allclose(nothing, np.log1p(-some), rtol=2e-5)
+    log_y = np.linspace(-40, 40, 4001)[:, None, None]
+    density = np.exp(kind.log_prob(np.exp(log_y)[..., None].astype(np.float32), parameters, shared), dtype=np.float64)
+    mass = scipy.integrate.simpson(density * np.exp(log_y), x=log_y[:, 0, 0], axis=0)
+    np.testing.assert_allclose(mass + np.exp(nothing), np.ones((5, 3)), rtol=1e-4)
+    np.testing.assert_allclose(kind.mean(parameters, shared)[..., 0], some * center * np.exp(scale**2 / 2), rtol=1e-4)
+    drawn = kind.draw(tf.broadcast_to(parameters, [5000, 5, 3, 2]), shared, 5).numpy()[..., 0]
+    assert_means(drawn > 0, some, np.sqrt(some * (1 - some)))
+    for row, column in np.ndindex(5, 3):
+        amounts = drawn[:, row, column][drawn[:, row, column] > 0]
+        law_of = scipy.stats.lognorm(scale[column], scale=center[row, column])
+        assert scipy.stats.kstest(amounts, law_of.cdf).pvalue > 1e-7
+
+
+def test_real_columns_of_one_scale():
+    kind, other = Real(0.1, same_scale=True), Real(0.1)
+    parameters, shared = law(kind)
+    both = np.concatenate([parameters, np.broadcast_to(shared, (5, 3, 1))], -1)
+    y = np.linspace(-3, 3, 7, dtype=np.float32)[:, None, None, None]
+    none = np.zeros((3, 0), np.float32)
+    np.testing.assert_allclose(kind.log_prob(y, parameters, shared), other.log_prob(y, both, none), rtol=2e-6)
+    np.testing.assert_allclose(kind.draw(parameters, shared, 3), other.draw(both, none, 3), rtol=1e-5)
+
+
+def test_moves_of_real_columns_are_reversible_under_their_law():
+    """Pairs (y, y') of exact draws and their moves have the law of (y', y): moments up to the third, false failures at
+    most 1e-6; half of them are draws, the others shorter."""
+    kind = Real(0.1)
+    parameters, shared = law(kind, columns=1)
+    many = tf.broadcast_to(parameters[:1], [2**15, 1, 2])
+    before = kind.draw(many, shared, 1)
+    after = kind.moved(before, many, shared, 2).numpy()[:, 0, 0].astype(np.float64)
+    before = before.numpy()[:, 0, 0].astype(np.float64)
+    scale = 0.1 + 10 / (1 + 10 * np.exp(-parameters[0, 0, 1]))
+    y, z = ((part - parameters[0, 0, 0]) / scale for part in (before, after))
+    assert_means(np.stack([z, z**2 - 1, y**2 * z - y * z**2, y**3 * z - y * z**3], 1), np.zeros(4))
+    assert 0.05 < np.mean(abs(z - y) < 0.1) - np.mean(abs(y[1:] - y[:-1]) < 0.1)
 
 
 def test_real_columns():
@@ -101,7 +164,7 @@ def test_gradients_are_finite_everywhere(kind):
     parameters = tf.constant(rng.normal(0, 60, (50, 2, kind.parameters)), tf.float32)
     shared = tf.constant(rng.normal(0, 20, (2, kind.shared)), tf.float32)
     filling = np.broadcast_to(np.float32(kind.support_of([kind]).filling), kind.entries)
-    for value in ([filling] if values(kind) is None else [filling, values(kind)[0], values(kind)[-1]]):
+    for value in [filling] if values(kind) is None else [filling, values(kind)[0], values(kind)[-1]]:
         with tf.GradientTape() as tape:
             tape.watch([parameters, shared])
             log_p = kind.log_prob(tf.constant(value, tf.float32), parameters, shared)
@@ -115,17 +178,21 @@ def test_first_parameters_fit_the_values(kind):
     rng = np.random.default_rng(2)
     if kind.word == "real":
         y = rng.normal(0.3, 2.0, (500, 1))
+    elif kind.word == "semicontinuous":
+        y = (rng.random((500, 1)) < 0.7) * rng.lognormal(1.0, 0.8, (500, 1))
     elif kind.word == "count":
         y = rng.poisson(rng.gamma(2.0, 2.0, (500, 1)))
     else:
-        p = rng.dirichlet(np.full(max(kind.entries, 2), 2.0))
+        p = rng.dirichlet(np.full(2 if kind.word == "binary" else len(all_states(kind)), 2.0))
         y = np.eye(len(p))[rng.choice(len(p), 500, p=p)]
-        y = y[:, 1:] if kind.word == "binary" else y
+        y = y[:, 1:] if kind.word == "binary" else y[:, : kind.entries]
     parameters, shared = kind.fitted(y.astype(np.float32))
     assert parameters.shape == (kind.parameters,) and shared.shape == (kind.shared,)
     assert parameters.dtype == shared.dtype == np.float32
     found = kind.mean(parameters[None, None], shared[None])[0, 0]
-    np.testing.assert_allclose(found, y.mean(0), rtol=0.06 if kind.word == "count" else 0.01, atol=2e-3)
+    np.testing.assert_allclose(
+        found, y.mean(0), rtol=0.06 if kind.word in ("count", "semicontinuous") else 0.01, atol=2e-3
+    )
     alike = np.repeat(y[:1], 500, 0)
     assert all(np.isfinite(part).all() for part in kind.fitted(alike.astype(np.float32)))
 
@@ -155,6 +222,8 @@ def test_numbers_of_states(states):
         (Count, {"zero_inflated": 1}),
         (Real, {"least_scale": -1}),
         (Real, {"largest_scale": 0}),
+        (Real, {"same_scale": 1}),
+        (Semicontinuous, {"typical": 0}),
         (Real, {"least_scale": float("nan")}),
     ],
 )

@@ -186,9 +186,15 @@ def test_what_cannot_be_is_refused():
     real = ds.models.from_name("VAE 2", 3)
     with pytest.raises(ValueError, match="Received: "):
         real.compile(ds.mcmc.SGLD(learning_rate=0.05), LATENTS, None)
-    network = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.MLPGaussian(3)])
-    with pytest.raises(ValueError, match="binary data layer. Received: MLPGaussian"):
-        LATENTS.check(network)
+
+    class Layer(ds.layers.StochasticLayer):
+        def build(self, input_shape):
+            self.parent_units, self.built = 2, True
+
+    with pytest.raises(ValueError, match="data layer that is binary.*Received: Layer"):
+        LATENTS.check(ds.GenerativeNetwork([ds.layers.SBN(2), Layer(3)]))
+    with pytest.raises(ValueError, match="Received: a network of its data layer alone"):
+        ds.latents.Gibbs().check(ds.GenerativeNetwork([ds.layers.SBN(2)]))
     model = model_of()
     model.compile(ds.mcmc.SGLD(learning_rate=0.05), ds.latents.Gibbs(persistent=True), None)
     with pytest.raises(ValueError, match="Received: DARN"):

@@ -58,6 +58,13 @@ ORDER = [3, 0, 7, 1, 6, 2, 5, 4]
             None,
             marks=pytest.mark.slow,
         ),
+        pytest.param(
+            ds.layers.Mixed,
+            {"columns": [C.Binary(), C.Real(same_scale=True), C.Ordinal(3)], "dependent": True, "ordering": [1, 2, 0]},
+            2,
+            None,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_conformance(layer_class, init_kwargs, parent_units, reference, tmp_path):

@@ -135,6 +135,12 @@ def test_impute_table(run, tmp_path):
 
 
 @pytest.mark.slow
+def test_imputing(run):
+    printed = run("imputing")
+    assert "442 rows" in printed and len(printed.splitlines()) == 7 and "nan" not in printed
+
+
+@pytest.mark.slow
 def test_several_chains(run, tmp_path):
     run("several_chains", "--seeds", "1", "--chains", "2")
     before = os.stat(tmp_path / "runs" / "several_chains_quick" / "1" / "model.keras").st_mtime_ns

@@ -5,7 +5,7 @@ import pytest
 
 from tests.conformance.supports import run_support_test
 from tfdsmcmc.rows import rows_of, source_of
-from tfdsmcmc.supports import Binary, Counts, OneHot, Real, SideBySide, Spin
+from tfdsmcmc.supports import Amounts, Binary, Counts, OneHot, Real, SideBySide, Spin
 
 NAN = np.nan
 GROUPS = OneHot([2, 3])
@@ -19,6 +19,8 @@ TABLE = SideBySide([(Real(), [0, 5]), (OneHot([3]), [1, 2, 3]), (Counts([4.0]), 
         (Spin(), [[-1, 1, 1], [1, -1, -1]], [[0, 1, 1], [2, 1, -1]]),
         (Real(), [[-1.5, 1, 1e30], [1, 0, 0]], np.zeros((0, 3))),
         (GROUPS, [[1, 0, 0, 0, 1], [0, 1, 1, 0, 0]], [[1, 1, 1, 0, 0], [0, 0, 1, 0, 0], [1, 0, 2, -1, 0]]),
+        (OneHot([2, 3], True), [[1, 0, 0, 0, 1], [0, 0, 0, 0, 0]], [[1, 1, 1, 0, 0], [0, 0, 1, 0, 1]]),
+        (Amounts([1.5, 20]), [[0, 3.5], [1e30, 7]], [[-0.5, 1], [np.inf, 2]]),
         (Counts([1.5, 20]), [[0, 3], [2**24, 7]], [[0.5, 1], [-1, 2], [2**25, 0]]),
         (
             TABLE,
@@ -74,6 +76,8 @@ def test_numbers_of_states(groups):
 
 def test_counts_are_seen_by_their_logarithms():
     """In a row among others too; where nothing is to be changed the very tensor comes back."""
+    seen = Amounts([3.0, 1.0]).seen(np.array([[0.0, 3.0]], np.float32))
+    np.testing.assert_allclose(seen, [[-np.log(2), np.log(2)]], rtol=1e-6)
     seen = Counts([3.0, 1.0]).seen(np.array([[3.0, 7.0]], np.float32))
     np.testing.assert_allclose(seen, [[0.0, np.log(4.0)]], rtol=1e-6)
     row = np.array([[-0.5, 0, 1, 0, 17, 2, 1]], np.float32)
@@ -98,6 +102,9 @@ def test_columns_are_whole_or_missing():
 def test_typical_counts(typical):
     with pytest.raises(ValueError, match="typical must .*Received: "):
         Counts(typical)
+    if typical != [2**24]:
+        with pytest.raises(ValueError, match="Received: typical="):
+            Amounts(typical)
 
 
 @pytest.mark.parametrize("parts", [[], [(Real(), [0, 2])], [(Real(), [0]), (Binary(), [0])], [(GROUPS, [0, 1])]])

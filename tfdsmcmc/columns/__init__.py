@@ -14,6 +14,7 @@ from tfdsmcmc.columns.layout import Layout
 from tfdsmcmc.columns.mixture import IndependentColumnsMixture
 from tfdsmcmc.columns.ordinal import Ordinal
 from tfdsmcmc.columns.real import Real
+from tfdsmcmc.columns.semicontinuous import Semicontinuous
 
 __all__ = [
     "Binary",
@@ -26,4 +27,5 @@ __all__ = [
     "Layout",
     "Ordinal",
     "Real",
+    "Semicontinuous",
 ]

@@ -62,6 +62,19 @@ class Kind:
         """A draw, (…, C, entries), one for each leading index of the parameters; no gradient passes through it."""
         raise NotImplementedError(f"{type(self).__name__} must define draw(parameters, shared, seed).")
 
+    def moved(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
+        """The next state of a Markov chain that is reversible under the law, (…, C, entries); by default another draw.
+
+        Metropolis moves propose it: its density drops out of their ratios.
+
+        Args:
+          value: (…, C, entries), in the support.
+          parameters: (…, C, parameters).
+          shared: (…, C, shared).
+          seed: integer, or int32 tensor of shape (2,).
+        """
+        return self.draw(parameters, shared, seed)
+
     def mean(self, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
         """The mean of each entry, (…, C, entries): of a one among zeros its probability."""
         raise NotImplementedError(f"{type(self).__name__} must define mean(parameters, shared).")

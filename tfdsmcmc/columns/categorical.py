@@ -2,6 +2,8 @@
 
     p(y = k) = exp(l_k) / Σ_j exp(l_j)
 
+With `none` all entries may be 0 too, which is a state with a logit of its own, the last one.
+
 The q logits have one degree of freedom more than the law, which a prior settles.
 """
 
@@ -29,6 +31,7 @@ class Categorical(Kind):
 
     Args:
       states: q, at least 2.
+      none: whether all entries may be 0.
 
     Raises:
       ValueError: for another number.
@@ -36,30 +39,36 @@ class Categorical(Kind):
 
     word = "categorical"
 
-    def __init__(self, states: int):
+    def __init__(self, states: int, none: bool = False):
         self.states: int = at_least_two(states)
-        self.entries = self.parameters = self.states
+        self.none: bool = checks.boolean("none", none)
+        self.entries, self.parameters = self.states, self.states + self.none
 
     @staticmethod
     def support_of(kinds: Sequence[Any]) -> Support:
-        return supports.OneHot([kind.states for kind in kinds])
+        return supports.OneHot([kind.states for kind in kinds], kinds[0].none)
 
     def log_prob(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-        return tf.reduce_sum(value * tf.nn.log_softmax(parameters), -1)
+        log_p = tf.nn.log_softmax(parameters)
+        if not self.none:
+            return tf.reduce_sum(value * log_p, -1)
+        rest = 1.0 - tf.reduce_sum(value, -1)
+        return tf.reduce_sum(value * log_p[..., :-1], -1) + rest * log_p[..., -1]
 
     def draw(self, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
-        return one_of(parameters, seed)
+        return one_of(parameters, seed)[..., : self.states]
 
     def mean(self, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-        return tf.nn.softmax(parameters)
+        return tf.nn.softmax(parameters)[..., : self.states]
 
     def fitted(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logarithms of the shares, half a value added to each state, with mean 0."""
-        logits = np.log(values.sum(0) + 0.5)
+        counts = values.sum(0)
+        logits = np.log(np.append(counts, len(values) - counts.sum())[: self.parameters] + 0.5)
         return (logits - logits.mean()).astype(np.float32), np.zeros(0, np.float32)
 
     def get_config(self) -> Config:
-        return {"states": self.states}
+        return {"states": self.states, "none": self.none}
 
 
 def at_least_two(states: int) -> int:

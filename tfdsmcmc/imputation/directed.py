@@ -33,7 +33,7 @@ def method_for(generative: GenerativeNetwork, method: ImputationMethod) -> Imput
     if method not in _METHODS:
         raise ValueError(f"method is one of {list(_METHODS)}. Received: method={method!r}")
     data_layer, latent = generative.layers[-1], generative.layers[:-1]
-    swept = all(layer.binary for layer in latent) and (data_layer.binary or data_layer.factorised)
+    swept = all(layer.binary for layer in latent) and (data_layer.binary or data_layer.factorised or data_layer.redraws)
     if method == "auto":
         nade = any(issubclass(layer.kind, NADE) for layer in generative.layers)
         return "gibbs" if swept and not nade else "metropolis"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-# of as many binary columns as weights between any two are worth learning for, of more, of real ones, of several kinds
-BINARY, WIDE, REAL, MIXED = "DARN/DARN 50", "SBN/SBN 50", "VAE 10", "VAE 10"
+from tfdsmcmc._common import checks
+
+# of as many binary columns as weights between any two are worth learning for; of more, or where gaps are not drawn
+BINARY, WIDE = "DARN/DARN 50", "SBN/SBN 50"
+OTHER_WIDE = "VAE 10"  # of columns of other kinds
 _MOST_COLUMNS = 256
+_ROWS_A_UNIT, _LEAST_UNITS, _MOST_UNITS = 100, 5, 50  # of latent units beside columns of other kinds
+_WHOLE = 250  # rows that are learnt from all at once
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
@@ -18,7 +23,7 @@ def chosen(
     binary: bool,
     num_columns: int,
     gaps: bool,
-    mixed: bool = False,
+    num_rows: int = 10**6,
 ) -> tuple[str, str, dict[str, Any]]:
     """(architecture, method, its options), with defaults in place of None.
 
@@ -29,13 +34,13 @@ def chosen(
       binary: whether all columns are binary.
       num_columns: how many there are.
       gaps: whether any entry is missing.
-      mixed: whether columns are of several kinds.
+      num_rows: n.
     """
     if architecture is None:
         # a method of the user's own, or one with options, need not draw what is missing
         dependent = not gaps or method is None and options is None
-        architecture = (BINARY if dependent and num_columns <= _MOST_COLUMNS else WIDE) if binary else REAL
-        architecture = MIXED if mixed else architecture
+        dependent &= num_columns <= _MOST_COLUMNS
+        architecture = (BINARY if dependent else WIDE) if binary else _of_columns(dependent, num_columns, num_rows)
     if method is not None:
         return architecture, method, {} if options is None else options
     if "VAE" in str(architecture):
@@ -43,7 +48,31 @@ def chosen(
     options = _SAMPLER if options is None else options
     if gaps and binary and _dependent(str(architecture)):
         return architecture, "dsgnht_gibbs", {"draw_missing": True, **options}
+    if gaps and not binary and dependent_columns(str(architecture)):
+        # a recognition network that learns beside it is what log-likelihoods go by
+        teaching = {"optimizer": "adam"} if len(str(architecture).split()) > 1 else {}
+        return architecture, "dsgnht_gibbs", {"draw_missing": True, **teaching, **options}
     return architecture, "dsgnht_nais", options
+
+
+def dependent_columns(architecture: str) -> bool:
+    """Whether columns that are not all binary depend on each other beside the hidden units: in a DARN."""
+    return str(architecture).strip().startswith("DARN")
+
+
+def batch_size_of(batch_size: int | None, num_rows: int) -> int:
+    """The rows of a minibatch: by default all of few, whose gradients then have no noise of the choice of rows."""
+    if batch_size is not None:
+        return checks.positive_integer("batch_size", batch_size)
+    return num_rows if num_rows <= _WHOLE else 100
+
+
+def _of_columns(dependent, num_columns, num_rows):
+    """Regressions of each column on those before it, with latent units where there are rows to learn them from."""
+    if not dependent:
+        return OTHER_WIDE
+    units = min(num_rows // _ROWS_A_UNIT, 4 * num_columns, _MOST_UNITS)
+    return "DARN" if units < _LEAST_UNITS else f"DARN/SBN {units}"
 
 
 def _dependent(architecture):

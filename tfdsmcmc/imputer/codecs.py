@@ -95,12 +95,12 @@ class States:
 
 
 class Numbers:
-    """A column of numbers, which are counts or standardised real ones, (x − m)/s.
+    """A column of numbers, which are counts, amounts, or standardised real ones, (x − m)/s.
 
     Args:
       name: of the column.
       series: pandas.Series that is learnt from.
-      word: "count" or "real".
+      word: "count", "semicontinuous" or "real".
 
     Attributes:
       kind: `columns.Kind`.
@@ -111,8 +111,10 @@ class Numbers:
         self._constant = False
         values = numbers(series)
         if word == "count":
-            typical = float(np.nanmean(values))
-            self.kind: Kind = columns.Count(typical=round(max(typical, 0.5), 3))
+            self.kind: Kind = columns.Count(typical=_power_of_two(max(float(np.nanmean(values)), 0.5)))
+            return
+        if word == "semicontinuous":
+            self.kind = columns.Semicontinuous(_power_of_two(float(np.median(values[values > 0]))))
             return
         self.kind = columns.Real()
         found = columns_of(values[:, np.newaxis])
@@ -132,6 +134,8 @@ class Numbers:
         values = numbers(kept)
         if not np.isfinite(values[~np.isnan(values)]).all():
             raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
+        if self.kind.word == "semicontinuous" and (values < 0).any():
+            raise ValueError(f"Column {self.name!r} had amounts in fit. Received: {np.nanmin(values)}")
         if self.kind.word == "count":
             wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0))]
             if len(wrong):
@@ -163,6 +167,11 @@ def of_type(values: np.ndarray, dtype: Any) -> Any:
         largest = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0)
         values = np.clip(np.rint(values), float(limits.min), largest).astype(limits.dtype)
     return pandas.array(values, dtype=dtype)
+
+
+def _power_of_two(value):
+    """The nearest: tables that are alike have columns of one kind then, and share what was compiled."""
+    return float(2.0 ** np.round(np.log2(value)))
 
 
 def _labels(name, series, word):

@@ -21,8 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
 
 from tfdsmcmc import imputation
-from tfdsmcmc._common import checks
-from tfdsmcmc.imputer import choices, learning, sharing
+from tfdsmcmc.imputer import choices, frames, learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.knowing import Knowing
 from tfdsmcmc.imputer.table import Table, is_frame
@@ -47,14 +46,19 @@ _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if 
 class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fills missing entries, NaN, with what a deep generative model expects there given the rest of the row.
 
-    A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index. The kinds of its columns
-    follow from their types, see `kinds_of_columns`, or are said by `kinds`. Real columns are filled with the
-    conditional means, those of integers rounded, the others with the likeliest values. Values that a column of states
-    did not have in `fit` are refused.
+    A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index; one of Polars, or a
+    table of Arrow, gives such a one (with the extra `tables`). The kinds of its columns follow from their types, see
+    `kinds_of_columns`, or are said by `kinds`; dates and free text have none and are refused. Real columns and amounts
+    are filled with the conditional means, those of integers rounded, the others with the likeliest values. Values that
+    a column of states did not have in `fit` are refused.
 
     Of an array, where all observed entries of X are 0 or 1 the data layer is binary, and `transform` takes no others.
-    Otherwise all columns are taken for real ones, those of zeros and ones among them: they are standardised, and the
-    data layer is an `MLPGaussian`.
+    Otherwise all columns are taken for real ones, those of zeros and ones among them: they are standardised.
+
+    By default weights are drawn from their posterior, along with what is missing of the rows that are learnt from, up
+    to 256 columns. Where these are not all binary each is a regression on others, the ones that are missing more often
+    on those that are less often, of its kind: normal, logistic, of counts …; with n/100 latent binary units besides, 50
+    at most, from 500 rows on. Fewer rows say too little about latent units, which would attenuate slopes.
 
     Entries must be missing at random: what is missing may depend on what is observed alone. Columns of which nothing
     was observed in `fit` are left out by `transform`, with a warning, unless `keep_empty_features`: as in
@@ -65,19 +69,21 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     i = 0, 1, …
 
     Args:
-      architecture: as in `models.from_name`, where other columns than binary ones replace its data layer; by default
-        "VAE 10" for real columns and for several kinds, "DARN/DARN 50" for up to 256
-        binary ones, else "SBN/SBN 50", which it is too where X has gaps and a method or its options are given; see
-        `docs/results.md`.
-      kinds: dict from names of columns of a DataFrame to "binary", "categorical", "ordinal", "count" or "real".
+      architecture: as in `models.from_name`, where other columns than binary ones replace its data layer: by a
+        `layers.Mixed` that is dependent of a DARN, and otherwise independent given the hidden units, an `MLPGaussian`
+        where all columns are real. By default "DARN/DARN 50" for binary columns and "DARN", without latent units, or
+        "DARN/SBN" of the size above for others. Of more than 256 columns, and where X has gaps and a method or its
+        options are given, it is "SBN/SBN 50" for binary ones and "VAE 10" for others; see `docs/results.md`.
+      kinds: dict from names of columns of a DataFrame to "binary", "categorical", "ordinal", "count",
+        "semicontinuous" (amounts, many of them 0) or "real".
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE, "dsgnht_gibbs" with `draw_missing` where X
-        has gaps and the columns depend on each other besides on the hidden units, as in a DARN or NADE, and
-        "dsgnht_nais" for all else.
+        has gaps and the columns depend on each other besides on the hidden units, as in a DARN or, of binary columns,
+        a NADE, and "dsgnht_nais" for all else.
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes that of a
         sampler for one chain with its defaults. Where `method` becomes "dsgnht_gibbs", `draw_missing` is among them.
       updates: minibatches to learn from.
-      batch_size: rows in each.
+      batch_size: rows in each; by default all of up to 250, else 100.
       posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;
         0 for the last weights alone. Where the method climbs to one θ they are points of its path.
       strategy: "probabilities" for the conditional means, of binary columns the probabilities of a one; "mode" for 1
@@ -130,8 +136,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         method: MethodName | None = None,
         method_options: dict[str, Any] | None = None,
         updates: int = 5000,
-        batch_size: int = 100,
-        posterior_samples: int = 10,
+        batch_size: int | None = None,
+        posterior_samples: int = 20,
         strategy: Literal["probabilities", "mode", "draw"] = "probabilities",
         imputation_options: dict[str, Any] | None = None,
         keep_empty_features: bool = False,
@@ -170,12 +176,13 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
-        batch_size = checks.positive_integer("batch_size", self.batch_size)
+        choices.batch_size_of(self.batch_size, 1)
         X, columns = self._columns_of(X)
         rows = columns.standardised(X)
         mixed = isinstance(columns, Table) and columns.mixed
         width = len(columns.kinds) if mixed else len(columns.kept)
-        architecture, method, options = self._choices(columns.binary, width, not rows.complete, mixed)
+        architecture, method, options = self._choices(columns.binary, width, not rows.complete, len(rows.values))
+        batch_size = choices.batch_size_of(self.batch_size, len(rows.values))
         arguments = learning.compile_arguments(method, options)
         if not (columns.kept.all() or self.keep_empty_features):
             empty = np.flatnonzero(~columns.kept).tolist()
@@ -187,7 +194,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         with sharing.in_place_of(model, run=True) as twin:
             posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
         # all at once: a fit that fails leaves what was learnt before
-        self.seed_, self.columns_, self._phi_learns = seed, columns, arguments.get("proposal") is not None
+        # where gaps are drawn, estimates of log p(x_observed) cost as much as all else, and φ has not learnt from gaps
+        telling = arguments.get("proposal") is not None and not model.run.step.fills_gaps
+        self.seed_, self.columns_, self._phi_learns = seed, columns, telling
         self.posterior_, self.model_ = posterior, model
         return self
 
@@ -236,6 +245,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _columns_of(self, X):
         """(X checked, its columns), in `fit`."""
+        self._like = frames.emptied(X) if frames.is_foreign(X) else None
+        X = frames.to_pandas(X) if frames.is_foreign(X) else X
         if is_frame(X):
             columns = Table(X, self.kinds)
             validate_data(self, X, skip_check_array=True)
@@ -249,6 +260,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """(X checked, its `Rows`, function of it and values (n, K) or None → the result), after `fit`."""
         self._check_fitted()
         self._check_imputation()
+        if frames.is_foreign(X):
+            frame, rows, finish = self._opened(frames.to_pandas(X))
+            return frame, rows, lambda x, values: frames.like(X, finish(x, values))
         columns, keep = self.columns_, self.keep_empty_features
         if isinstance(columns, Table) and is_frame(X):
             validate_data(self, X, skip_check_array=True, reset=False)
@@ -286,10 +300,10 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
 
-    def _choices(self, binary, num_columns, gaps, mixed=False):
+    def _choices(self, binary, num_columns, gaps, num_rows=10**6):
         """(architecture, method, its options), with defaults where they are not given."""
         given = self.architecture, self.method, self.method_options
-        return choices.chosen(*given, binary, num_columns, gaps, mixed)
+        return choices.chosen(*given, binary, num_columns, gaps, num_rows)
 
 
 def _with_nan(x):

@@ -8,6 +8,7 @@
 | integers from 0 on whose variance is at least half of their mean | count |
 | other integers | real, and what is filled in is rounded |
 | floating numbers, all 0 or 1 | binary |
+| floating numbers from 0 on, at least 1 in 10 of them 0, the others of more than ten values | semicontinuous |
 | other floating numbers | real |
 
 Counts of a smaller variance are refused by the laws of counts: years and heights are such. Text, dates and other
@@ -23,7 +24,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas
 
-Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real"]
+Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real", "semicontinuous"]
 
 WORDS: tuple[str, ...] = get_args(Word)
 _LARGEST = 10**6  # of counts, whose distribution ends at three times as many
@@ -44,11 +45,13 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
 
     numeric = is_numeric(series)
     if asked is not None:
-        if asked in ("count", "real") and (not numeric or types.is_bool_dtype(series)):
+        if asked in ("count", "real", "semicontinuous") and (not numeric or types.is_bool_dtype(series)):
             received = f"kind {asked!r} for {series.dtype} entries"
             raise ValueError(f"Column {name!r} is to be of numbers. Received: {received}")
         if asked == "count":
             _check_counts(name, numbers(series))
+        if asked == "semicontinuous":
+            _check_amounts(name, numbers(series))
         return asked
     if hasattr(series.dtype, "categories"):
         if len(series.dtype.categories) == 2:
@@ -66,7 +69,9 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     if np.isin(values, (0, 1)).all():
         return "binary"
     counted = types.is_integer_dtype(series) and values.min() >= 0 and values.max() <= _LARGEST
-    return "count" if counted and values.var() >= values.mean() / 2 else "real"
+    if counted and values.var() >= values.mean() / 2:
+        return "count"
+    return "semicontinuous" if types.is_float_dtype(series) and _has_spike(values) else "real"
 
 
 def is_numeric(series: pandas.Series[Any]) -> bool:
@@ -85,6 +90,21 @@ def numbers(series: pandas.Series[Any]) -> np.ndarray:
 def _of_booleans(series):
     values = series[series.notna()]
     return len(values) > 0 and all(isinstance(value, (bool, np.bool_)) for value in values)
+
+
+def _has_spike(values):
+    """Whether many amounts are 0, and the others of too many values to be states."""
+    some = values[values != 0]
+    return bool((values >= 0).all() and len(some) <= 0.9 * len(values) and len(np.unique(some)) > 10)
+
+
+def _check_amounts(name, values):
+    values = values[~np.isnan(values)]
+    wrong = values[(values < 0) | ~np.isfinite(values)]
+    if len(wrong):
+        raise ValueError(f"Column {name!r} is to be of amounts of 0 or more. Received: {wrong[0]}")
+    if not (values > 0).any():
+        raise ValueError(f"Column {name!r} is to have amounts above 0. Received: none")
 
 
 def _check_counts(name, values):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdsmcmc._common import checks
-from tfdsmcmc.imputer import multiple, sharing
+from tfdsmcmc.imputer import frames, multiple, sharing
+from tfdsmcmc.imputer.completions import log_likelihood_by_completions
 from tfdsmcmc.imputer.table import Table
 from tfdsmcmc.rows import ArraySource
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 class Knowing:
     """Methods of a fitted imputer; `Imputer` has what they need."""
 
+    _like: Any  # a foreign frame without rows, of the types of `fit`
+
     def impute(self: Any, X: ArrayLike | pandas.DataFrame, num_imputations: int = 20) -> list[Any]:
         """Several completions of a table, of draws of the weights and of the gaps.
 
         Each is at a posterior sample of its own, as long as there are as many; with fewer `posterior_samples` some
-        share one, and less is seen of what is not known of the weights. Only a method that samples has
-        draws of their posterior, as that of an "SBN/SBN 10" does: samples of one that climbs, as "iwae" of a VAE, are
-        points of its path, which differ too little. Analyses of the tables are put together by `imputation.pool`.
+        share one, and less is seen of what is not known of the weights. Only a method that samples has draws of their
+        posterior, as the default does for up to 256 columns: samples of one that climbs, as "iwae" of a VAE, are points
+        of its path, which differ too little. Analyses of the tables are put together by `imputation.pool`.
 
         Args:
           X: as `transform` takes it.
@@ -63,9 +66,11 @@ class Knowing:
         frame, rows, _ = self._opened(X)
         if not isinstance(self.columns_, Table):
             raise ValueError("Probabilities are of the columns of a DataFrame. Received: an imputer fitted to an array")
-        if rows.complete:
-            return self.columns_.probabilities(frame, rows.values.astype(np.float32))
-        return self.columns_.probabilities(frame, self._imputation(rows).probabilities)
+        means = rows.values.astype(np.float32) if rows.complete else self._imputation(rows).probabilities
+        found = self.columns_.probabilities(frame, means)
+        if not frames.is_foreign(X):
+            return found
+        return {name: frames.like(X, part.rename(columns=str)) for name, part in found.items()}
 
     def log_likelihood(
         self: Any, X: ArrayLike | pandas.DataFrame, num_samples: int = 1000, seed: int = 0
@@ -81,11 +86,13 @@ class Knowing:
           `LogLikelihood`; of real columns it is that of a density.
 
         Raises:
-          ValueError: as `transform`, or for gaps where columns depend on each other beside the hidden units.
+          ValueError: as `transform`.
         """
         _, rows, _ = self._opened(X)
         with sharing.in_place_of(self.model_) as twin:
-            if self.posterior_ is None:
+            if not (rows.complete or twin.generative.layers[-1].factorised):
+                found = log_likelihood_by_completions(twin, self.posterior_, rows, num_samples, seed)
+            elif self.posterior_ is None:
                 found = twin.log_likelihood(ArraySource(rows), num_samples, seed)
             else:
                 found = self.posterior_.log_likelihood(twin, ArraySource(rows), num_samples, seed)
@@ -109,5 +116,6 @@ class Knowing:
         seed = self.seed_ if seed is None else seed
         drawn = self.model_.sample(checks.positive_integer("num_rows", num_rows), seed, posterior=self.posterior_)
         if isinstance(self.columns_, Table):
-            return self.columns_.frame_of(drawn)
+            frame = self.columns_.frame_of(drawn)
+            return frame if self._like is None else frames.like(self._like, frame)
         return self.columns_.restored(drawn)

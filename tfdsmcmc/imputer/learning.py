@@ -16,7 +16,8 @@ import numpy as np
 
 from tfdsmcmc import methods, models, random
 from tfdsmcmc._common import checks
-from tfdsmcmc.columns import Layout
+from tfdsmcmc.columns import Layout, Real
+from tfdsmcmc.imputer import choices
 from tfdsmcmc.layers import Mixed, MLPGaussian
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork
@@ -45,7 +46,8 @@ def build(
 
     Args:
       rows: `Rows` of arrays (n, D).
-      binary: whether they are of zeros and ones; otherwise the data layer is an `MLPGaussian`.
+      binary: whether they are of zeros and ones; otherwise the data layer is an `MLPGaussian`, or of a DARN a
+        dependent `Mixed` one.
       architecture: as in `models.from_name`.
       hidden_units: of each layer that has an inner network.
       seed: integer.
@@ -55,10 +57,12 @@ def build(
     units, logits = rows.values.shape[1], _log_odds(rows) if binary else None
     model = models.from_name(architecture, units, hidden_units, logits, seed=seed)
     if not binary:
-        if kinds is None:
+        dependent = choices.dependent_columns(architecture)
+        if kinds is None and not dependent:
             data_layer = MLPGaussian(units, hidden_units=[hidden_units])
         else:
-            data_layer = data_layer_of(kinds, rows, [hidden_units] if "VAE" in architecture else [])
+            inner = [hidden_units] if "VAE" in architecture else []
+            data_layer = data_layer_of([Real()] * units if kinds is None else kinds, rows, inner, dependent)
         generative = GenerativeNetwork([*model.generative.layers[:-1], data_layer])
         model = DeepGenerativeModel(generative, model.recognition, seed=seed)
     for place, network in enumerate((model.generative, model.recognition)):
@@ -68,14 +72,19 @@ def build(
     return model
 
 
-def data_layer_of(kinds: Sequence[Kind], rows: Rows, hidden_units: Sequence[int]) -> Mixed:
+def data_layer_of(
+    kinds: Sequence[Kind], rows: Rows, hidden_units: Sequence[int], dependent: bool = False
+) -> Mixed:  # fmt: skip
     """A data layer for columns of several kinds, which starts at about the law of each by itself.
 
     Args:
       kinds: list of `columns.Kind`.
       rows: `Rows` of arrays (n, D).
       hidden_units: widths of its inner network.
+      dependent: whether columns depend on each other; those that are missing more often on those that are less often.
     """
+    if dependent:
+        kinds = [Real(same_scale=True) if isinstance(kind, Real) else kind for kind in kinds]
     layout, x = Layout(kinds), rows.with_nan()
     bias, shared = [], []
     for group in layout.groups:
@@ -86,6 +95,8 @@ def data_layer_of(kinds: Sequence[Kind], rows: Rows, hidden_units: Sequence[int]
     return Mixed(
         kinds,
         hidden_units,
+        dependent,
+        np.argsort(np.isnan(x[:, layout.first_entries]).sum(0), kind="stable") if dependent else None,
         bias_initializer=keras.initializers.Constant(np.concatenate(bias)),
         shared_initializer=[keras.initializers.Constant(values) for values in shared],
     )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
     from typing_extensions import Self
 
-    from tfdsmcmc._common.types import Config, Seed, TensorLike, WeightedCompletions, WeightedLatents
+    from tfdsmcmc._common.types import Config, DType, Seed, TensorLike, WeightedCompletions, WeightedLatents
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
 
@@ -67,9 +67,9 @@ class Latents:
         """The carry of new chains, list of tensors (B, units): of persistent samplers."""
         raise NotImplementedError(f"{type(self).__name__} keeps no chains: it does not define start.")
 
-    def carried_units(self, generative: GenerativeNetwork) -> list[int]:
-        """The widths of its parts, list of integers."""
-        return generative.latent_units
+    def carried_parts(self, generative: GenerativeNetwork) -> list[tuple[int, DType]]:
+        """What is kept of each row: a list of pairs (units, type), of bits "uint8"."""
+        return [(units, "uint8") for units in generative.latent_units]
 
     def get_config(self) -> Config:
         return {"num_samples": self.num_samples}

@@ -32,7 +32,7 @@ from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.sweeps.gibbs import generative_factors, sweep, sweep_all
 
 if TYPE_CHECKING:
-    from tfdsmcmc._common.types import Config, Seed, TensorLike
+    from tfdsmcmc._common.types import Config, DType, Seed, TensorLike
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
 
@@ -50,7 +50,8 @@ class Gibbs(Latents):
       persistent: whether each row of the data keeps its chain from one epoch to the next, so that the burn-in is once.
         Learning needs the data as an array then.
       draw_missing: whether missing entries of x are drawn along with z, of persistent chains alone; each row keeps its
-        fillings too. Rows with gaps can be learnt from by any binary data layer then, such as a DARN.
+        fillings too. Rows with gaps can be learnt from by any data layer then of which missing entries can be drawn
+        given all others, such as a DARN or a dependent `Mixed`; there need be no latent variables.
 
     Raises:
       ValueError: for an argument out of range, or `draw_missing` without `persistent`.
@@ -83,18 +84,22 @@ class Gibbs(Latents):
         self.draw_missing = draw_missing
 
     def check(self, generative: GenerativeNetwork) -> None:
-        """Raises a ValueError if there is no latent layer, one is not binary, or data are to be drawn that are not."""
-        if not generative.latent_units:
+        """Raises a ValueError if there is nothing to draw, a latent layer is not binary, or data cannot be drawn."""
+        if not (generative.latent_units or self.draw_missing):
             raise ValueError("Gibbs sampling needs latent layers. Received: a network of its data layer alone")
         others = [type(layer).__name__ for layer in generative.layers[:-1] if not layer.binary]
         if others:
             raise ValueError(f"Gibbs sampling needs binary latent layers. Received: {', '.join(others)}")
-        if self.draw_missing and not generative.layers[-1].binary:
-            kind = type(generative.layers[-1]).__name__
-            raise ValueError(f"draw_missing=True needs a binary data layer. Received: {kind}")
+        data = generative.layers[-1]
+        if self.draw_missing and not (data.binary or data.factorised or data.redraws):
+            raise ValueError(
+                "draw_missing=True needs a data layer that is binary, has independent units, or redraws missing ones. "
+                f"Received: {type(data).__name__}"
+            )
 
-    def carried_units(self, generative: GenerativeNetwork) -> list[int]:
-        return [generative.units, *generative.latent_units] if self.draw_missing else generative.latent_units
+    def carried_parts(self, generative: GenerativeNetwork) -> list[tuple[int, DType]]:
+        data = [(generative.units, "uint8" if generative.support.bits else "float32")] if self.draw_missing else []
+        return [*data, *super().carried_parts(generative)]
 
     def start(
         self,
@@ -212,7 +217,8 @@ class Gibbs(Latents):
         """The rows with draws in their gaps, each given z and the entries before it."""
         if rows.complete:
             return tf.cast(rows.values, tf.float32)
-        return generative.layers[-1].complete(rows.values, rows.observed, z[0], seed)[0]
+        parents = generative.data_parents(rows, z)
+        return generative.layers[-1].complete(rows.values, rows.observed, parents, seed)[0]
 
     def get_config(self) -> Config:
         names = ("num_samples", "burn_in", "initial", "persistent", "draw_missing")

@@ -35,6 +35,7 @@ class StochasticLayer(keras.layers.Layer):
     Attributes:
       support: `supports.Support`, of what values y has; data for the layer are checked by it.
       factorised: whether the units are independent given the parents; missing entries of such a layer drop out.
+      redraws: whether missing units are drawn given all others by `redrawn`, rather than by Gibbs sampling of bits.
 
     Raises:
       ValueError: if `units` is no positive integer, or `seed` no non-negative one.
@@ -43,6 +44,7 @@ class StochasticLayer(keras.layers.Layer):
     parent_units: int
     support: Support = Real()
     factorised = False
+    redraws = False
 
     def __init__(self, units: int, seed: int | None = None, **kwargs: Any):
         super().__init__(**kwargs)
@@ -146,6 +148,26 @@ class StochasticLayer(keras.layers.Layer):
         flat = [_as_rows(part, batch) for part in (value, observed, parents)]
         y, log_weight = self._complete(*flat, random.as_seed(seed))
         return tf.reshape(y, tf.concat([batch, [self.units]], 0)), tf.reshape(log_weight, batch)
+
+    def redrawn(self, value: TensorLike, observed: TensorLike, parents: TensorLike, seed: Seed) -> tf.Tensor:
+        """Moves of a Markov chain over the units that are not observed, whose law is p(y_missing given y_observed,
+        parents); where units are independent given the parents, exact draws.
+
+        Args:
+          value: (…, units), all of it in the support.
+          observed: (…, units), not 0 or True where a unit is observed.
+          parents: (…, parent width).
+          seed: integer, or int32 tensor of shape (2,).
+
+        Returns:
+          (…, units).
+
+        Raises:
+          ValueError: for a layer whose units depend on each other and that has no such chain.
+        """
+        if not self.factorised:
+            raise ValueError(f"This layer does not say how to redraw its values. Received: {type(self).__name__}")
+        return self.complete(value, observed, parents, seed)[0]
 
     def completion_log_weight(self, value: TensorLike, observed: TensorLike, parents: TensorLike) -> tf.Tensor:
         """The log-weight that `complete` gives a value, Σ_{d observed} log p(y_d given y_<d, parents).

@@ -23,13 +23,14 @@ import tensorflow as tf
 from tfdsmcmc._common import checks
 from tfdsmcmc.columns import DependentColumns, IndependentColumns, Layout
 from tfdsmcmc.distributions.affine import affine
+from tfdsmcmc.distributions.ordering import check_ordering
 from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.layers.mlp import _MLP
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tfdsmcmc._common.types import Config, Distribution, TensorLike
+    from tfdsmcmc._common.types import Config, Distribution, Seed, TensorLike
     from tfdsmcmc.columns import Kind
     from tfdsmcmc.layers.initial import Initializer
 
@@ -44,7 +45,10 @@ class Mixed(_MLP):
       columns: list of `columns.Kind`, in the order of a row.
       hidden_units: widths of the inner network, the one next to the parents first; none without it.
       dependent: whether each column depends on those before it too. Missing columns do not drop out then: rows with
-        gaps are completed, and not learnt from.
+        gaps are learnt from by latents that draw them, as in `methods.dsgnht_gibbs(draw_missing=True)`.
+      ordering: permutation of the columns where they depend on each other, the first one first; None for 0, 1, ….
+        Where columns that are missing more often come later, draws of what is missing are accepted more often: all are
+        where no column is observed in a row that lacks an earlier one (a monotone pattern, Rubin 1987, section 5.4).
       activation: of the inner network, as in Keras.
       kernel_initializer: of the matrices.
       bias_initializer: of b, (P,), the parameters of all columns. `columns.Kind.fitted` tells where to start for data.
@@ -58,7 +62,8 @@ class Mixed(_MLP):
       layout: `columns.Layout`.
 
     Raises:
-      ValueError: for no list of kinds of columns, or an entry of `hidden_units` that is no positive integer.
+      ValueError: for no list of kinds of columns, an entry of `hidden_units` that is no positive integer, or an
+        `ordering` that is no permutation.
 
     Example:
 
@@ -75,6 +80,7 @@ class Mixed(_MLP):
         columns: Sequence[Kind],
         hidden_units: Sequence[int] = (),
         dependent: bool = False,
+        ordering: Sequence[int] | None = None,
         activation: Callable[..., Any] | str = "tanh",
         kernel_initializer: Initializer = "glorot_uniform",
         bias_initializer: Initializer = "zeros",
@@ -89,7 +95,8 @@ class Mixed(_MLP):
         super().__init__(units, hidden_units, activation, kernel_initializer, bias_initializer, seed, **kwargs)
         self.support = self.layout.support
         self.dependent: bool = checks.boolean("dependent", dependent)
-        self.factorised = not self.dependent
+        self.factorised, self.redraws = not self.dependent, True
+        self.ordering: list[int] | None = check_ordering(ordering, len(self.columns))
         self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, seed)
         several = isinstance(shared_initializer, (list, tuple))
         given = list(shared_initializer) if several else [shared_initializer] * len(self.layout.groups)
@@ -106,11 +113,17 @@ class Mixed(_MLP):
 
     def distribution(self, parents: TensorLike) -> Distribution:
         if self.dependent:
-            return DependentColumns(self.layout, self.parameters(parents), self.shared(), self.lateral.value)
+            parts = self.parameters(parents), self.shared(), self.lateral.value
+            return DependentColumns(self.layout, *parts, self.ordering)
         return IndependentColumns(self.layout, self.parameters(parents), self.shared())
 
     def completion_log_weight(self, value: TensorLike, observed: TensorLike, parents: TensorLike) -> tf.Tensor:
         return self._of_each(value, parents).observed_log_prob(value, observed)
+
+    def redrawn(self, value: TensorLike, observed: TensorLike, parents: TensorLike, seed: Seed) -> tf.Tensor:
+        if not self.dependent:
+            return super().redrawn(value, observed, parents, seed)
+        return self.distribution(parents).redrawn(value, self.layout.observed_columns(observed), seed)
 
     def conditional_mean(self, value: TensorLike, parents: TensorLike) -> tf.Tensor:
         return self._of_each(value, parents).mean()
@@ -132,7 +145,7 @@ class Mixed(_MLP):
         shared = [keras.initializers.serialize(one) for one in self.shared_initializers]
         lateral = keras.initializers.serialize(self.lateral_initializer)
         own = {"columns": columns, "shared_initializer": shared, "lateral_initializer": lateral}
-        return {**config, **own, "dependent": self.dependent}
+        return {**config, **own, "dependent": self.dependent, "ordering": self.ordering}
 
     @classmethod
     def from_config(cls, config: Config) -> Self:

@@ -6,6 +6,7 @@ from tfdsmcmc.rows.context_source import ContextSource
 from tfdsmcmc.rows.dataset_source import DatasetSource
 from tfdsmcmc.rows.file_source import FileSource
 from tfdsmcmc.rows.from_users import complete_rows, rows_in_memory, rows_of, source_of
+from tfdsmcmc.rows.groups import groups
 from tfdsmcmc.rows.redrawn_source import RedrawnSource
 from tfdsmcmc.rows.rows import Rows, as_rows, mean_over_rows
 from tfdsmcmc.rows.shard import Shard
@@ -26,6 +27,7 @@ __all__ = [
     "WeightedSource",
     "as_rows",
     "complete_rows",
+    "groups",
     "kept",
     "mean_over_rows",
     "rows_in_memory",

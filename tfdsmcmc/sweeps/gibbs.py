@@ -108,7 +108,7 @@ def sweep_all(
 
     Where the units of the data layer are independent given z, z is drawn given x_observed alone, with x_missing summed
     out, and x_missing from its law given z: a z that had to explain what stands in the gaps, noise at first, would be
-    slow to leave it. Elsewhere each missing unit is drawn in turn given all others.
+    slow to leave it. Elsewhere each missing unit is drawn in turn given all others, or moved by the layer's own chain.
 
     Args:
       network: `GenerativeNetwork` of binary latent layers.
@@ -131,6 +131,8 @@ def sweep_all(
         return x, z
     if data_layer.factorised:
         return data_layer.complete(x, rows.observed, network.data_parents(rows, z), seeds[0])[0], z
+    if data_layer.redraws:
+        return data_layer.redrawn(x, rows.observed, network.data_parents(rows, z), seeds[0]), z
     return sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed)), z
 
 

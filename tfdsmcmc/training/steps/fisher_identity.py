@@ -85,10 +85,10 @@ class FisherIdentity(GradientEstimator):
     def start(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows | None, seed: Seed) -> Nest:
         with evaluated_at(self.generative.trainable_variables, weights):
             z = self.latents.start(self.generative, self.recognition, x, seed)
-        return [tf.cast(part, tf.uint8) for part in z]
+        return self._stored(z)
 
     def no_rows(self) -> list[np.ndarray]:
-        return [np.zeros((0, units), np.uint8) for units in self.latents.carried_units(self.generative)]
+        return [np.zeros((0, units), dtype) for units, dtype in self.latents.carried_parts(self.generative)]
 
     def metrics(self, draws: Nest) -> dict[str, tf.Tensor]:
         shares = tf.nn.softmax(draws.log_weights, axis=0)
@@ -96,9 +96,14 @@ class FisherIdentity(GradientEstimator):
         return {"log_likelihood": tf.reduce_mean(draws.log_likelihood), "effective_sample_size": tf.reduce_mean(size)}
 
     def _draw(self, x, carry, seed):
-        """(draws, carry), the units of the carry in one byte each."""
+        """(draws, carry), the bits of the carry in one byte each."""
         carry = None if carry is None else [tf.cast(part, tf.float32) for part in carry]
         latents, moved = self.latents.draw(self.generative, self.recognition, x, seed, carry)
         if latents.log_likelihood is None:
             latents = latents._replace(log_likelihood=log_mean_exp(latents.log_weights))
-        return latents, None if carry is None else [tf.cast(part, tf.uint8) for part in moved]
+        return latents, None if carry is None else self._stored(moved)
+
+    def _stored(self, carry):
+        """The parts of a carry in their types."""
+        parts = self.latents.carried_parts(self.generative)
+        return [tf.cast(part, dtype) for part, (_, dtype) in zip(carry, parts, strict=True)]

@@ -1,0 +1,1 @@
+"""One-hot codes of categories, learnt as bits and as groups."""

@@ -1,0 +1,83 @@
+"""The imputer and frames of Polars and tables of Arrow."""
+
+import datetime
+import pickle
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from sklearn.base import clone
+
+import tfdsmcmc as ds
+from tfdsmcmc.imputer import frames
+from tfdsmcmc.imputer.table import Table
+
+pl = pytest.importorskip("polars")
+pytest.importorskip("narwhals")
+pytest.importorskip("pyarrow")
+
+TINY = {"updates": 2, "posterior_samples": 1, "batch_size": 10, "jit_compile": False, "random_state": 0}
+SHORT = {"burn_in": 0, "num_samples": 1, "thinning": 1, "num_chains": 1}
+FRAME = pl.DataFrame(
+    {
+        "b": [True, None, False, True],
+        "i": pl.Series([1, 2, None, 7], dtype=pl.Int32),
+        "x": pl.Series([1.5, float("nan"), None, 2.0], dtype=pl.Float32),
+        "c": pl.Series(["r", None, "g", "r"], dtype=pl.Categorical),
+        "e": pl.Series(["lo", "hi", None, "lo"], dtype=pl.Enum(["lo", "hi", "mid"])),
+        "u": pl.Series([1, 2, 3, 200], dtype=pl.UInt8),
+    }
+)
+ARROW = FRAME.to_arrow()
+
+
+def types_of(frame):
+    return frame.schema if isinstance(frame, pl.DataFrame) else frame.schema.types
+
+
+@pytest.fixture(autouse=True)
+def op_by_op():
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.parametrize("native", [FRAME, ARROW], ids=["polars", "arrow"])
+def test_values_and_types_there_and_back(native):
+    """Gaps are null and NaN; what is filled has the types of the frame, what is observed is as it was."""
+    frame = frames.to_pandas(native)
+    assert frame.isna().sum().tolist() == [1, 1, 2, 1, 1, 0]
+    assert [str(dtype) for dtype in frame.dtypes] == ["boolean", "Int32", "float32", "category", "category", "UInt8"]
+    table = Table(frame, {"e": "ordinal"})
+    last = ["ordinal" if native is FRAME else "binary", "count"]  # a dictionary of Arrow has the values that are there
+    assert [kind.word for kind in table.kinds] == ["binary", "count", "real", "binary", *last]
+    rows = table.standardised(frame)
+    values = np.where(rows.observed, rows.values, table.support.mode(rows.values))
+    filled = frames.like(native, table.filled(frame, values, False))
+    assert type(filled) is type(native) and types_of(filled) == types_of(native)
+    again = pl.DataFrame(filled)
+    assert sum(again.null_count().row(0)) == 0 and not again["x"].is_nan().any()
+    for name in FRAME.columns:
+        known = FRAME[name].is_not_null() & (FRAME[name].is_not_nan() if name == "x" else True)
+        assert again[name].filter(known).to_list() == FRAME[name].filter(known).to_list()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("native", [FRAME[["i", "c"]], ARROW.select(["i", "c"])], ids=["polars", "arrow"])
+def test_an_imputer_gives_what_it_was_given(native):
+    imputer = ds.Imputer("SBN 2", **TINY, imputation_options=SHORT)
+    filled = imputer.fit_transform(native)
+    assert type(filled) is type(native) and types_of(filled) == types_of(native)
+    assert list(imputer.feature_names_in_) == ["i", "c"]
+    found = [*imputer.impute(native, 2), imputer.sample(3), *imputer.probabilities(native).values()]
+    assert all(type(part) is type(native) for part in found)
+    assert pickle.loads(pickle.dumps(imputer)).transform(native).equals(filled)
+    if isinstance(native, pl.DataFrame):  # of Arrow scikit-learn knows nothing
+        assert hasattr(clone(imputer).set_output(transform="pandas").fit_transform(native), "iloc")
+    assert np.isfinite(imputer.log_likelihood(native, num_samples=5).value).all()
+
+
+@pytest.mark.parametrize("values", [[datetime.date(2020, 1, 1), None], ["some", "text"]])
+def test_dates_and_free_text_are_refused(values):
+    with pytest.raises(ValueError, match="Column 'strange' is of no kind.*Received: object"):
+        ds.Imputer(**TINY).fit(pl.DataFrame({"strange": values, "x": [1.0, 2.0]}))

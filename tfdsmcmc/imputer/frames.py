@@ -1,0 +1,116 @@
+"""Frames of Polars and tables of Arrow, by way of pandas and back, with narwhals.
+
+| there | in pandas |
+| --- | --- |
+| booleans | booleans |
+| integers | integers of their size |
+| floating numbers, decimals | floating numbers of their size, null where they are NaN |
+| enumerations | categories, in their order |
+| categories, dictionaries | categories, those that are there, sorted |
+| all else | objects, which are of no kind unless `kinds` says so |
+
+What comes back has the types of what was given: columns with gaps are made anew, the others are the very same.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas
+
+_LIBRARIES = ("polars", "pyarrow")
+
+
+def is_foreign(x: object) -> bool:
+    """Whether x is a frame of Polars or a table of Arrow; neither is imported for the question."""
+    names = [(module, sys.modules.get(module)) for module in _LIBRARIES]
+    classes = [getattr(m, "DataFrame" if name == "polars" else "Table", None) for name, m in names if m is not None]
+    return isinstance(x, tuple(found for found in classes if found is not None))
+
+
+def to_pandas(x: Any) -> pandas.DataFrame:
+    """A foreign frame in pandas.
+
+    Raises:
+      ImportError: if narwhals is not installed.
+    """
+    import pandas
+
+    frame = _narwhals().from_native(x, eager_only=True)
+    return pandas.DataFrame({name: _series(frame[name]) for name in frame.columns})
+
+
+def like(x: Any, filled: pandas.DataFrame) -> Any:
+    """A frame of pandas as one of the library of x, with its types.
+
+    Args:
+      x: a foreign frame; where it has as many rows, columns without gaps in it are taken from there.
+      filled: some of its columns.
+    """
+    nw = _narwhals()
+    frame, made = nw.from_native(x, eager_only=True), {}
+    for name in filled.columns:
+        if name in frame.columns:
+            column = frame[name]
+            kept = len(column) == len(filled) and not _missing(column).any()
+            made[name] = column if kept else _back(nw, frame, name, filled[name], column.dtype)
+        else:
+            made[name] = _back(nw, frame, name, filled[name], None)
+    return nw.from_dict(made).to_native()
+
+
+def emptied(x: Any) -> Any:
+    """A foreign frame without its rows, which has its types."""
+    return x.slice(0, 0)
+
+
+def _narwhals():
+    try:
+        import narwhals
+    except ImportError as error:
+        raise ImportError(f"Frames of this kind need narwhals: pip install tfdsmcmc[tables]. ({error})") from error
+    return narwhals
+
+
+def _missing(column):
+    """(n,), null or NaN."""
+    missing = column.is_null().to_numpy().astype(bool)
+    return missing | column.is_nan().fill_null(False).to_numpy().astype(bool) if column.dtype.is_float() else missing
+
+
+def _series(column):
+    """A column in pandas."""
+    import pandas
+
+    nw, dtype = _narwhals(), column.dtype
+    values = column.to_list()
+    if dtype == nw.Boolean:
+        return pandas.Series(pandas.array(values, dtype="boolean"))
+    if dtype.is_integer():
+        return pandas.Series(pandas.array(values, dtype=str(dtype)))
+    if dtype.is_float() or dtype.is_decimal():
+        numbers = np.array([np.nan if value is None else value for value in values], np.float64)
+        return pandas.Series(numbers.astype(np.float32 if dtype == nw.Float32 else np.float64))
+    if dtype == nw.Enum:
+        return pandas.Series(pandas.Categorical(values, categories=list(dtype.categories)))
+    if dtype == nw.Categorical:
+        return pandas.Series(pandas.Categorical(values, sorted({value for value in values if value is not None})))
+    return pandas.Series(values, dtype=object)
+
+
+def _back(nw, frame, name, series, dtype):
+    """A column of pandas in the library of a frame."""
+    values = [None if missing else value for value, missing in zip(series.tolist(), series.isna())]
+    if dtype is not None and frame.implementation.is_pyarrow():
+        import pyarrow  # whose dictionaries have types of their own
+
+        array = pyarrow.array(values, frame.to_native().schema.field(name).type)
+        return nw.from_native(pyarrow.chunked_array([array]), series_only=True)
+    if dtype is None or dtype in (nw.Categorical, nw.Enum):
+        made = nw.new_series(name, values, backend=frame.implementation)
+        return made if dtype is None else made.cast(dtype)
+    return nw.new_series(name, values, dtype, backend=frame.implementation)
