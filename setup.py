@@ -11,6 +11,7 @@ VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "tfdsmcmc" / "__init__.py")
 SERVING = ["werkzeug>=3", "urllib3>=2", "protobuf>=5.26", "grpcio", "tensorflow-serving-api>=2.18"]
 DIAGNOSTICS = ["tensorboard"]
 CLUSTER = ["distributed>=2024.2"]
+COMPARE = ["statsmodels>=0.14", "miceforest==6.0.5", "lightgbm<4.7"]  # a later one has not what miceforest calls
 TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS, *CLUSTER]
 
 setup(
@@ -40,6 +41,7 @@ setup(
         "serving": SERVING,
         "diagnostics": DIAGNOSTICS,
         "cluster": CLUSTER,
+        "compare": COMPARE,  # of experiments.imputation; in no other extra
         "test": TEST,
         "all": SERVING + DIAGNOSTICS + CLUSTER + TEST,
     },
