@@ -6,6 +6,7 @@ mixed     a ~ N(0, 1),  b ~ Bernoulli(σ(1.2 a)),  y = 0.8 a + 0.7 b + N(0, 0.6�
           y is missing with probability σ(a − ½) and b with 0.6 σ(a), independently. Regression of y on a and b.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ class Design(NamedTuple):
       truth: dict from coefficients to their values.
     """
 
-    draw: object
+    draw: Callable[[np.random.Generator, int], tuple[pandas.DataFrame, pandas.DataFrame]]
     outcome: str
     predictors: tuple[str, ...]
     truth: dict[str, float]
