@@ -1,4 +1,8 @@
-"""The tables of docs/imputation.md, from the lines of cells."""
+"""The tables of docs/imputation.md, from the lines of cells.
+
+An imputer stands beside ours over the cells that both have; ranks are of the cells that all have, and means are given
+where an imputer has all cells that ours has. Errors are of means of tables, the tables as a sample.
+"""
 
 import numpy as np
 import scipy.stats
@@ -7,156 +11,161 @@ from experiments.common.markdown import number, table
 from experiments.imputation.amputation import MECHANISMS
 from experiments.imputation.imputers import IMPUTERS, OWN, VARIANTS
 
-# of lower is better: (title, sign, whether others stand as ratios to ours or as differences)
+# title, 1 where less is better, what others are beside ours
 SCORES = {
     "log_loss": ("log-loss", 1, "difference"),
     "crps": ("CRPS", 1, "ratio"),
     "rmse": ("RMSE", 1, "ratio"),
     "accuracy": ("accuracy", -1, "difference"),
 }
-SPREAD = {
-    "coverage_0.5": "covered by 50 %",
-    "width_0.5": "width",
-    "coverage_0.9": "covered by 90 %",
-    "width_0.9": "width",
-}
+SPREAD = ("coverage_0.5", "width_0.5", "coverage_0.9", "width_0.9")
+PLACE = ("table", "mechanism", "rate", "seed")
 
 
 def page(lines):
     """Markdown of all tables."""
     lines = [line for line in lines if line["imputer"] not in VARIANTS]
+    at_random = [line for line in lines if line["mechanism"] == "MAR"]
     parts = [_about(lines)]
-    for title, made in (("Over all cells", _overall), ("Intervals", _intervals), ("Each mechanism", _mechanisms)):
-        parts.append(f"### {title}\n\n{made(lines)}")
-    parts.append(f"### Each table\n\n{_tables(lines)}")
-    return "\n\n".join(parts) + "\n"
+    for mechanism in MECHANISMS:
+        own = [line for line in lines if line["mechanism"] == mechanism]
+        if own:
+            parts += [f"### Beside ours: {mechanism}", _beside(own), ahead(own)]
+    if at_random:
+        parts += ["### Intervals: MAR", _intervals(at_random), "### Each table: MAR", _tables(at_random)]
+    parts += ["### Each mechanism and rate", _mechanisms(lines)]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def cells_of(lines, score):
-    """(imputers, keys, values (imputers, cells)): the cells for which all imputers that have this score have it."""
+def scores_of(lines, score):
+    """Dict from imputers, in their order, to dicts from (table, mechanism, rate, seed) to the score."""
     found = {}
     for line in lines:
         if score in line:
-            key = tuple(line[name] for name in ("table", "mechanism", "rate", "seed"))
-            found.setdefault(line["imputer"], {})[key] = line[score]
-    imputers = [name for name in IMPUTERS if name in found]
-    keys = sorted(set.intersection(*(set(found[name]) for name in imputers))) if imputers else []
-    return imputers, keys, np.array([[found[name][key] for key in keys] for name in imputers])
+            found.setdefault(line["imputer"], {})[tuple(line[name] for name in PLACE)] = line[score]
+    return {name: found[name] for name in IMPUTERS if name in found}
 
 
-def over_tables(values, keys):
-    """(mean, standard error) of a value for each cell: of the means of the tables, the tables as a sample."""
-    names = np.array([key[0] for key in keys])
-    means = [np.mean(np.asarray(values)[names == name]) for name in sorted(set(names))]
+def over_tables(values):
+    """(mean, standard error) of a dict from cells to values: of the means of the tables."""
+    names = sorted({key[0] for key in values})
+    means = [np.mean([value for key, value in values.items() if key[0] == name]) for name in names]
     return np.mean(means), np.std(means, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.nan
 
 
-def beside(lines, score):
-    """Dict from imputers to (mean rank, mean of what they are beside ours, its standard error), and the count of cells.
+def means(lines, score):
+    """Dict from imputers that have all cells of ours to (mean, standard error)."""
+    found = scores_of(lines, score)
+    own = set(found.get(OWN, ()))
+    return {name: over_tables(values) for name, values in found.items() if own and own <= set(values)}
 
-    Ours is left out of the last two; ratios are geometric means, whose errors are those of logarithms.
+
+def beside(lines, score):
+    """Dict from imputers to (value, standard error, cells) of what they are beside ours.
+
+    Ratios are geometric means, whose errors are those of logarithms.
     """
-    imputers, keys, values = cells_of(lines, score)
-    _, sign, kind = SCORES[score]
-    if not keys or OWN not in imputers:
-        return {}, 0
-    ranks, own = scipy.stats.rankdata(sign * values, axis=0), values[imputers.index(OWN)]
-    found = {}
-    for name, each, rank in zip(imputers, values, ranks):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            against = np.log(each / own) if kind == "ratio" else each - own
-        kept = np.isfinite(against)
-        mean, error = over_tables(against[kept], [key for key, keep in zip(keys, kept) if keep])
-        found[name] = rank.mean(), np.exp(mean) if kind == "ratio" else mean, error
-    return found, len(keys)
+    found = scores_of(lines, score)
+    kind, own = SCORES[score][2], found.get(OWN, {})
+    beside_ours = {}
+    for name, values in found.items():
+        both = sorted(set(values) & set(own))
+        if kind == "ratio":
+            against = {key: np.log(values[key] / own[key]) for key in both if min(values[key], own[key]) > 0}
+        else:
+            against = {key: values[key] - own[key] for key in both}
+        if against:
+            mean, error = over_tables(against)
+            beside_ours[name] = np.exp(mean) if kind == "ratio" else mean, error, len(against)
+    return beside_ours
+
+
+def ranks(lines, score):
+    """(dict from imputers to their mean rank, the best 1, the count of cells that all have)."""
+    found = scores_of(lines, score)
+    keys = sorted(set.intersection(*map(set, found.values()))) if found else []
+    values = SCORES[score][1] * np.array([[each[key] for key in keys] for each in found.values()])
+    return (dict(zip(found, scipy.stats.rankdata(values, axis=0).mean(1))) if keys else {}), len(keys)
 
 
 def ahead(lines):
     """Sentences: who is ahead of ours, score by score."""
     said = []
     for score, (title, sign, kind) in SCORES.items():
-        found, _ = beside(lines, score)
         better = []
-        for name, (_, value, error) in found.items():
+        for name, (value, error, _) in beside(lines, score).items():
             gain = -sign * (np.log(value) if kind == "ratio" else value)
             if name != OWN and gain > 0:
-                surely = "beyond" if gain > 2 * error else "within"
-                better.append(f"{name} ({_against(value, error, kind)}, {surely} two standard errors)")
-        said.append(f"- **{title}**: " + ("ahead of ours " + "; ".join(better) if better else "none is ahead of ours"))
+                surely = ", beyond two standard errors" if gain > 2 * error else ""
+                better.append(f"{name} ({_against(value, error, kind)}{surely})")
+        said.append(f"- {title}: " + ("ahead of ours are " + "; ".join(better) if better else "none is ahead of ours"))
     return "\n".join(said)
 
 
 def _about(lines):
-    keys = {name: {line[name] for line in lines} for name in ("table", "mechanism", "rate", "seed")}
+    keys = {name: {line[name] for line in lines} for name in PLACE}
     rates = ", ".join(f"{100 * rate:g}" for rate in sorted(keys["rate"]))
-    count = len({tuple(line[name] for name in keys) for line in lines})
     return (
-        f"{len(keys['table'])} tables, {len(keys['mechanism'])} mechanisms, rates {rates} %, "
-        f"{len(keys['seed'])} seed(s): {count} tables with gaps."
+        f"Public tables: {len(keys['table'])}; rates: {rates} %; seeds: {len(keys['seed'])}; "
+        f"tables with gaps: {len({tuple(line[name] for name in PLACE) for line in lines})}; cells: {len(lines)}."
     )
 
 
 def _against(value, error, kind):
-    return f"{number(value, 3, sign='+' if kind == 'difference' else '')} ± {number(error, 3)}"
+    said = number(value, 3, sign="+" if kind == "difference" else "")
+    return f"{said} ± {number(error, 3)}" if np.isfinite(error) else f"{said}, one table"
 
 
-def _overall(lines):
-    found = {score: beside(lines, score) for score in SCORES}
+def _beside(lines):
+    placed = {score: ranks(lines, score) for score in SCORES}
     head = ["imputer"]
     for score, (title, _, kind) in SCORES.items():
-        head += [f"{title}: rank ({found[score][1]} cells)", "ratio to ours" if kind == "ratio" else "less ours"]
+        head += [f"{title}: {'ratio to ours' if kind == 'ratio' else 'less ours'}", f"rank ({placed[score][1]} cells)"]
     rows = []
-    for name in (name for name in IMPUTERS if any(name in each for each, _ in found.values())):
+    for name in (name for name in IMPUTERS if any(line["imputer"] == name for line in lines)):
         row = [f"**{name}**" if name == OWN else name]
         for score, (_, _, kind) in SCORES.items():
-            if name not in found[score][0]:
-                row += ["", ""]
-                continue
-            rank, value, error = found[score][0][name]
-            row += [number(rank), "" if name == OWN else _against(value, error, kind)]
+            found, rank = beside(lines, score).get(name), placed[score][0].get(name)
+            row += ["" if found is None or name == OWN else f"{_against(*found[:2], kind)} ({found[2]})"]
+            row += ["" if rank is None else number(rank)]
         rows.append(row)
-    return "\n".join(table(head, rows)) + "\n\n" + ahead(lines)
+    return "\n".join(table(head, rows))
 
 
 def _intervals(lines):
-    found = {score: cells_of(lines, score) for score in SPREAD}
-    imputers = found["coverage_0.5"][0]
-    rows = []
-    for i, name in enumerate(imputers):
-        means = [over_tables(values[i], keys) for _, keys, values in found.values()]
-        rows.append([name, *(f"{number(mean, 3)} ± {number(error, 3)}" for mean, error in means)])
-    return "\n".join(table(["imputer", *SPREAD.values()], rows))
+    found = {score: means(lines, score) for score in SPREAD}
+    head = ["imputer", "covered by 50 %", "width", "covered by 90 %", "width"]
+    rows = [
+        [name, *(f"{number(found[score][name][0], 3)} ± {number(found[score][name][1], 3)}" for score in SPREAD)]
+        for name in found[SPREAD[0]]
+    ]
+    return "\n".join(table(head, rows)) if rows else ""
 
 
 def _mechanisms(lines):
     """A column for each mechanism and rate, means over tables."""
     groups = sorted({(line["rate"], MECHANISMS.index(line["mechanism"])) for line in lines})
     parts = []
-    for score, title in (("log_loss", "Log-loss"), ("crps", "CRPS"), ("coverage_0.9", "Covered by 90 %")):
-        rows = {}
-        for rate, place in groups:
-            own = [line for line in lines if (line["rate"], line["mechanism"]) == (rate, MECHANISMS[place])]
-            imputers, keys, values = cells_of(own, score)
-            for name, each in zip(imputers, values):
-                mean = number(over_tables(each, keys)[0], 3) if keys else ""
-                rows.setdefault(name, {})[rate, place] = mean
-        head = [title, *(f"{MECHANISMS[place]} {100 * rate:g} %" for rate, place in groups)]
-        ordered = [name for name in IMPUTERS if name in rows]
-        parts.append("\n".join(table(head, [[name, *(rows[name].get(g, "") for g in groups)] for name in ordered])))
+    for score, title in (("log_loss", "log-loss"), ("crps", "CRPS"), ("coverage_0.9", "covered by 90 %")):
+        own = [[line for line in lines if (line["rate"], MECHANISMS.index(line["mechanism"])) == g] for g in groups]
+        found = [means(each, score) for each in own]
+        names = [name for name in IMPUTERS if any(name in each for each in found)]
+        rows = [[name, *(number(each[name][0], 3) if name in each else "" for each in found)] for name in names]
+        parts.append("\n".join(table([title, *(f"{MECHANISMS[m]} {100 * r:g} %" for r, m in groups)], rows)))
     return "\n\n".join(parts)
 
 
 def _tables(lines):
-    """A line for each table, means over its cells; the best in bold."""
+    """A line for each table; the best in bold."""
     parts = []
     for score, (title, sign, _) in SCORES.items():
-        imputers, keys, values = cells_of(lines, score)
-        rows = []
-        for name in sorted({key[0] for key in keys}):
-            means = values[:, [key[0] == name for key in keys]].mean(1)
-            best = (sign * means).min()
-            rows.append(
-                [name, *(f"**{number(m, 3)}**" if sign * m == best else number(m, 3) for m in means)],
-            )
-        parts.append("\n".join(table([title, *imputers], rows)))
+        names, rows = list(scores_of(lines, score)), []
+        for each in sorted({line["table"] for line in lines if score in line}):
+            found = means([line for line in lines if line["table"] == each], score)
+            best = min((sign * mean for mean, _ in found.values()), default=None)
+            cells = {name: number(mean, 3) for name, (mean, _) in found.items()}
+            cells |= {name: f"**{cells[name]}**" for name, (mean, _) in found.items() if sign * mean == best}
+            rows.append([each, *(cells.get(name, "") for name in names)])
+        if rows:
+            parts.append("\n".join(table([title, *names], rows)))
     return "\n\n".join(parts)

@@ -105,7 +105,7 @@ def test_cells_go_on_record_once(tmp_path, capsys):
         command.main([*options, "--record", str(kept)])
         assert len(kept.read_text().splitlines()) == 4
     command.main(["--from", str(kept)])
-    assert "1 tables, 2 mechanisms, rates 30 %" in capsys.readouterr().out
+    assert "Public tables: 1; rates: 30 %; seeds: 1; tables with gaps: 2; cells: 4." in capsys.readouterr().out
 
 
 def lines_of(values):
@@ -116,15 +116,18 @@ def lines_of(values):
 
 
 def test_ranks_and_ratios_stand_beside_ours():
-    """Cells that an imputer lacks count for none; geometric means of ratios, and who is ahead."""
+    """Geometric means of ratios over the cells of both, ranks over those of all, and who is ahead."""
     lines = list(lines_of({OWN: (0.5, 0.5), "miceforest": (0.25, 1.0), "observed values": (0.25, 0.25)}))
-    found, count = page.beside(lines, "crps")
-    assert count == 2 and found[OWN][0] == 2.5 and found["observed values"][0] == 1.25
-    assert found["miceforest"][1] == pytest.approx(1) and found["observed values"][1] == pytest.approx(0.5)
-    assert found["miceforest"][2] == pytest.approx(np.log(2))
-    assert "ahead of ours observed values (0.500 ± 0.000, beyond two standard errors)" in page.ahead(lines)
-    assert page.beside(lines[:-1], "crps")[1] == 1
-    assert "| **tfdsmcmc** |" in page.page(lines)
+    found, (places, count) = page.beside(lines, "crps"), page.ranks(lines, "crps")
+    assert count == 2 and places == {"observed values": 1.25, OWN: 2.5, "miceforest": 2.25}
+    assert found["miceforest"] == pytest.approx((1, np.log(2), 2))
+    assert found["observed values"] == pytest.approx((0.5, 0, 2))
+    said = page.page(lines)
+    assert "CRPS: ahead of ours are observed values (0.500 ± 0.000, beyond two standard errors)" in said
+    assert "log-loss: none is ahead" in said and "| b | **0.250** | 0.500 | 1.000 |" in said
+    found, (_, count) = page.beside(lines[:-1], "crps"), page.ranks(lines[:-1], "crps")
+    assert count == 1 and found["observed values"][2] == 1 and found["miceforest"][2] == 2
+    assert "observed values" not in page.means(lines[:-1], "crps")
 
 
 def test_a_page_needs_a_record():
