@@ -42,7 +42,7 @@ def parse(arguments=None):
 
 
 def wanted(args, lines):
-    """Cells that are asked for and not in these lines: dict from (rate, table) to lists of keys."""
+    """Cells that are asked for and not in these lines: dict from (seed, rate, table) to lists of keys."""
     done, found = {cell.key_of(line) for line in lines}, {}
     for seed in args.seed:
         for rate in args.rate:
