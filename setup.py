@@ -12,6 +12,7 @@ SERVING = ["werkzeug>=3", "urllib3>=2", "protobuf>=5.26", "grpcio", "tensorflow-
 DIAGNOSTICS = ["tensorboard"]
 CLUSTER = ["distributed>=2024.2"]
 TABLES = ["narwhals>=1.30", "pandas>=2"]
+COMPARE = ["statsmodels>=0.14", "miceforest==6.0.5", "lightgbm<4.7"]  # a later one has not what miceforest calls
 TEST = ["pytest>=8", "pytest-xdist>=3.6", "ruff>=0.6", "basedpyright>=1.40", *SERVING, *DIAGNOSTICS, *CLUSTER, *TABLES]
 
 setup(
@@ -46,6 +47,7 @@ setup(
         "diagnostics": DIAGNOSTICS,
         "cluster": CLUSTER,
         "tables": TABLES,
+        "compare": COMPARE,  # of experiments.imputation; in no other extra
         "test": TEST,
         "all": SERVING + DIAGNOSTICS + CLUSTER + TABLES + TEST,
     },

@@ -1,1 +1,1 @@
-"""Imputation beside scikit-learn's."""
+"""Imputation beside other packages: public tables, simulated ones whose truth is known, and binary held-out rows."""

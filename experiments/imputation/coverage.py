@@ -1,119 +1,128 @@
-"""Do intervals of pooled imputations cover? Simulated tables whose truth is known, of mixed columns.
+"""Do intervals of pooled imputations cover? Regressions of simulated tables whose coefficients are known.
 
-    python -m experiments.imputation.coverage --tables 100
+    python -m experiments.imputation.coverage --design linear mixed --repetitions 200
+    python -m experiments.imputation.coverage --record docs/imputation_coverage.jsonl
+    python -m experiments.imputation.coverage --from docs/imputation_coverage.jsonl --page docs/imputation.md
 
-a ~ N(0, 1),  y = 0.8 a + N(0, 0.6²),  b ~ Bernoulli(σ(1.2 a)),  k ~ Poisson(exp(0.7 + 0.5 a)); y is missing with
-probability σ(a − ½) and b with 0.6 σ(a), both at random given a. Of each table: the mean of y, the slope of y on a, and
-the share of ones of b, by ten imputations and Rubin's rules. "complete rows" leaves out rows with gaps, "whole table"
-knows all. Coverage is of intervals of 95 in 100, ± its standard error; the ratio is the mean stated standard error to
-the standard deviation of the estimates.
+`designs` has the tables; each is completed twenty times by every imputer that gives draws, and its regressions are put
+together by Rubin's rules with Barnard's and Rubin's degrees of freedom. "complete rows" leaves out rows with gaps,
+"whole table" knows all. Coverage is of intervals of 95 in 100, ± its standard error, bias ± its own; the ratio is the
+mean stated standard error to the standard deviation of the estimates.
 
-Each table of each method is a line of --output/tables.jsonl; a further call goes on.
+Each table of each imputer is a line of --output/tables.jsonl; a further call goes on.
 """
 
-import json
 import pathlib
 import warnings
+import zlib
 
 import numpy as np
 import pandas
-import scipy.special
 
 import tfdsmcmc as ds
+from experiments.common import files, marked_page
 from experiments.common.arguments import number, parser_of
+from experiments.common.markdown import number as printed
+from experiments.common.markdown import table
+from experiments.imputation.cell import IMPUTATIONS
+from experiments.imputation.designs import DESIGNS, regression
+from experiments.imputation.imputers import DRAWING, VARIANTS, installed
 
-TRUTH = {"mean of y": 0.0, "slope": 0.8, "share of b": 0.5}
-METHODS = {
-    "VAE, iwae (default)": {},
-    "VAE, dsgnht_nais": {"method": "dsgnht_nais", "method_options": {"num_chains": 1}},
-    "SBN, dsgnht_nais": {"architecture": "SBN/SBN 10"},
-}
-REFERENCES = ("complete rows", "whole table")
-
-
-def table(seed, rows):
-    """(the table with gaps, the whole one)."""
-    rng = np.random.default_rng(seed)
-    a = rng.normal(size=rows)
-    y, b = 0.8 * a + 0.6 * rng.normal(size=rows), rng.random(rows) < scipy.special.expit(1.2 * a)
-    whole = pandas.DataFrame(
-        {"a": a, "y": y, "b": pandas.array(b, dtype="boolean"), "k": rng.poisson(np.exp(0.7 + 0.5 * a))}
-    )
-    gaps = whole.copy()
-    gaps.loc[rng.random(rows) < scipy.special.expit(a - 0.5), "y"] = np.nan
-    gaps.loc[rng.random(rows) < 0.6 * scipy.special.expit(a), "b"] = pandas.NA
-    return gaps, whole
+COMMAND = "experiments.imputation.coverage"
+REFERENCES = ("whole table", "complete rows")
+KEY = ("design", "rows", "seed", "imputer")
 
 
-def analysis(frame):
-    """(estimates, variances) of a table without gaps."""
-    a, y, b = (frame[name].to_numpy(float) for name in ("a", "y", "b"))
-    x = np.stack([np.ones_like(a), a], 1)
-    inverse = np.linalg.inv(x.T @ x)
-    coefficients = inverse @ x.T @ y
-    noise = np.square(y - x @ coefficients).sum() / (len(y) - 2)
-    share = b.mean()
-    return [y.mean(), coefficients[1], share], [
-        y.var(ddof=1) / len(y),
-        noise * inverse[1, 1],
-        share * (1 - share) / len(b),
-    ]
-
-
-def line(method, seed, args):
-    """{estimate, standard error, cover} of a table by a method, lists over what is estimated."""
-    gaps, whole = table(seed, args.rows)
-    if method in REFERENCES:
-        frames = [whole if method == "whole table" else gaps.dropna()] * 2
+def line(name, rows, seed, imputer):
+    """The pooled regression of a table by an imputer, a dict."""
+    design = DESIGNS[name]
+    gaps, whole = design.draw(np.random.default_rng([seed, zlib.crc32(name.encode())]), rows)
+    if imputer in REFERENCES:
+        frames = [whole if imputer == "whole table" else gaps.dropna()] * 2
     else:
-        options = {"updates": args.updates, "posterior_samples": args.imputations, "random_state": seed}
-        imputer = ds.Imputer(**options, imputation_options={"burn_in": 30}, **METHODS[method]).fit(gaps)
-        frames = imputer.impute(gaps, args.imputations)
-    estimates, variances = map(np.array, zip(*map(analysis, frames)))
-    pooled = ds.imputation.pool(estimates, variances, args.rows - 2)
+        draws = {**DRAWING, **VARIANTS}[imputer](gaps, IMPUTATIONS, seed).draws
+        frames = [pandas.DataFrame(each, columns=gaps.columns) for each in draws]
+    estimates, variances, freedom = zip(*(regression(frame, design) for frame in frames))
+    pooled = ds.imputation.pool(estimates, variances, freedom[0])
     low, high = pooled.interval(0.95)
-    truth = np.array(list(TRUTH.values()))
+    truth = np.array(list(design.truth.values()))
     found = {"estimate": pooled.estimate, "error": pooled.standard_error, "cover": (low < truth) & (truth < high)}
-    return {"method": method, "seed": seed, "rows": args.rows} | {name: part.tolist() for name, part in found.items()}
+    return dict(zip(KEY, (name, rows, seed, imputer))) | {key: part.tolist() for key, part in found.items()}
 
 
 def summary(lines):
-    """Prints coverage, bias and the ratio of stated to found errors."""
-    print("| method | tables | of | coverage | bias | stated / found error |\n| --- | --- | --- | --- | --- | --- |")
-    for method in (*METHODS, *REFERENCES):
-        own = [each for each in lines if each["method"] == method]
-        if len(own) < 2:
-            continue
-        estimate, error, cover = (np.array([each[name] for each in own]) for name in ("estimate", "error", "cover"))
-        for i, (name, truth) in enumerate(TRUTH.items()):
-            share, spread = cover[:, i].mean(), estimate[:, i].std(ddof=1)
-            bias = estimate[:, i].mean() - truth
-            print(
-                f"| {method} | {len(own)} | {name} | {share:.2f} ± {np.sqrt(share * (1 - share) / len(own)):.2f} "
-                f"| {bias:+.3f} ± {spread / np.sqrt(len(own)):.3f} | {error[:, i].mean() / spread:.2f} |"
-            )
+    """Markdown: coverage, bias and the ratio of stated to found errors."""
+    parts = []
+    for name, design in DESIGNS.items():
+        rows = []
+        for imputer in (*REFERENCES, *DRAWING, *VARIANTS):
+            own = [each for each in lines if (each["design"], each["imputer"]) == (name, imputer)]
+            if len(own) > 1:
+                rows += _rows(imputer, own, design.truth)
+        head = ["imputer", "tables", "coefficient", "coverage", "bias", "stated / found error"]
+        if rows:
+            parts.append(f"**{name}**\n\n" + "\n".join(table(head, rows)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(imputer, own, truth):
+    estimate, error, cover = (np.array([each[key] for each in own]) for key in ("estimate", "error", "cover"))
+    for i, (name, value) in enumerate(truth.items()):
+        share, spread = cover[:, i].mean(), estimate[:, i].std(ddof=1)
+        yield (
+            imputer,
+            len(own),
+            name,
+            f"{printed(share)} ± {printed(np.sqrt(share * (1 - share) / len(own)))}",
+            f"{printed(estimate[:, i].mean() - value, 3, '+')} ± {printed(spread / np.sqrt(len(own)), 3)}",
+            printed(error[:, i].mean() / spread),
+        )
+
+
+def study(args):
+    """Runs what is not finished."""
+    warnings.simplefilter("ignore")
+    path = args.output / "tables.jsonl"
+    done = {tuple(each[key] for key in KEY) for each in files.lines(path)}
+    args.output.mkdir(parents=True, exist_ok=True)
+    for seed in range(args.repetitions):
+        for name in args.design:
+            for imputer in (*REFERENCES, *args.imputer):
+                if (name, args.rows, seed, imputer) not in done:
+                    files.append(path, line(name, args.rows, seed, imputer))
+
+
+def record(args):
+    """Adds tables to the file, in place of those of the same keys."""
+    lines = [*files.lines(args.record), *files.lines(args.output / "tables.jsonl")]
+    found = {tuple(each[key] for key in KEY): each for each in lines}
+    files.write_lines(args.record, [found[key] for key in sorted(found)])
+    print(f"{len(found)} tables in {args.record}")
+
+
+def parse(arguments=None):
+    parser, count = parser_of(COMMAND, __doc__), number(int)
+    add = parser.add_argument
+    add("--design", nargs="+", choices=DESIGNS, default=list(DESIGNS))
+    add("--imputer", nargs="+", choices=[*DRAWING, *VARIANTS], default=installed(DRAWING))
+    add("--repetitions", type=count, default=200)
+    add("--rows", type=count, default=200)
+    add("--output", type=pathlib.Path, default=pathlib.Path("runs/imputation_coverage"))
+    add("--record", type=pathlib.Path, help="file that what is finished is added to")
+    add("--from", dest="recorded", type=pathlib.Path, help="print the tables of such a file")
+    add("--page", type=pathlib.Path, help="with --from: the page that has them")
+    return parser.parse_args(arguments)
 
 
 def main(arguments=None):
-    parser, count = parser_of("experiments.imputation.coverage", __doc__), number(int)
-    parser.add_argument("--tables", type=count, default=100)
-    parser.add_argument("--rows", type=count, default=250)
-    parser.add_argument("--updates", type=count, default=3000, help="minibatches to learn from (default 3000)")
-    parser.add_argument("--imputations", type=count, default=10)
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("runs/coverage"))
-    args = parser.parse_args(arguments)
-    warnings.simplefilter("ignore")
-    args.output.mkdir(parents=True, exist_ok=True)
-    path = args.output / "tables.jsonl"
-    lines = [json.loads(each) for each in path.read_text().splitlines()] if path.exists() else []
-    done = {(each["method"], each["seed"], each["rows"]) for each in lines}
-    for seed in range(args.tables):
-        for method in (*REFERENCES, *METHODS):
-            if (method, seed, args.rows) not in done:
-                lines.append(line(method, seed, args))
-                with open(path, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(lines[-1]) + "\n")
-    summary([each for each in lines if each["rows"] == args.rows])
+    args = parse(arguments)
+    if args.page is not None and args.recorded is None:
+        raise SystemExit(f"--page needs --from. Received: --page {args.page}")
+    if args.record is not None:
+        return record(args)
+    if args.recorded is not None:
+        return marked_page.show(summary(files.lines(args.recorded)), args.page, COMMAND)
+    study(args)
 
 
 if __name__ == "__main__":

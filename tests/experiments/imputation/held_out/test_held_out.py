@@ -7,8 +7,8 @@ import pytest
 import sklearn.metrics
 
 import tfdsmcmc as ds
-from experiments.imputation import imputers, score
-from experiments.imputation.__main__ import main
+from experiments.imputation.held_out import imputers, score
+from experiments.imputation.held_out.__main__ import main
 
 
 def test_scores_are_those_of_scikit_learn():

@@ -1,0 +1,1 @@
+"""Imputation of binary held-out rows beside scikit-learn's."""
