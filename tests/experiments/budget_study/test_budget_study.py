@@ -12,7 +12,7 @@ import tfdsmcmc as ds
 from experiments.budget_study import __main__ as budget_study
 from experiments.budget_study import averages, cells, judging, learning
 from experiments.budget_study.marks import Marks
-from experiments.budget_study.table import tables
+from experiments.budget_study.table import summary, tables
 from experiments.common import files, finished_runs, marked_page
 
 
@@ -33,6 +33,7 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
     ]
     found = tables(runs)
     assert "| digits | 150 | 100 | 2 | 1 | 2 | units, weights | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
+    assert "| digits | SBN 5 | 150 | −10.75 | −11.00 | +0.25 ± 0.75 |" in summary(runs)
     assert "| digits | 150 | −11.50 | −9.00 | −10.50 |  | +2.50 ± 0.50 | +1.00 ± 1.00 |  |" in found
     stacked = tables([line(rws=[0, 0], start=[-3, -4], units=[-5, -4], stacked=[-3, -4])])
     assert "| digits | 150 |  | −4.50 |  | −3.50 |  |  | +1.00 ± 1.00 |" in stacked
@@ -96,6 +97,9 @@ def test_the_tables_of_the_project_are_what_its_records_make(request):
     text = (docs / "study.md").read_text(encoding="utf-8")
     made = tables(finished_runs.recorded(docs / "budget.jsonl"))
     assert marked_page.with_made(text, made, budget_study.COMMAND) == text
+    readme = (request.config.rootpath / "README.md").read_text(encoding="utf-8")
+    made = summary(finished_runs.recorded(docs / "budget.jsonl"))
+    assert marked_page.with_made(readme, made, f"{budget_study.COMMAND} --summary") == readme
     made = averages.tables(files.lines(docs / "averages.jsonl"))
     assert marked_page.with_made(text, made, averages.COMMAND) == text
 
