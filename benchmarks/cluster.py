@@ -145,6 +145,8 @@ def show(epochs, rows, workers):
     for count, one in enumerate(scaled, 1):
         print(f"| {count} | {count * rows:,} | {one['seconds']:.1f} | {one['whole']:.1f} |")
     annealed = _measured("estimates", 1, max(8, rows // 20), True)
+    if annealed["seconds"] <= 0:
+        raise SystemExit(f"--rows are too few to be timed. Received: {rows}")
     one = found[WAYS[0]]
     update, start = one["seconds"] / 2 / one["updates"], found[WAYS[2]]["to_first_step"]
     steps = 8_100_000 // 100 * 10
