@@ -309,7 +309,7 @@ class _ColumnsLayerTest(_RealLayerTest):
         p = np.exp(layer.log_prob(self.values, parents[0]), dtype=np.float64)
         together = np.ones(len(values), bool)
         mean = layer.conditional_mean(value[np.newaxis], parents)[0]
-        for column in range(len(layer.columns)):
+        for column in layer.ordering or range(len(layer.columns)):
             own = layer.layout.owners == column
             want = p[together] @ values[together][:, own] / p[together].sum()
             np.testing.assert_allclose(mean[own], want, rtol=1e-4, atol=1e-5)
