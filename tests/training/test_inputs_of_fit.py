@@ -74,8 +74,8 @@ def test_steps_per_execution_auto_is_as_many_as_an_epoch_has():
 def test_validation_steps_look_at_the_first_batches(made):
     one, arguments = model(), {"validation_data": made(X), "validation_steps": 2, "validation_batch_size": 10}
     seen = one.fit(X, epochs=1, verbose=0, **arguments).history["val_log_likelihood"]
-    assert seen == pytest.approx(one.evaluate(X[:20], verbose=0)[:1])
-    assert seen != pytest.approx(one.evaluate(X, verbose=0)[:1])
+    assert seen == pytest.approx(one.evaluate(X[:20], batch_size=10, verbose=0)[:1])
+    assert seen != pytest.approx(one.evaluate(X, batch_size=10, verbose=0)[:1])
 
 
 def test_a_dataset_of_one_pass_is_refused():
