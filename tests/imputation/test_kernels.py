@@ -56,7 +56,7 @@ def test_the_start_knows_nothing_of_what_is_missing():
     networks = pair("SBN")
     observed = tf.concat([copies(MASKS["some"], COUNT), copies(MASKS["all missing"], COUNT)], 0)
     rows = Rows(copies(ROW, 2 * COUNT), observed)
-    (x, known, _), z = kernels.start(networks.generative, networks.recognition, rows, [1, 2])
+    (x, known, *_), z = kernels.start(networks.generative, networks.recognition, rows, [1, 2])
     np.testing.assert_array_equal(known, observed)
     assert_frequencies(counts(x[:COUNT], MASKS["some"]), np.full(4, 0.25))
     np.testing.assert_array_equal(x.numpy()[:COUNT, MASKS["some"]], np.repeat(ROW[None, MASKS["some"]], COUNT, 0))
