@@ -83,6 +83,7 @@ def test_nothing_is_settled_where_the_tasks_are_sent_from(asked):
     assert not asked.visible and not devices._settled
 
 
+@pytest.mark.slow
 def test_a_slot_of_a_killed_worker_is_free_again(tmp_path):
     pytest.importorskip("fcntl")
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]

@@ -1,11 +1,14 @@
 """Shards: the values of one machine, whatever their size and order; what is there is not computed again."""
 
+import itertools
+
 import joblib
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
 from tests.cluster.models import COLLECTOR, ROWS, make
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.cluster import estimates, places
 from tfdsmcmc.cluster import work as cluster_work
 
@@ -26,8 +29,10 @@ def assert_equal(one, other):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("average", ["units", "draws", "weights"])
-@pytest.mark.parametrize("shard_rows", [8, 30, 1000])
+@pytest.mark.parametrize(
+    ("shard_rows", "average"),
+    mostly_slow([(8, "weights"), (30, "units")], itertools.product([8, 30, 1000], ["units", "draws", "weights"])),
+)
 def test_shards_are_parts_of_one_machines_rows(folder, average, shard_rows):
     posterior = ds.posterior.load(folder)
     whole = posterior.log_likelihood(make(0), ROWS, average=average, **FEW)

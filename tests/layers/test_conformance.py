@@ -41,8 +41,16 @@ ORDER = [3, 0, 7, 1, 6, 2, 5, 4]
         (ds.layers.MLPBernoulli, {"units": 3, "hidden_units": []}, 2, references.mlp_bernoulli),
         (ds.layers.MLPGaussian, {"units": 2, "hidden_units": [4, 3]}, 3, references.mlp_gaussian),
         (ds.layers.MLPGaussian, {"units": 1, "hidden_units": [], "seed": 2}, 2, references.mlp_gaussian),
-        (ds.layers.Mixed, {"columns": [C.Ordinal(3), C.Binary(), C.Ordinal(3)]}, 3, None),
-        (ds.layers.Mixed, {"columns": [C.Count(), C.Binary()], "hidden_units": [3], "seed": 4}, 2, None),
+        pytest.param(
+            ds.layers.Mixed, {"columns": [C.Ordinal(3), C.Binary(), C.Ordinal(3)]}, 3, None, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ds.layers.Mixed,
+            {"columns": [C.Count(), C.Binary()], "hidden_units": [3], "seed": 4},
+            2,
+            None,
+            marks=pytest.mark.slow,
+        ),
         (ds.layers.Mixed, {"columns": [C.Ordinal(3), C.Binary(), C.Categorical(3)], "dependent": True}, 2, None),
         pytest.param(
             ds.layers.Mixed,

@@ -10,6 +10,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import binary_states, log_sum, randomize
+from tests.slow_cases import mostly_slow
 from tfdsmcmc.columns import Binary, Categorical, Count, Ordinal, Real
 from tfdsmcmc.rows import Rows
 
@@ -207,8 +208,13 @@ def test_likelihoods_are_exact():
     np.testing.assert_allclose(annealed.value, want[:3], atol=0.1)
 
 
-@pytest.mark.parametrize("dependent", [False, True])
-@pytest.mark.parametrize("method", ["gibbs", "metropolis", "resampling"])
+@pytest.mark.parametrize(
+    ("method", "dependent"),
+    mostly_slow(
+        [("gibbs", True), ("resampling", False)],
+        itertools.product(["gibbs", "metropolis", "resampling"], [False, True]),
+    ),
+)
 def test_imputations_have_the_law_given_what_is_observed(method, dependent):
     """2,048 copies of a row, against sums over all rows: chi-square and z-test, false failures at most 1e-6 each. The
     weights are small, for chains of 30 sweeps, and means of 600 weighted draws, to be near their limit."""
