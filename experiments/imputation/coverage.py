@@ -62,7 +62,7 @@ def summary(lines):
         head = ["imputer", "tables", "coefficient", "coverage", "bias", "stated / found error"]
         if rows:
             parts.append(f"**{name}**\n\n" + "\n".join(table(head, rows)))
-    return "\n\n".join(parts) + "\n"
+    return ("\n\n".join(parts) or "No tables are on record yet.") + "\n"
 
 
 def _rows(imputer, own, truth):

@@ -54,10 +54,11 @@ def over_tables(values):
 
 
 def means(lines, score):
-    """Dict from imputers that have all cells of ours to (mean, standard error)."""
+    """Dict from imputers that have all cells of ours to (mean, standard error) over these."""
     found = scores_of(lines, score)
     own = set(found.get(OWN, ()))
-    return {name: over_tables(values) for name, values in found.items() if own and own <= set(values)}
+    there = {name: values for name, values in found.items() if own and own <= set(values)}
+    return {name: over_tables({key: values[key] for key in own}) for name, values in there.items()}
 
 
 def beside(lines, score):
@@ -107,8 +108,17 @@ def _about(lines):
     rates = ", ".join(f"{100 * rate:g}" for rate in sorted(keys["rate"]))
     return (
         f"Public tables: {len(keys['table'])}; rates: {rates} %; seeds: {len(keys['seed'])}; "
-        f"tables with gaps: {len({tuple(line[name] for name in PLACE) for line in lines})}; cells: {len(lines)}."
+        f"tables with gaps: {len({tuple(line[name] for name in PLACE) for line in lines})}; cells: {len(lines)}. "
+        f"With ours: {_with_ours(lines)}."
     )
+
+
+def _with_ours(lines):
+    found = {}
+    for line in lines:
+        if line["imputer"] == OWN:
+            found.setdefault(line["mechanism"], set()).add(line["table"])
+    return "; ".join(f"{name} of {', '.join(sorted(found[name]))}" for name in MECHANISMS if name in found) or "none"
 
 
 def _against(value, error, kind):

@@ -105,7 +105,10 @@ def test_cells_go_on_record_once(tmp_path, capsys):
         command.main([*options, "--record", str(kept)])
         assert len(kept.read_text().splitlines()) == 4
     command.main(["--from", str(kept)])
-    assert "Public tables: 1; rates: 30 %; seeds: 1; tables with gaps: 2; cells: 4." in capsys.readouterr().out
+    assert (
+        "Public tables: 1; rates: 30 %; seeds: 1; tables with gaps: 2; cells: 4. With ours: none."
+        in capsys.readouterr().out
+    )
 
 
 def lines_of(values):
@@ -128,6 +131,8 @@ def test_ranks_and_ratios_stand_beside_ours():
     found, (_, count) = page.beside(lines[:-1], "crps"), page.ranks(lines[:-1], "crps")
     assert count == 1 and found["observed values"][2] == 1 and found["miceforest"][2] == 2
     assert "observed values" not in page.means(lines[:-1], "crps")
+    without = [line for line in lines if (line["imputer"], line["table"]) != (OWN, "b")]
+    assert page.means(without, "crps")["miceforest"][0] == 0.25
 
 
 def test_a_page_needs_a_record():

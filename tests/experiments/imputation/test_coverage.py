@@ -41,6 +41,7 @@ def test_tables_resume_and_make_a_summary(tmp_path, monkeypatch, capsys):
     assert len(asked) == 6 and {key[2] for key in asked} == {2}
     assert len(files.lines(tmp_path / "tables.jsonl")) == 18
     kept = tmp_path / "record.jsonl"
+    assert coverage.summary([]) == "No tables are on record yet.\n"
     coverage.main(["--output", str(tmp_path), "--record", str(kept)])
     coverage.main(["--from", str(kept)])
     said = capsys.readouterr().out
