@@ -87,7 +87,7 @@ def test_others_go_on(looks, steps):
 
 
 def test_without_room_for_a_slower_one_sampling_begins():
-    kernel, move, results = begun(380)
+    kernel, move, results = begun(270)
     _, results = looked(kernel, move, STATE, results, RISES_AND_TURNS)
     assert int(results.begins) == 81 and float(results.gentle) == 1.0
 

@@ -5,7 +5,7 @@ Validation looks once an epoch, of u steps. Let an attempt find its best after b
     it has turned    w ≥ max(b, 5u), and the look has fallen from the best by ½ nat and by a tenth of the rise before it
     it was coarse    b < 20u: the rate was so high that the best lies between two looks
 
-An attempt that has turned and was coarse is given up. Where it was better than those before it, and 4b steps of the
+An attempt that has turned and was coarse is given up. Where it was better than those before it, and 2b steps of the
 plan are left, θ goes back to where the climb started, the optimizer is new, and the rate is a quarter: the same path
 in smaller steps. Else sampling begins, at the best θ of all attempts. The noise of a look ends no attempt: a fall of ½
 nat in the mean over hundreds of rows is more than that.
@@ -21,7 +21,7 @@ import tensorflow as tf
 SLOWER = 0.25
 _EPOCHS, _COARSE = 5, 20
 _FALL, _SHARE = 0.5, 0.1  # nats, of the rise
-_ROOM = 4  # the next attempt needs so many times the steps of this one
+_ROOM = 2  # the next attempt, of a rate that rises and falls as this one, needs two to four times its steps
 
 
 class Attempt(NamedTuple):
