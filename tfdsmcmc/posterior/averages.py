@@ -13,7 +13,7 @@ about all of a row. "units" puts the average inside the product over units, see 
 the logits. Either is of draws of one chain, whose hidden units keep their roles. "start" is what there was before
 anything was sampled: where rows are few and weights many, sampling may have been for the worse. All four are
 normalised densities of x. A component of "weights" or "units" proposes z with the mean φ of its chain, one of "start"
-with φ as it was an epoch later.
+with the φ of that step.
 
 A component of "units" is a network of M_c sets of weights, which are held in memory together, and costs as much to
 evaluate as M_c components of "draws".
@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from tfdsmcmc.posterior.store import Sample
     from tfdsmcmc.programs import DirectedModel
 
-AVERAGES: tuple[Average, ...] = ("units", "draws", "weights", "start")
+# in the order in which `choice` prefers them, and what a manifest says of each
+DESCRIBED: dict[Average, str] = {
+    "weights": "mean of the posterior's samples",
+    "units": "samples of the posterior, averaged unit by unit",
+    "draws": "samples of the posterior",
+    "start": "weights at which the warm start ended",
+}
+AVERAGES: tuple[Average, ...] = tuple(DESCRIBED)
 
 _MOST_NETWORKS = 4  # of a model, each with the weights of all its draws
 _networks = weakref.WeakKeyDictionary()

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfdsmcmc import files, random
-from tfdsmcmc.posterior.averages import check_average
+from tfdsmcmc.posterior.averages import AVERAGES, check_average
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.source import Source
 
-_IN_ORDER = ("weights", "units", "draws", "start")
 _DRAWS = 10  # of a chain that are averaged unit by unit
 _SAMPLES = 300  # importance samples a row, of all components of a chain together
 _PRODUCTS = 2e10  # multiplications of weights that are aimed at, seconds of a core
@@ -74,7 +73,7 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
     rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
     rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
     values = {}
-    for average in _IN_ORDER if posterior.starts else _IN_ORDER[:-1]:
+    for average in (name for name in AVERAGES if name != "start" or posterior.starts):
         components = (thinned if average == "units" else posterior).components(model, average)
         samples = max(1, _SAMPLES * posterior.num_chains // len(components))
         try:

@@ -15,6 +15,7 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from tfdsmcmc.posterior.averages import DESCRIBED
 from tfdsmcmc.serving.saved_model.machines import MachineFunctions, MachineWeights
 from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
 from tfdsmcmc.serving.saved_model.signatures import Data
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.serving.saved_model.functions import Components
 
 _FORMAT = 1  # of the manifest
-_KINDS = {
-    "draws": "samples of the posterior",
-    "weights": "mean of the posterior's samples",
-    "units": "samples of the posterior, averaged unit by unit",
-    "start": "weights at which the warm start ended",
-}
 _SWEEPS, _STEPS = 50, 1000  # of networks, of machines
 
 
@@ -41,9 +36,13 @@ class Content(NamedTuple):
 
     module: Components
     functions: NetworkFunctions | MachineFunctions
-    names: list[str]  # of the plain signatures
     data: Data
     described: dict[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """Of the plain signatures."""
+        return self.functions.names
 
     def manifest(self, name: str, functions: Mapping[str, Any], others: Mapping[str, Any]) -> str:
         """The text, for a model of this name with the signatures, concrete functions; others are of the caller."""
@@ -83,7 +82,7 @@ def content_of(
         components, source = None, {"kind": "weights of the model", "samples": 1}
     else:
         components, steps = posterior.components(model, average, log_partition), [s.step for s in posterior.samples]
-        source = {"kind": _KINDS[average], "average": average, "chains": posterior.num_chains, "samples": len(steps)}
+        source = {"kind": DESCRIBED[average], "average": average, "chains": posterior.num_chains, "samples": len(steps)}
         source |= {"first_step": int(steps[0]), "last_step": int(steps[-1])}
     if hasattr(model, "generative"):
         model.density(log_partition=log_partition)  # which refuses one
@@ -97,16 +96,15 @@ def content_of(
 def _of_networks(model, components, source, sweeps, jit):
     averaged = model if components is None else components[0].model
     weights = Weights(averaged, None if components is None else [component.weights for component in components])
-    latent, layers = averaged.generative.latent_units, averaged.generative.layers
-    names = ["log_likelihood", "sample", "impute", *(["encode"] if latent else []), "reconstruct"]
-    data = Data(model.units, model.support, max(layer.widest for layer in layers), model.generative.context)
+    widest = max(layer.widest for layer in averaged.generative.layers)
+    data = Data(model.units, model.support, widest, model.generative.context)
     parts = {
         key: [{"class": type(layer).__name__, "name": layer.name, "units": layer.units} for layer in network.layers]
         for key, network in (("generative", model.generative), ("recognition", model.recognition))
     }
     parts["latent_units"] = list(model.generative.latent_units)
     described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps, "jit": jit}, "figures": {}}
-    return Content(weights, NetworkFunctions(averaged, weights, sweeps, jit), names, data, described)
+    return Content(weights, NetworkFunctions(averaged, weights, sweeps, jit), data, described)
 
 
 def _of_machines(model, densities, source, sweeps):
@@ -117,6 +115,6 @@ def _of_machines(model, densities, source, sweeps):
         known, error = weights.partition, weights.partition.standard_error
         figures = {"log_partition": known.value, "log_partition_direction": known.direction}
         figures["log_partition_standard_error"] = error if math.isfinite(error) else None
-    parts, names = {"class": type(model).__name__, "weights": shapes}, ["log_likelihood", "sample", "impute"]
+    parts = {"class": type(model).__name__, "weights": shapes}
     described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps}, "figures": figures}
-    return Content(weights, MachineFunctions(weights, model.units, sweeps), names, data, described)
+    return Content(weights, MachineFunctions(weights, model.units, sweeps), data, described)

@@ -74,7 +74,12 @@ class Functions:
     """What all models have; `filling` takes the place of missing entries.
 
     Subclasses define `costs`, `_terms`, `_draws`, `_chosen` and `_completions`.
+
+    Attributes:
+      names: list, of the functions that are signatures.
     """
+
+    names: list[str] = ["log_likelihood", "sample", "impute"]
 
     def __init__(self, weights: Components, units: int, filling: Any):
         self._weights, self._units, self._filling = weights, units, filling

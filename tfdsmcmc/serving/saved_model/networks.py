@@ -75,6 +75,7 @@ class NetworkFunctions(Functions):
         self._generative, self._recognition, self._sweeps = model.generative, model.recognition, sweeps
         self._kernel = KERNELS[method_for(model.generative, "auto")]
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
+        self.names = [*Functions.names, *(["encode"] if model.generative.latent_units else []), "reconstruct"]
 
     def costs(self, name: str) -> tuple[int, int]:
         """(for each row, for each unit of its count) the draws of the latents that a function takes.
@@ -82,9 +83,14 @@ class NetworkFunctions(Functions):
         A draw in a network that is averaged over M sets of weights, unit by unit, counts M times."""
         each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
         count = self._weights.count
-        if name == "impute":
-            return (each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0), each * self._sweeps
-        return 0, each if name == "sample" else each * count
+        evidence = each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0
+        return {
+            "log_likelihood": (0, each * count),
+            "sample": (0, each),
+            "impute": (evidence, each * self._sweeps),
+            "encode": (0, each * count),
+            "reconstruct": (0, each * count),
+        }[name]
 
     def encode(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
