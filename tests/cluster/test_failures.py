@@ -17,6 +17,7 @@ from tests.cluster.models import COLLECTOR, ROWS, make
 from tests.cluster.test_chains import assert_same, fitted
 from tfdsmcmc import files
 from tfdsmcmc.cluster import ChainFailed, TasksFailed, chains, estimates, work
+from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.model import DeepGenerativeModel
 
 
@@ -199,3 +200,41 @@ def test_a_chain_that_another_scheduler_is_at_is_waited_for(tmp_path, monkeypatc
     ds.cluster.fit_chains(make, ROWS, tmp_path, 2, 2, collector=COLLECTOR, batch_size=20)
     holder.join()
     assert order == [1, 0]
+
+
+def test_a_chain_that_could_not_be_saved_is_not_learnt_again(tmp_path, monkeypatch):
+    """Its samples stay, and a further call has no more to do than to save."""
+    save = DeepGenerativeModel.save
+
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(DeepGenerativeModel, "save", full)
+    with pytest.raises(ChainFailed, match="No space left"):
+        ds.cluster.fit_chains(make, ROWS, tmp_path, 1, 4, collector=COLLECTOR)
+    own = tmp_path / "chain_0000"
+    before = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in (own / "samples").glob("*.h5")}
+    monkeypatch.setattr(DeepGenerativeModel, "save", save)
+    ds.cluster.fit_chains(make, ROWS, tmp_path, 1, 4, collector=COLLECTOR)
+    after = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in (own / "samples").glob("*.h5")}
+    assert before and after == before
+    assert (own / "model.keras").exists() and not (own / "backup").exists()
+
+
+def test_chains_of_other_weights_of_rows_are_no_posterior(tmp_path):
+    weights = np.linspace(0.5, 2.0, len(ROWS))
+    for seed, (name, fit) in enumerate((("plain", {}), ("weighted", {"sample_weight": weights}))):
+        ds.cluster.fit_chains(make, ROWS, tmp_path / name, 1, 3, seed, collector=COLLECTOR, **fit)
+    with pytest.raises(ValueError, match="differs in row_weights"):
+        ds.posterior.load([tmp_path / "plain", tmp_path / "weighted"])
+    other = weights.copy()
+    other[30] += 0.1
+    with pytest.raises(ChainFailed, match="differs in .*row_weights"):
+        ds.cluster.fit_chains(make, ROWS, tmp_path / "weighted", 1, 3, 1, collector=COLLECTOR, sample_weight=other)
+
+
+def test_long_columns_of_numbers_differ_by_any_entry():
+    pandas = pytest.importorskip("pandas")
+    one, other = pandas.Series(np.ones(1000)), pandas.Series(np.ones(1000))
+    other[500] = 2.0
+    assert digest_of(one) != digest_of(other) and digest_of(one) == digest_of(one.copy())

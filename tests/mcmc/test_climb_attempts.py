@@ -100,6 +100,18 @@ def test_patience_counts_anew():
     assert int(results.step) - int(results.best_step) > 120 and int(results.begins) == 1000
 
 
+@pytest.mark.parametrize("epoch_steps", [60, 100, 600])
+def test_patience_ends_no_coarse_attempt_that_falls(epoch_steps):
+    """The best after nineteen epochs, whose steps are more than patience waits."""
+    kernel = mcmc.WarmStart(gradient, mcmc.SGHMC(learning_rate=0.1), noise_tolerance=None)
+    results = kernel.told(Planned(10**6, epoch_steps), kernel.bootstrap_results(STATE), STATE)
+    for epoch in range(1, 39):
+        value = -60.0 + epoch if epoch < 20 else -41.0 - 3 * (epoch - 19)
+        at = results._replace(step=tf.constant(epoch * epoch_steps))
+        results = kernel.told(Validated(tf.constant(value), epoch_steps), at, STATE)
+    assert int(results.begins) == 500_000 and float(results.gentle) == 0.25
+
+
 def test_an_optimizer_with_a_rate_of_its_own_makes_one_attempt():
     kernel, move, results = begun(optimizer="adam")
     assert results.attempt == ()
@@ -112,7 +124,7 @@ def test_chains_make_attempts_of_their_own():
     both = tf.nest.map_structure(lambda part: tf.stack([part, part]), parts)
     both = both._replace(best=tf.constant([-1.0, -2.0]), best_step=tf.constant([10, 30]), first=tf.fill([2], -9.0))
     value, step = tf.constant(-8.0), tf.constant([60, 60])
-    given_up = climb_attempts.given_up(both, value, step, U)
+    _, given_up = climb_attempts.turning(both, value, step, U)
     np.testing.assert_array_equal(given_up, [True, False])
     following = climb_attempts.next_attempt(both, given_up, step)
     np.testing.assert_array_equal(following.begun, [61, 0])

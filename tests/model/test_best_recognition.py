@@ -72,6 +72,8 @@ def test_a_phi_that_does_not_learn_is_not_kept():
 
 def test_what_is_kept_of_each_chain_is_of_its_own_best_step():
     before = BestRecognition(tf.constant([2, 4]), [tf.constant([[1.0, 2.0], [3.0, 4.0]])])
-    after = kept(before, tf.constant([6, 4]), [tf.constant([[5.0, 6.0], [7.0, 8.0]])])
+    after = kept(before, tf.constant([6, 4]), tf.constant([6, 6]), [tf.constant([[5.0, 6.0], [7.0, 8.0]])])
     np.testing.assert_array_equal(after.step, [6, 4])
     np.testing.assert_array_equal(after.values[0], [[5.0, 6.0], [3.0, 4.0]])
+    late = kept(before, tf.constant([6, 6]), tf.constant([8, 8]), [tf.constant([[5.0, 6.0], [7.0, 8.0]])])
+    np.testing.assert_array_equal(late.step, [2, 4])  # of a file that lacks the φ of its best step

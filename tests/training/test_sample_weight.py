@@ -121,6 +121,7 @@ def test_rows_with_gaps_that_several_chains_fill_take_weights():
         ([1, 1, -1, 1], "none below 0 and some above. Received: numbers from -1.0 to 1.0"),
         ([0, 0, 0, 0], "Received: numbers from 0.0 to 0.0"),
         ([1, 1, np.nan, 1], "Received: numbers from nan"),
+        ([1e-300, 0, 0, 0], "a number of float32. Received: 1e-300"),
         (["a"] * 4, "sample_weight must be numbers. Received: "),
     ],
 )
@@ -130,6 +131,17 @@ def test_other_weights_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, sample_weight=weights, verbose=0)
     assert float(model.run.num_rows) == 0
+
+
+def test_weights_of_rows_that_are_held_out_do_not_count():
+    """Zeros on all that is left are refused before anything changes; zeros on what is held out are nothing."""
+    model = tiny_model()
+    model.compile(kernel="sgld")
+    with pytest.raises(ValueError, match="Received: numbers from 0.0 to 0.0"):
+        model.fit(X, sample_weight=[0, 0, 1, 1], validation_split=0.5, verbose=0)
+    assert float(model.run.num_rows) == 0
+    model.fit(X, sample_weight=[2, 1, 0, 0], validation_split=0.5, verbose=0)
+    assert float(model.run.num_rows) == 3
 
 
 def test_what_cannot_heed_weights_refuses_them():

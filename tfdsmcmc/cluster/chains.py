@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import json
 import pathlib
+import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -135,15 +136,19 @@ def _fit_here(make_model, chain, rows, own, epochs, seed, collector, fit):
     data, held = _rows(rows)
     how = digest_of([collector or {}, fit or {}])
     said = {"chain": chain, "seed": seed, "epochs": epochs, "arguments": how, **_learnt_from(model, data)}
+    row_weights = (fit or {}).get("sample_weight")
+    said["row_weights"] = None if row_weights is None else digest_of(row_weights)
     _check_same(own / STATEMENT, said)
     if (own / "model.keras").exists():
         return
     stated = keras.callbacks.LambdaCallback(on_train_begin=lambda logs: files.write_json(own / STATEMENT, said, 1))
-    backup = keras.callbacks.BackupAndRestore(own / "backup")
+    # kept until the model is saved: without room for that a further call has no more to do than to save
+    backup = keras.callbacks.BackupAndRestore(own / "backup", delete_checkpoint=False)
     callbacks = [Collector(own / SAMPLES, **{"overwrite": True, **(collector or {})}), backup, stated]
     held = {} if held is None else {"validation_data": held}
     model.fit(data, epochs=epochs, callbacks=callbacks, **{"verbose": 0, **held, **(fit or {})})
     model.save(own / "model.keras")
+    shutil.rmtree(own / "backup", ignore_errors=True)
 
 
 def _made(make_model, seed):

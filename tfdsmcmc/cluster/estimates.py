@@ -127,8 +127,10 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
         for c, part in enumerate(parts)
         for (first, last), shard in numbered
     ]  # fmt: skip
-    found = work.run(_task, tasks, verbose, "tasks", timeout=timeout)
-    places.forget()
+    try:
+        found = work.run(_task, tasks, verbose, "tasks", timeout=timeout)
+    finally:
+        places.forget()
     mixed = PredictiveAverage()
     for c in range(len(parts)):
         estimate = LogLikelihood.joined(found[c * len(shards) : (c + 1) * len(shards)])

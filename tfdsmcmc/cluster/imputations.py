@@ -57,8 +57,11 @@ def impute(
         (f"rows from {first} on", (call, shard, first, seed, options))
         for first, shard in zip(firsts, shards, strict=True)
     ]
-    x, means, sizes, rates = zip(*work.run(_of_shard, tasks, verbose, "tasks", timeout=timeout), strict=True)
-    places.forget()
+    try:
+        found = work.run(_of_shard, tasks, verbose, "tasks", timeout=timeout)
+    finally:
+        places.forget()
+    x, means, sizes, rates = zip(*found, strict=True)
     rate = None if rates[0] is None else np.concatenate(rates)
     return Imputation(np.concatenate(x, 1), np.concatenate(means), np.concatenate(sizes), rate)
 

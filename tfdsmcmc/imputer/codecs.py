@@ -135,7 +135,10 @@ class Numbers:
         if not np.isfinite(values[~np.isnan(values)]).all():
             raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
         if self.kind.word == "semicontinuous" and (values < 0).any():
-            raise ValueError(f"Column {self.name!r} had amounts in fit. Received: {np.nanmin(values)}")
+            raise ValueError(
+                f"Column {self.name!r} had amounts in fit, none of them below 0; kinds={{{self.name!r}: 'real'}} takes "
+                f"others. Received: {np.nanmin(values)}"
+            )
         if self.kind.word == "count":
             wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0))]
             if len(wrong):

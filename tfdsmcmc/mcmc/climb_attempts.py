@@ -8,7 +8,8 @@ Validation looks once an epoch, of u steps. Let an attempt find its best after b
 An attempt that has turned and was coarse is given up. Where it was better than those before it, and 2b steps of the
 plan are left, θ goes back to where the climb started, the optimizer is new, and the rate is a quarter: the same path
 in smaller steps. Else sampling begins, at the best θ of all attempts. The noise of a look ends no attempt: a fall of ½
-nat in the mean over hundreds of rows is more than that.
+nat in the mean over hundreds of rows is more than that. The recognition network learns on from where it is: it knows
+what the units of these rows may explain.
 """
 
 from __future__ import annotations
@@ -69,8 +70,10 @@ def looked_at(attempt: Attempt, value: tf.Tensor, step: tf.Tensor) -> Attempt:
     )
 
 
-def given_up(attempt: Attempt, value: tf.Tensor, step: tf.Tensor, epoch_steps: int) -> tf.Tensor:
-    """Whether the attempt has turned and was coarse, a boolean scalar; arguments as of `looked_at`, after it.
+def turning(attempt: Attempt, value: tf.Tensor, step: tf.Tensor, epoch_steps: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """(whether a coarse attempt falls, whether it has turned for good), boolean scalars: then it is given up.
+
+    While it falls no patience ends the climb. Arguments are those of `looked_at`, after it.
 
     Args:
       attempt: after the look.
@@ -80,8 +83,8 @@ def given_up(attempt: Attempt, value: tf.Tensor, step: tf.Tensor, epoch_steps: i
     """
     taken, since = attempt.best_step - attempt.begun, step - attempt.best_step
     fallen = attempt.best - value >= tf.maximum(_FALL, _SHARE * (attempt.best - attempt.first))
-    turned = fallen & (since >= tf.maximum(taken, _EPOCHS * epoch_steps))
-    return (attempt.best_step > 0) & turned & (taken < _COARSE * epoch_steps)
+    falls = (attempt.best_step > 0) & fallen & (taken < _COARSE * epoch_steps)
+    return falls, falls & (since >= tf.maximum(taken, _EPOCHS * epoch_steps))
 
 
 def goes_on(attempt: Attempt, step: tf.Tensor, end: tf.Tensor) -> tf.Tensor:

@@ -275,21 +275,23 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.where(better, step, kernel_results.best_step),
             best_state=chosen(better, tf.nest.flatten(state), kernel_results.best_state),
         )
-        begun, given_up = tf.zeros_like(step), tf.zeros_like(step, tf.bool)
+        begun, falls, given_up = tf.zeros_like(step), tf.zeros_like(step, tf.bool), tf.zeros_like(step, tf.bool)
         if results.attempt and epoch_steps is not None:
-            results, given_up = self._attempted(results, log_likelihood, epoch_steps)
+            results, falls, given_up = self._attempted(results, log_likelihood, epoch_steps)
             begun = results.attempt.begun
-        ended = given_up | (step - tf.maximum(results.best_step, begun) >= self.patience_of(epoch_steps))
+        waited = step - tf.maximum(results.best_step, begun) >= self.patience_of(epoch_steps)
+        ended = given_up | (waited & ~falls)
         return results._replace(begins=tf.where(ended, self._climbed(results).begins, results.begins))
 
     def _attempted(self, results, value, epoch_steps):
-        """(the results with the next attempt where there is one, whether the last of all was given up)."""
+        """(the results with the next attempt where there is one, whether a coarse one falls, whether the last of all
+        was given up)."""
         step, attempt = results.step, climb_attempts.looked_at(results.attempt, value, results.step)
-        given_up = climb_attempts.given_up(attempt, value, step, epoch_steps)
+        falls, given_up = climb_attempts.turning(attempt, value, step, epoch_steps)
         again = given_up & climb_attempts.goes_on(attempt, step, results.begins)
         slower = tf.where(again, climb_attempts.SLOWER * results.gentle, results.gentle)
         attempt = climb_attempts.next_attempt(attempt, again, step)
-        return results._replace(attempt=attempt, gentle=slower), given_up & ~again
+        return results._replace(attempt=attempt, gentle=slower), falls, given_up & ~again
 
     def integrate(
         self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed

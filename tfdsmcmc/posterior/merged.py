@@ -2,7 +2,7 @@
 
 A folder of `cluster.fit_chains` has a folder for each chain, which says in `chain.json` what the chain learnt from:
 
-    FOLDER/chain_0003/chain.json         the rows' checksum, the model, its prior and its method
+    FOLDER/chain_0003/chain.json         the rows' checksum and weights, the model, its prior and its method
     FOLDER/chain_0003/samples/           what a collector writes
 """
 
@@ -22,7 +22,7 @@ from tfdsmcmc.posterior.samples import Samples
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
 
-SAMPLES, STATEMENT, SAME = "samples", "chain.json", ("rows", "weights", "prior", "method")
+SAMPLES, STATEMENT, SAME = "samples", "chain.json", ("rows", "row_weights", "weights", "prior", "method")
 
 
 def folders_of(path: FilePath) -> list[pathlib.Path]:

@@ -4,11 +4,12 @@ An interval of columns [i, j) is a group where each row has one 1 in it. With c_
 one for each row, that is c_j = c_i + 1 in every row. Where a value is missing a group may have no 1 at all: the row has
 at most one in [i, j) then, and "none" is a further state.
 
-Intervals of the first kind, of which at least two columns have a 1 anywhere, are hardly there by chance. Those that do
+Intervals of the first kind, whose first and last column have a 1 somewhere, are hardly there by chance. Those that do
 not overlap and cover the most columns are taken, and among equals the most intervals. Between them, runs of columns of
 which no row has two 1s are taken from left to right. That may be chance where ones are rare: of independent columns
 with shares p and p' of ones n p p' rows of n are expected to have both, and none of them does with probability
-e^(−n p p'). The ends of a run are cut off as long as that is above 10⁻⁶ for an end and the others of the run.
+e^(−n p p'). The ends of a run are cut off as long as that is above 10⁻⁶ for an end and the others of the run. Columns
+within a run are taken on trust: a rare bit among the states of a code is taken for one of them.
 
 All rows of such a table are of that form, and the others have no probability: log-likelihoods of the columns and of
 their groups are of the same rows, and compare.
@@ -70,7 +71,7 @@ def _exact(sums, some):
             found = sums[:, j] - sums[:, i]
             if found.max() > 1:
                 break
-            if found.min() == 1 and some[i:j].sum() >= 2:
+            if found.min() == 1 and some[i] and some[j - 1]:
                 starts[j].append(i)
     best = [(0, 0, None)]  # (columns covered, intervals, start of the last one) among the first j columns
     for j in range(1, columns + 1):

@@ -94,4 +94,6 @@ def weighted(source: Source, weights: ArrayLike) -> WeightedSource:
             "sample_weight must be finite, none below 0 and some above. "
             f"Received: numbers from {found.min()} to {found.max()}"
         )
+    if not np.finfo(np.float32).tiny <= found.sum() <= np.finfo(np.float32).max:
+        raise ValueError(f"The sum of sample_weight must be a number of float32. Received: {found.sum()}")
     return WeightedSource(source, found)

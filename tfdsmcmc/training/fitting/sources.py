@@ -51,10 +51,13 @@ def sources_of_fit(
     Weights are of the rows to learn from: those held out are validated on each once.
     """
     source = model.source("x", x, mask, told.num_rows, model.run.step.fills_gaps)
+    weights = None
     if sample_weight is not None:
-        source = _weighted(model.run.step, source, sample_weight, told.num_rows)
+        weights = _weighted(model.run.step, source, sample_weight, told.num_rows).weights
     if told.validation_split and validation_data is None:
         source, validation_data = rows_of_fit.split_last(source, told.validation_split)
+    if weights is not None:
+        source = weighted(source, weights[: source.num_rows])
     if validation_data is not None:
         if isinstance(validation_data, tf.data.Dataset) and told.validation_steps is not None:
             validation_data = validation_data.take(told.validation_steps)

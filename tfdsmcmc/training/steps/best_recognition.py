@@ -37,15 +37,16 @@ def nothing_kept(phi: Sequence[TensorLike]) -> BestRecognition:
     return BestRecognition(tf.zeros([], tf.int32), [tf.convert_to_tensor(value) for value in phi])
 
 
-def kept(before: BestRecognition, best_step: tf.Tensor, phi: Sequence[TensorLike]) -> BestRecognition:
+def kept(before: BestRecognition, best_step: tf.Tensor, step: tf.Tensor, phi: Sequence[TensorLike]) -> BestRecognition:
     """What is kept after a look at validation rows.
 
     Args:
       before: what was kept; of several chains each part has their axis, here and below.
       best_step: the best step of the kernel so far.
+      step: its present one; φ of another step is not here to be kept.
       phi: φ at present.
     """
-    found = best_step > before.step
+    found = (best_step > before.step) & (best_step == step)
     values = chosen(found, [tf.convert_to_tensor(value) for value in phi], before.values)
     return BestRecognition(tf.where(found, best_step, before.step), values)
 

@@ -183,7 +183,8 @@ class DoublyStochasticStep(Step):
         if isinstance(event, Validated) and state.best_phi:
             best_step = self.kernel.best_step(told.kernel_results)
             phi = self.beside if beside is None else beside
-            told = told._replace(best_phi=best_recognition.kept(state.best_phi, best_step, phi))
+            kept = best_recognition.kept(state.best_phi, best_step, told.kernel_results.step, phi)
+            told = told._replace(best_phi=kept)
         return told
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
