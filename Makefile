@@ -16,11 +16,11 @@ FILES ?= $(shell find tests -name 'test_*.py' | sort)
 TESTS := $(BIN)/python -m pytest -q -p no:cacheprovider -n $(WORKERS) --dist loadfile
 
 test: $(READY)  ## the default suite, sixty files at a time
-	printf '%s\n' $(FILES) | xargs -n 60 $(TESTS) -m "not slow"
+	@printf '%s\n' $(FILES) | xargs -n 60 $(TESTS) -m "not slow"
 
 # a process for each file, so many at a time
 test-all: $(READY)  ## the slow statistical and training tests too
-	printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n 1 $(BIN)/python -m pytest -q -p no:cacheprovider
+	@printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n 1 $(BIN)/python -m pytest -q -p no:cacheprovider
 
 lint: $(READY)  ## style, and what a type checker says of the public names and of programs that use them
 	$(BIN)/ruff check .
