@@ -308,8 +308,9 @@ class WarmStart(StochasticGradientKernel):
         again, climb = (results.step == results.attempt.ends) & ~self.samples(results), results.climb
         zero = tf.zeros_like(climb.step)
         new = self._climber._bootstrap(parts, parts, None, None, step=zero, skipped_steps=climb.skipped_steps)
-        climb = tf.nest.map_structure(lambda one, other: tf.where(again, one, other), new, climb)
-        return chosen(again, results.attempt.start, parts), results._replace(climb=climb)
+        start = list(results.attempt.start)
+        parts, climb = tf.cond(again, lambda: (start, new), lambda: (list(parts), climb))
+        return parts, results._replace(climb=climb)
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         of_kernel = self.kernel.kinetic_temperature(kernel_results.sampler)
