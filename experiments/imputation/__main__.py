@@ -16,12 +16,13 @@ import pathlib
 import subprocess
 import sys
 
-from experiments.common import files, marked_page
+from experiments.common import files
 from experiments.common.arguments import number, parser_of, part
 from experiments.imputation import cell, tables
 from experiments.imputation.amputation import MECHANISMS
 from experiments.imputation.imputers import IMPUTERS, installed
 from experiments.imputation.page import page
+from experiments.imputation.record import asked_for, options
 
 COMMAND = "experiments.imputation"
 
@@ -35,9 +36,7 @@ def parse(arguments=None):
     add("--seed", **several, type=number(int, 0), default=[0])
     add("--imputer", **several, choices=IMPUTERS, default=installed(IMPUTERS))
     add("--output", type=pathlib.Path, default=pathlib.Path("runs/imputation"))
-    add("--record", type=pathlib.Path, help="file that what is finished is added to")
-    add("--from", dest="recorded", type=pathlib.Path, help="print the tables of such a file")
-    add("--page", type=pathlib.Path, help="with --from: the page that has them")
+    options(parser)
     return parser.parse_args(arguments)
 
 
@@ -74,22 +73,10 @@ def run(args):
             print(*line.values(), flush=True)
 
 
-def record(args):
-    """Adds cells to the file, in place of those of the same keys."""
-    lines = {cell.key_of(line): line for line in (*files.lines(args.record), *files.lines(args.output / "cells.jsonl"))}
-    files.write_lines(args.record, [lines[key] for key in sorted(lines)])
-    print(f"{len(lines)} cells in {args.record}")
-
-
 def main(arguments=None):
     args = parse(arguments)
-    if args.page is not None and args.recorded is None:
-        raise SystemExit(f"--page needs --from. Received: --page {args.page}")
-    if args.record is not None:
-        return record(args)
-    if args.recorded is not None:
-        return marked_page.show(page(files.lines(args.recorded)), args.page, COMMAND)
-    run(args)
+    if not asked_for(args, COMMAND, args.output / "cells.jsonl", cell.key_of, page):
+        run(args)
 
 
 if __name__ == "__main__":

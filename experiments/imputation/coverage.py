@@ -20,17 +20,23 @@ import numpy as np
 import pandas
 
 import tfdsmcmc as ds
-from experiments.common import files, marked_page
+from experiments.common import files
 from experiments.common.arguments import number, parser_of
 from experiments.common.markdown import number as printed
 from experiments.common.markdown import table
 from experiments.imputation.cell import IMPUTATIONS
 from experiments.imputation.designs import DESIGNS, regression
 from experiments.imputation.imputers import DRAWING, VARIANTS, installed
+from experiments.imputation.record import asked_for, options
 
 COMMAND = "experiments.imputation.coverage"
 REFERENCES = ("whole table", "complete rows")
 KEY = ("design", "rows", "seed", "imputer")
+
+
+def key_of(line):
+    """What a line is of."""
+    return tuple(line[key] for key in KEY)
 
 
 def line(name, rows, seed, imputer):
@@ -83,21 +89,13 @@ def study(args):
     """Runs what is not finished."""
     warnings.simplefilter("ignore")
     path = args.output / "tables.jsonl"
-    done = {tuple(each[key] for key in KEY) for each in files.lines(path)}
+    done = {key_of(each) for each in files.lines(path)}
     args.output.mkdir(parents=True, exist_ok=True)
     for seed in range(args.repetitions):
         for name in args.design:
             for imputer in (*REFERENCES, *args.imputer):
                 if (name, args.rows, seed, imputer) not in done:
                     files.append(path, line(name, args.rows, seed, imputer))
-
-
-def record(args):
-    """Adds tables to the file, in place of those of the same keys."""
-    lines = [*files.lines(args.record), *files.lines(args.output / "tables.jsonl")]
-    found = {tuple(each[key] for key in KEY): each for each in lines}
-    files.write_lines(args.record, [found[key] for key in sorted(found)])
-    print(f"{len(found)} tables in {args.record}")
 
 
 def parse(arguments=None):
@@ -108,21 +106,14 @@ def parse(arguments=None):
     add("--repetitions", type=count, default=200)
     add("--rows", type=count, default=200)
     add("--output", type=pathlib.Path, default=pathlib.Path("runs/imputation_coverage"))
-    add("--record", type=pathlib.Path, help="file that what is finished is added to")
-    add("--from", dest="recorded", type=pathlib.Path, help="print the tables of such a file")
-    add("--page", type=pathlib.Path, help="with --from: the page that has them")
+    options(parser)
     return parser.parse_args(arguments)
 
 
 def main(arguments=None):
     args = parse(arguments)
-    if args.page is not None and args.recorded is None:
-        raise SystemExit(f"--page needs --from. Received: --page {args.page}")
-    if args.record is not None:
-        return record(args)
-    if args.recorded is not None:
-        return marked_page.show(summary(files.lines(args.recorded)), args.page, COMMAND)
-    study(args)
+    if not asked_for(args, COMMAND, args.output / "tables.jsonl", key_of, summary):
+        study(args)
 
 
 if __name__ == "__main__":

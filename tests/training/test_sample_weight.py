@@ -89,14 +89,15 @@ def test_a_fit_is_that_of_the_rows_repeated():
     assert np.abs(flat(theta_of(plain)) - flat(theta_of(repeated))).max() > 0.05
 
 
+HALVES = np.arange(10) * 0.5
+
+
 def fitted_with_weights(rows, **how):
-    """Held-out rows count once each, and have no part in N."""
+    """N, the steps, and the log-likelihoods of the two rows that are held out: these have no part in N."""
     model = tiny_model()
     model.compile(kernel="sghmc", **how)
-    w = np.arange(10) * 0.5
-    history = model.fit(rows, sample_weight=w, batch_size=3, epochs=1, validation_split=0.2, verbose=0)
-    assert float(model.run.num_rows) == w[:8].sum() and int(model.run.steps) == 3
-    assert np.isfinite(history.history["val_log_likelihood"]).all()
+    history = model.fit(rows, sample_weight=HALVES, batch_size=3, epochs=1, validation_split=0.2, verbose=0)
+    return float(model.run.num_rows), int(model.run.steps), history.history["val_log_likelihood"]
 
 
 def rows(seed=0):
@@ -105,13 +106,16 @@ def rows(seed=0):
 
 def test_rows_of_a_file_take_weights(tmp_path):
     np.save(tmp_path / "rows.npy", rows().astype(np.uint8))
-    fitted_with_weights(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    num_rows, steps, held_out = fitted_with_weights(np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    assert (num_rows, steps) == (HALVES[:8].sum(), 3) and np.isfinite(held_out).all()
 
 
 @pytest.mark.slow
 def test_rows_with_gaps_that_several_chains_fill_take_weights():
     gaps = np.where(np.random.default_rng(1).random((10, 3)) < 0.2, np.nan, rows())
-    fitted_with_weights(gaps, latents=ds.latents.Gibbs(persistent=True, draw_missing=True), num_chains=2)
+    latents = ds.latents.Gibbs(persistent=True, draw_missing=True)
+    num_rows, steps, held_out = fitted_with_weights(gaps, latents=latents, num_chains=2)
+    assert (num_rows, steps) == (HALVES[:8].sum(), 3) and np.isfinite(held_out).all()
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,13 @@ def gentleness(num_weights: int, num_rows: int | None, planned: int, epoch_steps
     return min(1.0, max(_WEIGHTS_A_ROW * num_rows / num_weights, math.sqrt(_FULL_SPEED * epoch_steps / planned)))
 
 
+def planned_rate(climber: MAP) -> RiseAndFall | None:
+    """The rate of an optimizer that goes by the plan of a climb; None of one that has its own."""
+    with tf.init_scope():  # Keras looks up a plain rate
+        rate = climber.learning_rate
+    return rate if isinstance(rate, RiseAndFall) else None
+
+
 def shortened(
     climber: MAP,
     parts: Sequence[tf.Tensor],
@@ -76,9 +83,8 @@ def shortened(
       planned: H, an integer scalar.
       gentle: ε, a scalar.
     """
-    with tf.init_scope():  # Keras looks up a plain rate
-        rate = climber.learning_rate
-    if not isinstance(rate, RiseAndFall):
+    rate = planned_rate(climber)
+    if rate is None:
         return moved
     share = gentle * rate.share(step, planned)
     return [part + tf.cast(share, part.dtype) * (end - part) for part, end in zip(parts, moved)]

@@ -46,7 +46,6 @@ from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.rates_by_noise import noise_after, product, scales
-from tfdsmcmc.mcmc.schedules import RiseAndFall
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -335,6 +334,7 @@ class WarmStart(StochasticGradientKernel):
 
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):
         updates = self._parameters["updates"]
+        attempts = updates is None and climb_plan.planned_rate(self._climber) is not None
         return WarmStartResults(
             climb=self._climber._bootstrap(init_state, parts, None, seed, **counts),
             sampler=self.kernel._bootstrap(init_state, parts, self.kernel._step_size(counts["step"]), seed, **counts),
@@ -343,16 +343,10 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.zeros([], tf.int32),
             best_state=[tf.identity(part) for part in parts],
             gentle=tf.ones([]),
-            attempt=climb_attempts.first_attempt(parts) if updates is None and self._plans else (),
+            attempt=climb_attempts.first_attempt(parts) if attempts else (),
             **counts,
             **{name: [tf.zeros_like(part) for part in parts] for name in self._of_noise},
         )
-
-    @property
-    def _plans(self):
-        """Whether the optimizer's rate goes by the plan of the climb."""
-        with tf.init_scope():  # Keras looks up a plain rate
-            return isinstance(self._climber.learning_rate, RiseAndFall)
 
     @property
     def _of_noise(self):
