@@ -11,7 +11,7 @@ from tests.conformance.kernels import run_kernel_test
 from tests.mcmc.chains import gaussian
 from tfdsmcmc import mcmc
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
-from tfdsmcmc.mcmc.warm_start import NEVER
+from tfdsmcmc.mcmc.warm_start_results import NEVER
 
 STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
 

@@ -10,7 +10,7 @@ import pytest
 import tfdsmcmc as ds
 from tests.model.support import RATE, assert_same_state, patterns, state
 from tests.oracles import tiny_model
-from tfdsmcmc.mcmc.warm_start import NEVER
+from tfdsmcmc.mcmc.warm_start_results import NEVER
 from tfdsmcmc.model import choices
 
 

@@ -32,8 +32,7 @@ The rate at which the kernel then samples is each entry's own, as the noise of i
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import keras
 import numpy as np
@@ -46,6 +45,7 @@ from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.rates_by_noise import noise_after, product, scales
+from tfdsmcmc.mcmc.warm_start_results import NEVER, WarmStartResults, ended, looked_at, planned
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -61,40 +61,6 @@ if TYPE_CHECKING:
         Seed,
     )
     from tfdsmcmc.mcmc.events import Event
-
-NEVER = 2**31 - 1
-
-
-class WarmStartResults(NamedTuple):
-    """Kernel results.
-
-    Attributes:
-      climb: `MAPResults` of the optimizer.
-      sampler: results of the kernel that samples; they rest until it does.
-      begins: int32 scalar, the step from which on it samples.
-      best: float32 scalar, the best validation log-likelihood so far.
-      best_step: int32 scalar, the step at which it was found; 0 before one was.
-      best_state: list of parts, the state at that step.
-      noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
-      previous_gradient: list of parts, g of the last step that was not skipped.
-      gentle: float32 scalar, ε, times what the present attempt is slower by; 1 before a plan.
-      attempt: `climb_attempts.Attempt`; empty where the optimizer knows no plan.
-      step: int32 scalar.
-      skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
-    """
-
-    climb: KernelResults
-    sampler: KernelResults
-    begins: tf.Tensor
-    best: tf.Tensor
-    best_step: tf.Tensor
-    best_state: list[tf.Tensor]
-    step: tf.Tensor
-    skipped_steps: tf.Tensor
-    noise_variance: Nest = ()
-    previous_gradient: Nest = ()
-    gentle: Nest = ()
-    attempt: Nest = ()
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -226,35 +192,14 @@ class WarmStart(StochasticGradientKernel):
         return list(kernel_results.best_state) if np.all(kernel_results.best_step > 0) else None
 
     def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
-        if isinstance(event, Planned):
-            return self._planned(kernel_results, event, state)
-        if isinstance(event, ClimbEnds):
-            return self._climbed(kernel_results)
-        return self._validated(state, kernel_results, event)
-
-    def _planned(self, kernel_results, event, state):
-        begins = kernel_results.begins
-        if event.steps is None:
-            if np.any(np.asarray(begins) == NEVER):
-                raise ValueError(
-                    "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
-                    "Received: a run of unknown length"
-                )
-            return kernel_results
         updates = self._parameters["updates"]
-        planned = int(self.fraction * event.steps) if updates is None else updates
-        first = begins == NEVER if updates is None else kernel_results.step == 0
-        weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
-        gentle = climb_plan.gentleness(weights, event.num_rows, planned, event.epoch_steps)
-        ends = kernel_results.step + planned if updates is None else begins
-        return kernel_results._replace(
-            begins=tf.where(first, ends, begins), gentle=tf.where(first, gentle, kernel_results.gentle)
-        )
-
-    def _climbed(self, kernel_results):
-        # one step later where there is a best state, for that step goes back to it
-        ended = kernel_results.step + tf.cast(kernel_results.best_step > 0, tf.int32)
-        return kernel_results._replace(begins=tf.minimum(kernel_results.begins, ended))
+        if isinstance(event, Planned):
+            return planned(kernel_results, event, state, updates, self.fraction)
+        if isinstance(event, ClimbEnds):
+            return ended(kernel_results)
+        if updates is not None or np.all(self.samples(kernel_results)):
+            return kernel_results
+        return looked_at(kernel_results, event, tf.nest.flatten(state), self.patience_of(event.epoch_steps))
 
     def patience_of(self, epoch_steps: int | None = None) -> int:
         """How many updates without a new best validation log-likelihood end the climb.
@@ -263,34 +208,6 @@ class WarmStart(StochasticGradientKernel):
           epoch_steps: u, the updates of an epoch, or None where that is not known.
         """
         return climb_plan.patience_of(epoch_steps) if self.patience == "auto" else self.patience
-
-    def _validated(self, state, kernel_results, event):
-        if self._parameters["updates"] is not None or np.all(self.samples(kernel_results)):
-            return kernel_results
-        log_likelihood, epoch_steps = event
-        step, better = kernel_results.step, tf.math.is_finite(log_likelihood) & (log_likelihood > kernel_results.best)
-        results = kernel_results._replace(
-            best=tf.where(better, log_likelihood, kernel_results.best),
-            best_step=tf.where(better, step, kernel_results.best_step),
-            best_state=chosen(better, tf.nest.flatten(state), kernel_results.best_state),
-        )
-        begun, falls, given_up = tf.zeros_like(step), tf.zeros_like(step, tf.bool), tf.zeros_like(step, tf.bool)
-        if results.attempt and epoch_steps is not None:
-            results, falls, given_up = self._attempted(results, log_likelihood, epoch_steps)
-            begun = results.attempt.begun
-        waited = step - tf.maximum(results.best_step, begun) >= self.patience_of(epoch_steps)
-        ended = given_up | (waited & ~falls)
-        return results._replace(begins=tf.where(ended, self._climbed(results).begins, results.begins))
-
-    def _attempted(self, results, value, epoch_steps):
-        """(the results with the next attempt where there is one, whether a coarse one falls, whether the last of all
-        was given up)."""
-        step, attempt = results.step, climb_attempts.looked_at(results.attempt, value, results.step)
-        falls, given_up = climb_attempts.turning(attempt, value, step, epoch_steps)
-        again = given_up & climb_attempts.goes_on(attempt, step, results.begins)
-        slower = tf.where(again, climb_attempts.SLOWER * results.gentle, results.gentle)
-        attempt = climb_attempts.next_attempt(attempt, again, step)
-        return results._replace(attempt=attempt, gentle=slower), falls, given_up & ~again
 
     def integrate(
         self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed

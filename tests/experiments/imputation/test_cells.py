@@ -8,8 +8,9 @@ import numpy as np
 import pandas
 import pytest
 
+from experiments.common import files, marked_page
 from experiments.imputation import __main__ as command
-from experiments.imputation import cell, page, tables
+from experiments.imputation import cell, coverage, page, tables
 from experiments.imputation.coded import coded, one_hot, restored, standardised, with_gaps
 from experiments.imputation.imputers import IMPUTERS, OWN, VARIANTS
 
@@ -138,6 +139,14 @@ def test_ranks_and_ratios_stand_beside_ours():
 def test_a_page_needs_a_record():
     with pytest.raises(SystemExit, match="Received: --page"):
         command.main(["--page", "page.md"])
+
+
+def test_the_page_is_what_the_records_make(request):
+    docs = request.config.rootpath / "docs"
+    text = (docs / "imputation.md").read_text(encoding="utf-8")
+    for module, made, name in ((command, page.page, ""), (coverage, coverage.summary, "_coverage")):
+        made = made(files.lines(docs / f"imputation{name}.jsonl"))
+        assert marked_page.with_made(text, made, module.COMMAND) == text
 
 
 @pytest.mark.slow

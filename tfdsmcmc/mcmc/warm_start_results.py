@@ -1,0 +1,126 @@
+"""What a warm start keeps, and how its climb goes on at a plan, at a look at validation rows and at its end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfdsmcmc._common.chosen import chosen
+from tfdsmcmc.mcmc import climb_attempts, climb_plan
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import KernelResults, Nest
+    from tfdsmcmc.mcmc.events import Planned, Validated
+
+NEVER = 2**31 - 1
+
+
+class WarmStartResults(NamedTuple):
+    """Kernel results.
+
+    Attributes:
+      climb: `MAPResults` of the optimizer.
+      sampler: results of the kernel that samples; they rest until it does.
+      begins: int32 scalar, the step from which on it samples.
+      best: float32 scalar, the best validation log-likelihood so far.
+      best_step: int32 scalar, the step at which it was found; 0 before one was.
+      best_state: list of parts, the state at that step.
+      noise_variance: list of parts, ŝ²; empty where the rate is the same for all entries, like the next.
+      previous_gradient: list of parts, g of the last step that was not skipped.
+      gentle: float32 scalar, ε, times what the present attempt is slower by; 1 before a plan.
+      attempt: `climb_attempts.Attempt`; empty where the optimizer knows no plan.
+      step: int32 scalar.
+      skipped_steps: int32 scalar, the steps whose gradient or new state was not finite.
+    """
+
+    climb: KernelResults
+    sampler: KernelResults
+    begins: tf.Tensor
+    best: tf.Tensor
+    best_step: tf.Tensor
+    best_state: list[tf.Tensor]
+    step: tf.Tensor
+    skipped_steps: tf.Tensor
+    noise_variance: Nest = ()
+    previous_gradient: Nest = ()
+    gentle: Nest = ()
+    attempt: Nest = ()
+
+
+def planned(
+    results: WarmStartResults, event: Planned, state: Nest, updates: int | None, fraction: float
+) -> WarmStartResults:
+    """The results after the plan of a fit, the first of which decides how long the climb may last.
+
+    Args:
+      results: before it; of several chains each part has their axis, here and below.
+      event: the plan.
+      state: the present state.
+      updates: steps of the climb, or None for a fraction of the plan.
+      fraction: of the plan.
+
+    Raises:
+      ValueError: for a run of unknown length, of which there is no fraction.
+    """
+    begins = results.begins
+    if event.steps is None:
+        if np.any(np.asarray(begins) == NEVER):
+            raise ValueError(
+                "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
+                "Received: a run of unknown length"
+            )
+        return results
+    steps = int(fraction * event.steps) if updates is None else updates
+    first = begins == NEVER if updates is None else results.step == 0
+    weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
+    gentle = climb_plan.gentleness(weights, event.num_rows, steps, event.epoch_steps)
+    ends = results.step + steps if updates is None else begins
+    return results._replace(begins=tf.where(first, ends, begins), gentle=tf.where(first, gentle, results.gentle))
+
+
+def ended(results: WarmStartResults) -> WarmStartResults:
+    """The results of a climb that ends now: with the next step where there is a best state, as that goes back to it."""
+    end = results.step + tf.cast(results.best_step > 0, tf.int32)
+    return results._replace(begins=tf.minimum(results.begins, end))
+
+
+def looked_at(
+    results: WarmStartResults, event: Validated, parts: Sequence[tf.Tensor], patience: int
+) -> WarmStartResults:
+    """The results of a climb after a look at validation rows: its best state, and whether it ends or begins anew.
+
+    Args:
+      results: before it.
+      event: the look.
+      parts: the present state, a list of its parts.
+      patience: how many steps without a new best end a climb.
+    """
+    value, epoch_steps = event
+    step, better = results.step, tf.math.is_finite(value) & (value > results.best)
+    results = results._replace(
+        best=tf.where(better, value, results.best),
+        best_step=tf.where(better, step, results.best_step),
+        best_state=chosen(better, parts, results.best_state),
+    )
+    begun, falls, given_up = tf.zeros_like(step), tf.zeros_like(step, tf.bool), tf.zeros_like(step, tf.bool)
+    if results.attempt and epoch_steps is not None:
+        results, falls, given_up = _attempted(results, value, epoch_steps)
+        begun = results.attempt.begun
+    waited = step - tf.maximum(results.best_step, begun) >= patience
+    ends = given_up | (waited & ~falls)
+    return results._replace(begins=tf.where(ends, ended(results).begins, results.begins))
+
+
+def _attempted(results, value, epoch_steps):
+    """(the results with the next attempt where there is one, whether a coarse one falls, whether the last of all was
+    given up)."""
+    step, attempt = results.step, climb_attempts.looked_at(results.attempt, value, results.step)
+    falls, given_up = climb_attempts.turning(attempt, value, step, epoch_steps)
+    again = given_up & climb_attempts.goes_on(attempt, step, results.begins)
+    slower = tf.where(again, climb_attempts.SLOWER * results.gentle, results.gentle)
+    attempt = climb_attempts.next_attempt(attempt, again, step)
+    return results._replace(attempt=attempt, gentle=slower), falls, given_up & ~again
