@@ -213,3 +213,27 @@ def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
     ]  # fmt: skip
     plain = offered(ds.layers.SBN(3))
     assert "encode" not in plain and "impute_packed" in plain
+
+
+@pytest.mark.parametrize(
+    ("average", "each", "count"),
+    [("draws", 1, 3), ("units", 3, 1), ("weights", 1, 1)],  # sets of weights behind a draw, components
+)
+def test_what_a_request_costs(tmp_path, average, each, count):
+    """In draws of the latents at one set of weights, for each row and for each unit of its count; three samples.
+
+    Samples are of one component each, estimates of all. An imputation is a chain of sweeps; which component it is of
+    follows from the evidence for each, 8 times 32 draws of all.
+    """
+    model = folder_of(tmp_path)
+    functions = content_of(model, ds.posterior.load(tmp_path), average, 4, False, None).functions
+    evidence = 8 * 32 * each * count if count > 1 else 0
+    assert {name: functions.costs(name) for name in functions.names} == {
+        "log_likelihood": (0, each * count),
+        "sample": (0, each),
+        "impute": (evidence, 4 * each),
+        "encode": (0, each * count),
+        "reconstruct": (0, each * count),
+    }
+    with pytest.raises(KeyError):
+        functions.costs("another")
