@@ -20,9 +20,9 @@ from experiments.common import files
 from experiments.common.arguments import number, parser_of, part
 from experiments.imputation import cell, tables
 from experiments.imputation.amputation import MECHANISMS
+from experiments.imputation.arguments import asked_for, options
 from experiments.imputation.imputers import IMPUTERS, installed
 from experiments.imputation.page import page
-from experiments.imputation.record import asked_for, options
 
 COMMAND = "experiments.imputation"
 

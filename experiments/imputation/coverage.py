@@ -24,10 +24,10 @@ from experiments.common import files
 from experiments.common.arguments import number, parser_of
 from experiments.common.markdown import number as printed
 from experiments.common.markdown import table
+from experiments.imputation.arguments import asked_for, options
 from experiments.imputation.cell import IMPUTATIONS
 from experiments.imputation.designs import DESIGNS, regression
 from experiments.imputation.imputers import DRAWING, VARIANTS, installed
-from experiments.imputation.record import asked_for, options
 
 COMMAND = "experiments.imputation.coverage"
 REFERENCES = ("whole table", "complete rows")

@@ -1,4 +1,4 @@
-"""What a command of this room has found, on record, and the page that is made of it: --record, --from and --page."""
+"""Options that the commands of this room share: what is found goes on record, and a page is made of it."""
 
 import pathlib
 
