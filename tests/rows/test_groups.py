@@ -1,6 +1,7 @@
 """One-hot codes found in rows of zeros and ones, and models of them."""
 
 import itertools
+import os
 
 import numpy as np
 import pytest
@@ -40,6 +41,7 @@ def test_what_may_be_chance_is_no_group():
     assert ds.rows.groups(np.zeros((5, 3))) == [Binary()] * 3
 
 
+@pytest.mark.skipif("TFDSMCMC_DATA" not in os.environ, reason="$TFDSMCMC_DATA names no folder of packed files")
 @pytest.mark.parametrize(("name", "exact"), [("adult", 14), ("dna", 60)])
 def test_those_of_data_sets(name, exact):
     """Rows of all parts are of the form that was found in those of training."""
