@@ -1,5 +1,5 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
-    [variational] [iterations] [collecting] [cluster]
+    [variational] [iterations] [collecting] [cluster] [many_draws]
     [--reference FOLDER] [--small]
 
 Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --reference names
@@ -22,6 +22,7 @@ from benchmarks import (
     evaluation,
     gibbs,
     iterations,
+    many_draws,
     rows,
     serving,
     training,
@@ -41,6 +42,7 @@ PARTS = {
     "iterations": iterations.main,
     "collecting": collecting.main,
     "cluster": cluster.main,
+    "many_draws": many_draws.main,
 }
 
 

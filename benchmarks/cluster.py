@@ -54,8 +54,12 @@ def chains(way, epochs, folder):
         if way == "two workers":
             ds.cluster.run(nothing, [(str(i), (i,)) for i in range(2)], False, "tasks")  # workers are there
         begun, first = time.perf_counter(), []
+
+        def noting(batch, logs):
+            first.append(time.perf_counter())
+
         if way == "two chains of one process":
-            noted = keras.callbacks.LambdaCallback(on_train_batch_end=lambda *_: first.append(time.perf_counter()))
+            noted = keras.callbacks.LambdaCallback(on_train_batch_end=noting)
             collector = ds.posterior.Collector(folder / "samples", **DRAWS)
             make(0, 2).fit(rows, epochs=epochs, batch_size=100, verbose=0, callbacks=[noted, collector])
         else:

@@ -470,7 +470,7 @@ def test_a_mask_counts_as_gaps():
     """Of whole numbers too, in fit and in transform: what stands under the mask is never seen."""
     x = np.random.default_rng(0).integers(0, 2, (40, 3))
     hidden = np.random.default_rng(1).random(x.shape) < 0.2
-    options = {"architecture": "SBN 2", "updates": 2, "posterior_samples": 0, "jit_compile": False, "random_state": 0}
+    options = {"architecture": "SBN 2", **TINY, "updates": 2}
     expected = ds.Imputer(**options).fit_transform(np.where(hidden, np.nan, x).astype(np.float64))
     for under in (0, 1, 7):
         masked = np.ma.masked_array(np.where(hidden, under, x), mask=hidden)
