@@ -84,7 +84,8 @@ def tasks(count):
 
 
 def estimates(workers, rows, annealed, folder):
-    """{"seconds": of so many rows a worker, tracing not included; "whole": with it; "bytes": of a draw's weights}"""
+    """{"seconds": of so many rows a worker, whose programs are there; "first": of half as many, tracing included;
+    "bytes": of a draw's weights}"""
     import joblib
     import numpy as np
 
@@ -97,15 +98,12 @@ def estimates(workers, rows, annealed, folder):
     shard, seconds, posterior = rows // 4, [], ds.posterior.present(make(0))
     with joblib.parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
         ds.cluster.run(nothing, [(str(i), (i,)) for i in range(workers)], False, "tasks")  # workers are there
-        for size in (
-            2 * shard,
-            4 * shard,
-        ):  # of each worker: both trace alike, one has twice the shards
+        for size in (2 * shard, 4 * shard):  # of each worker, which keeps its programs
             part = ds.datasets.open(path)[: size * workers]
             begun = time.perf_counter()
             function(posterior, make, part, batch_size=min(100, shard), shard_rows=shard, **more)
             seconds.append(time.perf_counter() - begun)
-    return {"seconds": 2 * (seconds[1] - seconds[0]), "whole": seconds[1], "bytes": len(pickle.dumps(posterior))}
+    return {"seconds": seconds[1], "first": seconds[0], "bytes": len(pickle.dumps(posterior))}
 
 
 def simulated(name, count, seconds, task_bytes, folder_bytes, overhead, workers):
@@ -144,15 +142,16 @@ def show(epochs, rows, workers):
         print(f"| {way} | {one['seconds']:.1f} | {2 * 3600 / one['seconds']:.0f} |")
     cost = _measured("tasks", 1000)["seconds"]
     print(f"\nto the first step {found[WAYS[2]]['to_first_step']:.1f} s; a task that does nothing {1e3 * cost:.2f} ms")
-    scaled = [_measured("estimates", count, rows, False) for count in (1, 2)]
-    print("\n| workers | rows | seconds | with tracing |\n| --- | --- | --- | --- |")
+    scaled = [_measured("estimates", count, rows, False, threads=1) for count in (1, 2)]
+    print("\n| workers | rows | seconds | rows a second |\n| --- | --- | --- | --- |")
     for count, one in enumerate(scaled, 1):
-        print(f"| {count} | {count * rows:,} | {one['seconds']:.1f} | {one['whole']:.1f} |")
-    annealed = _measured("estimates", 1, max(8, rows // 20), True)
-    if annealed["seconds"] <= 0:
-        raise SystemExit(f"--rows are too few to be timed. Received: {rows}")
-    one = found[WAYS[0]]
-    update, start = one["seconds"] / 2 / one["updates"], found[WAYS[2]]["to_first_step"]
+        print(f"| {count} | {count * rows:,} | {one['seconds']:.1f} | {count * rows / one['seconds']:.0f} |")
+    print(f"\nweak scaling {2 * scaled[0]['seconds'] / scaled[1]['seconds']:.2f}")
+    annealed = _measured("estimates", 1, max(8, rows // 20), True, threads=1)
+    one, short = found[WAYS[0]], _measured("chains", WAYS[0], epochs // 4)
+    update = (one["seconds"] - short["seconds"]) / 2 / (one["updates"] - short["updates"])
+    start = one["seconds"] / 2 - one["updates"] * update
+    print(f"\nan update {1e3 * update:.1f} ms; a chain beside its updates {start:.1f} s")
     steps = 8_100_000 // 100 * 10
     parts = [
         ("1,000 chains, 8.1 million rows, 10 epochs", 1000, start + steps * update, 2000, one["bytes"] + 8.1e6 * 98),
@@ -172,11 +171,13 @@ def main(args=None):
     show(epochs=20, rows=2000, workers=100)
 
 
-def _measured(what, *values):
-    """Of a process of its own; the folder that some ask for is temporary."""
+def _measured(what, *values, threads=None):
+    """Of a process of its own; the folder that some ask for is temporary. One worker is that process itself, which
+    takes no more threads than is said."""
+    limits = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS") if threads else ()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.cluster", "--measure", json.dumps([what, *values, folder])]
-        return run(command)
+        return run(["env", *(f"{name}={threads}" for name in limits), *command])
 
 
 def _measure(what, *values):
@@ -190,7 +191,7 @@ if __name__ == "__main__":
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster", description=__doc__, formatter_class=raw)
-    parser.add_argument("--epochs", type=int, default=20, help="of a chain (default 20)")
+    parser.add_argument("--epochs", type=int, default=20, help="of a chain, 4 at least (default 20)")
     parser.add_argument("--rows", type=int, default=2000, help="of estimates, for each worker (default 2000)")
     parser.add_argument("--workers", type=int, default=100, help="of part (c) (default 100)")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
