@@ -5,6 +5,7 @@ from experiments.method_table.report.estimates import NOTE
 from experiments.method_table.report.tables import ESTIMATES, OF_ROW, estimate_lines, minus, notes_of
 from experiments.method_table.settings import command_of
 from experiments.report.equal_time import mean_and_error
+from experiments.sampler_study.settings import OPTIMIZERS
 
 _HEAD = ("record", "row", *OF_ROW, *ESTIMATES)
 _RECORDS = (
@@ -55,6 +56,7 @@ def _of_run(run):
         (method, updates), seconds, what = own, own_seconds, name
         if name == "rws":  # the optimizer beside the sampler
             method, updates, seconds = "`rws`", about.get("rws_updates"), about.get("rws_seconds")
+        if name == "rws" or (name == "last" and about.get("setting") in OPTIMIZERS):
             what = "best on validation"
         value, error = mean_and_error(values)
         spent = "" if updates is None else f"{updates:,}", "" if seconds is None else number(seconds / 60, 1)

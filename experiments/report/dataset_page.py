@@ -9,7 +9,7 @@ from experiments.report import equal_time
 from experiments.report.titles import title_of
 
 _ONE_HOT = ("learnt as", "parts of a row", "updates", "processor seconds", "nats a test row", "error", "rows")
-_PRINTED = ("experiment", "of", "figure is", "figure", "error", "published")
+_PRINTED = ("of", "figure is", "figure", "error", "published")
 _LOOKS = (
     "*A line is a row, a point a look at its last weights on some test rows: with Gibbs sampling by short annealing, "
     "else by few importance samples, which understate.*"
@@ -23,7 +23,7 @@ _SETTINGS = (
     "[appendix of the study](../study_appendix.md#where-it-stood)."
 )
 _CODES = "Rows are one-hot codes, learnt bit by bit as columns, or as groups that `rows.groups` finds. One seed each."
-_COPIED = "Commands printed these figures; their records were not kept. The experiment leads to its command."
+_COPIED = "Commands printed these figures, whose records were not kept."
 
 
 def page(dataset, records):
@@ -44,7 +44,7 @@ def page(dataset, records):
     if records.one_hot:
         lines += ["## One-hot codes", "", _CODES, "", *one_hot(records.one_hot), ""]
     if records.printed:
-        lines += ["## Other experiments", "", _COPIED, "", *printed(records.printed), ""]
+        lines += ["## Other experiments", "", _COPIED, "", *printed(records.printed)]
     if dataset in PUBLISHED:
         lines += ["## Published", "", *published.lines_of(dataset), ""]
     return [*lines, "All estimates and the commands of rows are on the [page of all rows](all_rows.md)."]
@@ -80,15 +80,16 @@ def one_hot(lines):
 
 
 def printed(lines):
-    """The table of figures that commands printed."""
-    cells = [
-        [
-            *(f"[{one['experiment']}](archive.md#{one['section']})", one["of"], one["measure"]),
-            *(tables.minus(one[name]) for name in ("value", "error", "published")),
-        ]
-        for one in lines
-    ]
-    return table(_PRINTED, cells)
+    """A table for each experiment of the figures that commands printed, and where its command stands."""
+    experiments = {}
+    for one in lines:
+        figures = (tables.minus(one[name]) for name in ("value", "error", "published"))
+        experiments.setdefault((one["experiment"], one["section"]), []).append([one["of"], one["measure"], *figures])
+    found = []
+    for (name, section), cells in experiments.items():
+        found += [f"### {name[0].upper()}{name[1:]}", "", f"[How it was measured](archive.md#{section})", ""]
+        found += [*table(_PRINTED, cells), ""]
+    return found
 
 
 def _reached(dataset, rows):

@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.budget_study.table import chosen_and_best, grouped
 from experiments.common.markdown import number, table
-from experiments.sampler_study.settings import SETTINGS
+from experiments.sampler_study.settings import OPTIMIZERS, SETTINGS
 
 BESIDE = ("model", "seconds", "sampler", "error", "`rws`", "error", "sampler less `rws`", "error")
 _SETTINGS = ("model", "setting", "chains", "seeds", "minutes", "estimate", "nats a test row", "error")
@@ -84,7 +84,8 @@ def settings(runs):
         for name in names if "predictive" not in names else [name for name in names if name != "last"]:
             size = min(len(rows[name]) for _, rows in group)
             value, error = mean_and_error(np.mean([rows[name][:size] for _, rows in group], 0))
-            lines.append([*about, _PARTS[name], number(value), number(error)])
+            what = "best on validation" if setting in OPTIMIZERS and name == "last" else _PARTS[name]
+            lines.append([*about, what, number(value), number(error)])
     return table(_SETTINGS, lines)
 
 
