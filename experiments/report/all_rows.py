@@ -20,7 +20,7 @@ _RECORDS = (
 
 def page(records):
     """The lines of the page, of `Records`."""
-    kept = [f"- `{name}`: {what}" for name, what in _RECORDS if getattr(records, name)]
+    kept = [f"- [{name}](../{name}.jsonl): {what}" for name, what in _RECORDS if getattr(records, name)]
     commands = [f"    {command_of(row)}  # row {place}" for place, row in enumerate(records.results, 1)]
     of_results = ["", "## The commands of results", "", *commands] if commands else []
     return [
