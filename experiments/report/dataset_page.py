@@ -63,7 +63,8 @@ def lead(dataset, records):
     if found:
         differences = [(one.label(), *one.difference) for one in found]
         parts = [f"{number(value, sign='+')} ± {number(error)} with {label}" for label, value, error in differences]
-        said.append(f"In equal time the sampler less the optimizer, in nats a test row, is {_and(parts)}.")
+        gains = "; ".join(parts)
+        said.append(f"In equal time the sampler gains on the optimizer, in nats a test row: {gains}.")
     return said or [f"Commands printed the figures of {title_of(dataset)} below."]
 
 

@@ -9,8 +9,9 @@ from experiments.report.records import dataset_of, only_published
 from experiments.report.titles import title_of
 
 _NOTE = (
-    "The highest figure of each kind of network for which a figure is published. Errors are over test rows and of the "
-    "estimate together; bold exceeds the best published figure of the same network by more than its error."
+    "The highest figure of each kind of network for which a figure is published. Errors are standard errors, over test "
+    "rows and of the estimate together. Bold exceeds the best published figure of the same network by more than its "
+    "error."
 )
 _AHEAD = "Each point is a data set and a model; bars are standard errors over the test rows."
 

@@ -11,11 +11,11 @@ _OF_SIDES = {
     "importance_gap": "drawn rows, above less importance sampling",
 }
 NOTE = (
-    "*Best on validation* are the weights of the best look at validation data; *mean of samples* is the mean of the "
+    "*Best on validation* are the weights of the best look at validation data. *Mean of samples* is the mean of the "
     "posterior samples of the weights, with φ fitted to it again. Importance samples understate a figure, the more the "
-    "fewer of them are effective. *Annealed* is the estimate from below by annealed importance sampling on some rows, "
-    "carried over to all by the difference to importance sampling there; *carried* is the error of that difference. "
-    "*Drawn rows* are rows that the model draws, whose log-likelihood reverse annealing bounds from above."
+    "fewer of them are effective. *Annealed* is the estimate from below by annealed importance sampling on some rows. "
+    "The difference to importance sampling there carries it over to all rows; *carried* is the error of that "
+    "difference. *Drawn rows* are rows that the model draws, whose log-likelihood reverse annealing bounds from above."
 )
 
 
