@@ -85,7 +85,7 @@ def _of_one_hot(row):
 
 def _of_printed(row):
     about = [row["dataset"], row["of"], row["experiment"], "", "", ""]
-    yield [*about, row["measure"], minus(row["value"]), row["error"], *[""] * 7]
+    yield [*about, row["measure"], minus(row["value"]), row["error"], *[""] * 6]
 
 
 _LINES = {
