@@ -65,7 +65,7 @@ def lead(dataset, records):
         parts = [f"{number(value, sign='+')} ± {number(error)} with {label}" for label, value, error in differences]
         gains = "; ".join(parts)
         said.append(f"In equal time the sampler gains on the optimizer, in nats a test row: {gains}.")
-    return said or [f"Commands printed the figures of {title_of(dataset)} below."]
+    return said or [f"The figures on record of {title_of(dataset)} stand below."]
 
 
 def one_hot(lines):
