@@ -16,7 +16,7 @@ MODULES = sorted(
     if not module.name.endswith("__main__")
 )
 ROOT = pathlib.Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LEFT = {"README.md": {"runs/readme/model.keras", "runs/readme/samples.png", "runs/readme/served/1/saved_model.pb"}}
 
 

@@ -15,7 +15,7 @@ def tables(runs):
     Args:
       runs: list of pairs (dict of figures, dict of the test rows' log-likelihoods).
     """
-    groups, lines = _grouped(runs), []
+    groups, lines = grouped(runs), []
     for architecture in sorted({key[0] for key in groups}):
         own = {key[1:]: found for key, found in sorted(groups.items()) if key[0] == architecture}
         lines += [f"**{architecture}**", ""]
@@ -27,14 +27,14 @@ def tables(runs):
 def summary(runs):
     """One short table in Markdown, a line for each data set, architecture and budget; arguments as of `tables`."""
     lines = table(SUMMARY, [])
-    for (architecture, dataset, budget), found in sorted(_grouped(runs).items(), key=lambda item: item[0][1::-1]):
-        sampler, best = _chosen_and_best(found)
+    for (architecture, dataset, budget), found in sorted(grouped(runs).items(), key=lambda item: item[0][1::-1]):
+        sampler, best = chosen_and_best(found)
         cells = dataset, architecture, f"{budget:g}", number(sampler.mean()), number(best.mean())
         lines.append(f"| {' | '.join(cells)} | {mean_and_error(sampler - best)} |")
     return "\n".join([*lines, ""])
 
 
-def _grouped(runs):
+def grouped(runs):
     """Runs at temperature 1 by (architecture, data set, budget)."""
     groups = {}
     for about, rows in runs:
@@ -43,7 +43,7 @@ def _grouped(runs):
     return groups
 
 
-def _chosen_and_best(found):
+def chosen_and_best(found):
     """Test rows' log-likelihoods: the mean over seeds of the chosen average, and the best run of `rws` of any seed and
     prior."""
     best = max((rows["rws"] for _, rows in found), key=lambda rows: rows.mean())
@@ -53,7 +53,7 @@ def _chosen_and_best(found):
 
 def _against(dataset, budget, found):
     """The line of the chosen average: the best run of `rws`, of any seed and prior, against the mean over seeds."""
-    mean, best = _chosen_and_best(found)
+    mean, best = chosen_and_best(found)
     own = [(about, rows) for about, rows in found if about["prior"] == "flat"]
     names = ", ".join(sorted({about["average"] for about, _ in own}))
     chains = ", ".join(sorted({str(about["chains"]) for about, _ in own}))

@@ -9,3 +9,8 @@ def number(value, digits=2, sign=""):
 def table(header, rows):
     """The lines of a table, for a header and rows of cells."""
     return ["| " + " | ".join(map(str, cells)) + " |" for cells in (header, ["---"] * len(header), *rows)]
+
+
+def cell(value, digits=2):
+    """A number as a cell has it; "" stays an empty cell."""
+    return "" if value == "" else number(value, digits)

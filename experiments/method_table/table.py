@@ -10,7 +10,7 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from experiments.common import files, papers
 from experiments.method_table import methods, row, rows_file
-from experiments.method_table.report import pages
+from experiments.method_table.report import page
 from experiments.method_table.settings import settings_of
 
 
@@ -56,6 +56,6 @@ def write(dataset, wanted, output):
     """Writes the finished rows of those that are asked for; returns the text."""
     finished = rows_file.finished(output / "results.jsonl")
     rows = [finished[key] for key in (rows_file.key_of(*one) for one in wanted) if key in finished]
-    text = "\n".join([f"# {dataset}", "", *pages.page_of(dataset, rows)]) + "\n"
+    text = "\n".join([f"# {dataset}", "", *page.page_of(dataset, rows)]) + "\n"
     files.write_text(output / "table.md", text)
     return text

@@ -2,13 +2,14 @@
 
     python -m experiments.one_hot --dataset adult --form groups
     python -m experiments.one_hot --dataset adult --form columns
-    python -m experiments.one_hot --page docs/results.md
+    python -m experiments.one_hot --record docs/one_hot.jsonl
 
 "columns" is a DARN of zeros and ones, "groups" a `layers.Mixed` whose columns `rows.groups` finds in the rows of
 training, each dependent on those before it; above both a layer of --units DARN units, learnt by `methods.dsgnht_nais()`
 of one chain. Estimated are rows of the test set, by --samples importance samples at each of --posterior-samples samples
-of the weights, and their predictive average. A run adds a line to --record; without --form the lines become a table,
-which is printed or put into --page. All mass of the groups is on rows of their form, some of the columns' is not.
+of the weights, and their predictive average. A run adds a line to --record; without --form the lines are printed as a
+table. `python -m experiments.report docs` makes a page of them. All mass of the groups is on rows of their form, some
+of the columns' is not.
 """
 
 import pathlib
@@ -18,7 +19,7 @@ import keras
 import numpy as np
 
 import tfdsmcmc as ds
-from experiments.common import files, marked_page
+from experiments.common import files
 from experiments.common.arguments import number, parser_of
 
 COMMAND = "experiments.one_hot"
@@ -84,10 +85,9 @@ def main(argv=None):
     parser.add_argument("--verbose", type=number(int, 0), default=0)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("runs/one_hot"))
     parser.add_argument("--record", type=pathlib.Path, default=pathlib.Path("docs/one_hot.jsonl"))
-    parser.add_argument("--page", type=pathlib.Path, help="where the table goes between its markers")
     args = parser.parse_args(argv)
     if args.form is None:
-        marked_page.show(table(files.lines(args.record)), args.page, COMMAND)
+        print(table(files.lines(args.record)))
         return
     found = line(args)
     files.append(args.record, found)

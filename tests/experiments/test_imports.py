@@ -27,10 +27,10 @@ def test_packages_beside_each_other_are_apart(name):
 
 @pytest.mark.parametrize("name", [name for name in OWN if name.startswith("experiments.")])
 def test_rooms_share_by_what_is_common(name):
-    """Which imports no other room."""
+    """Which imports no other room; `report` stands above, and reads what all leave."""
     room = name.split(".")[1]
     others = {".".join(other.split(".")[:2]) for other in found(OWN[name]) if other.startswith("experiments.")}
-    assert others <= {"experiments.common", f"experiments.{room}"}
+    assert room == "report" or others <= {"experiments.common", f"experiments.{room}"}
 
 
 def test_the_package_knows_none_of_them():

@@ -73,7 +73,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         `layers.Mixed` that is dependent of a DARN, and otherwise independent given the hidden units, an `MLPGaussian`
         where all columns are real. By default "DARN/DARN 50" for binary columns and "DARN", without latent units, or
         "DARN/SBN" of the size above for others. Of more than 256 columns, and where X has gaps and a method or its
-        options are given, it is "SBN/SBN 50" for binary ones and "VAE 10" for others; see `docs/results.md`.
+        options are given, it is "SBN/SBN 50" for binary ones and "VAE 10" for others; see `docs/results/archive.md`.
       kinds: dict from names of columns of a DataFrame to "binary", "categorical", "ordinal", "count",
         "semicontinuous" (amounts, many of them 0) or "real".
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.

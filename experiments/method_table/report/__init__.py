@@ -1,1 +1,1 @@
-"""Pages and figures of rows on record (`python -m experiments.method_table.report`)."""
+"""What pages say of the rows of a table: which row stands for a method, its estimates, published figures beside it."""

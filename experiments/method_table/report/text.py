@@ -1,6 +1,6 @@
 """What pages say of a row on record and of published figures."""
 
-from experiments.common.published import of_model, sources_of
+from experiments.common.published import of_model
 
 _PAPERS_NAMES = {  # of our methods, in the order of preference
     "dsgnht_nais": ("DSGNHT-NAIS", "DSGHMC-AIS"),
@@ -38,10 +38,6 @@ def papers_of(row):
     return own, other
 
 
-def as_published(figure, dataset):
-    """A figure with the digits of its source, its method, the number of its source, and its note; a dash for None."""
-    if figure is None:
-        return "–"
-    sources = sources_of(dataset)
-    value, note = figure.log_likelihood.replace("-", "−"), f"({figure.note})" if figure.note else ""
-    return " ".join(filter(None, (value, figure.method, f"[{sources.index(figure.source) + 1}]", note)))
+def minutes_of(row):
+    """The minutes that a row has learnt, as text; "" for one that has not."""
+    return f"{row['wall_time_seconds'] / 60:.1f}" if "wall_time_seconds" in row else ""

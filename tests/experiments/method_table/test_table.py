@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from experiments.common import published
 from experiments.method_table import methods, rows_file
 from experiments.method_table import row as table_row
 from experiments.method_table.__main__ import main
 from experiments.method_table.arguments import parse
-from experiments.method_table.report.pages import page_of
 from experiments.method_table.settings import command_of, settings_of
 from experiments.method_table.table import rows_of
 
@@ -53,7 +51,7 @@ def test_other_settings_are_other_rows(tiny, calls, tmp_path, recorded):
     main([*tiny, *PAIR, "--learning-rate", "0.2"])  # of samplers alone
     assert calls == [("dsgnht_gibbs", "SBN/SBN 3-2")]
     lines = (tmp_path / "out" / "table.md").read_text().splitlines()
-    assert sum(line.startswith("| `") and "| SBN/SBN 3-2 |" in line for line in lines) == 2  # at a glance is another
+    assert sum(line.startswith("| tiny | SBN/SBN 3-2 | `") for line in lines) == 2  # of each row its last weights
     calls.clear()
     main([*tiny, *PAIR, "--adam", "1", "2"])  # of the others
     assert calls == [("rws", "SBN/SBN 3-2")]
@@ -256,49 +254,3 @@ def test_numbers_are_checked_before_any_work(tiny, capsys):
     with pytest.raises(SystemExit):
         main([*tiny, "--as-published", "--published-prior"])
     assert "has --published-prior. Received: both" in capsys.readouterr().err
-
-
-def test_figures_stand_with_their_errors_beside_the_papers(tiny):
-    args = parse([*tiny, "--dataset", "ocr_letters", "--annealing-runs", "5", "--seed", "7"])
-    row = {"method": "rws", "architecture": "SBN 200", "dataset": "ocr_letters", "updates": 5000}
-    row |= {"wall_time_seconds": 90.0, "settings": settings_of("rws", args), "curve": []}
-    row["log_likelihood"] = {"last": figure(-49.125, None), "best": figure(-48.5), "mean": figure(-47.5)}
-    row["annealed"] = {"of": "best", **figure(-46.5), "difference_error": 0.03, "rows": 10.0}
-    row["annealed_predictive"] = {"draws": 8, **figure(-45.5), "difference_error": 0.04, "rows": 10.0}
-    row["both_sides"] = {"gap": figure(0.08, 0.02), "importance_gap": figure(1.5, 0.1)}
-    failed = {**row, "method": "nvil", "failed": "diverged", "log_likelihood": {}}
-    lines = page_of("ocr_letters", [row, failed])
-    assert len({line.count("|") for line in lines if line.startswith(("| method", "| `"))}) == 1
-    (line,) = (line for line in lines if line.startswith("| `rws`"))
-    cells = [cell.strip() for cell in line.strip("|").split("|")]
-    assert cells == [
-        "`rws`",
-        "SBN 200",
-        "7",
-        "5,000",
-        "1.5",
-        "−49.12 ± not finite (0.10; 12 of 30)",
-        "−48.50 ± 0.20 (0.10; 12 of 30)",
-        "−47.50 ± 0.20 (0.10; 12 of 30)",
-        "–",
-        "−46.50 ± 0.03 (0.10; 12.3 of 5), best on validation, 10 rows, 1,000 steps",
-        "−45.50 ± 0.04 (0.10; 12.3 of 5), 8 draws, 10 rows, 1,000 steps",
-        "0.08 ± 0.02 (1.50)",
-        "–",  # the paper has other sizes
-        "−37.5 DSGHMC-AIS [1]",
-    ]
-    assert any("| DARN | −39.30 [2]; −39.71 mean-field VB [3]" in line for line in lines)
-
-
-def test_the_papers_figure_stands_beside_the_best_of_another_method():
-    """Its method's own second figure, of another version, is none of the others; both have their sources."""
-    row = {"dataset": "binarized_mnist", "architecture": "SBN 200", "method": "rws", "settings": {"seed": 0}}
-    row |= {"log_likelihood": {}, "updates": 1, "wall_time_seconds": 1.0}
-    row["settings"]["test_samples"] = 1
-    lines = page_of("binarized_mnist", [row])
-    assert sum("| −103.1 RWS [6] | −102.9 DSGHMC-Gibbs [1] |" in line for line in lines) == 1
-    row |= {"architecture": "SBN 200-200-10", "method": "rws"}
-    (cells,) = [line for line in page_of("binarized_mnist", [row]) if line.startswith("| `rws`")]
-    assert cells.endswith("| −90.79 RWS [4] | −92.8 RWS, wake updates alone [3] |")
-    source = next(f.source for f in published.PUBLISHED["binarized_mnist"] if f.log_likelihood == "-103.1")
-    assert f"6. {source}" in lines

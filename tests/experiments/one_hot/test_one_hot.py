@@ -36,11 +36,9 @@ def test_a_run_adds_a_line(form, tmp_path, monkeypatch):
     assert np.isfinite(line["value"]) and line["value"] < 0
 
 
-def test_the_table_goes_into_a_page(tmp_path):
-    record, page = tmp_path / "record.jsonl", tmp_path / "page.md"
+def test_the_table_is_printed(tmp_path, capsys):
+    record = tmp_path / "record.jsonl"
     record.write_text("\n".join(json.dumps(part) for part in (LINE, {**LINE, "form": "columns", "parts": 123})))
-    page.write_text("before\n<!-- made by python -m experiments.one_hot: begin -->\n"
-                    "<!-- made by python -m experiments.one_hot: end -->\nafter\n")  # fmt: skip
-    one_hot.main(["--record", str(record), "--page", str(page)])
-    first, second = [line for line in page.read_text().splitlines() if line.startswith("| adult")]
+    one_hot.main(["--record", str(record)])
+    first, second = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| adult")]
     assert "| columns | 123" in first and second == "| adult | groups | 21 | 4,000 | 70 | -13.13 ± 0.16 of 494 rows |"

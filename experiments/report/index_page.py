@@ -1,0 +1,69 @@
+"""The summary: headline figures beside published ones, and a list of the pages."""
+
+from experiments.common.markdown import number, table
+from experiments.method_table.report.tables import HIGHEST, highest_cells
+from experiments.method_table.report.text import architecture_of
+from experiments.method_table.report.worth import exceeds, highest, worth
+from experiments.report import equal_time
+from experiments.report.records import dataset_of, only_published
+from experiments.report.titles import title_of
+
+_NOTE = (
+    "The highest figure of each kind of network for which a figure is published. Errors are standard errors, over test "
+    "rows and of the estimate together. Bold exceeds the best published figure of the same network by more than its "
+    "error."
+)
+_AHEAD = "Each point is a data set and a model; bars are standard errors over the test rows."
+
+
+def page(records):
+    """The lines of the page, of `Records`."""
+    rows, found = headline(records.results), equal_time.comparisons(records.budget)
+    lines = []
+    if rows:
+        cells = [[title_of(dataset_of(row)), architecture_of(row), *highest_cells(row)] for row in rows]
+        lines += ["## Headline figures", "", _NOTE, "", *table(("data", *HIGHEST), cells), ""]
+    if found:
+        lines += ["## In equal time beside an optimizer", "", *_in_equal_time(found), ""]
+        lines += ["![The sampler less the optimizer](equal_time.png)", "", _AHEAD, ""]
+    listed = [_entry(name, records.of(name)) for name in records.datasets()]
+    others = [("all_rows", "All rows of the records, with the commands that make them")]
+    if only_published(records):
+        others.append(("published", "Data sets of which others have figures and there are none here"))
+    return [*lines, "## Pages", "", *listed, *(f"- [{what}]({name}.md)" for name, what in others)]
+
+
+def headline(rows):
+    """Of each data set and kind of network the row with the highest figure, where a figure is published beside it."""
+    best = {}
+    for name in sorted({row["dataset"] for row in rows}):
+        for row in highest([row for row in rows if row["dataset"] == name]):
+            key = name, architecture_of(row).split()[0]
+            if exceeds(row) is not None and (key not in best or worth(row).value > worth(best[key]).value):
+                best[key] = row
+    return list(best.values())
+
+
+def _in_equal_time(found):
+    above, below = equal_time.ahead(found)
+    level = len(found) - len(above) - len(below)
+    worst = min(found, key=lambda one: one.difference[0])
+    said = [
+        f"In {len(above)} of {len(found)} comparisons the sampler is ahead of the optimizer by more than two errors.",
+        f"In {len(below)} it is behind by as much, and {level} are level.",
+    ]
+    if below:
+        value, error = worst.difference
+        said.append(f"The worst is {number(value)} ± {number(error)}: {title_of(worst.dataset())}, {worst.label()}.")
+    return [" ".join([*said, "The [study](../study.md) has the comparison."])]
+
+
+def _entry(name, records):
+    kinds = (
+        (records.results, "published tables"),
+        (records.budget, "equal time"),
+        (records.study, "settings of the sampler"),
+        (records.one_hot, "one-hot codes"),
+        (records.printed, "other experiments"),
+    )
+    return f"- [{title_of(name)}]({name}.md): {', '.join(what for lines, what in kinds if lines)}"
