@@ -7,7 +7,7 @@ import re
 ROOT = pathlib.Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", "saved_models/README.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 PACKAGES = ("experiments", "benchmarks", "stress")
 

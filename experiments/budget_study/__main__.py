@@ -27,8 +27,9 @@ averages with the weights that are best on validation rows.
 import pathlib
 
 from experiments.budget_study import cells
+from experiments.budget_study.glance import glance
 from experiments.budget_study.judging import AVERAGES
-from experiments.budget_study.table import glance, summary, tables
+from experiments.budget_study.table import summary, tables
 from experiments.common import finished_runs, jobs, marked_page
 from experiments.common.arguments import number, parser_of
 

@@ -6,15 +6,6 @@ from experiments.common.paired import mean_and_error
 HEAD = ("data", "budget, s", "seconds", "seeds", "chains", "rows", "average", "sampler", "`rws`", "sampler less `rws`")
 AVERAGES = ("weights", "units", "draws", "start")
 SUMMARY = ("data", "model", "budget, s", "sampler", "`rws`", "sampler less `rws`")
-GLANCE = ("data", "model", "sampler", "`rws`", "sampler less `rws`")
-GLANCED = (  # where the sampler gains most of all with a DARN, as usual, and where it is level or behind
-    ("DARN/DARN 50", "dna"),
-    ("DARN/DARN 50", "binarized_mnist"),
-    ("DARN/DARN 50", "digits"),
-    ("SBN/SBN 100-50", "ocr_letters"),
-    ("SBN/SBN 100-50", "digits"),
-    ("SBN/SBN 100-50", "caltech101_silhouettes_28[:400]"),
-)
 BESIDE = ("data", "budget, s", *AVERAGES, "units less weights", "draws less weights", "stacked less the chosen")
 
 
@@ -37,24 +28,10 @@ def summary(runs):
     """One short table in Markdown, a line for each data set, architecture and budget; arguments as of `tables`."""
     lines = table(SUMMARY, [])
     for (architecture, dataset, budget), found in sorted(_grouped(runs).items(), key=lambda item: item[0][1::-1]):
-        lines.append(f"| {dataset} | {architecture} | {budget:g} | {_short(found)} |")
+        sampler, best = _chosen_and_best(found)
+        cells = dataset, architecture, f"{budget:g}", number(sampler.mean()), number(best.mean())
+        lines.append(f"| {' | '.join(cells)} | {mean_and_error(sampler - best)} |")
     return "\n".join([*lines, ""])
-
-
-def glance(runs):
-    """Six lines of the summary in the order of `GLANCED`, without the budget; those that are there."""
-    lines = table(GLANCE, [])
-    for wanted in GLANCED:
-        for (architecture, dataset, _), found in _grouped(runs).items():
-            if (architecture, dataset) == wanted:
-                lines.append(f"| {dataset} | {architecture} | {_short(found)} |")
-    return "\n".join([*lines, ""])
-
-
-def _short(found):
-    """The cells of the chosen average, the best run of `rws`, and the difference."""
-    sampler, best = _chosen_and_best(found)
-    return f"{number(sampler.mean())} | {number(best.mean())} | {mean_and_error(sampler - best)}"
 
 
 def _grouped(runs):

@@ -42,7 +42,7 @@ def grid_of(rows):
       rows: list of dicts of one data set, see `experiments.method_table`.
     """
     cells = {}
-    for row in sorted(rows, key=validated):
+    for row in sorted(rows, key=_validated):
         if row["method"] in METHODS and worth(row).value is not None:
             cells[architecture_of(row), row["method"]] = row  # the best comes last
     methods = [method for method in METHODS if any(of == method for _, of in cells)]
@@ -77,7 +77,7 @@ def _together(figure, *names):
     return math.hypot(*(figure.get(name) or 0.0 for name in names))
 
 
-def validated(row):
+def _validated(row):
     """What validation data say of the weights that a row is about."""
     values = row.get("valid") or {"last": row["curve"][-1]["valid"] if row.get("curve") else None}
     return max(-math.inf if value is None else value for value in values.values())

@@ -11,8 +11,9 @@ import pytest
 import tfdsmcmc as ds
 from experiments.budget_study import __main__ as budget_study
 from experiments.budget_study import averages, cells, judging, learning
+from experiments.budget_study.glance import PAIRS, glance
 from experiments.budget_study.marks import Marks
-from experiments.budget_study.table import GLANCED, glance, summary, tables
+from experiments.budget_study.table import summary, tables
 from experiments.common import files, finished_runs, marked_page
 
 
@@ -108,8 +109,10 @@ def test_the_tables_of_the_project_are_what_its_records_make(request):
 def test_six_results_are_glanced_at(request):
     """All on record; one in which the sampler is behind among them."""
     lines = glance(finished_runs.recorded(request.config.rootpath / "docs" / "budget.jsonl")).splitlines()[2:]
-    assert [tuple(line.split(" | ")[1::-1]) for line in lines] == [(a, f"| {data}") for a, data in GLANCED]
-    assert len(lines) == 6 and any(line.split(" | ")[-1].startswith("−1.38") for line in lines)
+    cells = [line.strip("| ").split(" | ") for line in lines]
+    assert [(data, model) for data, model, *_ in cells] == list(PAIRS) and len(PAIRS) == 6
+    assert min(float(line[-1].split(" ± ")[0].replace("−", "-")) for line in cells) < -1
+    assert glance([]).count("\n") == 2
 
 
 def test_a_seed_is_run_once(tmp_path, monkeypatch, capsys):
