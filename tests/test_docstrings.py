@@ -2,22 +2,22 @@
 
 import doctest
 import importlib
-import pathlib
 import pkgutil
 import re
 
 import pytest
 
 import tfdsmcmc
+from tests import commands
 
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(tfdsmcmc.__path__, "tfdsmcmc.")
     if not module.name.endswith("__main__")
 )
-ROOT = pathlib.Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LEFT = {"README.md": {"runs/readme/model.keras", "runs/readme/samples.png", "runs/readme/served/1/saved_model.pb"}}
+PAGES = [path for path in commands.PAGES if path.suffix == ".md"]
+KEPT = ("model.keras", "samples.png", "served/1/saved_model.pb")
+LEFT = {"docs/five_minutes.md": {f"runs/five/{name}" for name in KEPT}}
 
 
 def python_blocks(text, slow=True):
@@ -39,15 +39,20 @@ def test_there_are_examples():
     assert len(found) >= 8
 
 
+def name_of(page):
+    """Its path from the top of the project."""
+    return page.relative_to(commands.ROOT).as_posix()
+
+
 def runs():
     """A test for each page with blocks: those that are not slow and, where some are, all of them as a slow test."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         quick, all_of_them = (len(python_blocks(text, slow)) for slow in (False, True))
         if quick:
-            yield pytest.param(page, False, id=page.name)
+            yield pytest.param(page, False, id=name_of(page))
         if all_of_them > quick:
-            yield pytest.param(page, True, marks=(pytest.mark.slow, pytest.mark.compiled), id=f"{page.name}, all")
+            yield pytest.param(page, True, marks=(pytest.mark.slow, pytest.mark.compiled), id=f"{name_of(page)}, all")
 
 
 @pytest.mark.parametrize(("page", "slow"), list(runs()))
@@ -58,16 +63,19 @@ def test_a_page_runs(page, slow, tmp_path, monkeypatch):
     for number, code in enumerate(python_blocks(page.read_text(encoding="utf-8"), slow)):
         exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert not slow or LEFT.get(page.name, set()) <= left
+    assert not slow or LEFT.get(name_of(page), set()) <= left
 
 
 def test_the_pages_with_examples_are_found():
-    assert {(param.values[0].name, param.values[1]) for param in runs()} >= {
-        ("README.md", False), ("guide.md", False), ("guide.md", True)
-    }  # fmt: skip
+    found = {(name_of(param.values[0]), param.values[1]) for param in runs()}
+    assert found >= {("README.md", False), ("docs/five_minutes.md", True), ("docs/how_to/own_parts.md", False)}
+    assert {page for page, _ in found} >= LEFT.keys()
+    # a page that shows how, or what a word means, has something to type
+    shown = {name_of(page) for page in PAGES if page.parent.name in ("how_to", "concepts")}
+    assert len(shown) > 15 and shown - {page for page, _ in found} <= {"docs/how_to/several_machines.md"}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "saved_models" / "README.md", ROOT / "CONTRIBUTING.md"], ids=str)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     """Links and pictures of a page that are files here, and headings where they name one."""
     prose = re.sub(r"^(```.*?^```|    .*?)$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

@@ -3,7 +3,8 @@
     python -m experiments.budget_study --dataset baudio --architecture "DARN/DARN 50" --seconds 150 --seeds 0 1 2
     python -m experiments.budget_study --record docs/budget.jsonl
     python -m experiments.budget_study --table docs/budget.jsonl --page docs/study.md
-    python -m experiments.budget_study --table docs/budget.jsonl --summary --page README.md
+    python -m experiments.budget_study --table docs/budget.jsonl --summary --page docs/which_method.md
+    python -m experiments.budget_study --table docs/budget.jsonl --glance --page README.md
 
 `rws` is reweighted wake-sleep with its defaults, K = 25 and a flat prior; `--prior learnt` gives it the sampler's prior
 too. It runs somewhat longer than the budget, and keeps its best weights on validation rows as they were at every
@@ -26,6 +27,7 @@ averages with the weights that are best on validation rows.
 import pathlib
 
 from experiments.budget_study import cells
+from experiments.budget_study.glance import glance
 from experiments.budget_study.judging import AVERAGES
 from experiments.budget_study.table import summary, tables
 from experiments.common import finished_runs, jobs, marked_page
@@ -58,6 +60,7 @@ def parse(arguments=None):
     add("--record", type=pathlib.Path, help="file that what is finished is added to")
     add("--table", type=pathlib.Path, help="print the tables of such a file")
     add("--summary", action="store_true", help="with --table: one short table")
+    add("--glance", action="store_true", help="with --table: six lines of it")
     add("--page", type=pathlib.Path, help="with --table: the page that has them")
     return parser.parse_args(arguments)
 
@@ -69,7 +72,10 @@ def main(arguments=None):
     if args.record is not None:
         return finished_runs.record(args.record, finished_runs.finished(pathlib.Path(args.output)))
     if args.table is not None:
-        made, command = (summary, f"{COMMAND} --summary") if args.summary else (tables, COMMAND)
+        made, command = tables, COMMAND
+        if args.summary or args.glance:
+            made, option = (summary, "--summary") if args.summary else (glance, "--glance")
+            command = f"{COMMAND} {option}"
         return marked_page.show(made(finished_runs.recorded(args.table)), args.page, command)
     named = [(cells.folder_of(args, seed).name, (args, seed)) for seed in args.seeds]
     jobs.run(cells.run, named, args.jobs)

@@ -11,6 +11,7 @@ import pytest
 import tfdsmcmc as ds
 from experiments.budget_study import __main__ as budget_study
 from experiments.budget_study import averages, cells, judging, learning
+from experiments.budget_study.glance import PAIRS, glance
 from experiments.budget_study.marks import Marks
 from experiments.budget_study.table import summary, tables
 from experiments.common import files, finished_runs, marked_page
@@ -97,11 +98,21 @@ def test_the_tables_of_the_project_are_what_its_records_make(request):
     text = (docs / "study.md").read_text(encoding="utf-8")
     made = tables(finished_runs.recorded(docs / "budget.jsonl"))
     assert marked_page.with_made(text, made, budget_study.COMMAND) == text
-    readme = (request.config.rootpath / "README.md").read_text(encoding="utf-8")
-    made = summary(finished_runs.recorded(docs / "budget.jsonl"))
-    assert marked_page.with_made(readme, made, f"{budget_study.COMMAND} --summary") == readme
+    runs, root = finished_runs.recorded(docs / "budget.jsonl"), request.config.rootpath
+    for page, option, made in (("docs/which_method.md", "--summary", summary), ("README.md", "--glance", glance)):
+        other = (root / page).read_text(encoding="utf-8")
+        assert marked_page.with_made(other, made(runs), f"{budget_study.COMMAND} {option}") == other
     made = averages.tables(files.lines(docs / "averages.jsonl"))
     assert marked_page.with_made(text, made, averages.COMMAND) == text
+
+
+def test_six_results_are_glanced_at(request):
+    """All on record; one in which the sampler is behind among them."""
+    lines = glance(finished_runs.recorded(request.config.rootpath / "docs" / "budget.jsonl")).splitlines()[2:]
+    cells = [line.strip("| ").split(" | ") for line in lines]
+    assert [(data, model) for data, model, *_ in cells] == list(PAIRS) and len(PAIRS) == 6
+    assert min(float(line[-1].split(" ± ")[0].replace("−", "-")) for line in cells) < -1
+    assert glance([]).count("\n") == 2
 
 
 def test_a_seed_is_run_once(tmp_path, monkeypatch, capsys):
