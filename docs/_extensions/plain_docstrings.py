@@ -130,7 +130,7 @@ def _skip(app, what, name, obj, skip, options):
 
 def _signature(app, what, name, obj, options, signature, returns):
     """Of a class what its constructor takes: Keras puts a `__new__` of any arguments in front of it."""
-    if what not in ("class", "exception") or not obj.__init__.__module__.startswith(PACKAGE):
+    if what not in ("class", "exception") or not (getattr(obj.__init__, "__module__", None) or "").startswith(PACKAGE):
         return None
     from sphinx.util.inspect import signature as signature_of
     from sphinx.util.inspect import stringify_signature

@@ -51,11 +51,10 @@ def public_modules(module, found=None) -> list[str]:
 def page_of(module, modules) -> list[str]:
     """The page of a module, in reStructuredText."""
     names = {name: getattr(module, name) for name in public_names(module)}
-    rooms = sorted(value.__name__ for value in names.values() if inspect.ismodule(value))
     members = {name: value for name, value in names.items() if not inspect.ismodule(value)}
     lines = [f".. automodule:: {module.__name__}", "   :no-members:", ""]
-    for listed in filter(None, ([f"{module.__name__}.{name}" for name in members], rooms)):
-        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   ~{name}" for name in listed), ""]
+    for listed in filter(None, (list(members), [name for name in names if name not in members])):
+        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in listed), ""]
     for name, value in members.items():
         lines += _described(name, value, module, modules)
     return lines
@@ -69,7 +68,8 @@ def _described(name, value, module, modules):
     place = home(value, module, modules)
     full = f"{module.__name__}.{name}"
     if place != module.__name__:
-        return [f".. py:{kind}:: {full}", "", f"   The same as :py:obj:`{place}.{value.__name__}`.", ""]
+        described = f"The same as :py:obj:`{place}.{value.__name__}`."
+        return [f".. py:{kind}:: {name}", f"   :module: {module.__name__}", "", f"   {described}", ""]
     options = {"function": [], "class": [":members:", ":inherited-members:"], "exception": [":show-inheritance:"]}
     return [f".. auto{kind}:: {full}", *(f"   {option}" for option in options[kind]), ""]
 
@@ -99,7 +99,20 @@ def _as_text(text):
     return [".. code-block:: text", "", *(f"   {line}" for line in text.splitlines()), ""]
 
 
+def _mark_second_names(app, env):
+    """Of two names of a thing a word means the one by which it is described."""
+    modules = public_modules(importlib.import_module(PACKAGE))
+    objects = env.get_domain("py").objects
+    for place in modules:
+        module = importlib.import_module(place)
+        for name in public_names(module):
+            value, full = getattr(module, name), f"{place}.{name}"
+            if full in objects and not inspect.ismodule(value) and home(value, module, modules) != place:
+                objects[full] = objects[full]._replace(aliased=True)
+
+
 def setup(app):
+    app.connect("env-updated", _mark_second_names)
     app.add_directive("public-names", PublicNames)
     app.add_directive("command-line", CommandLine)
     return {"parallel_read_safe": True}
