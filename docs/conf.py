@@ -35,6 +35,7 @@ nb_execution_mode = "off"  # the tests run the examples
 
 # docstrings: types stand in the signatures, arguments in sections
 default_role = "py:obj"
+smartquotes = False  # "auto" is to be typed as it stands
 autodoc_inherit_docstrings = True
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
@@ -47,6 +48,7 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
+add_module_names = False
 
 html_theme = "sphinx_book_theme"
 html_title = "tfdsmcmc"
@@ -57,7 +59,8 @@ html_copy_source = False
 html_theme_options = {
     "home_page_in_toc": False,
     "show_navbar_depth": 1,
-    "show_toc_level": 2,
+    "show_toc_level": 1,
+    "navbar_persistent": [],  # the search is in the side bar
     "use_download_button": False,
     "use_fullscreen_button": False,
 }

@@ -70,8 +70,20 @@ def _described(name, value, module, modules):
     if place != module.__name__:
         described = f"The same as :py:obj:`{place}.{value.__name__}`."
         return [f".. py:{kind}:: {name}", f"   :module: {module.__name__}", "", f"   {described}", ""]
-    options = {"function": [], "class": [":members:", ":inherited-members:"], "exception": [":show-inheritance:"]}
-    return [f".. auto{kind}:: {full}", *(f"   {option}" for option in options[kind]), ""]
+    options = []
+    if kind == "class":
+        bases = [base.__name__ for base in described_bases(value, modules)]
+        options = [":members:", f":inherited-members: {','.join(bases) or 'object'}"]
+        options += [":show-inheritance:"] if value.__bases__[0].__name__ in bases else []
+    elif kind == "exception":
+        options = [":show-inheritance:"]
+    return [f".. auto{kind}:: {full}", *(f"   {option}" for option in options), ""]
+
+
+def described_bases(cls, modules) -> list[type]:
+    """The classes above a class that have a description of their own: what they have is not said again."""
+    public = {id(value) for name in modules for value in vars(importlib.import_module(name)).values()}
+    return [base for base in cls.__mro__[1:] if base.__module__.startswith(PACKAGE) and id(base) in public]
 
 
 class PublicNames(SphinxDirective):

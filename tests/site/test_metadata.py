@@ -23,7 +23,7 @@ def program(name):
 
 @pytest.mark.parametrize("page", ["CITATION.cff", "docs/cite.md"])
 def test_citations_name_the_version(page):
-    found = re.findall(r"version\W+(\d[\w.]*)", (ROOT / page).read_text(encoding="utf-8"))
+    found = re.findall(r"^ *version\W+(\d[\w.]*)", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
     assert found == [tfdsmcmc.__version__]
 
 
