@@ -1,11 +1,12 @@
-# Every target does its own set-up: a virtual environment in .venv, made once and renewed when setup.py changes.
+# Every target does its own set-up: a virtual environment in .venv, made once and renewed when pyproject.toml changes.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+DOCS_READY := $(VENV)/docs-ready
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench docs dist clean
 
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
 	$(BIN)/python -m experiments.common.quiet_script recipes/digits.py
@@ -29,7 +30,19 @@ lint: $(READY)  ## style, and what a type checker says of the public names and o
 bench: $(READY)  ## tables of times; nothing is asserted
 	$(BIN)/python -m benchmarks
 
-$(READY): setup.py
+docs: $(DOCS_READY)  ## the site, in build/site; warnings are errors, and every public name has its place
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html -d build/site.cache docs build/site
+	SITE=build/site $(BIN)/python -m pytest -q -p no:cacheprovider --noconftest tests/site
+
+dist: $(READY)  ## a source distribution and a wheel, in dist
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
+$(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
