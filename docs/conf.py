@@ -35,7 +35,7 @@ nb_execution_mode = "off"  # the tests run the examples
 
 # docstrings: types stand in the signatures, arguments in sections
 default_role = "py:obj"
-smartquotes = False  # "auto" is to be typed as it stands
+smartquotes_action = "D"  # dashes alone: "auto" is to be typed as it stands
 autodoc_inherit_docstrings = True
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
