@@ -1,4 +1,4 @@
-"""The demo: a two-layer sigmoid belief network learnt on handwritten digits by DSGNHT-NAIS, with defaults alone.
+"""The demo: a two-layer sigmoid belief network learnt on handwritten digits by three chains of DSGNHT-NAIS.
 
     make demo
 
@@ -55,7 +55,7 @@ def main():
     generative = ds.GenerativeNetwork([ds.layers.SBN(50), ds.layers.SBN(100), ds.layers.SBN(64)])
     recognition = ds.RecognitionNetwork([ds.layers.SBN(100), ds.layers.SBN(50)])
     model = ds.DeepGenerativeModel(generative, recognition, seed=0)
-    model.compile(**ds.methods.dsgnht_nais(), steps_per_execution=12)
+    model.compile(**ds.methods.dsgnht_nais(num_chains=3), steps_per_execution=12)
     last_part = ds.posterior.last_part(epochs, samples, share=0.25)
     collector = ds.posterior.Collector(f"{folder}/posterior", samples, overwrite=True, **last_part)
     callbacks = [collector, keras.callbacks.BackupAndRestore(f"{folder}/backup"), ds.diagnostics.Progress()]

@@ -8,8 +8,8 @@ import tfdsmcmc as ds
 from experiments.budget_study.marks import Marks
 from experiments.common.seeded_model import seeded_model
 
-LONG = 12_000  # updates from which a run has three chains, and weights up to which
-LIGHT = 100_000
+EACH, MOST = 6_000, 3  # planned updates for each chain from two on, and chains at most
+LIGHT = 100_000  # weights up to which a run has several
 MARKS = np.arange(0.5, 1.4, 0.05)  # of the budget
 
 
@@ -35,9 +35,17 @@ def planned(args, data, model, marks):
     rate = (marks.updates[at] - marks.updates[0]) / ((MARKS[at] - MARKS[0]) * args.seconds)
     compiled = MARKS[0] * args.seconds * (1 - begun / rate)
     updates = int(rate * args.per_update * (args.seconds - 2 * compiled))
-    if sum(np.prod(variable.shape) for variable in model.theta_variables) <= LIGHT and updates >= LONG:
-        updates = updates // 3 if updates // 3 >= LONG else LONG - 1
+    if sum(np.prod(variable.shape) for variable in model.theta_variables) <= LIGHT:
+        updates = of_a_chain(updates)
     return max(1, updates // -(-len(data.train) // 100))
+
+
+def of_a_chain(updates):
+    """The most updates of a run whose chains, as many as "auto" makes of it, have so many together or fewer."""
+    for chains in range(MOST, 1, -1):
+        if updates >= chains * chains * EACH:
+            return updates // chains if chains == MOST else min(updates // chains, (chains + 1) * EACH - 1)
+    return min(updates, 2 * EACH - 1)
 
 
 def sampler(args, data, seed, epochs, folder):

@@ -15,8 +15,8 @@ from tfdsmcmc.model import choices
 
 
 @pytest.fixture(autouse=True)
-def long_from_six_updates(monkeypatch):
-    monkeypatch.setattr(choices, "_LONG", 6)
+def a_chain_for_each_two_updates(monkeypatch):
+    monkeypatch.setattr(choices, "_EACH", 2)
 
 
 def compiled(num_chains="auto", latent=(2,), warm=False, **arguments):
@@ -41,7 +41,8 @@ def chains_of(model):
 
 def test_the_law():
     few, many = [np.zeros((50, 1000)), np.zeros(50_000)], [np.zeros((100, 1000)), np.zeros(1)]
-    expected = {(6, 0): 3, (5, 0): 1, (None, 0): 3, (6, 1): 1, (5, 1): 1, (None, 1): 1}
+    expected = {(1, 0): 1, (3, 0): 1, (4, 0): 2, (5, 0): 2, (6, 0): 3, (9, 0): 3, (None, 0): 3}
+    expected |= {(9, 1): 1, (3, 1): 1, (None, 1): 1}
     for (updates, place), chains in expected.items():
         assert choices.chains_of("auto", (few, many)[place], updates) == chains
     assert choices.chains_of(2, many, 1) == 2
@@ -145,8 +146,8 @@ def killed_in(epoch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("plan", "until"), [(2, 2), (2, 5), (1, 3)])
 def test_a_resumed_run_keeps_them(plan, until, tmp_path, monkeypatch):
-    """Whether it is resumed with its own plan or with a longer one, whose number would be three."""
-    monkeypatch.setattr(choices, "_LONG", 3 * plan + 1)
+    """Whether it is resumed with its own plan or with a longer one, whose number may be larger."""
+    monkeypatch.setattr(choices, "_EACH", 3 * plan)
     straight, killed, resumed = (compiled(warm=True) for _ in range(3))
     fit(straight, plan)
     kept = keras.callbacks.BackupAndRestore(tmp_path, delete_checkpoint=False)

@@ -25,7 +25,7 @@ _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 NOT_GIVEN: dict[str, Any] = {"kernel": None, "latents": None, "proposal": "auto"}
 TRIPLE: dict[str, Any] = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
 _FEW, _MANY_WEIGHTS = 3, 100_000  # chains by default, and where they cost more than they are worth: see docs/study.md
-_LONG = 12_000  # updates of a chain that are enough for its climb: more of them are worth less than more chains
+_EACH = 6_000  # planned updates for each chain: twice as many of one are worth less than a second chain
 SIMPLEST: dict[str, str] = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 
@@ -60,15 +60,17 @@ def chains_of(num_chains: int | Literal["auto"], weights: Sequence[keras.Variabl
     """C itself, or what "auto" stands for.
 
     Args:
-      num_chains: positive integer, or "auto": 3 where there are at most 100,000 weights and the first `fit` plans at
-        least 12,000 updates, else 1: an update of C chains takes the time of C.
+      num_chains: positive integer, or "auto": where there are at most 100,000 weights 2 if the first `fit` plans at
+        least 12,000 updates, 3 from 18,000 on, else 1: an update of C chains takes the time of C.
       weights: list of variables, θ.
       updates: that the first `fit` plans, or None where they are not known: as if there were enough.
     """
     if check_chains(num_chains) != "auto":
         return num_chains
     light = sum(math.prod(variable.shape) for variable in weights) <= _MANY_WEIGHTS
-    return _FEW if light and (updates is None or updates >= _LONG) else 1
+    if not light:
+        return 1
+    return _FEW if updates is None else min(_FEW, max(1, updates // _EACH))
 
 
 def prior_of(prior: Prior, kernel: StochasticGradientKernel) -> Prior:

@@ -61,10 +61,10 @@ def compile(
       steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
       jit_compile: whether to compile with XLA.
       evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
-      num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 3 where θ, as far as
-        it learns, has up to 100,000 entries and the first `fit` plans 12,000 updates of θ or more, else 1: an
-        update of C chains takes the time of C, and where it takes long, or a chain of so few has not climbed yet,
-        more updates of one are worth more. That `fit` settles the number before its first step; until then there
+      num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 1 where θ, as far as
+        it learns, has more than 100,000 entries or the first `fit` plans fewer than 12,000 updates of θ, 2 below
+        18,000, else 3: an update of C chains takes the time of C, and where it takes long, or a chain of so few
+        has not climbed yet, more updates of one are worth more. That `fit` settles the number before its first step; until then there
         are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it. Several chains of
         an earlier run stay.
       interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.

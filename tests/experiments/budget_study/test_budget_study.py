@@ -54,10 +54,12 @@ def plan(updates_a_second, seconds=100.0, weights=10, rows=1000, compiled=10.0):
 
 
 def test_the_updates_that_fit_the_budget_are_planned():
-    """80 of 100 seconds at so many a second, ten an epoch; a third for three chains, where that is enough for each."""
+    """80 of 100 seconds at so many a second, ten an epoch; a part for each chain of those that a plan makes."""
     assert plan(100.0) in (799, 800)
-    assert plan(400.0) == 1199  # 32,000: too few for three chains, and one is what fewer than 12,000 make
-    assert plan(600.0) in (1599, 1600)  # 48,000 of one chain, 16,000 of three
+    assert plan(250.0) == 1199  # 20,000: too few for two chains, and one is what fewer than 12,000 make
+    assert plan(400.0) in (1599, 1600)  # 32,000 of one chain, 16,000 of two
+    assert plan(600.0) == 1799  # 48,000: too few for three chains, and two are what fewer than 18,000 make
+    assert plan(750.0) in (1999, 2000)  # 60,000 of one chain, 20,000 of three
     assert plan(600.0, weights=200_000) in (4799, 4800)
     assert plan(0.2) == 1
 
