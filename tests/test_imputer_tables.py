@@ -71,7 +71,7 @@ def test_kinds_follow_from_types():
     kinds = Table(FRAME).kinds
     assert [kind.word for kind in kinds] == list(WORDS.values())
     assert kinds[2] == ds.columns.Categorical(3) and kinds[3] == ds.columns.Ordinal(3)
-    assert kinds[5] == ds.columns.Count(typical=2.0)
+    assert kinds[5] == ds.columns.Count(typical=2.0, offset=2.0)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real, 
 KINDS = [Binary(), Categorical(2), Categorical(4), Ordinal(2), Ordinal(4), Real(0.1), Count(), Count("poisson")]
 KINDS += [Count("poisson", zero_inflated=True), Count(zero_inflated=True, typical=3.0)]
 KINDS += [Categorical(3, none=True), Real(same_scale=True), Semicontinuous(), Semicontinuous(2.5)]
+KINDS += [Count(typical=6.0, offset=6.0)]
 COUNTS = np.arange(400.0)
 
 
@@ -204,6 +205,17 @@ def test_they_are_values():
         assert twin == kind and hash(twin) == hash(kind) and repr(twin) == repr(kind)
     assert len(set(KINDS)) == len(KINDS) and Binary() != "binary"
     assert Count(typical=2.0) != Count() and Count(typical=2.0).likeness == Count().likeness
+    assert Count(offset=2.0) != Count() and Count(offset=2.0).likeness == Count().likeness
+
+
+def test_counts_of_files_without_an_offset_have_that_of_their_time():
+    """Their weights were learnt beside log(1 + y): of a file by Keras, and of a pickled kind."""
+    old = {"law": "negative binomial", "zero_inflated": False, "typical": 256.0}
+    pickled = Count.__new__(Count)
+    pickled.__dict__.update(old, parameters=1, shared=1)
+    for kind in (Count(**old), pickled):
+        assert kind == Count(typical=256.0) and kind.offset == 1.0
+        np.testing.assert_allclose(kind.support_of([kind]).seen(np.float32([0.0])), -np.log(257.0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("states", [1, 0, -2, 2.5, "3", None, True])
@@ -220,6 +232,7 @@ def test_numbers_of_states(states):
         (Count, {"typical": 0}),
         (Count, {"typical": -1.0}),
         (Count, {"zero_inflated": 1}),
+        (Count, {"offset": 0}),
         (Real, {"least_scale": -1}),
         (Real, {"largest_scale": 0}),
         (Real, {"same_scale": 1}),

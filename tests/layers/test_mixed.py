@@ -158,6 +158,46 @@ def test_a_chain_over_missing_numbers_leaves_their_law_where_it_is():
     assert abs(far[:, 0].mean() - axis @ p / p.sum()) < 0.01
 
 
+def counts_that_depend(offset):
+    """(layer, all rows of two counts below 60 around a one (3600, 3), their log-density by SciPy (3600,))."""
+    columns = [Count(typical=4.0, offset=offset), Binary(), Count(typical=2.0, offset=2.0)]
+    layer = ds.layers.Mixed(columns, dependent=True)
+    layer.build((None, 0))
+    lateral = np.zeros((3, 3))  # parameters: of the counts, of the binary column
+    lateral[0, 2], lateral[0, 1], lateral[1, 1] = 0.9, 1.2, -0.4
+    layer.lateral.assign(lateral)
+    layer._output[1].assign([1.2, 0.6, 0.3])
+    layer._shared[0].assign([[1.0], [0.5]])
+    first, last = (part.ravel() for part in np.meshgrid(np.arange(60.0), np.arange(60.0), indexing="ij"))
+    seen = np.log(offset + first) - np.log(offset + 4.0)
+    logs = -np.logaddexp(0, -(0.3 + 0.9 * seen))
+    for y, eta, log_size in [(first, 1.2, 1.0), (last, 0.6 + 1.2 * seen - 0.4, 0.5)]:
+        mean, size = np.exp(eta), np.exp(log_size)
+        logs = logs + scipy.stats.nbinom.logpmf(y, size, size / (size + mean))
+    return layer, np.stack([first, np.ones_like(first), last], 1).astype(np.float32), logs
+
+
+@pytest.mark.parametrize("offset", [1.0, 4.0])
+def test_counts_that_depend_on_each_other(offset):
+    """The density against SciPy's over all rows; one sweep of a chain leaves 2^14 exact draws of both counts given the
+    binary column as they were, by chi-square, false failures at most 1e-6."""
+    layer, rows, logs = counts_that_depend(offset)
+    parents = tf.zeros([1, 0])
+    np.testing.assert_allclose(layer.log_prob(rows, parents[0]), logs, rtol=3e-5, atol=3e-5)
+    other = rows * np.float32([1, 0, 1])
+    both = np.exp(layer.log_prob(np.concatenate([rows, other]), parents[0]), dtype=np.float64)
+    np.testing.assert_allclose(both.sum(), 1.0, atol=2e-3)  # counts from 60 on are left out
+    p = np.exp(logs) / np.exp(logs).sum()
+    chosen = np.random.default_rng(1).choice(len(p), 2**14, p=p)
+    known = np.repeat([[False, True, False]], len(chosen), 0)
+    moved = layer.redrawn(rows[chosen], known, parents, 3).numpy()
+    assert (moved[:, 1] == 1).all() and 0.5 < (moved != rows[chosen]).any(1).mean()
+    inside = (moved < 60).all(1)
+    assert inside.mean() > 0.995
+    places = (60 * moved[inside, 0] + moved[inside, 2]).astype(int)
+    assert_frequencies(np.bincount(places, minlength=len(p)), p)
+
+
 def test_the_chain_of_a_row_leaves_its_posterior_where_it_is():
     """(x_missing, z) of 2^13 exact draws, one sweep of `Gibbs(draw_missing=True)`: chi-square over all states, against
     sums; false failures at most 1e-6."""

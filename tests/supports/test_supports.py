@@ -80,6 +80,9 @@ def test_counts_are_seen_by_their_logarithms():
     np.testing.assert_allclose(seen, [[-np.log(2), np.log(2)]], rtol=1e-6)
     seen = Counts([3.0, 1.0]).seen(np.array([[3.0, 7.0]], np.float32))
     np.testing.assert_allclose(seen, [[0.0, np.log(4.0)]], rtol=1e-6)
+    seen = Counts([3.0, 8.0], [1.0, 8.0]).seen(np.array([[7.0, 0.0]], np.float32))
+    np.testing.assert_allclose(seen, [[np.log(2.0), -np.log(2.0)]], rtol=1e-6)
+    assert Counts([3.0]) == Counts([3.0], [1.0]) != Counts([3.0], [3.0])
     row = np.array([[-0.5, 0, 1, 0, 17, 2, 1]], np.float32)
     np.testing.assert_allclose(TABLE.seen(row), [[-0.5, 0, 1, 0, np.log(18 / 5), 2, 1]], rtol=1e-6)
     np.testing.assert_allclose(TABLE.seen(TABLE.filling[None])[0, 4], 0.0, atol=1e-7)
@@ -102,6 +105,9 @@ def test_columns_are_whole_or_missing():
 def test_typical_counts(typical):
     with pytest.raises(ValueError, match="typical must .*Received: "):
         Counts(typical)
+    if typical is not None:
+        with pytest.raises(ValueError, match="offsets must .*Received: "):
+            Counts([1.0, 2.0], typical)
     if typical != [2**24]:
         with pytest.raises(ValueError, match="Received: typical="):
             Amounts(typical)

@@ -11,6 +11,10 @@ zero inflation a second parameter g of the row says that a count is 0 beside its
 In numbers. log(r/(r + μ)) = −softplus(η − ρ) and log(μ/(r + μ)) = −softplus(ρ − η). η counts as at most 15 and at
 least −15, ρ as at most 12 and at least −6; beyond them no gradient passes.
 
+Networks and other columns see log(c + y). A mean that is log-linear in it goes as (c + y)^u, and differs between y = 0
+and a typical count t by the factor (1 + t/c)^u, which is 2^u at c = t. At c = 1 the few small counts among large ones
+are many standard deviations out: where these rows lack the other column, u says of them what the rest do not support.
+
 Source: Lawless, "Negative binomial and mixed Poisson regression", Canadian Journal of Statistics 15 (1987); Lambert,
 "Zero-inflated Poisson regression", Technometrics 34 (1992).
 """
@@ -46,24 +50,28 @@ class Count(Kind):
       law: "negative binomial", with a size r that all rows share, or "poisson".
       zero_inflated: whether more zeros are allowed for, with a second parameter.
       typical: a count as the column has them, above 0: what a recognition network sees in place of a missing one.
+      offset: c, above 0: networks and other columns see log(c + y) of a count y. The typical count suits large ones.
 
     Raises:
       ValueError: for another law, or a number out of range.
     """
 
     word = "count"
+    offset = 1.0  # of pickled kinds that have none
 
     def __init__(
         self,
         law: Literal["negative binomial", "poisson"] = "negative binomial",
         zero_inflated: bool = False,
         typical: float = 1.0,
+        offset: float = 1.0,
     ):
         if law not in _LAWS:
             raise ValueError(f"law is one of {list(_LAWS)}. Received: law={law!r}")
         self.law = law
         self.zero_inflated: bool = checks.boolean("zero_inflated", zero_inflated)
         self.typical: float = float(checks.positive_number("typical", typical))
+        self.offset: float = float(checks.positive_number("offset", offset))
         self.parameters = 2 if self.zero_inflated else 1
         self.shared = 1 if law == "negative binomial" else 0
 
@@ -73,7 +81,7 @@ class Count(Kind):
 
     @staticmethod
     def support_of(kinds: Sequence[Any]) -> Support:
-        return supports.Counts([kind.typical for kind in kinds])
+        return supports.Counts([kind.typical for kind in kinds], [kind.offset for kind in kinds])
 
     def log_prob(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
         y, eta = value[..., 0], _clipped(parameters[..., 0], _LOG_MEANS)
@@ -108,7 +116,8 @@ class Count(Kind):
         return np.float32([np.log(mean), -3.0][: self.parameters]), np.float32([np.log(size)][: self.shared])
 
     def get_config(self) -> Config:
-        return {"law": self.law, "zero_inflated": self.zero_inflated, "typical": self.typical}
+        own = {"law": self.law, "zero_inflated": self.zero_inflated}
+        return {**own, "typical": self.typical, "offset": self.offset}
 
     def _log_prob(self, y, eta, shared):
         """Of the law itself."""

@@ -111,7 +111,9 @@ class Numbers:
         self._constant = False
         values = numbers(series)
         if word == "count":
-            self.kind: Kind = columns.Count(typical=_power_of_two(max(float(np.nanmean(values)), 0.5)))
+            typical = _power_of_two(max(float(np.nanmean(values)), 0.5))
+            # log(1 + y) of small counts among large ones is far out, and means that are log-linear in it farther
+            self.kind: Kind = columns.Count(typical=typical, offset=max(typical, 1.0))
             return
         if word == "semicontinuous":
             self.kind = columns.Semicontinuous(_power_of_two(float(np.median(values[values > 0]))))

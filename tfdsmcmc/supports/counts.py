@@ -22,23 +22,24 @@ class Counts(Support):
 
     In place of what is missing a recognition network sees a typical count, and of each count y
 
-        log (1 + y) − log (1 + typical).
+        log (c + y) − log (c + typical).
 
     Args:
       typical: list of D positive numbers, one for each entry.
+      offsets: c, such a list too; None for 1 throughout.
 
     Raises:
-      ValueError: for no list of such numbers.
+      ValueError: for no list of such numbers, or offsets of another number of entries.
     """
 
     described = f"counts, each entry a whole number from 0 to {LARGEST:,}"
     takes_bits = True
 
-    def __init__(self, typical: Sequence[float]):
-        fits = isinstance(typical, (list, tuple)) and all(isinstance(number, (int, float)) for number in typical)
-        if not fits or not typical or not all(0 < number < LARGEST for number in typical):
-            raise ValueError(f"typical must be a list of positive numbers. Received: typical={typical!r}")
-        self.typical: list[float] = [float(number) for number in typical]
+    def __init__(self, typical: Sequence[float], offsets: Sequence[float] | None = None):
+        self.typical: list[float] = _positive("typical", typical)
+        self.offsets: list[float] = [1.0] * len(self.typical) if offsets is None else _positive("offsets", offsets)
+        if len(self.offsets) != len(self.typical):
+            raise ValueError(f"offsets must be {len(self.typical)}, as typical is. Received: {len(self.offsets)}")
         self.filling = np.array(self.typical, np.float32)
 
     def holds(self, x: Any, observed: Any = None) -> Any:
@@ -54,11 +55,19 @@ class Counts(Support):
         return np.rint(mean).astype(np.float32)
 
     def seen(self, x: tf.Tensor) -> tf.Tensor:
-        return tf.math.log1p(x) - np.log1p(self.filling)
+        offsets = np.array(self.offsets, np.float32)
+        return tf.math.log(offsets + x) - np.log(offsets + self.filling)
 
     def check_width(self, name: str, width: int) -> None:
         if width != len(self.typical):
             raise ValueError(f"{name} must be the number of counts, {len(self.typical)}. Received: {name}={width}")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(typical={self.typical})"
+        return f"{type(self).__name__}(typical={self.typical}, offsets={self.offsets})"
+
+
+def _positive(name, numbers):
+    fits = isinstance(numbers, (list, tuple)) and all(isinstance(number, (int, float)) for number in numbers)
+    if not fits or not numbers or not all(0 < number < LARGEST for number in numbers):
+        raise ValueError(f"{name} must be a list of positive numbers. Received: {name}={numbers!r}")
+    return [float(number) for number in numbers]
