@@ -9,9 +9,9 @@
 `rws` is reweighted wake-sleep with its defaults, K = 25 and a flat prior; `--prior learnt` gives it the sampler's prior
 too. It runs somewhat longer than the budget, and keeps its best weights on validation rows as they were at every
 twentieth of it. The sampler is `methods.dsgnht_nais()` with the default prior, its updates planned so that its time is
-near the budget: as many as `rws` made in what compiling leaves, by --per-update. If these are enough for several chains,
-they are divided by their number; `fit` decides itself how many chains there are. Its own processor time is measured, from
-before `compile` to after `fit`, and `rws` counts as it stood then.
+near the budget: as many as `rws` made in what compiling leaves, by --per-update. If these are enough for several
+chains, they are divided by their number; `fit` decides itself how many chains there are. Its own processor time is
+measured, from before `compile` to after `fit`, and `rws` counts as it stood then.
 
 The sampler is judged by the average that its validation rows chose, and the other two stand beside. Test rows are
 looked at in the end alone, the same for all: log-likelihoods by importance samples, or with --annealing-steps by

@@ -64,9 +64,9 @@ def compile(
       num_chains: C, the Markov chains over θ; by default those of the method, or 1. "auto" is 1 where θ, as far as
         it learns, has more than 100,000 entries or the first `fit` plans fewer than 12,000 updates of θ, 2 below
         18,000, else 3: an update of C chains takes the time of C, and where it takes long, or a chain of so few
-        has not climbed yet, more updates of one are worth more. That `fit` settles the number before its first step; until then there
-        are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps it. Several chains of
-        an earlier run stay.
+        has not climbed yet, more updates of one are worth more. That `fit` settles the number before its first
+        step; until then there are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps
+        it. Several chains of an earlier run stay.
       interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
       step: `training.steps.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, as
         `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
