@@ -151,6 +151,8 @@ def show(epochs, rows, workers):
     one, short = found[WAYS[0]], _measured("chains", WAYS[0], epochs // 4)
     update = (one["seconds"] - short["seconds"]) / 2 / (one["updates"] - short["updates"])
     start = one["seconds"] / 2 - one["updates"] * update
+    if update <= 0 or start <= 0:
+        raise SystemExit(f"--epochs are too few to be timed. Received: {epochs}")
     print(f"\nan update {1e3 * update:.1f} ms; a chain beside its updates {start:.1f} s")
     steps = 8_100_000 // 100 * 10
     parts = [
@@ -196,6 +198,8 @@ if __name__ == "__main__":
     parser.add_argument("--workers", type=int, default=100, help="of part (c) (default 100)")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.epochs < 4:
+        parser.error(f"--epochs must be 4 at least. Received: {given.epochs}")
     if given.measure:
         from benchmarks import cluster  # whose functions workers find by its name
 

@@ -21,7 +21,7 @@ PAGES = {  # files of the repository that the site has a page of
     "saved_models/README.md": "project/saved_models.md",
 }
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
-_FENCE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"(^```.*?^```|^ {4}[^\n]*$)", re.MULTILINE | re.DOTALL)  # a["b"](c) is no link there
 
 
 def repository() -> str | None:
@@ -56,8 +56,7 @@ def redirected(text: str, file: str, page: str, address: str | None) -> str:
         heading = "" if place == "index.md" else heading
         return f"[{words}]({posixpath.relpath(place, posixpath.dirname(page) or '.')}{heading})"
 
-    parts = _FENCE.split(text)
-    return "".join(part if part.startswith("```") else _LINK.sub(moved, part) for part in parts)
+    return "".join(part if place % 2 else _LINK.sub(moved, part) for place, part in enumerate(_CODE.split(text)))
 
 
 def _read(app, docname, source):

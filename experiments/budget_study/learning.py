@@ -35,17 +35,19 @@ def planned(args, data, model, marks):
     rate = (marks.updates[at] - marks.updates[0]) / ((MARKS[at] - MARKS[0]) * args.seconds)
     compiled = MARKS[0] * args.seconds * (1 - begun / rate)
     updates = int(rate * args.per_update * (args.seconds - 2 * compiled))
-    if sum(np.prod(variable.shape) for variable in model.theta_variables) <= LIGHT:
-        updates = of_a_chain(updates)
-    return max(1, updates // -(-len(data.train) // 100))
+    light = sum(np.prod(variable.shape) for variable in model.theta_variables) <= LIGHT
+    steps = -(-len(data.train) // 100)
+    return max(1, of_a_chain(updates, steps) if light else updates // steps)
 
 
-def of_a_chain(updates):
-    """The most updates of a run whose chains, as many as "auto" makes of it, have so many together or fewer."""
+def of_a_chain(updates, steps):
+    """The most epochs, of so many steps, of a run whose chains have so many updates together or fewer; there are as
+    many chains as "auto" makes of the epochs."""
     for chains in range(MOST, 1, -1):
-        if updates >= chains * chains * EACH:
-            return updates // chains if chains == MOST else min(updates // chains, (chains + 1) * EACH - 1)
-    return min(updates, 2 * EACH - 1)
+        epochs = updates // chains // steps
+        if epochs * steps >= chains * EACH:
+            return epochs if chains == MOST else min(epochs, ((chains + 1) * EACH - 1) // steps)
+    return min(updates, 2 * EACH - 1) // steps
 
 
 def sampler(args, data, seed, epochs, folder):

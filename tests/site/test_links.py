@@ -20,6 +20,8 @@ ADDRESS = "https://example.org/ours"
         ("[a](../../CHANGELOG.md)", "docs/how_to/x.md", "how_to/x.md", "[a](../project/changelog.md)"),
         ("[a](https://b.org) [a](#b)", "docs/guide.md", "guide.md", "[a](https://b.org) [a](#b)"),
         ("```\n[a](../b)\n```\n", "docs/guide.md", "guide.md", "```\n[a](../b)\n```\n"),
+        ('As:\n\n    f["a"](b=1)\n', "docs/guide.md", "guide.md", 'As:\n\n    f["a"](b=1)\n'),
+        ("[`a`](../README.md)", "docs/guide.md", "guide.md", "[`a`](index.md)"),
     ],
 )
 def test_links_are_led_to_pages(text, file, page, expected):

@@ -25,7 +25,7 @@ _LATENTS = {"gibbs": Gibbs, "nais": NAIS}
 NOT_GIVEN: dict[str, Any] = {"kernel": None, "latents": None, "proposal": "auto"}
 TRIPLE: dict[str, Any] = {**NOT_GIVEN, "kernel_steps": 1, "proposal_steps": 1, "interleaved": False}
 _FEW, _MANY_WEIGHTS = 3, 100_000  # chains by default, and where they cost more than they are worth: see docs/study.md
-_EACH = 6_000  # planned updates for each chain: twice as many of one are worth less than a second chain
+_EACH = 6_000  # a chain more for so many planned updates of each: twice as many of one were worth less than a second
 SIMPLEST: dict[str, str] = {"kernel": "sgnht", "latents": "nais", "proposal": "wake"}
 _PROPOSALS = {"iwae": IWAE, "nvil": NVIL, "sleep": Sleep, "wake": Wake, "wake_sleep": WakeSleep}
 

@@ -62,6 +62,8 @@ def test_the_updates_that_fit_the_budget_are_planned():
     assert plan(750.0) in (1999, 2000)  # 60,000 of one chain, 20,000 of three
     assert plan(600.0, weights=200_000) in (4799, 4800)
     assert plan(0.2) == 1
+    assert learning.of_a_chain(24_000, 17) * 17 == 11_985  # two of 705 epochs would be one by "auto"
+    assert learning.of_a_chain(24_004, 17) * 17 == 12_002
 
 
 def test_marks_keep_what_was_best_so_far(monkeypatch):
