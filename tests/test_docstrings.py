@@ -9,6 +9,7 @@ import re
 import pytest
 
 import tfdsmcmc
+from tests import pages
 
 MODULES = sorted(
     module.name
@@ -54,9 +55,7 @@ def runs():
 def test_a_page_runs(page, slow, tmp_path, monkeypatch):
     """Its blocks in one namespace, one after the other, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": page.stem}
-    for number, code in enumerate(python_blocks(page.read_text(encoding="utf-8"), slow)):
-        exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
+    pages.run(python_blocks(page.read_text(encoding="utf-8"), slow), page.name)
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert not slow or LEFT.get(page.name, set()) <= left
 
