@@ -31,7 +31,8 @@ exclude_patterns = ["_extensions", "_static"]
 # pages are Markdown as GitHub shows it; their headings are link targets by GitHub's rule
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
-nb_execution_mode = "off"  # the tests run the examples
+nb_execution_mode = os.environ.get("NOTEBOOKS", "off")  # "cache" runs tutorials that have changed: minutes each
+nb_execution_timeout = 900
 
 # docstrings: types stand in the signatures, arguments in sections
 default_role = "py:obj"

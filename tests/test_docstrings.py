@@ -8,7 +8,7 @@ import re
 import pytest
 
 import tfdsmcmc
-from tests import commands
+from tests import commands, pages
 
 MODULES = sorted(
     module.name
@@ -59,9 +59,7 @@ def runs():
 def test_a_page_runs(page, slow, tmp_path, monkeypatch):
     """Its blocks in one namespace, one after the other, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": page.stem}
-    for number, code in enumerate(python_blocks(page.read_text(encoding="utf-8"), slow)):
-        exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
+    pages.run(python_blocks(page.read_text(encoding="utf-8"), slow), page.name)
     left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     assert not slow or LEFT.get(name_of(page), set()) <= left
 
