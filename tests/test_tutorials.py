@@ -30,7 +30,7 @@ def code_of(page):
 
 def runs():
     for page in TUTORIALS:
-        marks = [] if page.stem == QUICK else [pytest.mark.compiled, pytest.mark.slow]
+        marks = [pytest.mark.slow] if page.stem == QUICK else [pytest.mark.compiled, pytest.mark.slow]
         yield pytest.param(page, marks=marks, id=page.stem)
 
 
