@@ -1,0 +1,55 @@
+"""What sampling the weights wins and where it does not, in a few lines."""
+
+from experiments.budget_study.verdict import VERDICTS, counts
+from experiments.common.markdown import table
+from experiments.method_table.report.text import architecture_of
+from experiments.method_table.report.worth import exceeds
+from experiments.report.equal_time import labels
+from experiments.report.records import dataset_of
+from experiments.report.titles import short_title
+
+_MOST = 3  # of the gains that are named with their figures
+
+
+def equal_time(found):
+    """The lines of comparisons in equal time: how many are won, the largest gains, those lost, those level."""
+    named = list(zip(found, labels(found)))
+    of = {name: [pair for pair in named if pair[0].verdict() == name] for name in VERDICTS}
+    ahead, level, behind, unknown = (len(of[name]) for name in VERDICTS)
+    rest = f" and not to be judged in {unknown}" if unknown else ""
+    won = sorted(of["ahead"], key=lambda pair: -pair[0].difference[0])
+    lost = sorted(of["behind"], key=lambda pair: pair[0].difference[0])
+    entries = [("Largest gains", _figures(won[:_MOST])), ("Behind", _figures(lost)), ("Level", _names(of["level"]))]
+    head = (
+        f"In equal time sampling the weights is **ahead of an optimizer in {ahead} of {len(found)} comparisons**. "
+        f"It is level in {level} and behind in {behind}{rest}."
+    )
+    return [head, "", *(f"- **{what}**: {text}." for what, text in entries if text), ""]
+
+
+def published(rows):
+    """The lines of headline rows beside the best published figures of their networks."""
+    above = [row for row in rows if exceeds(row)]
+    below = "; ".join(f"{short_title(dataset_of(row))}, {architecture_of(row)}" for row in rows if not exceeds(row))
+    lead = (
+        f"In {len(above)} of {len(rows)} kinds of network the highest figure here **exceeds the best published one** "
+        "by more than its error."
+    )
+    return [lead, "", *([f"- **Not exceeded**: {below}.", ""] if below else [])]
+
+
+def counted(found):
+    """The table of how many comparisons are won: a line for each budget and model."""
+    keys = sorted({(one.seconds, one.model) for one in found})
+    own = [[one.verdict() for one in found if (one.seconds, one.model) == key] for key in keys]
+    cells = [[f"{key[0]:g}", key[1], len(verdicts), *counts(verdicts)] for key, verdicts in zip(keys, own)]
+    shown = VERDICTS if any(line[-1] for line in cells) else VERDICTS[:-1]
+    return table(("budget, s", "model", "comparisons", *shown), [line[: 3 + len(shown)] for line in cells])
+
+
+def _figures(named):
+    return "; ".join(f"{one.stated()} nats on {short_title(one.dataset())}, {label}" for one, label in named)
+
+
+def _names(named):
+    return "; ".join(f"{short_title(one.dataset())}, {label}" for one, label in named)
