@@ -20,7 +20,7 @@ _EQUAL_TIME = (
 )
 _SETTINGS = (
     "Means over the seeds, in equal processor time. Paired differences and what the settings are stand in the "
-    "[appendix of the study](../study_appendix.md#where-it-stood)."
+    "[appendix of the study](../study_appendix.md#the-sampler-beside-optimizers)."
 )
 _CODES = "Rows are one-hot codes, learnt bit by bit as columns, or as groups that `rows.groups` finds. One seed each."
 _COPIED = "Commands printed these figures, whose records were not kept."
