@@ -38,8 +38,12 @@ class Comparison(NamedTuple):
 
     def pair(self):
         """The model, and of how many rows it has learnt where these are not all."""
-        _, _, rows = self.data.partition("[:")
-        return f"{self.model}, first {rows.removesuffix(']')} rows" if rows else self.model
+        rows = self.first_rows()
+        return f"{self.model}, first {rows} rows" if rows else self.model
+
+    def first_rows(self):
+        """How many rows were learnt from where these are not all, else ""."""
+        return self.data.partition("[:")[2].removesuffix("]")
 
     def verdict(self):
         """Whether the sampler is "ahead", "level" or "behind", by two errors; "not judged" without an error."""

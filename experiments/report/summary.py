@@ -4,27 +4,28 @@ from experiments.budget_study.verdict import VERDICTS, counts
 from experiments.common.markdown import table
 from experiments.method_table.report.text import architecture_of
 from experiments.method_table.report.worth import exceeds
-from experiments.report.equal_time import labels
 from experiments.report.records import dataset_of
 from experiments.report.titles import short_title
 
-_MOST = 3  # of the gains that are named with their figures
+_HEAD = ("the sampler is", "data", "model", "budget, s", "sampler less optimizer")
+_MOST = 3  # of the gains that are named
 
 
 def equal_time(found):
-    """The lines of comparisons in equal time: how many are won, the largest gains, those lost, those level."""
-    named = list(zip(found, labels(found)))
-    of = {name: [pair for pair in named if pair[0].verdict() == name] for name in VERDICTS}
+    """The lines of comparisons in equal time: how many are won, the largest gains, and all that are lost or level."""
+    ordered = sorted(found, key=lambda one: -one.difference[0])
+    of = {name: [one for one in ordered if one.verdict() == name] for name in VERDICTS}
     ahead, level, behind, unknown = (len(of[name]) for name in VERDICTS)
     rest = f" and not to be judged in {unknown}" if unknown else ""
-    won = sorted(of["ahead"], key=lambda pair: -pair[0].difference[0])
-    lost = sorted(of["behind"], key=lambda pair: pair[0].difference[0])
-    entries = [("Largest gains", _figures(won[:_MOST])), ("Behind", _figures(lost)), ("Level", _names(of["level"]))]
     head = (
         f"In equal time sampling the weights is **ahead of an optimizer in {ahead} of {len(found)} comparisons**. "
         f"It is level in {level} and behind in {behind}{rest}."
     )
-    return [head, "", *(f"- **{what}**: {text}." for what, text in entries if text), ""]
+    best = {(one.data, one.model): one for one in reversed(of["ahead"])}  # of a pair the budget of its largest gain
+    most = [one for one in of["ahead"] if best[one.data, one.model] is one][:_MOST]
+    shown = ("ahead, the most", most), ("behind", of["behind"][::-1]), ("level", of["level"])
+    lines = [[what, _data(one), one.model, f"{one.seconds:g}", one.stated()] for what, own in shown for one in own]
+    return [head, "", *([*table(_HEAD, lines), ""] if lines else [])]
 
 
 def published(rows):
@@ -47,9 +48,6 @@ def counted(found):
     return table(("budget, s", "model", "comparisons", *shown), [line[: 3 + len(shown)] for line in cells])
 
 
-def _figures(named):
-    return "; ".join(f"{one.stated()} nats on {short_title(one.dataset())}, {label}" for one, label in named)
-
-
-def _names(named):
-    return "; ".join(f"{short_title(one.dataset())}, {label}" for one, label in named)
+def _data(one):
+    rows = one.first_rows()
+    return short_title(one.dataset()) + (f", first {rows} rows" if rows else "")

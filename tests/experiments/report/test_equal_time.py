@@ -73,19 +73,23 @@ def test_what_is_won_and_what_is_not_is_named():
     found = [
         compared(5.0, 1.0, "adult"),
         compared(3.0, 1.0, "adult", 480.0),
+        compared(4.0, 1.0, "dna"),
         compared(0.0, 1.0),
         compared(-3.0, 1.0, "digits[:400]"),
     ]
     assert summary.equal_time(found) == [
-        "In equal time sampling the weights is **ahead of an optimizer in 2 of 4 comparisons**. "
+        "In equal time sampling the weights is **ahead of an optimizer in 3 of 5 comparisons**. "
         "It is level in 1 and behind in 1.",
         "",
-        "- **Largest gains**: +5.00 ± 1.00 nats on Adult, SBN 5, 150 s; +3.00 ± 1.00 nats on Adult, SBN 5, 480 s.",
-        "- **Behind**: −3.00 ± 1.00 nats on Digits, SBN 5, first 400 rows.",
-        "- **Level**: Digits, SBN 5.",
+        "| the sampler is | data | model | budget, s | sampler less optimizer |",
+        "| --- | --- | --- | --- | --- |",
+        "| ahead, the most | Adult | SBN 5 | 150 | +5.00 ± 1.00 |",
+        "| ahead, the most | DNA | SBN 5 | 150 | +4.00 ± 1.00 |",
+        "| behind | Digits, first 400 rows | SBN 5 | 150 | −3.00 ± 1.00 |",
+        "| level | Digits | SBN 5 | 150 | +0.00 ± 1.00 |",
         "",
     ]
-    assert summary.counted(found)[2:] == ["| 150 | SBN 5 | 3 | 1 | 1 | 1 |", "| 480 | SBN 5 | 1 | 1 | 0 | 0 |"]
+    assert summary.counted(found)[2:] == ["| 150 | SBN 5 | 4 | 2 | 1 | 1 |", "| 480 | SBN 5 | 1 | 1 | 0 | 0 |"]
 
 
 def test_settings_are_means_over_the_seeds():
