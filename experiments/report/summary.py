@@ -1,13 +1,13 @@
 """What sampling the weights wins and where it does not, in a few lines."""
 
 from experiments.budget_study.verdict import VERDICTS, counts
-from experiments.common.markdown import table
+from experiments.common.markdown import number, table
 from experiments.method_table.report.text import architecture_of
 from experiments.method_table.report.worth import exceeds
 from experiments.report.records import dataset_of
 from experiments.report.titles import short_title
 
-_HEAD = ("the sampler is", "data", "model", "budget, s", "sampler less optimizer")
+_HEAD = ("the sampler is", "data", "model", "budget, s", "sampler less optimizer", "error")
 _MOST = 3  # of the gains that are named
 
 
@@ -24,7 +24,7 @@ def equal_time(found):
     best = {(one.data, one.model): one for one in reversed(of["ahead"])}  # of a pair the budget of its largest gain
     most = [one for one in of["ahead"] if best[one.data, one.model] is one][:_MOST]
     shown = ("ahead, the most", most), ("behind", of["behind"][::-1]), ("level", of["level"])
-    lines = [[what, _data(one), one.model, f"{one.seconds:g}", one.stated()] for what, own in shown for one in own]
+    lines = [[what, *_cells(one)] for what, own in shown for one in own]
     return [head, "", *([*table(_HEAD, lines), ""] if lines else [])]
 
 
@@ -48,6 +48,8 @@ def counted(found):
     return table(("budget, s", "model", "comparisons", *shown), [line[: 3 + len(shown)] for line in cells])
 
 
-def _data(one):
-    rows = one.first_rows()
-    return short_title(one.dataset()) + (f", first {rows} rows" if rows else "")
+def _cells(one):
+    """Of a comparison that is judged, which has an error."""
+    rows, (difference, error) = one.first_rows(), one.difference
+    data = short_title(one.dataset()) + (f", first {rows} rows" if rows else "")
+    return data, one.model, f"{one.seconds:g}", number(difference, sign="+"), number(error)

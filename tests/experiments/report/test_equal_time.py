@@ -81,12 +81,12 @@ def test_what_is_won_and_what_is_not_is_named():
         "In equal time sampling the weights is **ahead of an optimizer in 3 of 5 comparisons**. "
         "It is level in 1 and behind in 1.",
         "",
-        "| the sampler is | data | model | budget, s | sampler less optimizer |",
-        "| --- | --- | --- | --- | --- |",
-        "| ahead, the most | Adult | SBN 5 | 150 | +5.00 ± 1.00 |",
-        "| ahead, the most | DNA | SBN 5 | 150 | +4.00 ± 1.00 |",
-        "| behind | Digits, first 400 rows | SBN 5 | 150 | −3.00 ± 1.00 |",
-        "| level | Digits | SBN 5 | 150 | +0.00 ± 1.00 |",
+        "| the sampler is | data | model | budget, s | sampler less optimizer | error |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| ahead, the most | Adult | SBN 5 | 150 | +5.00 | 1.00 |",
+        "| ahead, the most | DNA | SBN 5 | 150 | +4.00 | 1.00 |",
+        "| behind | Digits, first 400 rows | SBN 5 | 150 | −3.00 | 1.00 |",
+        "| level | Digits | SBN 5 | 150 | +0.00 | 1.00 |",
         "",
     ]
     assert summary.counted(found)[2:] == ["| 150 | SBN 5 | 4 | 2 | 1 | 1 |", "| 480 | SBN 5 | 1 | 1 | 0 | 0 |"]
