@@ -58,7 +58,7 @@ function addButtons(cells, changed) {
 
 /* The field of the filter, how many rows are shown, and the buttons of pages, above a table. */
 function addTools(table, state, show) {
-  const field = element("input", { type: "search", autocomplete: "off" });
+  const field = element("input", { type: "search", autocomplete: "off", placeholder: "words, such as dna rws" });
   const status = element("span", {});
   status.setAttribute("role", "status");
   const button = (label, act) => {

@@ -31,7 +31,7 @@ def reached(rows):
     for place, method in enumerate(methods):
         own = {names.index(name): worth(row) for (name, of), row in found.items() if of == method}
         heights = np.array(list(own)) + 0.06 * (place - (len(methods) - 1) / 2)  # beside each other
-        values, errors = ([getattr(one, part) for one in own.values()] for part in ("value", "error"))
+        values, errors = [one.value for one in own.values()], _drawn(one.error for one in own.values())
         axes.errorbar(values, heights, xerr=errors, fmt="o", markersize=4, color=_COLOURS[method], label=method)
     known = {names.index(name): best_published(row) for (name, _), row in found.items()}
     known = {place: float(best.log_likelihood) for place, best in known.items() if best is not None}
@@ -84,8 +84,7 @@ def equal_time(comparisons):
         shift = 0.3 * (order - (len(budgets) - 1) / 2)
         places = [pairs.index((one.data, one.model)) + shift for one in own]
         values, errors = zip(*(one.difference for one in own))
-        errors = [0.0 if error is None else error for error in errors]
-        axes.errorbar(values, places, xerr=errors, fmt=marker, markersize=4, label=f"{budget:g} s")
+        axes.errorbar(values, places, xerr=_drawn(errors), fmt=marker, markersize=4, label=f"{budget:g} s")
     axes.axvline(0.0, color="k", linewidth=0.8)
     shown = {(one.data, one.model): f"{short_title(one.dataset())}, {one.pair()}" for one in comparisons}
     axes.set_yticks(range(len(pairs)), [shown[pair] for pair in pairs], fontsize=8)
@@ -96,3 +95,8 @@ def equal_time(comparisons):
     axes.grid(axis="x", alpha=0.3)
     figure.legend(loc="outside right upper", fontsize=8, title="budget")
     return figure
+
+
+def _drawn(errors):
+    """Errors as bars; one that is not known has none."""
+    return [0.0 if error is None else error for error in errors]

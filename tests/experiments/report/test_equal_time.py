@@ -54,6 +54,8 @@ def test_a_single_test_row_has_no_error():
     assert equal_time.beside([one])[-1] == "| SBN 5 | 150 | −9.00 |  | −12.00 |  | +3.00 |  |"
     assert "ahead of an optimizer in 0 of 1 comparisons" in " ".join(summary.equal_time([one]))
     assert summary.counted([one])[-1] == "| 150 | SBN 5 | 1 | 0 | 0 | 0 | 1 |"
+    (bar,) = pictures.equal_time([one]).axes[0].containers
+    assert [point[0] for point in bar.lines[2][0].get_segments()[0]] == [3.0, 3.0]
 
 
 def test_two_budgets_of_a_pair_are_told_apart():
