@@ -55,9 +55,9 @@ class LogPartition(NamedTuple):
     def __repr__(self) -> str:
         low, high = self.interval
         return (
-            f"LogPartition({self.value:.3f}, standard_error={self.standard_error:.3f}, interval=({low:.3f}, {high:.3f}), "
-            f"effective_sample_size={self.effective_sample_size:.1f}, direction={self.direction!r}, "
-            f"starts={self.starts!r})"
+            f"LogPartition({self.value:.3f}, standard_error={self.standard_error:.3f}, "
+            f"interval=({low:.3f}, {high:.3f}), effective_sample_size={self.effective_sample_size:.1f}, "
+            f"direction={self.direction!r}, starts={self.starts!r})"
         )
 
     @property
