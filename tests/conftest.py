@@ -50,7 +50,7 @@ def _use_xla(default):
 
 
 # a model that was never compiled
-Learner.uses_xla = property(lambda self: self._settings.get("jit_compile", _default["jit_compile"]))
+Learner.uses_xla = property(lambda self: self.fitting.settings.get("jit_compile", _default["jit_compile"]))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -286,8 +286,8 @@ def test_compile_alone_is_the_default_method():
     assert kept.replace("'num_chains': 'auto'", "'num_chains': 2") == settings_of(model) != kept
     for given in ({"kernel": "sgnht"}, {"latents": "nais"}, {"proposal": "wake"}):
         model.compile(**given, jit_compile=False)
-        assert config_of(model._settings["kernel"])[0] is ds.mcmc.SGNHT and model.run.num_chains == 1
-        assert config_of(model._settings["latents"]) == config_of(ds.latents.NAIS())
-        assert type(model._settings["proposal"]) is ds.proposals.Wake
+        assert config_of(model.fitting.settings["kernel"])[0] is ds.mcmc.SGNHT and model.run.num_chains == 1
+        assert config_of(model.fitting.settings["latents"]) == config_of(ds.latents.NAIS())
+        assert type(model.fitting.settings["proposal"]) is ds.proposals.Wake
     model.compile(proposal=None, jit_compile=False)
-    assert model._settings["proposal"] is None and type(model._settings["kernel"]) is ds.mcmc.SGNHT
+    assert model.fitting.settings["proposal"] is None and type(model.fitting.settings["kernel"]) is ds.mcmc.SGNHT

@@ -12,9 +12,16 @@ import argparse
 import importlib
 import inspect
 
+import keras
 from sphinx.util.docutils import SphinxDirective
 
 PACKAGE = "tfdsmcmc"
+HOOKS = (  # of models, for Keras and for the rest of the package: who uses a model calls none of them
+    "call", "check_rows", "compile_from_config", "from_config", "get_compile_config", "get_config",
+    "get_metrics_result", "instead", "load_own_variables", "make_train_function", "metrics", "next_seed",
+    "save_own_variables", "source", "source_to_estimate", "takes_gaps", "test_on_batch", "train_on_batch", "uses_xla",
+    "validates", "validation_source", "watchers",
+)  # fmt: skip
 
 
 def public_names(module) -> list[str]:
@@ -74,6 +81,7 @@ def _described(name, value, module, modules):
     if kind == "class":
         bases = [base.__name__ for base in described_bases(value, modules)]
         options = [":members:", f":inherited-members: {','.join(bases) or 'object'}"]
+        options += [f":exclude-members: {','.join(HOOKS)}"] if issubclass(value, keras.Model) else []
         options += [":show-inheritance:"] if value.__bases__[0].__name__ in bases else []
     elif kind == "exception":
         options = [":show-inheritance:"]

@@ -117,7 +117,7 @@ def test_a_kernel_that_samples_has_persistent_chains_unless_they_are_named():
         for kernel, persistent in ((None, False), (ds.mcmc.MAP(optimizer=keras.optimizers.SGD(0.1)), False),
                                    (ds.mcmc.SGHMC(learning_rate=0.01), True), (ds.mcmc.SGLD(), True)):  # fmt: skip
             rbm.compile(kernel, jit_compile=False)
-            assert rbm.get_compile_config() is not None and rbm._settings["estimator"].persistent is persistent
+            assert rbm.get_compile_config() is not None and rbm.fitting.settings["estimator"].persistent is persistent
         rbm.compile(ds.mcmc.SGNHT(), ContrastiveDivergence(3, persistent=True), jit_compile=False)
     rbm.fit(ROWS, batch_size=5, epochs=1, verbose=0)
 

@@ -162,6 +162,19 @@ def test_both_bounds_by_default_schedules():
         assert bound.interval[0] < bound.value < bound.interval[1] and bound.effective_sample_size > 20
     assert both.gap == both.upper.value - both.lower.value
     assert abs(both.gap) < 6 * both.gap_error
+    assert both.interval == (both.lower.interval[0], both.upper.interval[1])
+    assert both.interval[0] < exact < both.interval[1]
+
+
+def test_estimates_are_said_in_a_line():
+    """Not with the weights of all runs, in errors neither."""
+    rbm = ds.boltzmann.RBM(3, 2)
+    both = ds.boltzmann.sandwich(rbm, 500, 5)
+    assert repr(both.lower).startswith("LogPartition(3.4") and len(repr(both)) < 400
+    with pytest.raises(ValueError, match=r"Of a sandwich pass one end.*Received: log_partition=PartitionSandwich\(low"):
+        rbm.log_likelihood(np.eye(3), both)
+    with pytest.raises(ValueError, match="both directions. Received: direction='reverse'"):
+        ds.boltzmann.sandwich(rbm, 5, 5, direction="reverse")
 
 
 def test_long_chains_stand_in_for_exact_draws(monkeypatch):

@@ -64,6 +64,14 @@ def test_each_public_name_is_in_the_inventory():
 
 
 @built
+def test_a_model_has_what_users_call_and_no_hooks():
+    page = (ROOT / BUILT / "reference" / "boltzmann.html").read_text(encoding="utf-8")
+    entries = set(re.findall(r'<dt [^>]*id="tfdsmcmc.boltzmann.RBM.(\w+)"', page))
+    assert {"compile", "fit", "log_likelihood", "sample", "impute"} <= entries
+    assert not entries & {"watchers", "validates", "uses_xla", "call", "get_config"}
+
+
+@built
 def test_the_search_finds_names():
     index = (ROOT / BUILT / "searchindex.js").read_text(encoding="utf-8")
     missing = [name for name in NAMES if f'"{name.rpartition(".")[2]}"' not in index]

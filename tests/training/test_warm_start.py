@@ -79,6 +79,14 @@ def test_sampling_begins_at_the_best_weights(num_chains):
         assert np.any(part != last)
 
 
+def test_patience_counts_the_updates_between_two_looks():
+    model, told = model_of(), []
+    model.run.validated = lambda value, epoch_steps: told.append(epoch_steps)
+    fit(model, 6, validation_data=patterns(), validation_freq=2)
+    fit(model, 8, 6, validation_data=patterns(), validation_freq=[8])
+    assert told == [6, 6, 6, 3]
+
+
 @pytest.mark.parametrize(
     ("proposal", "frozen", "proposal_steps"), [(None, False, 1), (None, True, 1), ("wake", True, 1), ("wake", False, 0)]
 )

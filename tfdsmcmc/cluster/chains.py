@@ -179,10 +179,10 @@ def _rows(rows):
 
 def _check_model(model):
     run = getattr(model, "run", None)
-    if run is None or model._settings.get("num_chains", 1) not in (1, None):
+    if run is None or model.fitting.settings.get("num_chains", 1) not in (1, None):
         raise ValueError(
             "make_model returns a model that is compiled with num_chains=1: several chains are as many folders. "
-            f"Received: {'a model that is not compiled' if run is None else model._settings['num_chains']}"
+            f"Received: {'a model that is not compiled' if run is None else model.fitting.settings['num_chains']}"
         )
 
 

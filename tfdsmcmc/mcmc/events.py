@@ -31,7 +31,7 @@ class Validated(NamedTuple):
 
     Attributes:
       log_likelihood: the mean over the validation rows, a scalar tensor.
-      epoch_steps: updates of an epoch, an integer, or None where that is not known.
+      epoch_steps: updates from one look to the next, of an epoch as a rule; None where that is not known.
     """
 
     log_likelihood: tf.Tensor

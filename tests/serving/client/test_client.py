@@ -18,6 +18,7 @@ import http.server
 import itertools
 import json
 import os
+import pathlib
 import pickle
 import socket
 import sys
@@ -28,12 +29,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfdsmcmc as ds
 from tests.oracles import binary_states
+from tests.serving.exports import export
 from tfdsmcmc import random
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.serving import arrays
 from tfdsmcmc.serving.client import Client, transport_grpc, transport_rest, transports
 from tfdsmcmc.serving.client.transports import ServerError
+from tfdsmcmc.serving.server.development_server import make_server
 
 stand_in = pytest.importorskip("tests.serving.client.stand_in", reason="needs pip install tfdsmcmc[serving]")
 
@@ -130,6 +134,23 @@ def test_plain_calls(client, direct):
         assert_same(client, found[name], value)
     expected = direct("reconstruct", x=X, num_samples=50, seed=[1, 0])["x"]
     assert_same(client, client.reconstruct(X, 50, seed=1), expected)
+
+
+def test_an_error_of_log_z_is_one_of_all_rows(tmp_path):
+    """The mean over rows has it whole: √n times more than if each row had one of its own."""
+    rbm = ds.boltzmann.RBM(4, 2, seed=1)
+    known = ds.boltzmann.LogPartition(3.0, 0.1, (2.7, 3.3), 9.0)
+    path = export(rbm, tmp_path / "rbm", log_partition=known, only=["log_likelihood", "log_likelihood_rows"])
+    server = make_server(pathlib.Path(path).parent, port=0)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    x = binary_states(4).astype(np.float32)
+    with Client(server.url, model="rbm") as client:
+        for found in (client.log_likelihood(x), client.log_likelihood_rows(x, 1, range(16))):
+            want = rbm.log_likelihood(x, known).mean()
+            np.testing.assert_allclose(found.mean(), want, rtol=1e-5)
+            np.testing.assert_allclose(found.mean().standard_error, want.standard_error, rtol=1e-5)
+    server.shutdown()
+    server.server_close()
 
 
 def test_imputation_by_nan_and_by_mask(client, direct):

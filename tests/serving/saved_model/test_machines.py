@@ -45,6 +45,7 @@ def test_a_machine(tmp_path):
     found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
     np.testing.assert_allclose(found["value"], truth.log_unnormalized - known.value, rtol=1e-5)
     np.testing.assert_allclose(found["standard_error"], known.standard_error, rtol=1e-6)
+    np.testing.assert_allclose(found["shared_standard_error"], known.standard_error, rtol=1e-6)
     np.testing.assert_allclose(found["effective_sample_size"], known.effective_sample_size, rtol=1e-6)
     law = truth.joint.sum(1)
     drawn = answers(served, "sample", num_samples=10_000, seed=SEED)["x"]
@@ -102,7 +103,8 @@ def test_a_posterior_of_machines(tmp_path):
     served = tf.saved_model.load(export(rbms[0], tmp_path / "rbm", 1, posterior, only=only, **arguments))
     found = answers(served, "log_likelihood", x=V, num_samples=1, seed=SEED)
     np.testing.assert_allclose(found["value"], log_p, rtol=1e-5)
-    np.testing.assert_allclose(found["standard_error"], 0.1, rtol=1e-5)
+    for error in ("standard_error", "shared_standard_error"):
+        np.testing.assert_allclose(found[error], 0.1, rtol=1e-5)
     packed = answers(served, "log_likelihood_packed", x=np.packbits(V == 1, axis=1), num_samples=1, seed=SEED)
     np.testing.assert_allclose(packed["value"], log_p, rtol=1e-5)
     drawn = answers(served, "sample", num_samples=10_000, seed=SEED)["x"]

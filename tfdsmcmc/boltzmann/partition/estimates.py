@@ -52,6 +52,14 @@ class LogPartition(NamedTuple):
     log_weights: np.ndarray | None = None
     fingerprint: str | None = None
 
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return (
+            f"LogPartition({self.value:.3f}, standard_error={self.standard_error:.3f}, "
+            f"interval=({low:.3f}, {high:.3f}), effective_sample_size={self.effective_sample_size:.1f}, "
+            f"direction={self.direction!r}, starts={self.starts!r})"
+        )
+
     @property
     def largest_share(self) -> float | None:
         """The share of the largest weight in their sum; None where there are no runs."""
@@ -128,8 +136,9 @@ def known_partition(rbm: RBM | Machine | MachineDensity, log_partition: LogParti
         value = float(log_partition)
         found = LogPartition(value, 0.0, (value, value), np.inf)
     else:
+        which = " Of a sandwich pass one end, such as its `lower`." if hasattr(log_partition, "lower") else ""
         raise ValueError(
-            "log_partition is what boltzmann.log_partition returns, or a number. "
+            f"log_partition is what boltzmann.log_partition returns, or a number.{which} "
             f"Received: log_partition={log_partition!r}"
         )
     if not np.isfinite(found.value):

@@ -59,8 +59,8 @@ def log_partition(
 
     Args:
       rbm: `RBM`.
-      num_runs: R.
-      num_steps: T.
+      num_runs: R, by default 100.
+      num_steps: T, by default 14,500 as published; the runs take time in proportion to R·T.
       schedule: of β: "published", "linear", "sigmoid", "adaptive" (T at most, found by a pilot run with draws of its
         own) or an increasing array from 0 to 1, whose length decides instead of T.
       base: what the path starts from: biases of independent units (D,), of binary ones the logits; rows of data (N, D)
@@ -171,6 +171,14 @@ class PartitionSandwich(NamedTuple):
     upper: LogPartition
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """(the low end of the lower bound's interval, the high end of the upper one's): where log Z lies, to report.
+
+        The bounds themselves may cross by their noise; these ends do so at errors of three standard errors alone.
+        """
+        return self.lower.interval[0], self.upper.interval[1]
+
+    @property
     def gap(self) -> float:
         """upper − lower."""
         return self.upper.value - self.lower.value
@@ -191,16 +199,18 @@ def sandwich(
 
     Args:
       rbm: `RBM`.
-      num_runs: R, in each direction.
-      num_steps: T.
-      **options: of `log_partition`.
+      num_runs: R, in each direction, by default 100.
+      num_steps: T, by default 14,500 as published.
+      **options: of `log_partition`, but for `direction`.
 
     Returns:
       `PartitionSandwich`.
 
     Raises:
-      ValueError: as `log_partition`.
+      ValueError: as `log_partition`, and for a `direction`.
     """
+    if "direction" in options:
+        raise ValueError(f"A sandwich has both directions. Received: direction={options['direction']!r}")
     lower = {key: value for key, value in options.items() if key != "draws"}
     return PartitionSandwich(
         log_partition(rbm, num_runs, num_steps, direction="forward", **lower),

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 @registered
 class Spin(Units):
-    """Units of ±1; 2x is the logit of +1."""
+    """Units of ±1; 2x is the logit of +1.
+
+    A machine of spins with W, b, a has the law of one of zeros and ones with 4W, 2b − 2W1, 2a − 2W'1, and
+
+        log Z of the spins = log Z of the bits + 1'W1 − b'1 − a'1
+    """
 
     support = supports.Spin()
 

@@ -122,7 +122,7 @@ class Client:
         self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
     ) -> LogLikelihood:
         """Estimates of log p(x) by num_samples importance samples; each part is (n,)."""
-        return LogLikelihood(**self._of_rows("log_likelihood", x, num_samples, seed, context))
+        return _estimates(self._of_rows("log_likelihood", x, num_samples, seed, context))
 
     def sample(self, num_samples: int = 1, seed: Seed = 0, context: ArrayLike | None = None) -> np.ndarray:
         """Draws from the model, (num_samples, D)."""
@@ -160,7 +160,7 @@ class Client:
         """As `log_likelihood` of each row by itself; num_samples is one for all rows, or n of them."""
         seeds = _seeds(seeds)
         counts = num_samples if np.iterable(num_samples) else np.full(len(seeds), num_samples)
-        return LogLikelihood(**self._of_rows("log_likelihood_rows", x, counts, seeds))
+        return _estimates(self._of_rows("log_likelihood_rows", x, counts, seeds))
 
     def sample_rows(self, seeds: ArrayLike) -> np.ndarray:
         """One draw for each seed, (n, D)."""
@@ -205,6 +205,11 @@ class Client:
         if found is None:
             raise ValueError(f"signature must be one of {sorted(self.signatures)}. Received: {name!r}")
         return found
+
+
+def _estimates(outputs):
+    shared = outputs.pop("shared_standard_error", np.zeros(1))
+    return LogLikelihood(**outputs, shared_standard_error=float(np.mean(shared)))
 
 
 def _given(context):

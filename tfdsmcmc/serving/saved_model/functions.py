@@ -6,7 +6,8 @@
 
 With s_m the standard error of log p̂_m, n_m its effective sample size, ρ_m the error of its log Z, which may be one and
 the same for all m, and r_m = p̂_m / Σ p̂: the standard error of log_likelihood is √(Σ (r_m s_m)² + (Σ r_m ρ_m)²), its
-effective sample size 1 / Σ (r_m² / n_m).
+effective sample size 1 / Σ (r_m² / n_m). Where log Z has an error, Σ r_m ρ_m is given as well: it is one error of all
+rows, and does not average out over them.
 
 x is (n, D) float32, seeds are int32 of shape (2,). Rows are worked off in blocks, so that memory does not grow with
 them, and each imputation is the last state of its own Markov chain.
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number
 
 ESTIMATE = ("value", "standard_error", "effective_sample_size")
+SHARED = "shared_standard_error"
 _BLOCK = 128  # rows at a time
 
 
@@ -77,9 +79,11 @@ class Functions:
 
     Attributes:
       names: list, of the functions that are signatures.
+      estimate: names of what `log_likelihood` gives.
     """
 
     names: list[str] = ["log_likelihood", "sample", "impute"]
+    estimate: tuple[str, ...] = ESTIMATE
 
     def __init__(self, weights: Components, units: int, filling: Any):
         self._weights, self._units, self._filling = weights, units, filling
@@ -87,12 +91,12 @@ class Functions:
     def log_likelihood(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
     ) -> dict[str, tf.Tensor]:
-        """value, standard_error and effective_sample_size, each (n,)."""
+        """value, standard_error and effective_sample_size, each (n,); of densities with log Z shared_standard_error."""
 
         def block(x, seed):
-            return dict(zip(ESTIMATE, averaged(*self._terms(x, num_samples, seed))))
+            return dict(zip(self.estimate, averaged(*self._terms(x, num_samples, seed))))
 
-        return in_blocks(block, Rows(x, context=context), seed, dict.fromkeys(ESTIMATE, []))
+        return in_blocks(block, Rows(x, context=context), seed, dict.fromkeys(self.estimate, []))
 
     def sample(self, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """x, (num_samples, D)."""
@@ -146,7 +150,7 @@ def averaged(
     effective_sample_size: tf.Tensor,
     shared_error: tf.Tensor | float = 0.0,
 ) -> tuple[tf.Tensor, ...]:
-    """The average over θ_m of densities, as logarithms: each (M, n) to (n,)."""
+    """The average over θ_m of densities, as logarithms, and the error that rows share: each (M, n) to (n,)."""
     sums, shift = WeightSums.of_nothing(tf.shape(value)[1:]).add(value)
     nothing = tf.zeros_like(sums.total)
     # an estimate of 0 states no error
@@ -155,7 +159,7 @@ def averaged(
     shared = shift.carry(nothing, tf.broadcast_to(shared_error, tf.shape(value)))
     count = tf.cast(tf.shape(value)[0], sums.total.dtype)
     error = tf.sqrt(variance + shared**2) / sums.total
-    averaged = sums.log_total - tf.math.log(count), error, sums.total**2 / squares
+    averaged = sums.log_total - tf.math.log(count), error, sums.total**2 / squares, shared / sums.total
     return tuple(tf.cast(part, value.dtype) for part in averaged)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.serving.saved_model.functions import Components, Functions
+from tfdsmcmc.serving.saved_model.functions import ESTIMATE, SHARED, Components, Functions
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number
@@ -53,6 +53,8 @@ class MachineWeights(Components):
 
 class MachineFunctions(Functions):
     """Samples and imputations are by chains of `sweeps` full Gibbs steps."""
+
+    estimate = (*ESTIMATE, SHARED)
 
     def __init__(self, weights: MachineWeights, units: int, sweeps: int):
         super().__init__(weights, units, 0.0)

@@ -11,7 +11,8 @@ row, one draw for each seed of `sample_rows`, one imputation for each row of `im
 by itself, by what the plain signature does with that one row and that seed, so it does not matter what else is in the
 batch. `NAME_packed`, for data of zeros and ones, take x and mask as bits. Of a model of rows given a context, all take
 `context` besides, (n, C), a row for each of x, or for each draw of `sample`. `serving_default` is `log_likelihood`.
-The standard error of one sample is not known: NaN.
+The standard error of one sample is not known: NaN. Of Boltzmann machines, belief networks and mixtures `log_likelihood`
+gives shared_standard_error (n,) besides, the part of the standard error that is one error of all rows, that of log Z.
 
 The inputs of signatures, of which in row-wise ones the numbers are (n,) and the seeds (n, 2):
 
@@ -33,8 +34,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-
-from tfdsmcmc.serving.saved_model.functions import ESTIMATE
 
 if TYPE_CHECKING:
     from tfdsmcmc.rows.context import Context
@@ -108,20 +107,21 @@ def _concrete(name, functions, data, budget):
 
     def run(**values):
         values = checked(values, data, budget, *kind)
-        return _row_by_row(_plain(name), functions, values) if kind[0] else functions[_plain(name)](**values)
+        plain = functions[_plain(name)]
+        return _row_by_row(_plain(name), plain, values) if kind[0] else plain(**values)
 
     return tf.function(run, autograph=False).get_concrete_function(**specs(_inputs(name, data), data, *kind))
 
 
-def _row_by_row(name, functions, values):
-    """Each row by itself."""
+def _row_by_row(name, function, values):
+    """Each row by itself, by the function of that name."""
 
     def one_row(row):
         row = {key: value[tf.newaxis] if key in ("x", "mask", "context") else value for key, value in row.items()}
         row |= {"sample": {"num_samples": 1}, "impute": {"num_imputations": 1}}.get(name, {})
-        return {key: value[0, 0] if name == "impute" else value[0] for key, value in functions[name](**row).items()}
+        return {key: value[0, 0] if name == "impute" else value[0] for key, value in function(**row).items()}
 
-    outputs = ESTIMATE if name == "log_likelihood" else ["x"]
+    outputs = function.get_concrete_function().structured_outputs
     return tf.map_fn(one_row, values, fn_output_signature=dict.fromkeys(outputs, tf.float32))
 
 
@@ -194,7 +194,8 @@ def checked(
         most = (draws // tf.maximum(rows, 1) - row) // each
         if "mask" in values or "x" not in values:  # all that is drawn is held at once
             most = tf.minimum(most, _ENTRIES // data.widest // tf.maximum(rows, 1))
-        checks = [_counts(name, values[name], most) for name in values if name[:4] == "num_"]
+        those = " for so many rows" if has_rows else ""
+        checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
         if not packed and "x" in values:
             checks.append(_entries("x", values["x"], values.get("mask"), data.support))
     with tf.control_dependencies(checks):
@@ -206,9 +207,9 @@ def _same_rows(name, value, first, rows):
     return _require(found == rows, f"{name} must have as many rows as {first}, ", rows, ". Received: ", found)
 
 
-def _counts(name, value, most):
+def _counts(name, value, most, those):
     fits = (value >= 1) & (tf.cast(value, most.dtype) <= most)
-    parts = f"{name} must be between 1 and ", most, " for so many rows. Received: ", _first(value, ~fits)
+    parts = f"{name} must be between 1 and ", most, f"{those}. Received: ", _first(value, ~fits)
     return _require(tf.reduce_all(fits), *parts)
 
 

@@ -31,6 +31,11 @@ class FitArguments(NamedTuple):
         """Those between the first and the last."""
         return max(0, self.epochs - self.initial_epoch)
 
+    @property
+    def epochs_a_look(self) -> int:
+        """Epochs from one look at validation rows to the next; 1 where the epochs with a look are listed."""
+        return self.validation_freq if isinstance(self.validation_freq, int) else 1
+
     def epoch_steps(self, source: Source) -> int | None:
         """Minibatches of an epoch over the rows; None where their number is not known."""
         if self.steps_per_epoch is not None:

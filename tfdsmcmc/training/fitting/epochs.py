@@ -24,11 +24,12 @@ class EpochCounter(keras.callbacks.Callback):
       run: `Run`.
       source: of the rows, or None where they have no random access.
       num_rows: N.
+      epochs_a_look: epochs from one look at validation rows to the next.
     """
 
-    def __init__(self, run: Run, source: RandomAccessSource | None, num_rows: float):
+    def __init__(self, run: Run, source: RandomAccessSource | None, num_rows: float, epochs_a_look: int = 1):
         super().__init__()
-        self.run = run
+        self.run, self._epochs_a_look = run, epochs_a_look
         self._source, self._num_rows, self._rows = source, num_rows, int(run.rows)
         self._watch = Watch(run)
 
@@ -43,5 +44,6 @@ class EpochCounter(keras.callbacks.Callback):
         if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
             self._watch.end(logs, whole=not self.model.stop_training)
             if "val_log_likelihood" in (logs or {}):
-                self.run.validated(logs["val_log_likelihood"], int(self.run.steps) - self._steps)
+                steps = (int(self.run.steps) - self._steps) * self._epochs_a_look
+                self.run.validated(logs["val_log_likelihood"], steps)
             self.run.epochs.assign_add(1)

@@ -88,7 +88,8 @@ def fit(
         feed = self.fitting.begin(x, mask, validation_data, told, listed(callbacks), sample_weight)
         self.steps_per_execution = feed.at_once
         rows = feed.source if feed.source.random_access else None
-        before = [EpochCounter(self.run, rows, told.num_rows or feed.source.total_weight), *self.watchers()]
+        counted = told.num_rows or feed.source.total_weight
+        before = [EpochCounter(self.run, rows, counted, told.epochs_a_look), *self.watchers()]
         restored = RestoredEpoch(self.run, told.initial_epoch)
         mend_backups(listed(callbacks))
         try:

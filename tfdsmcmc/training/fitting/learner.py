@@ -137,7 +137,7 @@ class Learner(keras.Model):
     @property
     def uses_xla(self) -> bool:
         """Whether the model's programs are compiled with XLA: what `compile` was told, True before."""
-        return self._settings.get("jit_compile", True)
+        return self.fitting.settings.get("jit_compile", True)
 
     @property
     def metrics(self) -> list[keras.metrics.Metric]:
@@ -195,10 +195,6 @@ class Learner(keras.Model):
         at_once = settings["steps_per_execution"]
         super().compile(optimizer, steps_per_execution=1 if at_once == "auto" else at_once, jit_compile=False)
 
-    @property
-    def _settings(self):
-        return self.fitting.settings
-
     def save(self, filepath: FilePath, overwrite: bool = True, **kwargs: Any) -> None:
         """Saves model, compile arguments and run as a .keras file; an interrupted save leaves the old file whole."""
         if self.run is not None:
@@ -218,7 +214,7 @@ class Learner(keras.Model):
 
     def get_compile_config(self) -> Config:
         """The arguments of `compile`; objects among them as Keras serialises them."""
-        return {} if self.run is None else saving.config_of(self._settings)
+        return {} if self.run is None else saving.config_of(self.fitting.settings)
 
     def compile_from_config(self, config: Config) -> None:
         if config:
