@@ -55,6 +55,7 @@ html_theme = "sphinx_book_theme"
 html_title = "tfdsmcmc"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("tables.js", {"defer": "defer"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -3,6 +3,7 @@
     python -m experiments.budget_study --dataset baudio --architecture "DARN/DARN 50" --seconds 150 --seeds 0 1 2
     python -m experiments.budget_study --record docs/budget.jsonl
     python -m experiments.budget_study --table docs/budget.jsonl --page docs/study.md
+    python -m experiments.budget_study --table docs/budget.jsonl --details --page docs/study_appendix.md
     python -m experiments.budget_study --table docs/budget.jsonl --summary --page docs/which_method.md
     python -m experiments.budget_study --table docs/budget.jsonl --glance --page README.md
 
@@ -27,6 +28,7 @@ averages with the weights that are best on validation rows.
 import pathlib
 
 from experiments.budget_study import cells
+from experiments.budget_study.details import details
 from experiments.budget_study.glance import glance
 from experiments.budget_study.judging import AVERAGES
 from experiments.budget_study.table import summary, tables
@@ -34,6 +36,7 @@ from experiments.common import finished_runs, jobs, marked_page
 from experiments.common.arguments import number, parser_of
 
 COMMAND = "experiments.budget_study"
+MADE = {"summary": summary, "glance": glance, "details": details}  # by the option of each, beside `tables`
 
 
 def parse(arguments=None):
@@ -59,8 +62,10 @@ def parse(arguments=None):
     add("--jobs", type=number(int), default=None, help=jobs.HELP)
     add("--record", type=pathlib.Path, help="file that what is finished is added to")
     add("--table", type=pathlib.Path, help="print the tables of such a file")
-    add("--summary", action="store_true", help="with --table: one short table")
-    add("--glance", action="store_true", help="with --table: six lines of it")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--summary", action="store_true", help="with --table: a line a pair, a column a budget")
+    kind.add_argument("--glance", action="store_true", help="with --table: six lines of it")
+    kind.add_argument("--details", action="store_true", help="with --table: the runs, and what each average is worth")
     add("--page", type=pathlib.Path, help="with --table: the page that has them")
     return parser.parse_args(arguments)
 
@@ -72,10 +77,8 @@ def main(arguments=None):
     if args.record is not None:
         return finished_runs.record(args.record, finished_runs.finished(pathlib.Path(args.output)))
     if args.table is not None:
-        made, command = tables, COMMAND
-        if args.summary or args.glance:
-            made, option = (summary, "--summary") if args.summary else (glance, "--glance")
-            command = f"{COMMAND} {option}"
+        asked = next((name for name in MADE if getattr(args, name)), None)
+        made, command = (MADE[asked], f"{COMMAND} --{asked}") if asked else (tables, COMMAND)
         return marked_page.show(made(finished_runs.recorded(args.table)), args.page, command)
     named = [(cells.folder_of(args, seed).name, (args, seed)) for seed in args.seeds]
     jobs.run(cells.run, named, args.jobs)

@@ -24,7 +24,7 @@ from experiments.common.rows import random_rows
 
 COMMAND = "experiments.budget_study.averages"
 COUNTS = (1, 2, 5, 10, 20, 50, 100, 200)
-HEAD = ("data", "model", "chains", "draws", "weights", "units less weights", "draws less weights")
+HEAD = ("data", "model", "budget, s", "chains", "draws", "weights", "units less weights", "draws less weights")
 
 
 def measured(about, folder, args):
@@ -62,14 +62,15 @@ def tables(lines):
         rows = {name: np.array(values) for name, values in line["rows"].items()}
         most = max(int(name.split()[1]) for name in rows)
         weights, units, draws = (rows[f"{average} {most}"] for average in AVERAGES)
-        about = line["dataset"], line["architecture"], line["chains"], most, number(weights.mean())
-        cells.append([*about, mean_and_error(units - weights), mean_and_error(draws - weights)])
+        about = line["dataset"], line["architecture"], f"{line['budget']:g}", line["chains"], most
+        cells.append([*about, number(weights.mean()), mean_and_error(units - weights), mean_and_error(draws - weights)])
     return "\n".join(table(HEAD, cells)) + "\n"
 
 
 def draw(lines, path):
     """A panel for each data set and model: log-likelihoods against the draws of a chain."""
-    lines = sorted(lines, key=lambda line: (line["dataset"], line["architecture"]))
+    lines = sorted(lines, key=lambda line: (line["dataset"], line["architecture"], line["budget"]))
+    several = len({line["budget"] for line in lines}) > 1
     columns = min(4, len(lines))
     shape = -(-len(lines) // columns), columns
     drawn = Figure(figsize=(3.2 * columns, 2.6 * shape[0]), layout="constrained")
@@ -79,7 +80,9 @@ def draw(lines, path):
             counts = sorted(int(name.split()[1]) for name in line["rows"] if name.startswith(average))
             panel.plot(counts, [np.mean(line["rows"][f"{average} {m}"]) for m in counts], marker=marker, label=average)
         panel.set_xscale("log")
-        panel.set_title(f"{line['dataset'].replace('_silhouettes_28', '')}, {line['architecture'].split('/')[-1]}")
+        budget = f", {line['budget']:g} s" if several else ""
+        model = line["architecture"].split("/")[-1]
+        panel.set_title(f"{line['dataset'].replace('_silhouettes_28', '')}, {model}{budget}", fontsize=9)
     for panel in axes.flat[len(lines) :]:
         panel.axis("off")
     axes.flat[0].legend()

@@ -1,9 +1,8 @@
 """Six lines of the summary of the study, which stand in the README."""
 
-from experiments.budget_study.table import summary
+from experiments.budget_study.table import summary_cells
 from experiments.common.markdown import table
 
-HEAD = ("data", "model", "sampler", "`rws`", "sampler less `rws`")
 PAIRS = (  # a large gain, usual ones, one that is level, and the one where the sampler is behind
     ("dna", "DARN/DARN 50"),
     ("binarized_mnist", "DARN/DARN 50"),
@@ -15,12 +14,7 @@ PAIRS = (  # a large gain, usual ones, one that is level, and the one where the 
 
 
 def glance(runs):
-    """The lines of `PAIRS`, those that are there, without the budget; arguments as of `tables`."""
-    cells = [line.strip("| ").split(" | ") for line in summary(runs).splitlines()]
-    found = {(data, model): (data, model, *figures) for data, model, _, *figures in filter(None, map(_whole, cells))}
-    return "\n".join([*table(HEAD, [found[pair] for pair in PAIRS if pair in found]), ""])
-
-
-def _whole(cells):
-    """The cells of a line of the table, None for others."""
-    return cells if len(cells) == len(HEAD) + 1 else None
+    """The lines of `PAIRS`, those that are there; arguments as of `tables`."""
+    head, lines = summary_cells(runs)
+    found = {line[:2]: line for line in lines}
+    return "\n".join([*table(head, [found[pair] for pair in PAIRS if pair in found]), ""])

@@ -1,37 +1,36 @@
-"""The tables of the study, from its runs."""
+"""The tables of the study, from its runs: one for each budget, and one line for each pair of data and model."""
 
+from experiments.budget_study.verdict import said, verdict
 from experiments.common.markdown import number, table
-from experiments.common.paired import mean_and_error
+from experiments.common.paired import mean_and_error, with_error
 
-HEAD = ("data", "budget, s", "seconds", "seeds", "chains", "rows", "average", "sampler", "`rws`", "sampler less `rws`")
-AVERAGES = ("weights", "units", "draws", "start")
-SUMMARY = ("data", "model", "budget, s", "sampler", "`rws`", "sampler less `rws`")
-BESIDE = ("data", "budget, s", *AVERAGES, "units less weights", "draws less weights", "stacked less the chosen")
+HEAD = ("data", "model", "seeds", "sampler", "`rws`", "sampler less `rws`")
+SUMMARY = ("data", "model")  # and a column for each budget
 
 
 def tables(runs):
-    """Two tables in Markdown for each architecture: the chosen average beside `rws`, and the averages beside another.
+    """A table in Markdown for each budget: the chosen average beside `rws`.
 
     Args:
       runs: list of pairs (dict of figures, dict of the test rows' log-likelihoods).
     """
-    groups, lines = grouped(runs), []
-    for architecture in sorted({key[0] for key in groups}):
-        own = {key[1:]: found for key, found in sorted(groups.items()) if key[0] == architecture}
-        lines += [f"**{architecture}**", ""]
-        lines += [*table(HEAD, []), *(_against(*key, found) for key, found in own.items()), ""]
-        lines += [*table(BESIDE, []), *(_averages(*key, found) for key, found in own.items()), ""]
-    return "\n".join(lines)
+    groups = grouped(runs)
+    return "\n".join(line for budget in budgets(groups) for line in _of_budget(groups, budget))
 
 
 def summary(runs):
-    """One short table in Markdown, a line for each data set, architecture and budget; arguments as of `tables`."""
-    lines = table(SUMMARY, [])
-    for (architecture, dataset, budget), found in sorted(grouped(runs).items(), key=lambda item: item[0][1::-1]):
-        sampler, best = chosen_and_best(found)
-        cells = dataset, architecture, f"{budget:g}", number(sampler.mean()), number(best.mean())
-        lines.append(f"| {' | '.join(cells)} | {mean_and_error(sampler - best)} |")
-    return "\n".join([*lines, ""])
+    """One table in Markdown, a line for each data set and model, a column for each budget; arguments as of `tables`."""
+    head, lines = summary_cells(runs)
+    return "\n".join([*table(head, lines), ""])
+
+
+def summary_cells(runs):
+    """The header and the lines of `summary`, as tuples of cells."""
+    groups = grouped(runs)
+    known = budgets(groups)
+    head = *SUMMARY, *(f"sampler less `rws`, {budget:g} s" for budget in known)
+    pairs = sorted({(dataset, architecture) for architecture, dataset, _ in groups})
+    return head, [(*pair, *(_difference(groups.get((*pair[::-1], budget))) for budget in known)) for pair in pairs]
 
 
 def grouped(runs):
@@ -43,36 +42,47 @@ def grouped(runs):
     return groups
 
 
+def budgets(groups):
+    """The budgets of some groups, the shortest first."""
+    return sorted({budget for _, _, budget in groups})
+
+
+def of_budget(groups, budget):
+    """The groups of one budget in the order of architecture and data set: list of (architecture, data set, runs)."""
+    return [(*key[:2], found) for key, found in sorted(groups.items()) if key[2] == budget]
+
+
 def chosen_and_best(found):
     """Test rows' log-likelihoods: the mean over seeds of the chosen average, and the best run of `rws` of any seed and
     prior."""
     best = max((rows["rws"] for _, rows in found), key=lambda rows: rows.mean())
-    chosen = [rows[about["average"]] for about, rows in found if about["prior"] == "flat"]
+    chosen = [rows[about["average"]] for about, rows in samplers(found)]
     return sum(chosen) / len(chosen), best
 
 
-def _against(dataset, budget, found):
-    """The line of the chosen average: the best run of `rws`, of any seed and prior, against the mean over seeds."""
-    mean, best = chosen_and_best(found)
-    own = [(about, rows) for about, rows in found if about["prior"] == "flat"]
-    names = ", ".join(sorted({about["average"] for about, _ in own}))
-    chains = ", ".join(sorted({str(about["chains"]) for about, _ in own}))
-    seconds = round(sum(about["seconds"] for about, _ in own) / len(own))
-    rows = f"{len(mean)} annealed" if own[0][0]["annealing_steps"] else len(mean)
-    cells = dataset, f"{budget:g}", seconds, len(own), chains, rows, names, number(mean.mean()), number(best.mean())
-    return f"| {' | '.join(map(str, cells))} | {mean_and_error(mean - best)} |"
+def samplers(found):
+    """The runs of a group whose sampler counts: those beside an optimizer without a prior."""
+    return [(about, rows) for about, rows in found if about["prior"] == "flat"]
 
 
-def _averages(dataset, budget, found):
-    own = [rows for about, rows in found if about["prior"] == "flat"]
-    mean = {
-        name: sum(rows[name] for rows in own) / len(own)
-        for name in (*AVERAGES, "stacked")
-        if all(name in rows for rows in own)
-    }
-    cells = [number(mean[name].mean()) if name in mean else "" for name in AVERAGES]
-    for name in ("units", "draws"):
-        cells.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
-    chosen = sum(rows[about["average"]] for about, rows in found if about["prior"] == "flat") / len(own)
-    cells.append(mean_and_error(mean["stacked"] - chosen) if "stacked" in mean else "")
-    return f"| {dataset} | {budget:g} | {' | '.join(cells)} |"
+def _of_budget(groups, budget):
+    """The lines of a budget: how long its runs took, on how many data sets the sampler is ahead, and a line a pair."""
+    seconds, lines, verdicts = [], [], {}
+    for architecture, dataset, found in of_budget(groups, budget):
+        sampler, best = chosen_and_best(found)
+        own = samplers(found)
+        seconds += [about["seconds"] for about, _ in own]
+        figures = number(sampler.mean()), number(best.mean()), mean_and_error(sampler - best)
+        lines.append([dataset, architecture, len(own), *figures])
+        verdicts.setdefault(architecture, []).append(verdict(*with_error(sampler - best)))
+    took = f"The runs took {min(seconds):.0f} to {max(seconds):.0f} seconds of processor time."
+    found = [f"- {said(architecture, own)}" for architecture, own in verdicts.items()]
+    return [f"**Budget: {budget:g} seconds.** {took}", "", *found, "", *table(HEAD, lines), ""]
+
+
+def _difference(found):
+    """The sampler less `rws` of a group, ± its error; nothing for a group that is not there."""
+    if found is None:
+        return ""
+    sampler, best = chosen_and_best(found)
+    return mean_and_error(sampler - best)

@@ -1,10 +1,10 @@
 """The page of all rows: a line an estimate, of every record of log-likelihoods."""
 
 from experiments.common.markdown import number, table
+from experiments.common.paired import with_error
 from experiments.method_table.report.estimates import NOTE
 from experiments.method_table.report.tables import ESTIMATES, OF_ROW, estimate_lines, minus, notes_of
 from experiments.method_table.settings import command_of
-from experiments.report.equal_time import mean_and_error
 from experiments.sampler_study.settings import OPTIMIZERS
 
 _HEAD = ("record", "row", *OF_ROW, *ESTIMATES)
@@ -58,9 +58,10 @@ def _of_run(run):
             method, updates, seconds = "`rws`", about.get("rws_updates"), about.get("rws_seconds")
         if name == "rws" or (name == "last" and about.get("setting") in OPTIMIZERS):
             what = "best on validation"
-        value, error = mean_and_error(values)
+        value, error = with_error(values)
         spent = "" if updates is None else f"{updates:,}", "" if seconds is None else number(seconds / 60, 1)
-        figures = number(value), number(error), "", "", "", "", len(values), about.get("steps", "")
+        error = "" if error is None else number(error)
+        figures = number(value), error, "", "", "", "", len(values), about.get("steps", "")
         yield [about["dataset"], about["architecture"], method, about["seed"], *spent, what + _differs(about), *figures]
 
 

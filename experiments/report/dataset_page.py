@@ -20,7 +20,7 @@ _EQUAL_TIME = (
 )
 _SETTINGS = (
     "Means over the seeds, in equal processor time. Paired differences and what the settings are stand in the "
-    "[appendix of the study](../study_appendix.md#where-it-stood)."
+    "[appendix of the study](../study_appendix.md#the-sampler-beside-optimizers)."
 )
 _CODES = "Rows are one-hot codes, learnt bit by bit as columns, or as groups that `rows.groups` finds. One seed each."
 _COPIED = "Commands printed these figures, whose records were not kept."
@@ -61,9 +61,7 @@ def lead(dataset, records):
         what = "exceed the best published figure by more than their errors"
         said.append(f"Figures here {what} with {len(above)} of {len(compared)} architectures{named}.")
     if found:
-        differences = [(one.label(), *one.difference) for one in found]
-        parts = [f"{number(value, sign='+')} ± {number(error)} with {label}" for label, value, error in differences]
-        gains = "; ".join(parts)
+        gains = "; ".join(f"{one.stated()} with {label}" for one, label in zip(found, equal_time.labels(found)))
         said.append(f"In equal time the sampler gains on the optimizer, in nats a test row: {gains}.")
     return said or [f"The figures on record of {title_of(dataset)} stand below."]
 

@@ -1,30 +1,34 @@
 """The summary: headline figures beside published ones, and a list of the pages."""
 
-from experiments.common.markdown import number, table
+from experiments.common.markdown import table
 from experiments.method_table.report.tables import HIGHEST, highest_cells
 from experiments.method_table.report.text import architecture_of
 from experiments.method_table.report.worth import exceeds, highest, worth
-from experiments.report import equal_time
+from experiments.report import equal_time, summary
 from experiments.report.records import dataset_of, only_published
-from experiments.report.titles import title_of
+from experiments.report.titles import short_title, title_of
 
 _NOTE = (
     "The highest figure of each kind of network for which a figure is published. Errors are standard errors, over test "
     "rows and of the estimate together. Bold exceeds the best published figure of the same network by more than its "
     "error."
 )
+_STUDY = (
+    "The sampler and the optimizer have the same processor time and their defaults. Ahead and behind are by more than "
+    "two standard errors over test rows. These do not say how runs differ. The [study](../study.md) has the figures."
+)
 _AHEAD = "Each point is a data set and a model; bars are standard errors over the test rows."
 
 
 def page(records):
-    """The lines of the page, of `Records`."""
+    """The lines of the page, of `Records`: what is won and what is not stands first."""
     rows, found = headline(records.results), equal_time.comparisons(records.budget)
-    lines = []
+    lines = [*(summary.equal_time(found) if found else []), *(summary.published(rows) if rows else [])]
     if rows:
-        cells = [[title_of(dataset_of(row)), architecture_of(row), *highest_cells(row)] for row in rows]
+        cells = [[short_title(dataset_of(row)), architecture_of(row), *highest_cells(row)] for row in rows]
         lines += ["## Headline figures", "", _NOTE, "", *table(("data", *HIGHEST), cells), ""]
     if found:
-        lines += ["## In equal time beside an optimizer", "", *_in_equal_time(found), ""]
+        lines += ["## In equal time beside an optimizer", "", _STUDY, "", *summary.counted(found), ""]
         lines += ["![The sampler less the optimizer](equal_time.png)", "", _AHEAD, ""]
     listed = [_entry(name, records.of(name)) for name in records.datasets()]
     others = [("all_rows", "All rows of the records, with the commands that make them")]
@@ -42,20 +46,6 @@ def headline(rows):
             if exceeds(row) is not None and (key not in best or worth(row).value > worth(best[key]).value):
                 best[key] = row
     return list(best.values())
-
-
-def _in_equal_time(found):
-    above, below = equal_time.ahead(found)
-    level = len(found) - len(above) - len(below)
-    worst = min(found, key=lambda one: one.difference[0])
-    said = [
-        f"In {len(above)} of {len(found)} comparisons the sampler is ahead of the optimizer by more than two errors.",
-        f"In {len(below)} it is behind by as much, and {level} are level.",
-    ]
-    if below:
-        value, error = worst.difference
-        said.append(f"The worst is {number(value)} ± {number(error)}: {title_of(worst.dataset())}, {worst.label()}.")
-    return [" ".join([*said, "The [study](../study.md) has the comparison."])]
 
 
 def _entry(name, records):

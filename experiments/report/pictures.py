@@ -1,5 +1,7 @@
 """The pictures of the pages, drawn from the records."""
 
+from itertools import cycle
+
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
@@ -7,7 +9,7 @@ from matplotlib.figure import Figure
 from experiments.method_table.methods import METHODS
 from experiments.method_table.report.text import architecture_of
 from experiments.method_table.report.worth import best_published, cells, worth
-from experiments.report.titles import title_of
+from experiments.report.titles import short_title
 
 _COLOURS = dict(zip(METHODS, colormaps["tab20"].colors))
 
@@ -29,7 +31,7 @@ def reached(rows):
     for place, method in enumerate(methods):
         own = {names.index(name): worth(row) for (name, of), row in found.items() if of == method}
         heights = np.array(list(own)) + 0.06 * (place - (len(methods) - 1) / 2)  # beside each other
-        values, errors = ([getattr(one, part) for one in own.values()] for part in ("value", "error"))
+        values, errors = [one.value for one in own.values()], _drawn(one.error for one in own.values())
         axes.errorbar(values, heights, xerr=errors, fmt="o", markersize=4, color=_COLOURS[method], label=method)
     known = {names.index(name): best_published(row) for (name, _), row in found.items()}
     known = {place: float(best.log_likelihood) for place, best in known.items() if best is not None}
@@ -72,18 +74,29 @@ def curves(rows):
 
 
 def equal_time(comparisons):
-    """The sampler less the optimizer, a line a comparison."""
-    figure = Figure(figsize=(8.0, 1.0 + 0.24 * len(comparisons)), layout="constrained")
+    """The sampler less the optimizer: a line for each data set and model, a mark for each budget."""
+    pairs = list(dict.fromkeys((one.data, one.model) for one in comparisons))
+    budgets = sorted({one.seconds for one in comparisons})
+    figure = Figure(figsize=(8.0, 1.2 + 0.24 * len(pairs)), layout="constrained")
     axes = figure.subplots()
-    for place, one in enumerate(comparisons):
-        value, error = one.difference
-        axes.errorbar(value, place, xerr=error, fmt="o", markersize=4, color="C0")
+    for order, (budget, marker) in enumerate(zip(budgets, cycle("os^D"))):
+        own = [one for one in comparisons if one.seconds == budget]
+        shift = 0.3 * (order - (len(budgets) - 1) / 2)
+        places = [pairs.index((one.data, one.model)) + shift for one in own]
+        values, errors = zip(*(one.difference for one in own))
+        axes.errorbar(values, places, xerr=_drawn(errors), fmt=marker, markersize=4, label=f"{budget:g} s")
     axes.axvline(0.0, color="k", linewidth=0.8)
-    labels = [f"{title_of(one.dataset())}, {one.label()}" for one in comparisons]
-    axes.set_yticks(range(len(comparisons)), labels, fontsize=8)
+    shown = {(one.data, one.model): f"{short_title(one.dataset())}, {one.pair()}" for one in comparisons}
+    axes.set_yticks(range(len(pairs)), [shown[pair] for pair in pairs], fontsize=8)
     axes.invert_yaxis()
     axes.set_xscale("symlog", linthresh=1.0)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("sampler less optimizer (nats a test row)")
     axes.grid(axis="x", alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8, title="budget")
     return figure
+
+
+def _drawn(errors):
+    """Errors as bars; one that is not known has none."""
+    return [0.0 if error is None else error for error in errors]

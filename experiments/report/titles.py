@@ -15,3 +15,8 @@ _TITLES = {
 def title_of(dataset):
     """The title of a data set; others have their names."""
     return _TITLES.get(dataset, dataset)
+
+
+def short_title(dataset):
+    """The title of a data set for a cell of a table, without the size of its rows."""
+    return title_of(dataset).split(", ")[0]

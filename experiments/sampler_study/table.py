@@ -39,15 +39,21 @@ def tables(runs):
         of_optimizers = ", optimizers in the sampler's time" if key[3] else ""
         of_rows = cut_to_common_rows(settings)
         lines += [f"**{key[0]}, {key[1]}**, {key[2]:,} updates{of_optimizers}, {of_rows}", ""]
-        lines += table(HEAD, [])
         best, best_annealed = (best_optimizer(settings, part) for part in ("last", "annealed"))
-        for name in sorted(settings, key=lambda name: SETTINGS.index(name.split(",")[0])):
-            lines += _lines_of(name, settings[name], best, best_annealed)
-        lines.append("")
+        names = sorted(settings, key=lambda name: SETTINGS.index(name.split(",")[0]))
+        cells = [line for name in names for line in _lines_of(name, settings[name], best, best_annealed)]
+        lines += [*table(*without_empty_columns(HEAD, cells)), ""]
     return "\n".join(lines)
 
 
+def without_empty_columns(head, lines):
+    """A header and lines of cells, without the columns in which no line has anything."""
+    kept = [place for place in range(len(head)) if any(line[place] != "" for line in lines)]
+    return [head[place] for place in kept], [[line[place] for place in kept] for line in lines]
+
+
 def _lines_of(name, runs, best, best_annealed):
+    """The cells of a setting, and of its runs averaged where it is an optimizer of several seeds."""
     mean = {part: np.mean([rows[part].mean() for _, rows in runs]) for part in runs[0][1] if part != "annealed"}
     cells = [number(mean[part]) if part in mean else "" for part in ("last", "chain", "predictive")]
     against = [rows["predictive" if "predictive" in rows else "last"] for _, rows in runs if "last" in rows]
@@ -58,13 +64,13 @@ def _lines_of(name, runs, best, best_annealed):
     cells.append(number(np.mean(annealed)) if annealed else "")
     known = annealed and best_annealed is not None
     cells.append(mean_and_error(np.mean(annealed, 0) - best_annealed) if known else "")
-    costs = f"{minutes:.1f} | {updates:,.0f}"
-    lines = [f"| `{name}` | {len(runs)} | {costs} | {' | '.join(cells)} |"]
+    lines = [[f"`{name}`", len(runs), f"{minutes:.1f}", f"{updates:,.0f}", *cells]]
     if name in OPTIMIZERS and len(runs) > 1:
         together = log_mean_exp(np.stack([rows["last"] for _, rows in runs]))
         paired = mean_and_error(together - best)
-        what = f"{len(runs)} of `{name}`, averaged | 1 | {minutes * len(runs):.1f}"
-        lines.append(f"| {what} | | | | {number(together.mean())} | {paired} | | |")
+        what = f"{len(runs)} of `{name}`, averaged"
+        figures = number(together.mean()), paired
+        lines.append([what, 1, f"{minutes * len(runs):.1f}", "", "", "", *figures, "", ""])
     return lines
 
 

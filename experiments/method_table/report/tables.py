@@ -47,7 +47,7 @@ def highest_cells(row):
     value, error, _ = worth(row)
     best = best_published(row)
     published = ["–", ""] if best is None else [minus(best.log_likelihood), best.method]
-    return [f"`{row['method']}`{kind_of(row)}", _bold(row, value), number(error), minutes_of(row), *published]
+    return [f"`{row['method']}`{kind_of(row)}", _bold(row, value), _known(error), minutes_of(row), *published]
 
 
 def each_method(rows):
@@ -55,7 +55,7 @@ def each_method(rows):
     lines = []
     for (architecture, method), row in cells(rows).items():
         (value, error, estimate), (own, _) = worth(row), papers_of(row)
-        figures = _bold(row, value), number(error), estimate, minutes_of(row)
+        figures = _bold(row, value), _known(error), estimate, minutes_of(row)
         published = "–" if own is None else minus(own.log_likelihood)
         lines.append([architecture, f"`{method}`{kind_of(row)}", *figures, published])
     return table(EACH, lines)
@@ -87,6 +87,10 @@ def minus(text):
 
 def _bold(row, value):
     return f"**{number(value)}**" if exceeds(row) else number(value)
+
+
+def _known(error):
+    return "" if error is None else number(error)
 
 
 def _about(row):

@@ -14,12 +14,12 @@ class Worth(NamedTuple):
 
     Attributes:
       value: nats a test row; None for a row that diverged.
-      error: its standard error, over rows and of the estimate.
+      error: its standard error, over rows and of the estimate; None where that over rows is not known, as of one row.
       estimate: "annealing", "exact" or "importance sampling".
     """
 
     value: float | None
-    error: float = 0.0
+    error: float | None = 0.0
     estimate: str = ""
 
 
@@ -73,13 +73,18 @@ def best_published(row):
 
 
 def exceeds(row):
-    """Whether a row exceeds what is published of its architecture by more than its errors; None where nothing is."""
+    """Whether a row exceeds what is published of its architecture by more than its errors.
+
+    None where nothing is published, or where the row has no error to judge it by.
+    """
     best, (value, error, _) = best_published(row), worth(row)
-    return None if best is None else value - error > float(best.log_likelihood)
+    return None if best is None or error is None else value - error > float(best.log_likelihood)
 
 
 def _together(figure, *names):
-    """Independent errors as one; one that is not known is left out."""
+    """Independent errors as one: None without the first, which is over rows; another that is not known is left out."""
+    if figure.get(names[0]) is None:
+        return None
     return math.hypot(*(figure.get(name) or 0.0 for name in names))
 
 

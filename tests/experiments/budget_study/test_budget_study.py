@@ -11,14 +11,15 @@ import pytest
 import tfdsmcmc as ds
 from experiments.budget_study import __main__ as budget_study
 from experiments.budget_study import averages, cells, judging, learning
+from experiments.budget_study.details import details
 from experiments.budget_study.glance import PAIRS, glance
 from experiments.budget_study.marks import Marks
 from experiments.budget_study.table import summary, tables
 from experiments.common import files, finished_runs, marked_page
 
 
-def line(seed=0, prior="flat", average="units", temperature=1.0, **rows):
-    about = {"architecture": "SBN 5", "dataset": "digits", "budget": 150.0, "seed": seed, "prior": prior, "chains": 1}
+def line(seed=0, prior="flat", average="units", temperature=1.0, budget=150.0, dataset="digits", **rows):
+    about = {"architecture": "SBN 5", "dataset": dataset, "budget": budget, "seed": seed, "prior": prior, "chains": 1}
     about |= {"average": average, "temperature": temperature, "seconds": 90 + 20 * seed, "annealing_steps": 0}
     return about, {name: np.array(values, np.float64) for name, values in rows.items()}
 
@@ -32,12 +33,33 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
         line(0, prior="learnt", rws=[-10.0, -12.0], weights=[0.0, 0.0], **beside),
         line(0, temperature=0.1, rws=[0.0, 0.0], weights=[0.0, 0.0], **beside),
     ]
-    found = tables(runs)
-    assert "| digits | 150 | 100 | 2 | 1 | 2 | units, weights | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
-    assert "| digits | SBN 5 | 150 | −10.75 | −11.00 | +0.25 ± 0.75 |" in summary(runs)
-    assert "| digits | 150 | −11.50 | −9.00 | −10.50 |  | +2.50 ± 0.50 | +1.00 ± 1.00 |  |" in found
-    stacked = tables([line(rws=[0, 0], start=[-3, -4], units=[-5, -4], stacked=[-3, -4])])
-    assert "| digits | 150 |  | −4.50 |  | −3.50 |  |  | +1.00 ± 1.00 |" in stacked
+    found, more = tables(runs), details(runs)
+    assert "| digits | SBN 5 | 2 | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
+    assert "With SBN 5 the sampler is ahead on 0 of 1 data sets, level on 1, and behind on 0." in found
+    assert "**Budget: 150 seconds.** The runs took 90 to 110 seconds" in found
+    assert "| digits | SBN 5 | +0.25 ± 0.75 |" in summary(runs)
+    assert "| digits | SBN 5 | 100 | 1 | 2 | importance samples | units, weights |" in more
+    assert "| digits | SBN 5 | −11.50 | −9.00 | −10.50 |  | +2.50 ± 0.50 | +1.00 ± 1.00 |" in more
+    assert "Stacking" not in more
+    stacked = details([line(rws=[0, 0], start=[-3, -4], units=[-5, -4], stacked=[-3, -4])])
+    assert "| digits | SBN 5 |  | −4.50 |  | −3.50 |  |  |" in stacked
+    assert "| digits | SBN 5 | +1.00 ± 1.00 |" in stacked.split("Stacking, 150 seconds:")[1]
+
+
+def test_budgets_stand_apart():
+    """A table each in the study and its appendix, a column each in the summary; a pair may lack one."""
+    figures = {"rws": [-9.0, -9.0], "weights": [-8.0, -8.0], "units": [-7.0, -7.0]}
+    runs = [line(budget=480.0, **figures), line(**figures), line(dataset="dna", **figures)]
+    first, second = tables(runs).split("**Budget: 480 seconds.**")
+    assert first.startswith("**Budget: 150 seconds.**") and "| dna |" in first and "| dna |" not in second
+    assert first.count("| digits |") == second.count("| digits |") == 1
+    assert details(runs).count("**Budget: ") == 2
+    assert summary(runs).splitlines() == [
+        "| data | model | sampler less `rws`, 150 s | sampler less `rws`, 480 s |",
+        "| --- | --- | --- | --- |",
+        "| digits | SBN 5 | +2.00 ± 0.00 | +2.00 ± 0.00 |",
+        "| dna | SBN 5 | +2.00 ± 0.00 |  |",
+    ]
 
 
 class Variable:
@@ -91,7 +113,7 @@ def test_stacking_finds_the_best_weights(monkeypatch):
     np.testing.assert_allclose(found, np.where(right, -1 + np.log(0.25), -1 + np.log(0.75)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", ["--page study.md", "--prior cold", "--averages all"])
+@pytest.mark.parametrize("options", ["--page study.md", "--prior cold", "--averages all", "--summary --details"])
 def test_what_cannot_be_run_is_refused(options):
     with pytest.raises(SystemExit):
         budget_study.main(options.split())
@@ -103,7 +125,11 @@ def test_the_tables_of_the_project_are_what_its_records_make(request):
     made = tables(finished_runs.recorded(docs / "budget.jsonl"))
     assert marked_page.with_made(text, made, budget_study.COMMAND) == text
     runs, root = finished_runs.recorded(docs / "budget.jsonl"), request.config.rootpath
-    for page, option, made in (("docs/which_method.md", "--summary", summary), ("README.md", "--glance", glance)):
+    for page, option, made in (
+        ("docs/study_appendix.md", "--details", details),
+        ("docs/which_method.md", "--summary", summary),
+        ("README.md", "--glance", glance),
+    ):
         other = (root / page).read_text(encoding="utf-8")
         assert marked_page.with_made(other, made(runs), f"{budget_study.COMMAND} {option}") == other
     made = averages.tables(files.lines(docs / "averages.jsonl"))
@@ -115,7 +141,8 @@ def test_six_results_are_glanced_at(request):
     lines = glance(finished_runs.recorded(request.config.rootpath / "docs" / "budget.jsonl")).splitlines()[2:]
     cells = [line.strip("| ").split(" | ") for line in lines]
     assert [(data, model) for data, model, *_ in cells] == list(PAIRS) and len(PAIRS) == 6
-    assert min(float(line[-1].split(" ± ")[0].replace("−", "-")) for line in cells) < -1
+    figures = [float(cell.split(" ± ")[0].replace("−", "-")) for _, _, *found in cells for cell in found if cell]
+    assert len(figures) >= 6 and min(figures) < -1
     assert glance([]).count("\n") == 2
 
 
@@ -148,11 +175,11 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     own = [part.replace("\u00a0", " ") for part in options.split(" ")]
     for more in ([*own, "--stacking"], ["--record", str(kept)], ["--table", str(kept)]):
         budget_study.main(["--output", str(runs), *more])
-    assert "| digits | 8 |" in capsys.readouterr().out
+    assert "**Budget: 8 seconds.**" in capsys.readouterr().out
     (result,) = [json.loads(path.read_text()) for path in runs.glob("*/result.json")]
     assert {"rws", "weights", "units", "draws", "start", "stacked"} == set(result["means"])
     record, figure = tmp_path / "averages.jsonl", tmp_path / "averages.png"
     small = ["--test-rows", "20", "--test-samples", "20"]
     for more in ([str(runs), "--record", str(record), *small], ["--table", str(record), "--figure", str(figure)]):
         averages.main(more)
-    assert figure.stat().st_size > 5000 and "| digits | SBN/SBN 5 | 1 |" in capsys.readouterr().out
+    assert figure.stat().st_size > 5000 and "| digits | SBN/SBN 5 | 8 | 1 |" in capsys.readouterr().out

@@ -31,7 +31,7 @@ def test_differences_are_paired_and_to_the_best_single_run(tmp_path):
     lines = next(part for i, part in enumerate(parts) if "sampler's time" in parts[i - 1]).splitlines()[2:]
     assert lines == [
         "| `rws` | 2 | 2.0 | 90 | −14.50 |  |  | −0.50 ± 3.50 | −19.50 | −0.50 ± 0.00 |",
-        "| 2 of `rws`, averaged | 1 | 4.0 | | | | −11.69 | +2.31 ± 3.00 | | |",
+        "| 2 of `rws`, averaged | 1 | 4.0 |  |  |  | −11.69 | +2.31 ± 3.00 |  |  |",
         "| `sampler` | 1 | 2.0 | 90 | −9.00 | −8.50 | −12.00 | +2.00 ± 1.00 |  |  |",
         "| `augmentation` | 1 | 2.0 | 90 |  |  |  |  | −13.00 | +6.00 ± 1.00 |",
     ]

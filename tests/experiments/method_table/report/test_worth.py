@@ -67,6 +67,18 @@ def test_published_figures_are_exceeded_by_more_than_the_errors(row_of):
     assert best_published(other) is None and exceeds(other) is None
 
 
+def test_a_row_without_an_error_over_rows_is_not_judged(row_of):
+    """Of one test row; neither annealed nor exact nor by importance samples."""
+    unknown = {"row_standard_error": None}
+    annealed = {"value": -10.0, "difference_error": 0.1, "standard_error": 0.1, **unknown}
+    for row in (
+        row_of(found={"last": (-10.0, unknown)}),
+        row_of(found={"last": (-10.0, unknown), "predictive": (-10.0, {"standard_error": 0.0, **unknown})}),
+        row_of(annealed=annealed),
+    ):
+        assert worth(row)[:2] == (-10.0, None) and best_published(row) is not None and exceeds(row) is None
+
+
 def test_architectures_stand_in_the_order_of_the_papers_tables(found):
     names = "SBN/SBN 200, SBN/SBN 1000-1000, SBN/SBN 10-10-10, DARN/DARN 200, NADE, NADE/NADE 200, VAE 50, RBM 5"
     names = names.split(", ")

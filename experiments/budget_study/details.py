@@ -1,0 +1,56 @@
+"""What the study's runs were and what each average is worth: tables of the appendix."""
+
+from experiments.budget_study.table import budgets, chosen_and_best, grouped, of_budget, samplers
+from experiments.common.markdown import number, table
+from experiments.common.paired import mean_and_error
+
+RUNS = ("data", "model", "seconds", "chains", "test rows", "estimate", "average chosen")
+AVERAGES = ("weights", "units", "draws", "start")
+BESIDE = ("data", "model", *AVERAGES, "units less weights", "draws less weights")
+STACKED = ("data", "model", "stacked less the chosen")
+
+
+def details(runs):
+    """For each budget the runs, every average, and the stacked ones where there are any; arguments as of `tables`."""
+    groups, lines = grouped(runs), []
+    for budget in budgets(groups):
+        own = of_budget(groups, budget)
+        stacked = [line for line in map(_stacked, own) if line is not None]
+        lines += [f"**Budget: {budget:g} seconds.** The runs:", "", *table(RUNS, map(_run, own)), ""]
+        lines += [f"The averages, {budget:g} seconds:", "", *table(BESIDE, map(_averages, own)), ""]
+        if stacked:
+            lines += [f"Stacking, {budget:g} seconds:", "", *table(STACKED, stacked), ""]
+    return "\n".join(lines)
+
+
+def _run(group):
+    architecture, dataset, found = group
+    own = [about for about, _ in samplers(found)]
+    seconds = round(sum(about["seconds"] for about in own) / len(own))
+    names, chains = (", ".join(sorted({str(about[part]) for about in own})) for part in ("average", "chains"))
+    estimate = "annealing" if own[0]["annealing_steps"] else "importance samples"
+    return dataset, architecture, seconds, chains, len(chosen_and_best(found)[0]), estimate, names
+
+
+def _averages(group):
+    architecture, dataset, found = group
+    mean = _means([rows for _, rows in samplers(found)])
+    cells = [number(mean[name].mean()) if name in mean else "" for name in AVERAGES]
+    for name in ("units", "draws"):
+        cells.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
+    return dataset, architecture, *cells
+
+
+def _stacked(group):
+    """The line of the stacked averages, None for runs without them."""
+    architecture, dataset, found = group
+    mean = _means([rows for _, rows in samplers(found)])
+    if "stacked" not in mean:
+        return None
+    return dataset, architecture, mean_and_error(mean["stacked"] - chosen_and_best(found)[0])
+
+
+def _means(runs):
+    """The means over the seeds of each average that all of them have."""
+    names = (*AVERAGES, "stacked")
+    return {name: sum(rows[name] for rows in runs) / len(runs) for name in names if all(name in rows for rows in runs)}
