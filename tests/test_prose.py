@@ -11,8 +11,7 @@ from tests.commands import ROOT
 
 MEAN, LONGEST = 17, 25  # words of a sentence: the mean of a page, and what 95 in 100 have at most
 BY_HAND = ("docs/results/index.md", "docs/results/archive.md")  # wholly or in part, among pages of records
-# made by commands or by Sphinx; the protocol of the imputers, whose words are to become plain in their turn
-LEFT_OUT = ("docs/results/*", "docs/imputation.md", "docs/reference/*")
+LEFT_OUT = ("docs/results/*", "docs/reference/*")  # made by commands or by Sphinx
 PLAIN = ("README.md", "saved_models/README.md", "docs/*")
 
 

@@ -26,14 +26,15 @@ def page(lines):
     """Markdown of all tables."""
     lines = [line for line in lines if line["imputer"] not in VARIANTS]
     at_random = [line for line in lines if line["mechanism"] == "MAR"]
+    of_each = {name: own for name in MECHANISMS if (own := [line for line in lines if line["mechanism"] == name])}
     parts = [_about(lines)]
-    for mechanism in MECHANISMS:
-        own = [line for line in lines if line["mechanism"] == mechanism]
-        if own:
-            parts += [f"### Beside ours: {mechanism}", _beside(own), ahead(own)]
+    for mechanism, own in of_each.items():
+        parts += [f"### Beside ours: {mechanism}", _beside(own), ahead(own)]
     if at_random:
         parts += ["### Intervals: MAR", _intervals(at_random), "### Each table: MAR", _tables(at_random)]
     parts += ["### Each mechanism and rate", _mechanisms(lines)]
+    parts += ["### Ranks, and how many tables stand behind a figure"]
+    parts += [part for mechanism, own in of_each.items() for part in (f"**{mechanism}**", _ranks(own))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -90,56 +91,62 @@ def ranks(lines, score):
 
 
 def ahead(lines):
-    """Sentences: who is ahead of ours, score by score."""
+    """A list: who is ahead of ours, score by score."""
     said = []
     for score, (title, sign, kind) in SCORES.items():
-        better = []
+        surely, maybe = [], []
         for name, (value, error, _) in beside(lines, score).items():
             gain = -sign * (np.log(value) if kind == "ratio" else value)
             if name != OWN and gain > 0:
-                surely = ", beyond two standard errors" if gain > 2 * error else ""
-                better.append(f"{name} ({_against(value, error, kind)}{surely})")
-        said.append(f"- {title}: " + ("ahead of ours are " + "; ".join(better) if better else "none is ahead of ours"))
+                (surely if gain > 2 * error else maybe).append(name)
+        said += [f"- {title}: ahead of ours by more than two errors: {'; '.join(surely)}."] if surely else []
+        said += [f"- {title}: ahead of ours within two errors: {'; '.join(maybe)}."] if maybe else []
+        said += [] if surely or maybe else [f"- {title}: none is ahead of ours."]
     return "\n".join(said)
 
 
 def _about(lines):
     keys = {name: {line[name] for line in lines} for name in PLACE}
-    rates = ", ".join(f"{100 * rate:g}" for rate in sorted(keys["rate"]))
-    return (
-        f"Public tables: {len(keys['table'])}; rates: {rates} %; seeds: {len(keys['seed'])}; "
-        f"tables with gaps: {len({tuple(line[name] for name in PLACE) for line in lines})}; cells: {len(lines)}. "
-        f"With ours: {_with_ours(lines)}."
-    )
-
-
-def _with_ours(lines):
-    found = {}
-    for line in lines:
-        if line["imputer"] == OWN:
-            found.setdefault(line["mechanism"], set()).add(line["table"])
-    return "; ".join(f"{name} of {', '.join(sorted(found[name]))}" for name in MECHANISMS if name in found) or "none"
+    head = ["", *(name for name in MECHANISMS if any(line["mechanism"] == name for line in lines))]
+    own = [line for line in lines if line["imputer"] == OWN]
+    rows = [
+        ["tables", *(len({line["table"] for line in lines if line["mechanism"] == name}) for name in head[1:])],
+        ["tables with ours", *(len({line["table"] for line in own if line["mechanism"] == name}) for name in head[1:])],
+        ["cells", *(sum(line["mechanism"] == name for line in lines) for name in head[1:])],
+    ]
+    rates = ", ".join(f"{100 * rate:g} %" for rate in sorted(keys["rate"]))
+    seeds = f"Seeds: {len(keys['seed'])}. Missing: {rates}."
+    return f"{seeds} A cell is a table, a mechanism, a rate, a seed and an imputer.\n\n" + "\n".join(table(head, rows))
 
 
 def _against(value, error, kind):
     said = number(value, 3, sign="+" if kind == "difference" else "")
-    return f"{said} ± {number(error, 3)}" if np.isfinite(error) else f"{said}, one table"
+    return f"{said} ± {number(error, 3)}" if np.isfinite(error) else said
+
+
+def _named(lines):
+    return [name for name in IMPUTERS if any(line["imputer"] == name for line in lines)]
 
 
 def _beside(lines):
-    placed = {score: ranks(lines, score) for score in SCORES}
-    head = ["imputer"]
-    for score, (title, _, kind) in SCORES.items():
-        head += [f"{title}: {'ratio to ours' if kind == 'ratio' else 'less ours'}", f"rank ({placed[score][1]} cells)"]
+    head = [f"{title}: {'ratio to ours' if kind == 'ratio' else 'less ours'}" for title, _, kind in SCORES.values()]
     rows = []
-    for name in (name for name in IMPUTERS if any(line["imputer"] == name for line in lines)):
-        row = [f"**{name}**" if name == OWN else name]
-        for score, (_, _, kind) in SCORES.items():
-            found, rank = beside(lines, score).get(name), placed[score][0].get(name)
-            row += ["" if found is None or name == OWN else f"{_against(*found[:2], kind)} ({found[2]})"]
-            row += ["" if rank is None else number(rank)]
-        rows.append(row)
-    return "\n".join(table(head, rows))
+    for name in (name for name in _named(lines) if name != OWN):
+        found = {score: beside(lines, score).get(name) for score in SCORES}
+        rows.append([name, *("" if one is None else _against(*one[:2], SCORES[s][2]) for s, one in found.items())])
+    return "\n".join(table(["imputer", *head], rows))
+
+
+def _ranks(lines):
+    """Mean ranks over the cells that all have, and the cells of each that ours has too."""
+    head, columns = [], []
+    for score, (title, *_) in SCORES.items():
+        places, count = ranks(lines, score)
+        cells = {name: found[2] for name, found in beside(lines, score).items()}
+        head += [f"{title}: rank of {count}", "cells"]
+        columns += [{name: number(rank) for name, rank in places.items()}, cells]
+    rows = [[name, *(column.get(name, "") for column in columns)] for name in _named(lines)]
+    return "\n".join(table(["imputer", *head], rows))
 
 
 def _intervals(lines):
