@@ -28,7 +28,7 @@ LEVELS = [
     {"augmentation"},
     {"methods"},
     {"model", "boltzmann", "posterior"},
-    {"cluster", "serving", "diagnostics", "models", "plots", "pretraining"},
+    {"cluster", "serving", "diagnostics", "models", "plots", "pretrained", "pretraining"},
     {"imputer"},
     {"public"},  # its names
     {"__init__"},

@@ -68,6 +68,14 @@ def undirected(x: np.ndarray) -> float:
     return rbm.log_likelihood(x, log_z).mean().standard_error + worth + log_z.interval[0] + known.value
 
 
+def pretrained(x: np.ndarray) -> float:
+    posterior = ds.pretrained.load("digits", source="dist/pretrained")
+    model: ds.DeepGenerativeModel = posterior.chain(0).model
+    rbm: ds.boltzmann.RBM = ds.pretrained.load("rbm", cache="cache")
+    worth = posterior[-5:].log_likelihood(model, x).mean() + rbm.log_likelihood(x).mean()
+    return worth + len(ds.pretrained.card(ds.pretrained.names()[0]))
+
+
 def of_kinds(x: np.ndarray) -> float:
     mixed = ds.boltzmann.RBM(4, 3, visible=ds.boltzmann.units.Gaussian(learnt=True), hidden="spin")
     ising = ds.boltzmann.rbm_from_arrays([[0.5, -1.0]], visible="spin", hidden="spin")

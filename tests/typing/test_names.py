@@ -14,6 +14,7 @@ from tfdsmcmc.datasets import packed
 from tfdsmcmc.mcmc import by_name
 from tfdsmcmc.model import choices
 from tfdsmcmc.posterior import averages as components
+from tfdsmcmc.pretrained import catalogue, loading
 from tfdsmcmc.priors import shrinkage
 
 
@@ -36,3 +37,8 @@ from tfdsmcmc.priors import shrinkage
 )
 def test_names_are_those_known(annotated, known):
     assert sorted(typing.get_args(annotated)) == sorted(known)
+
+
+def test_names_of_pretrained_models_are_those_known():
+    annotated = (*typing.get_args(loading.PosteriorName), *typing.get_args(loading.MachineName))
+    assert sorted(annotated) == catalogue.names()

@@ -1,0 +1,1 @@
+"""Models that have learnt already: made, measured, packed, and described by cards."""
