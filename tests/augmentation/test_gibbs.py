@@ -244,7 +244,7 @@ def test_an_imputer_by_gibbs_sampling():
     filled = imputer.transform(x)
     assert np.isfinite(filled).all() and (filled[~np.isnan(x)] == ROWS[~np.isnan(x)]).all()
     with pytest.raises(ValueError, match="layers SBN and DARN. Received: layer .*MLPGaussian of real-valued"):
-        ds.Imputer(**options, updates=30).fit(x + np.arange(30)[:, None] * 0.1)
+        ds.Imputer(**options, updates=40).fit(x + np.arange(30)[:, None] * 0.1)
 
 
 def test_configuration():
