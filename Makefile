@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 DOCS_READY := $(VENV)/docs-ready
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: demo test test-all lint bench docs dist clean
+.PHONY: demo test test-all lint bench notebooks docs dist clean
 
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
 	$(BIN)/python -m experiments.common.quiet_script recipes/digits.py
@@ -29,6 +29,9 @@ lint: $(READY)  ## style, and what a type checker says of the public names and o
 
 bench: $(READY)  ## tables of times; nothing is asserted
 	$(BIN)/python -m benchmarks
+
+notebooks: $(DOCS_READY)  ## run the tutorials that have changed, and store their outputs; PAGES="serve bare_kernel" runs those
+	$(BIN)/python docs/_extensions/run_tutorials.py $(PAGES)
 
 docs: $(DOCS_READY)  ## the site, in build/site; warnings are errors, and every public name has its place
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html -d build/site.cache docs build/site
