@@ -17,7 +17,7 @@ from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real, 
 KINDS = [Binary(), Categorical(2), Categorical(4), Ordinal(2), Ordinal(4), Real(0.1), Count(), Count("poisson")]
 KINDS += [Count("poisson", zero_inflated=True), Count(zero_inflated=True, typical=3.0)]
 KINDS += [Categorical(3, none=True), Real(same_scale=True), Semicontinuous(), Semicontinuous(2.5)]
-KINDS += [Count(typical=6.0, offset=6.0)]
+KINDS += [Count(typical=6.0, offset=6.0), Count(limit=6.0), Count("poisson", zero_inflated=True, limit=8.0)]
 COUNTS = np.arange(400.0)
 
 
@@ -56,7 +56,7 @@ def reference(kind, parameters, shared):
         cuts = np.cumsum(np.pad(1e-4 + np.log1p(np.exp(start + shared)), ((0, 0), (1, 0))), -1)
         below = scipy.special.expit(cuts - cuts.mean(-1, keepdims=True) - first)
         return np.diff(np.pad(below, [(0, 0), (0, 0), (1, 1)], constant_values=(0, 1))[..., :], axis=-1)
-    mean = np.exp(first)
+    mean = 1 / (np.exp(-first) + (1 / kind.limit if kind.limit else 0))
     if kind.law == "poisson":
         p = scipy.stats.poisson.pmf(COUNTS, mean)
     else:

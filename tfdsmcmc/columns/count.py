@@ -3,6 +3,9 @@
     p(y) = NegativeBinomial(y; μ, r) = Γ(y + r) / (Γ(r) y!) · (r/(r + μ))^r (μ/(r + μ))^y,      μ = exp(η)
     p(y) = Poisson(y; μ)
 
+With a limit B the mean is μ = 1/(exp(−η) + 1/B), log μ = η − softplus(η − log B): exp(η) far below B, which it does not
+exceed. A mean that is log-linear in other columns would be astronomical for a row that is far out in these.
+
 η is the parameter of a row and r = exp(ρ) that of the column, which all rows share: the variance is μ + μ²/r. With
 zero inflation a second parameter g of the row says that a count is 0 beside its law, with probability π = σ(g):
 
@@ -21,6 +24,7 @@ Source: Lawless, "Negative binomial and mixed Poisson regression", Canadian Jour
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,13 +55,14 @@ class Count(Kind):
       zero_inflated: whether more zeros are allowed for, with a second parameter.
       typical: a count as the column has them, above 0: what a recognition network sees in place of a missing one.
       offset: c, above 0: networks and other columns see log(c + y) of a count y. The typical count suits large ones.
+      limit: B, above 0, which means approach and do not exceed; some times the largest count. None for none.
 
     Raises:
       ValueError: for another law, or a number out of range.
     """
 
     word = "count"
-    offset = 1.0  # of pickled kinds that have none
+    offset, limit = 1.0, None  # of pickled kinds that have none
 
     def __init__(
         self,
@@ -65,6 +70,7 @@ class Count(Kind):
         zero_inflated: bool = False,
         typical: float = 1.0,
         offset: float = 1.0,
+        limit: float | None = None,
     ):
         if law not in _LAWS:
             raise ValueError(f"law is one of {list(_LAWS)}. Received: law={law!r}")
@@ -72,19 +78,20 @@ class Count(Kind):
         self.zero_inflated: bool = checks.boolean("zero_inflated", zero_inflated)
         self.typical: float = float(checks.positive_number("typical", typical))
         self.offset: float = float(checks.positive_number("offset", offset))
+        self.limit: float | None = None if limit is None else float(checks.positive_number("limit", limit))
         self.parameters = 2 if self.zero_inflated else 1
         self.shared = 1 if law == "negative binomial" else 0
 
     @property
     def likeness(self) -> Hashable:
-        return "count", self.law, self.zero_inflated
+        return "count", self.law, self.zero_inflated, self.limit
 
     @staticmethod
     def support_of(kinds: Sequence[Any]) -> Support:
         return supports.Counts([kind.typical for kind in kinds], [kind.offset for kind in kinds])
 
     def log_prob(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-        y, eta = value[..., 0], _clipped(parameters[..., 0], _LOG_MEANS)
+        y, eta = value[..., 0], self._log_mean(parameters)
         counted = self._log_prob(y, eta, shared)
         if not self.zero_inflated:
             return counted
@@ -95,7 +102,7 @@ class Count(Kind):
 
     def draw(self, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
         rate_seed, count_seed, zero_seed = tf.unstack(random.split(seed, 3))
-        rate = tf.exp(_clipped(parameters[..., 0], _LOG_MEANS))
+        rate = tf.exp(self._log_mean(parameters))
         if self.shared:
             size = tf.broadcast_to(tf.exp(_clipped(shared[..., 0], _LOG_SIZES)), tf.shape(rate))
             rate *= random.gamma(tf.shape(rate), size, rate_seed) / size
@@ -105,19 +112,25 @@ class Count(Kind):
         return y[..., tf.newaxis]
 
     def mean(self, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-        mean = tf.exp(_clipped(parameters[..., :1], _LOG_MEANS))
+        mean = tf.exp(self._log_mean(parameters))[..., tf.newaxis]
         return mean * tf.sigmoid(-parameters[..., 1:]) if self.zero_inflated else mean
 
     def fitted(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By moments: the mean, and r = μ² / (variance − μ) between 0.1 and 100. Zero inflation starts at 1 in 20."""
         values = values.astype(np.float64)
         mean = max(values.mean(), 0.5 / len(values))
+        log_mean = np.log(mean) - (0.0 if self.limit is None else np.log1p(-min(mean / self.limit, 0.99)))
         size = np.clip(mean**2 / max(values.var() - mean, 1e-9), 0.1, 100.0)
-        return np.float32([np.log(mean), -3.0][: self.parameters]), np.float32([np.log(size)][: self.shared])
+        return np.float32([log_mean, -3.0][: self.parameters]), np.float32([np.log(size)][: self.shared])
 
     def get_config(self) -> Config:
         own = {"law": self.law, "zero_inflated": self.zero_inflated}
-        return {**own, "typical": self.typical, "offset": self.offset}
+        return {**own, "typical": self.typical, "offset": self.offset, "limit": self.limit}
+
+    def _log_mean(self, parameters):
+        """log μ, of the law itself."""
+        eta = _clipped(parameters[..., 0], _LOG_MEANS)
+        return eta if self.limit is None else eta - tf.nn.softplus(eta - math.log(self.limit))
 
     def _log_prob(self, y, eta, shared):
         """Of the law itself."""

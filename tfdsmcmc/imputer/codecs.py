@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tfdsmcmc.columns import Kind
 
+_BEYOND = 4.0  # times the largest count of a column that its means may be: a row far out in others would go anywhere
+
 
 class States:
     """A column of finitely many values.
@@ -113,7 +115,8 @@ class Numbers:
         if word == "count":
             typical = _power_of_two(max(float(np.nanmean(values)), 0.5))
             # log(1 + y) of small counts among large ones is far out, and means that are log-linear in it farther
-            self.kind: Kind = columns.Count(typical=typical, offset=max(typical, 1.0))
+            limit = _power_of_two(_BEYOND * max(float(np.nanmax(values)), 1.0))
+            self.kind: Kind = columns.Count(typical=typical, offset=max(typical, 1.0), limit=limit)
             return
         if word == "semicontinuous":
             self.kind = columns.Semicontinuous(_power_of_two(float(np.median(values[values > 0]))))
