@@ -44,14 +44,14 @@ def op_by_op():
 
 @pytest.fixture
 def unlearnt(monkeypatch):
-    """Imputers keep their first weights, of one model for each width and kind of data: for tests of what is around the
-    model."""
+    """Imputers keep their first weights, of one model for each width, kind of data and architecture: for tests of what
+    is around the model."""
     made, build = {}, learning.build
 
-    def once(rows, binary, *arguments):
-        key = rows.values.shape[1], binary
+    def once(rows, binary, architecture, *arguments):
+        key = rows.values.shape[1], binary, architecture
         if key not in made:
-            made[key] = build(rows, binary, *arguments)
+            made[key] = build(rows, binary, architecture, *arguments)
             made[key].compile("sgnht", jit_compile=False)
             monkeypatch.setattr(made[key], "compile", lambda **_: None)
         return made[key]
