@@ -146,7 +146,7 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
         ("impute", {"mask": MASK[:, :2]}, r"tensor mask \[16,2\]"),
         ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 433 .* Received: 0"),
         ("impute", {"num_imputations": 434}, r"num_imputations must be between 1 and 433 .* Received: 434"),
-        ("sample", {"num_samples": 40_001}, r"num_samples must be between 1 and 40000 .* Received: 40001"),
+        ("sample", {"num_samples": 40_001}, r"num_samples must be between 1 and 40000. Received: 40001"),
         ("sample", {"seed": [[1, 2]]}, r"tensor seed \[1,2\]"),
         ("log_likelihood_rows", {"seed": SEEDS[:4]}, r"seed must have as many rows as x, 16. Received: 4"),
         ("log_likelihood_rows", {"num_samples": COUNTS[:1]},
