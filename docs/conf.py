@@ -24,7 +24,6 @@ extensions = [
     "plain_docstrings",
     "public_names",
     "links",
-    "groups",
     "stored_runs",
 ]
 exclude_patterns = ["_extensions", "_static", "tutorials/outputs"]

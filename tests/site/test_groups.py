@@ -1,22 +1,6 @@
 """Groups of pages on the first page of the site."""
 
-from tests.site import ROOT, extension
-
-without_empty = extension("groups").without_empty
-TREE = "a\n```{toctree}\n:caption: A\n:glob:\n\none*\nfew/*\ntwo\n```\nb\n"
-
-
-def test_patterns_without_a_page_are_left_out(tmp_path):
-    (tmp_path / "one_more.md").touch()
-    assert without_empty(TREE, tmp_path) == TREE.replace("few/*\n", "")
-    (tmp_path / "few").mkdir()
-    (tmp_path / "few" / "x.md").touch()
-    assert without_empty(TREE, tmp_path) == TREE
-
-
-def test_a_group_without_a_page_is_left_out(tmp_path):
-    assert without_empty(TREE.replace("two\n", ""), tmp_path) == "a\nb\n"
-    assert "two" in without_empty(TREE, tmp_path)
+from tests.site import ROOT
 
 
 def test_the_first_page_has_every_page():
