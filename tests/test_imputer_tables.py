@@ -108,6 +108,25 @@ def test_kinds_may_be_said():
     assert Table(frame[["item"]], {"item": "real"}).kinds == [ds.columns.Real()]
 
 
+def test_integers_that_pandas_has_read_with_gaps():
+    """They are floats: counts where integers would be, and completed by whole numbers."""
+    visits = [0, 7, None, 1, 4, 0, 12, 3]
+    frame = pandas.DataFrame({"visits": visits, "whole": [3.0, 7.0, 1.0, 0.0, 9.0, 2.0, 3.0, 4.0], "half": visits})
+    frame["half"] += 0.5
+    assert {name: word_of(name, frame[name]) for name in frame} == {"visits": "count", "whole": "real", "half": "real"}
+    table = Table(frame[["visits"]])
+    filled = table.filled(frame[["visits"]], np.arange(8.0)[:, None], True)
+    assert filled["visits"].dtype == np.float64 and filled["visits"].tolist() == [0, 7, 2, 1, 4, 0, 12, 3]
+
+
+def test_text_has_no_order_of_its_own():
+    frame = pandas.DataFrame({"health": ["poor", "good", None, "fair"]})
+    with pytest.raises(ValueError, match="'health' is of text.*ordered=True.*Received: kind 'ordinal'"):
+        Table(frame, {"health": "ordinal"})
+    order = pandas.Categorical(frame["health"], ["poor", "fair", "good"], ordered=True)
+    assert Table(frame.assign(health=order)).codecs[0].labels == ["poor", "fair", "good"]
+
+
 @pytest.mark.parametrize(
     ("words", "match"),
     [
@@ -187,7 +206,7 @@ def test_empty_and_constant_columns():
         one=pandas.Categorical(["a", None, "a", "a", None]),
         same=pandas.Series([7, 7, None, 7, 7], dtype="Int64", index=FRAME.index),
     )
-    with pytest.warns(UserWarning, match=r"left out of the result: \[2, 3\]"):
+    with pytest.warns(UserWarning, match=r"left out of the result: \['none', 'nought'\]"):
         imputer = tiny().fit(frame)
     filled = imputer.transform(frame)
     assert list(filled) == list(imputer.get_feature_names_out()) == ["sex", "weight", "one", "same"]

@@ -140,8 +140,8 @@ def file_of(name: str, data_dir: FilePath | None) -> pathlib.Path:
     path = _find(name, data_dir)
     if path is None and name not in ORIGINALS:
         raise ValueError(
-            f"The known datasets are {names()}; {name}.npz is not in data_dir or $TFDSMCMC_DATA. "
-            f"Received: name={name!r}"
+            f"The known datasets are {names()}; {name}.npz is not in data_dir or $TFDSMCMC_DATA. Rows of your own are "
+            f"written there by datasets.pack. Received: name={name!r}, data_dir={data_dir!r}"
         )
     return pathlib.Path(path or download(name))
 

@@ -166,6 +166,11 @@ def _plain(name, x):
         raise ValueError(f"{name} must be an array (rows, features) of one row or more. Received: shape={array.shape}")
     if array.dtype == np.uint8:
         return array
-    if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or not np.isin(array, (0, 1)).all():
-        raise ValueError(f"{name} must be zeros and ones, or grey values of type uint8. Received: {array.dtype} values")
+    numeric = np.issubdtype(array.dtype, np.number) or array.dtype == bool
+    wrong = array[~np.isin(array, (0, 1))]
+    if not numeric or wrong.size:
+        first = f", the first other one {wrong[0]!r}" if wrong.size else ""
+        raise ValueError(
+            f"{name} must be zeros and ones, or grey values of type uint8. Received: {array.dtype} values{first}"
+        )
     return array.astype(np.uint8)

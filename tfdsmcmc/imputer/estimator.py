@@ -185,7 +185,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         batch_size = choices.batch_size_of(self.batch_size, len(rows.values))
         arguments = learning.compile_arguments(method, options)
         if not (columns.kept.all() or self.keep_empty_features):
-            empty = np.flatnonzero(~columns.kept).tolist()
+            names = getattr(columns, "names", range(len(columns.kept)))
+            empty = [name for name, kept in zip(names, columns.kept, strict=True) if not kept]
             warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         kinds = [columns.kinds] if mixed else []

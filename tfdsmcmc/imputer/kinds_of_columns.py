@@ -6,6 +6,7 @@
 | categories | binary where they are two, else categorical; ordered ones ordinal |
 | integers, all 0 or 1 | binary |
 | integers from 0 on whose variance is at least half of their mean | count |
+| whole floating numbers, of a column with gaps, of such values | count: so pandas reads integers with gaps |
 | other integers | real, and what is filled in is rounded |
 | floating numbers, all 0 or 1 | binary |
 | floating numbers from 0 on, at least 1 in 10 of them 0, the others of more than ten values | semicontinuous |
@@ -45,6 +46,11 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
 
     numeric = is_numeric(series)
     if asked is not None:
+        if asked == "ordinal" and not numeric and not hasattr(series.dtype, "categories"):
+            raise ValueError(
+                f"Column {name!r} is of text, which does not tell its order: make it pandas.Categorical(values, "
+                f"categories=[…], ordered=True). Received: kind 'ordinal' for {series.dtype} entries"
+            )
         if asked in ("count", "real", "semicontinuous") and (not numeric or types.is_bool_dtype(series)):
             received = f"kind {asked!r} for {series.dtype} entries"
             raise ValueError(f"Column {name!r} is to be of numbers. Received: {received}")
@@ -68,7 +74,8 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     values = values[~np.isnan(values)]
     if np.isin(values, (0, 1)).all():
         return "binary"
-    counted = types.is_integer_dtype(series) and values.min() >= 0 and values.max() <= _LARGEST
+    whole = types.is_integer_dtype(series) or len(values) < len(series) and bool((values % 1 == 0).all())
+    counted = whole and values.min() >= 0 and values.max() <= _LARGEST
     if counted and values.var() >= values.mean() / 2:
         return "count"
     return "semicontinuous" if types.is_float_dtype(series) and _has_spike(values) else "real"

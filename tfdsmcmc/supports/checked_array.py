@@ -34,8 +34,9 @@ def checked_array(name: str, x: object, units: int, support: Support, missing: b
         array = checks.numbers(x)
         if array.dtype == object:
             array = array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be an array of numbers. Received: {type(x).__name__}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"{name} must be an array of numbers ({reason}). Received: {type(x).__name__}") from None
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
         raise ValueError(f"{name} must be an array of real numbers. Received: dtype={array.dtype}")
     if array.ndim != 2 or array.shape[1] != units:
