@@ -26,7 +26,7 @@ def test_both_forms_start_at_the_shares_of_the_columns():
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["columns", "groups"])
 def test_a_run_adds_a_line(form, tmp_path, monkeypatch):
-    data = type("Data", (), {"train": CODES, "valid": CODES[:5], "test": CODES[:7]})
+    data = type("Data", (), {"train": CODES, "test": CODES[:7]})
     monkeypatch.setattr(one_hot.ds.datasets, "load", lambda name: data)
     record, options = tmp_path / "record.jsonl", "--units 2 --updates 4 --posterior-samples 2 --samples 5 --rows 3"
     one_hot.main([*options.split(), "--form", form, "--output", str(tmp_path), "--record", str(record)])
