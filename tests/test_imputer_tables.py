@@ -72,7 +72,7 @@ def test_kinds_follow_from_types():
     assert [kind.word for kind in kinds] == list(WORDS.values())
     assert kinds[2] == ds.columns.Categorical(3) and kinds[3] == ds.columns.Ordinal(3)
     largest = np.nanmax(FRAME.iloc[:, 5].to_numpy(float, na_value=np.nan))
-    limit = 2.0 ** round(np.log2(4 * largest))  # means of a column stay within some times its largest count
+    limit = 2.0 ** round(np.log2(2 * largest))  # beyond which means grow slowly
     assert kinds[5] == ds.columns.Count(typical=2.0, offset=2.0, limit=limit)
 
 

@@ -25,7 +25,7 @@ function compare(a, b, descending) {
 
 /* The rows that have all words, in order; `order` is one of ORDERS. Rows have `text` and `keys`. */
 function selected(rows, filter, column, order) {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = filter.replace(/\u2212/g, "-").toLowerCase().split(/\s+/).filter(Boolean);
   const found = rows.filter((row) => words.every((word) => row.text.includes(word)));
   if (order === "none") return found;
   return found.sort((a, b) => compare(a.keys[column], b.keys[column], order === "descending"));

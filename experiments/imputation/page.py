@@ -94,14 +94,15 @@ def ahead(lines):
     """A list: who is ahead of ours, score by score."""
     said = []
     for score, (title, sign, kind) in SCORES.items():
-        surely, maybe = [], []
+        surely, maybe, unknown = [], [], []
         for name, (value, error, _) in beside(lines, score).items():
             gain = -sign * (np.log(value) if kind == "ratio" else value)
             if name != OWN and gain > 0:
-                (surely if gain > 2 * error else maybe).append(name)
+                (unknown if np.isnan(error) else surely if gain > 2 * error else maybe).append(name)
         said += [f"- {title}: ahead of ours by more than two errors: {'; '.join(surely)}."] if surely else []
         said += [f"- {title}: ahead of ours within two errors: {'; '.join(maybe)}."] if maybe else []
-        said += [] if surely or maybe else [f"- {title}: none is ahead of ours."]
+        said += [f"- {title}: ahead of ours on one table: {'; '.join(unknown)}."] if unknown else []
+        said += [] if surely or maybe or unknown else [f"- {title}: none is ahead of ours."]
     return "\n".join(said)
 
 

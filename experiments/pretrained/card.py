@@ -87,7 +87,7 @@ def _splits(line):
     if line["kind"] == "posterior":
         few = f"{line['settings']['valid_rows']:,} of them "
         few = few if line["settings"]["valid_rows"] < line["rows"]["valid"] else ""
-        used["valid"] = f"{few}to end the climb and to choose the average"
+        used["valid"] = f"{few}to end the climb; some of these choose the average"
     return [(split, f"{line['rows'][split]:,}", used[split]) for split in ("train", "valid", "test")]
 
 

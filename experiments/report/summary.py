@@ -19,7 +19,7 @@ def equal_time(found):
     rest = f" and not to be judged in {unknown}" if unknown else ""
     head = (
         f"In equal time sampling the weights is **ahead of an optimizer in {ahead} of {len(found)} comparisons**. "
-        f"It is level in {level} and behind in {behind}{rest}."
+        f"Each is of a data set, a model and a budget. It is level in {level} and behind in {behind}{rest}."
     )
     best = {(one.data, one.model): one for one in reversed(of["ahead"])}  # of a pair the budget of its largest gain
     most = [one for one in of["ahead"] if best[one.data, one.model] is one][:_MOST]
@@ -31,7 +31,8 @@ def equal_time(found):
 def published(rows):
     """The lines of headline rows beside the best published figures of their networks."""
     above = [row for row in rows if exceeds(row)]
-    below = "; ".join(f"{short_title(dataset_of(row))}, {architecture_of(row)}" for row in rows if not exceeds(row))
+    others = [row for row in rows if exceeds(row) is False]  # without an error over rows it is not judged
+    below = "; ".join(f"{short_title(dataset_of(row))}, {architecture_of(row)}" for row in others)
     lead = (
         f"In {len(above)} of {len(rows)} kinds of network the highest figure here **exceeds the best published one** "
         "by more than its error."

@@ -17,7 +17,7 @@ from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real, 
 KINDS = [Binary(), Categorical(2), Categorical(4), Ordinal(2), Ordinal(4), Real(0.1), Count(), Count("poisson")]
 KINDS += [Count("poisson", zero_inflated=True), Count(zero_inflated=True, typical=3.0)]
 KINDS += [Categorical(3, none=True), Real(same_scale=True), Semicontinuous(), Semicontinuous(2.5)]
-KINDS += [Count(typical=6.0, offset=6.0), Count(limit=6.0), Count("poisson", zero_inflated=True, limit=8.0)]
+KINDS += [Count(typical=6.0, offset=6.0), Count(limit=2.0), Count("poisson", zero_inflated=True, limit=1.5)]
 COUNTS = np.arange(400.0)
 
 
@@ -56,7 +56,9 @@ def reference(kind, parameters, shared):
         cuts = np.cumsum(np.pad(1e-4 + np.log1p(np.exp(start + shared)), ((0, 0), (1, 0))), -1)
         below = scipy.special.expit(cuts - cuts.mean(-1, keepdims=True) - first)
         return np.diff(np.pad(below, [(0, 0), (0, 0), (1, 1)], constant_values=(0, 1))[..., :], axis=-1)
-    mean = 1 / (np.exp(-first) + (1 / kind.limit if kind.limit else 0))
+    mean = np.exp(first)
+    if kind.limit:
+        mean = np.where(mean <= kind.limit, mean, kind.limit * (1 + np.log(np.maximum(mean / kind.limit, 1))))
     if kind.law == "poisson":
         p = scipy.stats.poisson.pmf(COUNTS, mean)
     else:
@@ -196,6 +198,19 @@ def test_first_parameters_fit_the_values(kind):
     )
     alike = np.repeat(y[:1], 500, 0)
     assert all(np.isfinite(part).all() for part in kind.fitted(alike.astype(np.float32)))
+
+
+def test_a_limit_of_means_leaves_the_pull_of_small_counts():
+    """d log p(0)/dη of a far too large η: −r at first, −r/(1 + η − log B) beyond B, the mean B (1 + η − log B)."""
+    kind, eta = Count(limit=4.0), tf.constant([[[1.0]], [[8.0]], [[14.0]]])
+    shared = np.zeros((1, 1), np.float32)  # r = 1
+    with tf.GradientTape() as tape:
+        tape.watch(eta)
+        log_p = kind.log_prob(tf.zeros([3, 1, 1]), eta, shared)
+    beyond = 1 + np.maximum(np.array([1.0, 8.0, 14.0]) - np.log(4), 0)
+    mean = np.where(beyond > 1, 4 * beyond, np.e)
+    np.testing.assert_allclose(kind.mean(eta, shared)[:, 0, 0], mean, rtol=1e-5)
+    np.testing.assert_allclose(tape.gradient(log_p, eta)[:, 0, 0], -mean / (1 + mean) / beyond, rtol=1e-4)
 
 
 def test_they_are_values():

@@ -3,8 +3,10 @@
     p(y) = NegativeBinomial(y; μ, r) = Γ(y + r) / (Γ(r) y!) · (r/(r + μ))^r (μ/(r + μ))^y,      μ = exp(η)
     p(y) = Poisson(y; μ)
 
-With a limit B the mean is μ = 1/(exp(−η) + 1/B), log μ = η − softplus(η − log B): exp(η) far below B, which it does not
-exceed. A mean that is log-linear in other columns would be astronomical for a row that is far out in these.
+With a limit B the mean is μ = exp(η) up to B. Beyond it log μ = log B + log(1 + η − log B), of the same slope where
+they meet. A mean that is log-linear in other columns would be astronomical for a row that is far out in these. It still
+grows, so that a small count speaks against a large η: log p falls by some r log of it, where a mean that stopped at B
+would leave it free.
 
 η is the parameter of a row and r = exp(ρ) that of the column, which all rows share: the variance is μ + μ²/r. With
 zero inflation a second parameter g of the row says that a count is 0 beside its law, with probability π = σ(g):
@@ -55,7 +57,7 @@ class Count(Kind):
       zero_inflated: whether more zeros are allowed for, with a second parameter.
       typical: a count as the column has them, above 0: what a recognition network sees in place of a missing one.
       offset: c, above 0: networks and other columns see log(c + y) of a count y. The typical count suits large ones.
-      limit: B, above 0, which means approach and do not exceed; some times the largest count. None for none.
+      limit: B, above 0, beyond which means grow with the logarithm alone; some times the largest count. None for none.
 
     Raises:
       ValueError: for another law, or a number out of range.
@@ -119,7 +121,8 @@ class Count(Kind):
         """By moments: the mean, and r = μ² / (variance − μ) between 0.1 and 100. Zero inflation starts at 1 in 20."""
         values = values.astype(np.float64)
         mean = max(values.mean(), 0.5 / len(values))
-        log_mean = np.log(mean) - (0.0 if self.limit is None else np.log1p(-min(mean / self.limit, 0.99)))
+        log_mean, log_limit = np.log(mean), np.inf if self.limit is None else np.log(self.limit)
+        log_mean = min(log_mean, log_limit) + np.expm1(max(log_mean - log_limit, 0.0))
         size = np.clip(mean**2 / max(values.var() - mean, 1e-9), 0.1, 100.0)
         return np.float32([log_mean, -3.0][: self.parameters]), np.float32([np.log(size)][: self.shared])
 
@@ -130,7 +133,10 @@ class Count(Kind):
     def _log_mean(self, parameters):
         """log μ, of the law itself."""
         eta = _clipped(parameters[..., 0], _LOG_MEANS)
-        return eta if self.limit is None else eta - tf.nn.softplus(eta - math.log(self.limit))
+        if self.limit is None:
+            return eta
+        beyond = tf.nn.relu(eta - math.log(self.limit))
+        return eta - beyond + tf.math.log1p(beyond)
 
     def _log_prob(self, y, eta, shared):
         """Of the law itself."""

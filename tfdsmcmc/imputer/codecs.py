@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tfdsmcmc.columns import Kind
 
-_BEYOND = 4.0  # times the largest count of a column that its means may be: a row far out in others would go anywhere
+_BEYOND = 2.0  # times the largest count of a column, from where on means grow slowly: see `columns.Count`
 
 
 class States:
@@ -147,7 +147,10 @@ class Numbers:
         if self.kind.word == "count":
             wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0))]
             if len(wrong):
-                raise ValueError(f"Column {self.name!r} had counts in fit. Received: {wrong[0]}")
+                raise ValueError(
+                    f"Column {self.name!r} had counts in fit; kinds={{{self.name!r}: 'real'}} takes other numbers. "
+                    f"Received: {wrong[0]}"
+                )
         with np.errstate(over="ignore"):
             return ((values - self.mean) / self.scale)[:, np.newaxis]
 

@@ -12,7 +12,7 @@
 | floating numbers from 0 on, at least 1 in 10 of them 0, the others of more than ten values | semicontinuous |
 | other floating numbers | real |
 
-Counts of a smaller variance are refused by the laws of counts: years and heights are such. Text, dates and other
+Counts of a smaller variance are refused by the laws of counts: years are such. Text, dates and other
 objects have no kind of their own.
 """
 
@@ -74,7 +74,7 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     values = values[~np.isnan(values)]
     if np.isin(values, (0, 1)).all():
         return "binary"
-    whole = types.is_integer_dtype(series) or len(values) < len(series) and bool((values % 1 == 0).all())
+    whole = types.is_integer_dtype(series) or len(values) < len(series) and _whole(values)
     counted = whole and values.min() >= 0 and values.max() <= _LARGEST
     if counted and values.var() >= values.mean() / 2:
         return "count"
@@ -92,6 +92,10 @@ def is_numeric(series: pandas.Series[Any]) -> bool:
 def numbers(series: pandas.Series[Any]) -> np.ndarray:
     """A column as float64, with NaN where it is missing."""
     return series.to_numpy(np.float64, na_value=np.nan)
+
+
+def _whole(values):
+    return bool(np.isfinite(values).all() and (values % 1 == 0).all())
 
 
 def _of_booleans(series):

@@ -81,7 +81,7 @@ def test_what_is_won_and_what_is_not_is_named():
     ]
     assert summary.equal_time(found) == [
         "In equal time sampling the weights is **ahead of an optimizer in 3 of 5 comparisons**. "
-        "It is level in 1 and behind in 1.",
+        "Each is of a data set, a model and a budget. It is level in 1 and behind in 1.",
         "",
         "| the sampler is | data | model | budget, s | sampler less optimizer | error |",
         "| --- | --- | --- | --- | --- | --- |",

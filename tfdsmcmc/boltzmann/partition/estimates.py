@@ -136,7 +136,8 @@ def known_partition(rbm: RBM | Machine | MachineDensity, log_partition: LogParti
         value = float(log_partition)
         found = LogPartition(value, 0.0, (value, value), np.inf)
     else:
-        which = " Of a sandwich pass one end, such as its `lower`." if hasattr(log_partition, "lower") else ""
+        both = hasattr(log_partition, "lower") and hasattr(log_partition, "gap")
+        which = " Of a sandwich pass one end, such as its `lower`." if both else ""
         raise ValueError(
             f"log_partition is what boltzmann.log_partition returns, or a number.{which} "
             f"Received: log_partition={log_partition!r}"

@@ -208,8 +208,9 @@ class Client:
 
 
 def _estimates(outputs):
-    shared = outputs.pop("shared_standard_error", np.zeros(1))
-    return LogLikelihood(**outputs, shared_standard_error=float(np.mean(shared)))
+    shared = outputs.pop("shared_standard_error", np.zeros(0))
+    shared = shared[np.isfinite(shared)]  # of a row without probability it is not known
+    return LogLikelihood(**outputs, shared_standard_error=float(shared.mean()) if shared.size else 0.0)
 
 
 def _given(context):
