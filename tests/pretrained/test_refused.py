@@ -50,6 +50,11 @@ def test_a_source_of_another_kind(releases, source):
     refused("source is a folder, or an address", source=source, cache=releases.cache)
 
 
+@pytest.mark.parametrize("cache", [3, b"folder", "a\0b", "/proc/none/of/it", "x" * 300])
+def test_a_cache_that_cannot_be(releases, cache):
+    refused("cache is a folder|The cache cannot be used", source=releases.source, cache=cache)
+
+
 def test_a_source_without_the_file(releases, tmp_path):
     archive_of(releases).unlink()
     for source in (releases.source, str(tmp_path / "nowhere"), archive_of(releases, "machine")):

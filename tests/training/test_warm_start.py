@@ -83,8 +83,10 @@ def test_patience_counts_the_updates_between_two_looks():
     model, told = model_of(), []
     model.run.validated = lambda value, epoch_steps: told.append(epoch_steps)
     fit(model, 6, validation_data=patterns(), validation_freq=2)
-    fit(model, 8, 6, validation_data=patterns(), validation_freq=[8])
+    fit(model, 8, 6, validation_data=patterns(), validation_freq=(8,))
     assert told == [6, 6, 6, 3]
+    with pytest.raises(ValueError, match="validation_freq must be .*Received: validation_freq=0"):
+        fit(model, 9, 8, validation_data=patterns(), validation_freq=[9, 0])
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ def folder_of(release: Release, source: FilePath | None, cache: FilePath | None)
     Raises:
       ValueError: as `load`.
     """
+    if cache is not None and (not isinstance(cache, (str, os.PathLike)) or "\0" in str(cache)):
+        raise ValueError(f"cache is a folder. Received: cache={cache!r}")
     folder = pathlib.Path(default() if cache is None else cache) / release.sha256
     try:
         if not _is_there(folder):
@@ -46,7 +48,7 @@ def folder_of(release: Release, source: FilePath | None, cache: FilePath | None)
                 if not _is_there(folder):
                     _fill(folder, release, source)
         _check(folder)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+    except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ValueError(
             f"The cache cannot be used ({reason}); pass cache=…, a folder to write to. Received: cache={folder.parent}"

@@ -52,7 +52,9 @@ def checked(**given: Any) -> FitArguments:
     initial_epoch = checks.nonnegative_integer("initial_epoch", given["initial_epoch"])
     validation_batch_size = _optional_count("validation_batch_size", given["validation_batch_size"])
     validation_freq = given["validation_freq"]
-    if not isinstance(validation_freq, (list, tuple, set)):
+    if isinstance(validation_freq, (list, tuple, set)):  # Keras takes a list alone, and says so after an epoch
+        validation_freq = sorted({checks.positive_integer("validation_freq", epoch) for epoch in validation_freq})
+    else:
         validation_freq = checks.positive_integer("validation_freq", validation_freq)
     return FitArguments(
         batch_size=batch_size,
