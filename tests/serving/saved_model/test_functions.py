@@ -62,8 +62,13 @@ def test_the_average_has_the_errors_that_posteriors_state(count):
     average = PredictiveAverage()
     for parts in zip(value, error, size):
         average.add(LogLikelihood(*parts))
-    for one, other in zip(functions_module.averaged(value, error, size), average.log_likelihood()[:3], strict=True):
+    *found, shared = functions_module.averaged(value, error, size)
+    for one, other in zip(found, average.log_likelihood()[:3], strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5)
+    assert not shared.numpy().any()
+    errors = rng.uniform(0.1, 1, [count, 1]).astype(np.float32)  # of log Z, shared by all rows
+    share = np.exp(value - value.max(0)) / np.exp(value - value.max(0)).sum(0)
+    np.testing.assert_allclose(functions_module.averaged(value, error, size, errors)[3], (share * errors).sum(0), 1e-4)
 
 
 def test_rows_share_no_draws(case):
