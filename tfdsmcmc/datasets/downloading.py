@@ -11,10 +11,10 @@ from tfdsmcmc.datasets.originals import ORIGINALS, verify
 from tfdsmcmc.datasets.packed import SPLITS
 
 
-def cache() -> pathlib.Path:
-    """The folder of packed files inside the Keras cache."""
+def cache(kind: str = "datasets") -> pathlib.Path:
+    """The folder of packed files inside the Keras cache; with `kind` "models" that of released models."""
     home = os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras"
-    return pathlib.Path(home) / "datasets" / "tfdsmcmc"
+    return pathlib.Path(home) / kind / "tfdsmcmc"
 
 
 def download(name: str) -> str:

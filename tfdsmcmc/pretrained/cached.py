@@ -13,6 +13,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from tfdsmcmc import files
+from tfdsmcmc.datasets import downloading
 from tfdsmcmc.pretrained import sources, unpacking
 
 if TYPE_CHECKING:
@@ -22,26 +23,20 @@ if TYPE_CHECKING:
 _CONTENTS = "contents.json"
 
 
-def default() -> pathlib.Path:
-    """The folder of releases inside the Keras cache."""
-    home = os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras"
-    return pathlib.Path(home) / "models" / "tfdsmcmc"
-
-
 def folder_of(release: Release, source: FilePath | None, cache: FilePath | None) -> pathlib.Path:
     """The folder with the files of a release, fetched and unpacked unless it is there.
 
     Args:
       release: `Release`.
       source: as `load` takes it.
-      cache: folder; by default that of `default`.
+      cache: folder; by default one in the Keras cache.
 
     Raises:
       ValueError: as `load`.
     """
     if cache is not None and (not isinstance(cache, (str, os.PathLike)) or "\0" in str(cache)):
         raise ValueError(f"cache is a folder. Received: cache={cache!r}")
-    folder = pathlib.Path(default() if cache is None else cache) / release.sha256
+    folder = pathlib.Path(downloading.cache("models") if cache is None else cache) / release.sha256
     try:
         if not _is_there(folder):
             with files.claimed(folder, wait=True):  # another process may have been quicker

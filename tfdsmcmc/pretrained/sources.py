@@ -52,7 +52,8 @@ def source_of(release: Release, source: FilePath | None) -> FilePath:
     if not given:
         raise ValueError(
             f"Say where {release.file} is, a folder or the address of one: load({release.name!r}, source=…), or "
-            f"${SOURCE}. `python -m experiments.pretrained` of the repository makes such a folder. "
+            f"${SOURCE}. `python -m experiments.pretrained` of the repository makes such a folder, and "
+            "`python -m experiments.pretrained.page --released` tells the package of it. "
             f"Received: source={source!r}"
         )
     if not isinstance(given, (str, os.PathLike)) or ("://" in str(given) and not is_address(given)):
