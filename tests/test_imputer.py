@@ -1,5 +1,6 @@
 """The imputer: scikit-learn's conventions, what happens to the columns, and imputations against exact ones."""
 
+import contextlib
 import pickle
 
 import joblib
@@ -18,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import Oracle, state_numbers, tiny_model
-from tfdsmcmc.imputer import learning
+from tfdsmcmc.imputer import learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.posterior.last_part import last_epochs
 from tfdsmcmc.rows import rows_of
@@ -42,22 +43,28 @@ def op_by_op():
     tf.config.run_functions_eagerly(False)
 
 
+@pytest.fixture(scope="module")
+def models_by_kind():
+    return {}
+
+
 @pytest.fixture
-def unlearnt(monkeypatch):
+def unlearnt(monkeypatch, models_by_kind):
     """Imputers keep their first weights, of one model for each width, kind of data and architecture: for tests of what
     is around the model."""
-    made, build = {}, learning.build
+    made, build = models_by_kind, learning.build
 
     def once(rows, binary, architecture, *arguments):
         key = rows.values.shape[1], binary, architecture
         if key not in made:
             made[key] = build(rows, binary, architecture, *arguments)
             made[key].compile("sgnht", jit_compile=False)
-            monkeypatch.setattr(made[key], "compile", lambda **_: None)
+            made[key].compile = lambda **_: None
         return made[key]
 
     monkeypatch.setattr(learning, "build", once)
     monkeypatch.setattr(learning, "learn", lambda *_: None)
+    monkeypatch.setattr(sharing, "in_place_of", lambda model, **_: contextlib.nullcontext(model))
 
 
 def tiny(architecture="SBN 2", **arguments):

@@ -39,8 +39,11 @@ def test_threefry_known_answers(key, counter, expected, jit_compile):
     assert tuple(threefry_reference(key, counter)) == expected
 
 
-def test_words_are_blocks_of_counters():
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_words_are_blocks_of_counters(eagerly, request):
     """With counters in the upper half of their range, which a signed seed and counter must not fold into the lower."""
+    request.addfinalizer(lambda: tf.config.run_functions_eagerly(False))
+    tf.config.run_functions_eagerly(eagerly)
     key, low, high = (0xDEADBEEF, 0x12345678), [0, 1, 2**31 + 5, WORD - 1], 0x80000001
     want = np.array([threefry_reference(key, (i, high)) for i in low], np.uint32)
     signed = [np.array(words, np.uint32).view(np.int32) for words in (key, low, high)]

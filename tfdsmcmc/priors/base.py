@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
@@ -11,6 +11,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from tfdsmcmc._common.types import Config, Distribution, Seed, TensorLike
+
+
+class SweepDraws(NamedTuple):
+    """The random numbers of a sweep, which those of other weights are drawn along with.
+
+    Attributes:
+      normal: shape of standard normal numbers.
+      gamma: a (shape, concentration) for each tensor of gamma numbers of rate 1.
+    """
+
+    normal: tuple[int, ...]
+    gamma: list[tuple[tuple[int, ...], float]]
 
 
 class WeightPrior:
@@ -49,6 +61,27 @@ class WeightPrior:
     def update_auxiliary(self, value: TensorLike, auxiliary: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
         """Draws of the auxiliary tensors given the weight, a list of tensors of the same shapes and types."""
         return list(auxiliary)
+
+    def sweep_draws(self, shape: Sequence[int]) -> SweepDraws | None:
+        """What `swept` asks for; None where there is only `update_auxiliary`, with a seed of its own.
+
+        Args:
+          shape: of the weight.
+        """
+        return None
+
+    def swept(
+        self, value: tf.Tensor, auxiliary: Sequence[TensorLike], normal: tf.Tensor, gamma: Sequence[tf.Tensor]
+    ) -> list[tf.Tensor]:  # fmt: skip
+        """`update_auxiliary` by given random numbers.
+
+        Args:
+          value: the weight, float32 or float64.
+          auxiliary: its auxiliary tensors.
+          normal: as `sweep_draws` asks for.
+          gamma: likewise.
+        """
+        raise NotImplementedError(f"{type(self).__name__} asks for no random numbers.")
 
     def draw_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors all but drawn from p(λ given w), to sweep on from where λ is needed at a given w.

@@ -29,6 +29,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc.priors import sweeps_together
 from tfdsmcmc.priors.base import FlatPrior, IndependentPrior, WeightPrior
 from tfdsmcmc.priors.shrinkage import Horseshoe
 from tfdsmcmc.priors.student_t import StudentTPrior
@@ -151,8 +152,7 @@ class Prior:
           ValueError: if no pattern is found in a name, or `auxiliary` has another number of tensors than needed.
         """
         triples = [triple for triple in self._with_auxiliary(names, values, auxiliary) if triple[2]]
-        seeds = random.split(seed, len(triples)) if triples else []
-        return [part for i, (m, value, own) in enumerate(triples) for part in m.update_auxiliary(value, own, seeds[i])]
+        return [part for own in sweeps_together.updated(triples, seed) for part in own] if triples else []
 
     def check_gradients(self, names: Sequence[str]) -> None:
         """Raises a ValueError for a weight whose prior has no gradient that a kernel can follow."""

@@ -58,8 +58,10 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common.checks import positive_number
-from tfdsmcmc.priors.base import WeightPrior
+from tfdsmcmc.priors import sweeps_together
+from tfdsmcmc.priors.base import SweepDraws, WeightPrior
 from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest, half_cauchy
+from tfdsmcmc.priors.sweeps_together import floating
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Config, Seed, TensorLike
@@ -128,18 +130,20 @@ class ThreeParameterBetaNormal(WeightPrior):
         Returns:
           List of tensors: float64 for a float64 weight, else float32.
         """
-        value = _floating(value)
+        return self.update_auxiliary(value, self.start(value), seed)
+
+    def start(self, value: TensorLike) -> list[tf.Tensor]:
+        value = floating(value)
         start = tf.constant(self.global_scale**2, value.dtype)
-        variance = tf.fill(tf.shape(self._sum(value)), start)
-        return self.update_auxiliary(value, [variance, start][: self.auxiliary_count], seed)
+        return [tf.fill(self._groups(value.shape), start), start][: self.auxiliary_count]
 
     def draw_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors all but drawn from p(ζ, τ given w), whatever τ is: see `scales_given_weights`."""
-        value = _floating(value)
+        value = floating(value)
         sums, centre = self._sum(tf.square(value)), np.full(1, 2 * math.log(self.global_scale))
         squares, scale_seed, seed = np.reshape(sums, [1, -1]), *tf.unstack(random.split(seed))
         highest = centre[0] + (REACH if self.learn_global_scale else 0)
-        scales = ScalesGivenWeights(squares, self._size(value), self.a, self.b, self.minimum_scale**2, highest)
+        scales = ScalesGivenWeights(squares, self._size(value.shape), self.a, self.b, self.minimum_scale**2, highest)
         if self.learn_global_scale:
 
             def log_density(log_scale):
@@ -160,61 +164,59 @@ class ThreeParameterBetaNormal(WeightPrior):
         Returns:
           List of tensors of the same shapes and types.
         """
-        value = _floating(value)
+        return sweeps_together.updated([(self, value, list(auxiliary))], seed)[0]
+
+    def sweep_draws(self, shape: Sequence[int]) -> SweepDraws:
+        groups, size = self._groups(shape), self._size(shape)
+        gamma = [(groups, self.a + self.b), (groups, self.b + size / 2)]
+        if self.learn_global_scale:
+            gamma += [((), 1.0), ((), 0.5 + self.a * math.prod(groups))]
+        if size > 1:
+            gamma.append((groups, (size - 1) / 2))
+        return SweepDraws(groups, gamma)
+
+    def swept(
+        self, value: tf.Tensor, auxiliary: Sequence[TensorLike], normal: tf.Tensor, gamma: Sequence[tf.Tensor]
+    ) -> list[tf.Tensor]:  # fmt: skip
         variance = auxiliary[0]
         scale2 = auxiliary[1] if self.learn_global_scale else self.global_scale**2
-        normal_seed, gamma_seed, scale_seed = tf.unstack(random.split(seed, 3))
-
-        rate_draw, precision, *beside = self._gammas(value, gamma_seed)
+        rate_draw, precision, *gamma = gamma
         rate = rate_draw / (1.0 / scale2 + 1.0 / variance)
-        squares = self._sum_of_squares(value, variance, beside, normal_seed)
-        updated = [_bounded((rate + squares / 2) / precision)]
-        if self.learn_global_scale:
-            updated.append(self._global_variance(rate, scale2, scale_seed))
+        of_scale, beside = (gamma[:2], gamma[2:]) if self.learn_global_scale else ([], gamma)
+        updated = [_bounded((rate + self._sum_of_squares(value, variance, normal, beside) / 2) / precision)]
+        if of_scale:  # τ² given ν, after κ given the last τ²
+            outer_rate = of_scale[0] / (1.0 / self.global_scale**2 + 1.0 / scale2)
+            updated.append(_bounded((outer_rate + tf.reduce_sum(rate)) / of_scale[1]))
         return updated
 
-    def _sum_of_squares(self, value, variance, beside, seed):
-        """A draw of Σ v² for each group; `beside` has the gamma draws of g, or nothing where groups are entries."""
+    def _sum_of_squares(self, value, variance, normal, beside):
+        """A draw of Σ v² for each group; `beside` has the gamma draws of g, or nothing where groups have one entry."""
         share, floor = variance / (variance + self.minimum_scale**2), self.minimum_scale**2
-        normal = random.normal(tf.shape(variance), seed, value.dtype)
-        noise = tf.sqrt(share * floor * tf.minimum(self._size(value), 1.0)) * normal  # none where a group is empty
+        noise = tf.sqrt(share * floor * min(self._size(value.shape), 1.0)) * normal  # none where a group is empty
         squares = tf.square(share * tf.sqrt(self._sum(tf.square(value))) + noise)
         for gamma in beside:
-            squares += tf.where(self._size(value) > 1, 2 * floor * share * gamma, 0.0)
+            squares += 2 * floor * share * gamma
         return squares
 
-    def _gammas(self, value, seed):
-        """Gamma draws for each group, of concentrations a + b, b + n/2 and, unless groups are entries, (n − 1)/2."""
-        shares = self.group != "entry"
-        concentration, size = self.b + 0.5, self._size(value)
-        if self.a != 0.5 or shares:
-            # a group of one entry asks for the last in vain
-            parts = [self.a + self.b, self.b + size / 2, *([tf.maximum(size - 1, 1) / 2] if shares else [])]
-            parts = [tf.cast(part, value.dtype) for part in parts]
-            concentration = tf.reshape(tf.stack(parts), [len(parts)] + [1] * value.shape.rank)
-        # one call for all: XLA compiles the sum of two calls into a loop ten times slower
-        shape = tf.concat([[3 if shares else 2], tf.shape(self._sum(value))], 0)
-        return tf.unstack(random.gamma(shape, concentration, seed, value.dtype))
+    def _groups(self, shape):
+        """The shape of the groups."""
+        if self.group == "entry":
+            return tuple(shape)
+        summed = self._axes(len(shape))
+        return tuple(1 if axis in summed else size for axis, size in enumerate(shape))
 
-    def _size(self, value):
+    def _size(self, shape):
         """n, the entries of a group."""
-        groups = tf.shape(self._sum(value))
-        return tf.cast(tf.size(value), value.dtype) / tf.cast(tf.reduce_prod(groups), value.dtype)
+        return math.prod(shape) / max(1, math.prod(self._groups(shape)))
 
     def _sum(self, value):
         """Sums over the groups, which keep their axes."""
-        rank = value.shape.rank
-        if self.group == "entry":
-            return value
-        axes = {"parent": list(range(1, rank)), "unit": list(range(rank - 1))}.get(self.group)
-        return tf.reduce_sum(value, axes or list(range(rank)), keepdims=True)
+        return value if self.group == "entry" else tf.reduce_sum(value, self._axes(value.shape.rank), keepdims=True)
 
-    def _global_variance(self, rate, scale2, seed):
-        """A draw of τ² given ν, after one of κ given the last τ²."""
-        outer_seed, seed = tf.unstack(random.split(seed))
-        outer_rate = random.gamma([], 1, outer_seed, rate.dtype) / (1.0 / self.global_scale**2 + 1.0 / scale2)
-        concentration = 0.5 + self.a * tf.cast(tf.size(rate), rate.dtype)
-        return _bounded((outer_rate + tf.reduce_sum(rate)) / random.gamma([], concentration, seed, rate.dtype))
+    def _axes(self, rank):
+        """The axes of a group."""
+        axes = {"parent": range(1, rank), "unit": range(rank - 1)}.get(self.group)
+        return list(axes or range(rank))
 
     def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
         """log p(w given ζ), summed over the entries: a scalar.
@@ -224,7 +226,7 @@ class ThreeParameterBetaNormal(WeightPrior):
           auxiliary: its auxiliary tensors.
         """
         _, variance = self.conditional_normal(auxiliary)
-        return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + tf.square(_floating(value)) / variance)
+        return -0.5 * tf.reduce_sum(tf.math.log(2 * math.pi * variance) + tf.square(floating(value)) / variance)
 
     def conditional_normal(self, auxiliary: Sequence[TensorLike]) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.zeros([]), auxiliary[0] + self.minimum_scale**2
@@ -278,11 +280,6 @@ def _checked_group(group):
     if not isinstance(group, str) or group not in GROUPS:
         raise ValueError(f"group must be one of {list(GROUPS)}. Received: group={group!r}")
     return group
-
-
-def _floating(value):
-    value = tf.convert_to_tensor(value)
-    return value if value.dtype == tf.float64 else tf.cast(value, tf.float32)
 
 
 def _bounded(variance):

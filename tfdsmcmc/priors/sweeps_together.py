@@ -1,0 +1,80 @@
+"""Sweeps of the scales of many weights, with one call for all random numbers of a law.
+
+A call is a loop of the program. One for each weight makes most of what the step of a small network is compiled from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from tfdsmcmc import random
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Seed, TensorLike
+    from tfdsmcmc.priors.base import WeightPrior
+
+
+def updated(triples: Sequence[tuple[WeightPrior, TensorLike, list[TensorLike]]], seed: Seed) -> list[list[tf.Tensor]]:
+    """The auxiliary tensors of weights after a sweep of each.
+
+    Args:
+      triples: (prior, weight, auxiliary tensors) of each weight.
+      seed: integer, or int32 tensor of shape (2,).
+
+    Returns:
+      The new auxiliary tensors of each weight.
+    """
+    own_seed, normal_seed, exponential_seed, gamma_seed = tf.unstack(random.split(seed, 4))
+    values = [floating(value) for _, value, _ in triples]
+    draws = [prior.sweep_draws(value.shape) for (prior, *_), value in zip(triples, values)]
+    asked = [part for part in draws if part is not None]
+    dtype = tf.float64 if tf.float64 in {value.dtype for value in values} else tf.float32
+    normals = iter(_normals([part.normal for part in asked], normal_seed, dtype))
+    gammas = iter(_gammas([pair for part in asked for pair in part.gamma], exponential_seed, gamma_seed, dtype))
+    alone = iter(tf.unstack(random.split(own_seed, max(1, draws.count(None)))))
+    swept = []
+    for (prior, value, auxiliary), own, part in zip(triples, values, draws):
+        if part is None:
+            swept.append(prior.update_auxiliary(value, auxiliary, next(alone)))
+        else:
+            numbers = [tf.cast(next(source), own.dtype) for source in (normals, *[gammas] * len(part.gamma))]
+            swept.append(prior.swept(own, auxiliary, numbers[0], numbers[1:]))
+    return swept
+
+
+def floating(value: TensorLike) -> tf.Tensor:
+    """The weight as a float64 tensor where it is one, else float32."""
+    value = tf.convert_to_tensor(value)
+    return value if value.dtype == tf.float64 else tf.cast(value, tf.float32)
+
+
+def _normals(shapes, seed, dtype):
+    """Standard normal numbers of each shape."""
+    return _parted(random.normal([sum(map(math.prod, shapes))], seed, dtype), shapes) if shapes else []
+
+
+def _gammas(pairs, exponential_seed, gamma_seed, dtype):
+    """Gamma numbers of each (shape, concentration); those of concentration 1 need no rejection."""
+    parts = [None] * len(pairs)
+    for exponential, seed in ((True, exponential_seed), (False, gamma_seed)):
+        places = [i for i, (_, concentration) in enumerate(pairs) if (concentration == 1) is exponential]
+        if not places:
+            continue
+        shapes = [pairs[i][0] for i in places]
+        concentration = 1
+        if not exponential:
+            concentration = tf.concat([tf.fill([math.prod(pairs[i][0])], pairs[i][1]) for i in places], 0)
+        drawn = random.gamma([sum(map(math.prod, shapes))], concentration, seed, dtype)
+        for i, part in zip(places, _parted(drawn, shapes)):
+            parts[i] = part
+    return parts
+
+
+def _parted(numbers, shapes):
+    """A flat tensor as tensors of these shapes."""
+    parts = tf.split(numbers, [math.prod(shape) for shape in shapes])
+    return [tf.reshape(part, shape) for part, shape in zip(parts, shapes)]
