@@ -3,7 +3,8 @@
 To compile a tiny model with XLA takes seconds and some 80 MiB that TensorFlow keeps, op by op it takes a tenth of that.
 So within a test `jit_compile` is False where neither the test nor the code under test says otherwise. A test with the
 mark `compiled`, and what passes `jit_compile=True` itself, runs as users run it. TensorFlow's rewriting of graphs,
-which takes longer than to trace some, is left to tests with that mark too.
+which takes longer than to trace some, is left to tests with that mark too. In some rooms, whose programs are tiny and
+made once, functions are not even traced.
 """
 
 from __future__ import annotations
@@ -28,6 +29,16 @@ from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.training.fitting.learner import Learner
 
 SLOW_CASES = set((pathlib.Path(__file__).parent / "slow_cases.txt").read_text().splitlines())
+# whose programs take longer to trace than to run step by step
+EAGER = (
+    "tests/imputation/",
+    "tests/latents/",
+    "tests/model/test_frozen.py",
+    "tests/proposals/",
+    "tests/test_imputer.py",
+    "tests/test_imputer_frames.py",
+    "tests/test_imputer_tables.py",
+)
 _COMPILE = DeepGenerativeModel.compile
 _DEFAULTS = _COMPILE.__defaults__
 _PLACE = [p.name for p in inspect.signature(_COMPILE).parameters.values() if p.default is not p.empty].index(
@@ -64,11 +75,14 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Before the fixtures, those of a module included, are made."""
-    _use_xla(item.get_closest_marker("compiled") is not None)
+    compiled = item.get_closest_marker("compiled") is not None
+    _use_xla(compiled)
+    tf.config.run_functions_eagerly(item.nodeid.startswith(EAGER) and not compiled)
 
 
 def pytest_unconfigure():
     _use_xla(True)
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.fixture(autouse=True)

@@ -35,14 +35,6 @@ REAL = np.array([[1.5, 100.0, NAN], [0.1, NAN, 7.0], [-2.0, 140.0, 7.0], [NAN, 1
 OF_LEARNING = ("check_fit_idempotent", "check_estimators_pickle", "check_estimators_fit_returns_self")
 
 
-@pytest.fixture(autouse=True)
-def op_by_op():
-    """Programs of tiny networks run op by op: to trace them takes longer. Tests that learn for long turn that off."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
 @pytest.fixture(scope="module")
 def models_by_kind():
     return {}

@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from sklearn.base import clone
 
 import tfdsmcmc as ds
@@ -33,13 +32,6 @@ ARROW = FRAME.to_arrow()
 
 def types_of(frame):
     return frame.schema if isinstance(frame, pl.DataFrame) else frame.schema.types
-
-
-@pytest.fixture(autouse=True)
-def op_by_op():
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 @pytest.mark.parametrize("native", [FRAME, ARROW], ids=["polars", "arrow"])

@@ -22,13 +22,6 @@ TINY = {"hidden_units": 2, "updates": 2, "batch_size": 10, "posterior_samples": 
 TINY = {**TINY, "random_state": 0, "imputation_options": SHORT}
 
 
-@pytest.fixture(autouse=True)
-def op_by_op():
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
 def column(values, dtype):
     return pandas.Series(values, dtype=dtype, index=list("stuvw"))
 
@@ -58,9 +51,7 @@ def tiny(**arguments):
 @pytest.fixture(scope="module")
 def fitted():
     """An imputer of all columns; tests leave it as it is."""
-    tf.config.run_functions_eagerly(True)
-    yield tiny().fit(FRAME)
-    tf.config.run_functions_eagerly(False)
+    return tiny().fit(FRAME)
 
 
 # ---- kinds of columns

@@ -3,20 +3,10 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.model.support import patterns, state
 from tests.oracles import tiny_model
-
-
-@pytest.fixture(autouse=True)
-def step_by_step():
-    """A few steps of tiny programs run faster than they are traced."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
 
 KERNEL = {"kernel": ds.mcmc.SGLD(learning_rate=0.01), "jit_compile": False, "num_chains": 3}
 
