@@ -148,7 +148,7 @@ def test_weights_that_make_a_row_impossible_have_no_part():
     """A θ under which a row has probability 0, exactly, leaves the others' answers as they are."""
     functions, _ = served([6, 1], (2,))
     only, _ = served([6], (2,))
-    for stack in functions._weights._stacks:
+    for stack in functions.weights._stacks:
         if stack.shape[1:] == [4]:
             stack[1].assign(tf.fill([4], -np.inf))  # σ(−∞) = 0: no entry can be 1
     x = tf.ones([1, 4])
@@ -201,7 +201,7 @@ def test_samples_of_the_weights_share_no_draws(monkeypatch):
     assert values.shape == (3, 4) and all(len(np.unique(values[:, i])) == 3 for i in range(4))
 
     chosen = tf.repeat(tf.range(3), 30)
-    drawn = functions._weights.draw(lambda places, seed: random.uniform([tf.size(places), 4], seed), chosen, SEED, 4)
+    drawn = functions.weights.draw(lambda _, places, seed: random.uniform([tf.size(places), 4], seed), chosen, SEED, 4)
     assert len(np.unique(drawn)) == drawn.numpy().size
 
     seeds = []

@@ -19,7 +19,7 @@ from tfdsmcmc import contract
 from tfdsmcmc._common import checks
 from tfdsmcmc.serving.arrays import optional
 from tfdsmcmc.serving.saved_model import serving_files
-from tfdsmcmc.serving.saved_model.content import content_of
+from tfdsmcmc.serving.saved_model.content import functions_of, manifest
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
 from tfdsmcmc.serving.saved_model.writing import free_target, write_version
 
@@ -107,17 +107,17 @@ def export(
     sweeps = None if sweeps is None else checks.positive_integer("sweeps", sweeps)
     max_draws = checks.positive_integer("max_draws", max_draws)
     shape, figures = _shape(data_shape, model.units), _figures(figures)
-    content = content_of(model, posterior, average, sweeps, jit, log_partition)
-    chosen = _chosen(only, names(content))
+    functions = functions_of(model, posterior, average, sweeps, jit, log_partition)
+    chosen = _chosen(only, names(functions))
     target = free_target(path, version, overwrite)
     name = target.parent.name
     if serving_config:
         optional("tensorflow_serving.apis.prediction_log_pb2")
         serving_files.configuration(target.parent, name, overwrite)
-    functions = signatures(content, chosen, max_draws)
-    others = {"data_shape": shape, "settings": {"max_draws": max_draws}, "figures": figures}
-    text = content.manifest(name, functions, others)
-    seconds = write_version(target, content.module, functions, text, content.data, jit, overwrite, serving_config)
+    served = signatures(functions, chosen, max_draws)
+    settings = {"max_draws": max_draws}
+    text = manifest(name, model, posterior, average, functions, served, settings, figures, shape)
+    seconds = write_version(target, functions, served, text, jit, overwrite, serving_config)
     if verbose:
         size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
         print(f"{target}: {size / 1e6:.2f} MB")

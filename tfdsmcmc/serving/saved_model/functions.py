@@ -18,7 +18,7 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
@@ -28,23 +28,41 @@ from tfdsmcmc.rows import Rows
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number
+    from tfdsmcmc.rows.context import Context
+    from tfdsmcmc.supports import Support
 
 ESTIMATE = ("value", "standard_error", "effective_sample_size")
 SHARED = "shared_standard_error"
 _BLOCK = 128  # rows at a time
 
 
+class Data(NamedTuple):
+    """What a model's data are.
+
+    Attributes:
+      units: D.
+      support: of what values entries may have.
+      widest: the widest array that a row needs.
+      context: `rows.Context` of rows that are given one, else None.
+    """
+
+    units: int
+    support: Support
+    widest: int
+    context: Context | None = None
+
+
 class Components(tf.Module):
-    """M components, `count`, at which functions are `called`."""
+    """M components, `count`, at which functions are `called`; what a component is, the subclass says."""
 
     count: int
 
     def called(self, function: Callable[..., Nest], m: Number, *arguments: Any) -> Nest:
-        """function(*arguments) at component m, an integer or int32 scalar."""
+        """function(component m, *arguments), with m an integer or int32 scalar."""
         raise NotImplementedError(f"{type(self).__name__} must define called.")
 
     def over(self, function: Callable[..., Nest], seed: tf.Tensor, signature: Nest) -> Nest:
-        """function(seed_m) at every component m, of a structure of types, stacked along a new first axis."""
+        """function(component m, seed_m) at every m, of a structure of types, stacked along a new first axis."""
 
         def at_one(m):
             return self.called(function, m, random.fold(seed, m))
@@ -55,38 +73,40 @@ class Components(tf.Module):
 
     def draw(self, function: Callable[..., tf.Tensor], chosen: tf.Tensor, seed: tf.Tensor, units: int) -> tf.Tensor:
         """Draws of the chosen components, (n,) of them, as (n, units): all those of one component at once, by a
-        function of (places, seed), the places of the draws to make, (c,), that returns (c, units)."""
+        function of (component, places, seed), the places of the draws to make, (c,), that returns (c, units)."""
         if self.count == 1:
             return self.called(function, 0, tf.range(tf.size(chosen)), seed)
-        order = tf.argsort(chosen, stable=True)
-        components, _, counts = tf.unique_with_counts(tf.gather(chosen, order))
-        ends = tf.cumsum(counts)
+        components = tf.unique(chosen)[0]
 
         def draw_of_one(i, drawn):
-            places = order[ends[i] - counts[i] : ends[i]]
-            x = self.called(function, components[i], places, random.fold(seed, components[i]))
-            return i + 1, drawn.write(i, x)
+            places = tf.where(chosen == components[i])
+            x = self.called(function, components[i], places[:, 0], random.fold(seed, components[i]))
+            return i + 1, tf.tensor_scatter_nd_update(drawn, places, x)
 
-        parts = tf.TensorArray(tf.float32, tf.size(components), infer_shape=False, element_shape=[None, units])
-        _, parts = tf.while_loop(lambda i, _: i < tf.size(components), draw_of_one, (0, parts))
-        return tf.gather(tf.ensure_shape(parts.concat(), [None, units]), tf.argsort(order))
+        start = 0, tf.zeros([tf.size(chosen), units])
+        return tf.while_loop(lambda i, _: i < tf.size(components), draw_of_one, start)[1]
 
 
 class Functions:
-    """What all models have; `filling` takes the place of missing entries.
-
-    Subclasses define `costs`, `_terms`, `_draws`, `_chosen` and `_completions`.
+    """What all models have; subclasses define `costs`, `_terms`, `_draws`, `_chosen` and `_completions`.
 
     Attributes:
       names: list, of the functions that are signatures.
       estimate: names of what `log_likelihood` gives.
+      weights: `Components`, the variables that are saved.
+      data: `Data`.
+      settings, figures: dictionaries for the manifest.
     """
 
     names: list[str] = ["log_likelihood", "sample", "impute"]
     estimate: tuple[str, ...] = ESTIMATE
 
-    def __init__(self, weights: Components, units: int, filling: Any):
-        self._weights, self._units, self._filling = weights, units, filling
+    def __init__(self, weights: Components, data: Data, settings: dict[str, Any], figures: dict[str, Any]):
+        self.weights, self.data, self.settings, self.figures = weights, data, settings, figures
+
+    def costs(self, name: str) -> tuple[int, int]:
+        """(for each row, for each unit of its count) the draws that a function takes."""
+        raise NotImplementedError(f"{type(self).__name__} must define costs.")
 
     def log_likelihood(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
@@ -101,15 +121,14 @@ class Functions:
     def sample(self, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """x, (num_samples, D)."""
 
-        def draw(*component):
-            *component, places, seed = component
+        def draw(component, places, seed):
             given = None if context is None else tf.gather(context, places)
-            return self._draws(*component, tf.size(places), seed, given)
+            return self._draws(component, tf.size(places), seed, given)
 
         choice_seed, draw_seed = self._choice_and_draw(seed)
-        chosen = random.integers([num_samples], self._weights.count, choice_seed)
-        drawn = self._weights.draw(draw, chosen, draw_seed, self._units)
-        return {"x": tf.ensure_shape(drawn, [None, self._units])}
+        chosen = random.integers([num_samples], self.weights.count, choice_seed)
+        drawn = self.weights.draw(draw, chosen, draw_seed, self.data.units)
+        return {"x": tf.ensure_shape(drawn, [None, self.data.units])}
 
     def impute(
         self,
@@ -127,21 +146,21 @@ class Functions:
             chosen = tf.reshape(self._chosen(rows, num_imputations, choice_seed), [-1])
             row_of = tf.tile(tf.range(count), [num_imputations])
 
-            def draw(*component):
-                *component, places, seed = component
-                return self._completions(*component, rows.take(tf.gather(row_of, places)), seed)
+            def draw(component, places, seed):
+                return self._completions(component, rows.take(tf.gather(row_of, places)), seed)
 
-            drawn = self._weights.draw(draw, chosen, draw_seed, self._units)
+            drawn = self.weights.draw(draw, chosen, draw_seed, units)
             # rows lead, so that the blocks can be joined
-            return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, count, self._units]), [1, 0, 2])}
+            return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, count, units]), [1, 0, 2])}
 
+        units = self.data.units
         # whatever stands in the gaps, NaN too, is gone from here on
-        rows = Rows(tf.where(mask, x, self._filling), mask, context)
-        return {"x": tf.transpose(in_blocks(block, rows, seed, {"x": [None, self._units]})["x"], [1, 0, 2])}
+        rows = Rows(tf.where(mask, x, self.data.support.filling), mask, context)
+        return {"x": tf.transpose(in_blocks(block, rows, seed, {"x": [None, units]})["x"], [1, 0, 2])}
 
     def _choice_and_draw(self, seed):
         """Two seeds; where there is nothing to choose the second is the seed itself, as the live model has it."""
-        return (seed, seed) if self._weights.count == 1 else tf.unstack(random.split(seed))
+        return (seed, seed) if self.weights.count == 1 else tf.unstack(random.split(seed))
 
 
 def averaged(
