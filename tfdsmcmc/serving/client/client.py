@@ -6,10 +6,6 @@
 
 What does not fit a signature is refused before it is sent (`serving.arrays`); what only the model knows comes back as a
 `ServerError` with the server's words. Over REST the environment's proxies are used, but for hosts in NO_PROXY.
-
-Tested with: this package's development server (REST), and a stand-in for the gRPC service on loopback, whose answers
-are those of the SavedModel bit for bit; and with a TensorFlow Serving only if the environment variable TFS_URL names
-one (tests/serving/client/test_client.py says how).
 """
 
 from __future__ import annotations
@@ -60,8 +56,8 @@ class Client:
       model: the model's name, unless the URL has it.
       version: the model's version; None for the newest.
       timeout: seconds to wait for an answer, at most 10⁶; over REST, for each next piece of it.
-      retries: how often a call is made again, after waits that double, the first of a tenth of a second or none, the
-        longest of five.
+      retries: how often a call is made again, after waits that double, the first of a tenth of a second, the longest of
+        five.
       packed: whether rows and masks travel as bits, eight to a byte; for data of 0 and 1.
 
     Raises:

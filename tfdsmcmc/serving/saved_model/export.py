@@ -1,9 +1,4 @@
-"""Export to SavedModel.
-
-The signatures are said in `serving.saved_model.signatures`. Seeds are inputs: a server that reloads does not repeat
-its draws unless it is asked to. Nothing is compiled with XLA unless asked for: a stock TensorFlow Serving refuses such
-functions ("XLA compilation disabled") unless it is started with --xla_cpu_compilation_enabled=true.
-"""
+"""Export to SavedModel, with the signatures of `serving.saved_model.signatures`."""
 
 from __future__ import annotations
 
@@ -66,7 +61,8 @@ def export(
       sweeps: of the Markov chain behind each imputation, by default 50; of Boltzmann machines full Gibbs steps, those
         behind each sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
-      jit: whether to compile the parts with XLA; a server must be started with --xla_cpu_compilation_enabled=true.
+      jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is
+        started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
         the versions (see `serving.saved_model.serving_files`); needs the package tensorflow-serving-api. A server with
         batching takes row-wise signatures alone: export `only` those for it.

@@ -17,13 +17,13 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common.streams import WeightSums
+from tfdsmcmc.posterior.running_means import DensitySums
 from tfdsmcmc.rows import Rows
 
 if TYPE_CHECKING:
@@ -114,9 +114,10 @@ class Functions:
         """value, standard_error and effective_sample_size, each (n,); of densities with log Z shared_standard_error."""
 
         def block(x, seed):
-            return dict(zip(self.estimate, averaged(*self._terms(x, num_samples, seed))))
+            return averaged(*self._terms(x, num_samples, seed))[: len(self.estimate)]
 
-        return in_blocks(block, Rows(x, context=context), seed, dict.fromkeys(self.estimate, []))
+        parts = in_blocks(block, Rows(x, context=context), seed, [[] for _ in self.estimate])
+        return dict(zip(self.estimate, parts))
 
     def sample(self, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """x, (num_samples, D)."""
@@ -151,12 +152,12 @@ class Functions:
 
             drawn = self.weights.draw(draw, chosen, draw_seed, units)
             # rows lead, so that the blocks can be joined
-            return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, count, units]), [1, 0, 2])}
+            return [tf.transpose(tf.reshape(drawn, [num_imputations, count, units]), [1, 0, 2])]
 
         units = self.data.units
         # whatever stands in the gaps, NaN too, is gone from here on
         rows = Rows(tf.where(mask, x, self.data.support.filling), mask, context)
-        return {"x": tf.transpose(in_blocks(block, rows, seed, {"x": [None, units]})["x"], [1, 0, 2])}
+        return {"x": tf.transpose(in_blocks(block, rows, seed, [[None, units]])[0], [1, 0, 2])}
 
     def _choice_and_draw(self, seed):
         """Two seeds; where there is nothing to choose the second is the seed itself, as the live model has it."""
@@ -170,35 +171,26 @@ def averaged(
     shared_error: tf.Tensor | float = 0.0,
 ) -> tuple[tf.Tensor, ...]:
     """The average over θ_m of densities, as logarithms, and the error that rows share: each (M, n) to (n,)."""
-    sums, shift = WeightSums.of_nothing(tf.shape(value)[1:]).add(value)
-    nothing = tf.zeros_like(sums.total)
-    # an estimate of 0 states no error
-    variance = shift.carry(nothing, standard_error**2, power=2)
-    squares = shift.carry(nothing, 1.0 / effective_sample_size, power=2)
-    shared = shift.carry(nothing, tf.broadcast_to(shared_error, tf.shape(value)))
-    count = tf.cast(tf.shape(value)[0], sums.total.dtype)
-    error = tf.sqrt(variance + shared**2) / sums.total
-    averaged = sums.log_total - tf.math.log(count), error, sums.total**2 / squares, shared / sums.total
-    return tuple(tf.cast(part, value.dtype) for part in averaged)
+    sums = DensitySums.of_nothing(tf.shape(value)[1:])
+    sums = sums.add(value, standard_error**2, effective_sample_size, shared_error)
+    return tuple(tf.cast(part, value.dtype) for part in sums.estimate(tf.shape(value)[0]))
 
 
 def in_blocks(
-    function: Callable[[Any, tf.Tensor], dict[str, tf.Tensor]],
+    function: Callable[[Any, tf.Tensor], Sequence[tf.Tensor]],
     rows: Rows,
     seed: tf.Tensor,
-    shapes: Mapping[str, Sequence[int | None]],
-) -> dict[str, tf.Tensor]:
+    shapes: Sequence[Sequence[int | None]],
+) -> list[tf.Tensor]:
     """function(rows, seed) over blocks of rows, each with a seed of its own, joined; `shapes` are of a row's parts."""
     blocks = tf.maximum((tf.shape(rows.values)[0] + _BLOCK - 1) // _BLOCK, 1)
-    arrays = {
-        name: tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=[None, *shape])
-        for name, shape in shapes.items()
-    }
+    shapes = [[None, *shape] for shape in shapes]
+    arrays = [tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=shape) for shape in shapes]
 
     def one_block(i, arrays):
         block = rows.map(lambda part: part[i * _BLOCK : (i + 1) * _BLOCK])
-        results = function(block.plain, random.fold(seed, i))
-        return i + 1, {name: array.write(i, results[name]) for name, array in arrays.items()}
+        parts = function(block.plain, random.fold(seed, i))
+        return i + 1, [array.write(i, part) for array, part in zip(arrays, parts, strict=True)]
 
     _, arrays = tf.while_loop(lambda i, _: i < blocks, one_block, (0, arrays), parallel_iterations=1)
-    return {name: tf.ensure_shape(array.concat(), [None, *shapes[name]]) for name, array in arrays.items()}
+    return [tf.ensure_shape(array.concat(), shape) for array, shape in zip(arrays, shapes)]

@@ -94,15 +94,8 @@ class NetworkFunctions(Functions):
     ) -> dict[str, tf.Tensor]:
         """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
         widths = self._generative.latent_units
-        names = [f"z_{i + 1}" for i in range(len(widths))]
-
-        def block(x, seed):
-            estimates, means = self._estimates(x, num_samples, seed, lambda z, _: z, widths)
-            named = {name: _mixed(estimates[0], mean) for name, mean in zip(names, means)}
-            return {**named, "effective_sample_size": averaged(*estimates)[2]}
-
-        shapes = {name: [width] for name, width in zip(names, widths)}
-        return in_blocks(block, Rows(x, context=context), seed, {**shapes, "effective_sample_size": []})
+        found = self._means(Rows(x, context=context), num_samples, seed, lambda _, z, __: z, widths)
+        return dict(zip([*(f"z_{i + 1}" for i in range(len(widths))), "effective_sample_size"], found))
 
     def reconstruct(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
@@ -110,16 +103,21 @@ class NetworkFunctions(Functions):
         """x, (n, D)."""
         layer = self._generative.layers[-1]
 
+        def means(x, z, seed):
+            parents = z[0] if z else tf.repeat(self._generative.data_parents(x, z)[tf.newaxis], _CHUNK, 0)
+            # where the units depend on each other a draw stands for the mean
+            return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
+
+        return {"x": self._means(Rows(x, context=context), num_samples, seed, means, [self.data.units])[0]}
+
+    def _means(self, rows, num_samples, seed, function, widths):
+        """E[function(x, z, seed) given x], a list of (n, width), and the effective sample size, (n,), at its end."""
+
         def block(x, seed):
-            def means(z, seed):
-                parents = z[0] if z else tf.repeat(self._generative.data_parents(x, z)[tf.newaxis], _CHUNK, 0)
-                # where the units depend on each other a draw stands for the mean
-                return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
+            estimates, means = self._estimates(x, num_samples, seed, lambda z, seed: function(x, z, seed), widths)
+            return [*(_mixed(estimates[0], mean) for mean in means), averaged(*estimates)[2]]
 
-            estimates, (mean,) = self._estimates(x, num_samples, seed, means, [self.data.units])
-            return {"x": _mixed(estimates[0], mean)}
-
-        return in_blocks(block, Rows(x, context=context), seed, {"x": [self.data.units]})
+        return in_blocks(block, rows, seed, [*([width] for width in widths), []])
 
     def _terms(self, x, num_samples, seed):
         return self._estimates(x, num_samples, seed)[0]

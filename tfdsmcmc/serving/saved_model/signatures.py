@@ -21,7 +21,7 @@ The inputs of signatures, of which in row-wise ones the numbers are (n,) and the
     mask               bool (n, D), True where an entry is observed; or packed likewise
     num_samples        int32
     num_imputations    int32
-    seed               int32 (2,)
+    seed               int32 (2,), an input, so that a server that reloads repeats no draws unless it is asked to
 
 A graph checks them before it works, and a server answers a bad one with the error of the check, which begins with its
 name.
