@@ -10,6 +10,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means, assert_near
 from tests.oracles import Oracle, binary_states, randomize, state_numbers, tiny_model
 from tfdsmcmc import random
+from tfdsmcmc.imputation import resampling
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.rows import Rows
@@ -204,15 +205,15 @@ def test_samples_of_the_weights_share_no_draws(monkeypatch):
     drawn = functions.weights.draw(lambda _, places, seed: random.uniform([tf.size(places), 4], seed), chosen, SEED, 4)
     assert len(np.unique(drawn)) == drawn.numpy().size
 
-    seeds = []
+    seeds, draw = [], resampling.weighted_draws
 
     def recorded(generative, recognition, rows, count, seed):
         seeds.append(tuple(seed.numpy()))
-        return None, None, tf.zeros([count, tf.shape(rows.values)[0]])
+        return draw(generative, recognition, rows, count, seed)
 
-    monkeypatch.setattr(networks, "weighted_draws", recorded)
+    monkeypatch.setattr(resampling, "weighted_draws", recorded)
     functions._chosen(Rows(x, x > 0), tf.constant(2), SEED)
-    assert len(seeds) == len(set(seeds)) == 3 * networks._EVIDENCE_CHUNKS > 3
+    assert len(seeds) == len(set(seeds)) == 3 * networks._EVIDENCE.num_samples // 32 > 3
 
 
 def test_reconstruct_where_units_depend_on_each_other():

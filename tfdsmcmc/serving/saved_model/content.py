@@ -40,10 +40,13 @@ def functions_of(
     """What is saved; arguments are those of `export`, checked.
 
     Raises:
-      ValueError: for weights that are not finite, an undirected model that is to be compiled, or where log Z is needed
-        and not given.
+      ValueError: for a posterior of another architecture, weights that are not finite, "units" of unequally many draws,
+        an undirected model that is to be compiled, or where log Z is needed and not given.
     """
     components = None if posterior is None else posterior.components(model, average, log_partition)
+    if average == "units" and len(set(components.draws)) > 1:
+        words = "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]"
+        raise ValueError(f"{words}. Received: chains of {components.draws} draws")
     if hasattr(model, "generative"):
         model.density(log_partition=log_partition)  # which refuses one
         averaged = model if components is None else components[0].model
@@ -71,13 +74,12 @@ def manifest(
     def listed(tensors):
         return {key: {"type": t.dtype.name, "shape": t.shape.as_list()} for key, t in tensors.items()}
 
-    data = functions.data
     found = {
         "format": _FORMAT,
         "name": name,
-        "units": data.units,
-        "binary": data.support.bits,
-        "context": data.context.units if data.context else 0,
+        "units": functions.units,
+        "binary": functions.support.bits,
+        "context": functions.context.units if functions.context else 0,
         "model": _parts(model),
         "posterior": _source(posterior, average),
         "settings": {**functions.settings, **settings},

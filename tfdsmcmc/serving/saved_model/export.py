@@ -147,14 +147,7 @@ def _average_of(model, posterior, ensemble, average):
         raise ValueError(f"Export takes a Posterior of at least one sample. Received: posterior={posterior!r}")
     if ensemble and average not in (None, "draws"):
         raise ValueError(f"An ensemble is the average over draws. Received: ensemble=True, average={average!r}")
-    average = "draws" if ensemble else posterior.average if average is None else average
-    draws = posterior.components(model, average).draws
-    if average == "units" and len(set(draws)) > 1:
-        raise ValueError(
-            "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]. "
-            f"Received: chains of {draws} draws"
-        )
-    return average
+    return "draws" if ensemble else posterior.average if average is None else average
 
 
 def _shape(data_shape, units):

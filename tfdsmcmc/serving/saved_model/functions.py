@@ -18,7 +18,7 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
@@ -34,22 +34,6 @@ if TYPE_CHECKING:
 ESTIMATE = ("value", "standard_error", "effective_sample_size")
 SHARED = "shared_standard_error"
 _BLOCK = 128  # rows at a time
-
-
-class Data(NamedTuple):
-    """What a model's data are.
-
-    Attributes:
-      units: D.
-      support: of what values entries may have.
-      widest: the widest array that a row needs.
-      context: `rows.Context` of rows that are given one, else None.
-    """
-
-    units: int
-    support: Support
-    widest: int
-    context: Context | None = None
 
 
 class Components(tf.Module):
@@ -94,15 +78,22 @@ class Functions:
       names: list, of the functions that are signatures.
       estimate: names of what `log_likelihood` gives.
       weights: `Components`, the variables that are saved.
-      data: `Data`.
+      units: D.
+      support: of what values entries may have.
+      widest: the widest array that a row needs.
+      context: `rows.Context` of rows that are given one, else None.
       settings, figures: dictionaries for the manifest.
     """
 
     names: list[str] = ["log_likelihood", "sample", "impute"]
     estimate: tuple[str, ...] = ESTIMATE
 
-    def __init__(self, weights: Components, data: Data, settings: dict[str, Any], figures: dict[str, Any]):
-        self.weights, self.data, self.settings, self.figures = weights, data, settings, figures
+    def __init__(
+        self, weights: Components, units: int, support: Support, widest: int, context: Context | None = None
+    ):  # fmt: skip
+        self.weights, self.units, self.support, self.widest, self.context = weights, units, support, widest, context
+        self.settings: dict[str, Any] = {}
+        self.figures: dict[str, Any] = {}
 
     def costs(self, name: str) -> tuple[int, int]:
         """(for each row, for each unit of its count) the draws that a function takes."""
@@ -128,8 +119,8 @@ class Functions:
 
         choice_seed, draw_seed = self._choice_and_draw(seed)
         chosen = random.integers([num_samples], self.weights.count, choice_seed)
-        drawn = self.weights.draw(draw, chosen, draw_seed, self.data.units)
-        return {"x": tf.ensure_shape(drawn, [None, self.data.units])}
+        drawn = self.weights.draw(draw, chosen, draw_seed, self.units)
+        return {"x": tf.ensure_shape(drawn, [None, self.units])}
 
     def impute(
         self,
@@ -150,14 +141,13 @@ class Functions:
             def draw(component, places, seed):
                 return self._completions(component, rows.take(tf.gather(row_of, places)), seed)
 
-            drawn = self.weights.draw(draw, chosen, draw_seed, units)
+            drawn = self.weights.draw(draw, chosen, draw_seed, self.units)
             # rows lead, so that the blocks can be joined
-            return [tf.transpose(tf.reshape(drawn, [num_imputations, count, units]), [1, 0, 2])]
+            return [tf.transpose(tf.reshape(drawn, [num_imputations, count, self.units]), [1, 0, 2])]
 
-        units = self.data.units
         # whatever stands in the gaps, NaN too, is gone from here on
-        rows = Rows(tf.where(mask, x, self.data.support.filling), mask, context)
-        return {"x": tf.transpose(in_blocks(block, rows, seed, [[None, units]])[0], [1, 0, 2])}
+        rows = Rows(tf.where(mask, x, self.support.filling), mask, context)
+        return {"x": tf.transpose(in_blocks(block, rows, seed, [[None, self.units]])[0], [1, 0, 2])}
 
     def _choice_and_draw(self, seed):
         """Two seeds; where there is nothing to choose the second is the seed itself, as the live model has it."""

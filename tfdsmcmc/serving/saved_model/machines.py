@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.serving.saved_model.functions import ESTIMATE, SHARED, Components, Data, Functions
+from tfdsmcmc.serving.saved_model.functions import ESTIMATE, SHARED, Components, Functions
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number
@@ -59,14 +59,13 @@ class MachineFunctions(Functions):
     estimate = (*ESTIMATE, SHARED)
 
     def __init__(self, model: Model, weights: MachineWeights, sweeps: int):
-        figures = {}
+        widest = max(max(variable.shape, default=1) for variable in model.theta_variables)
+        super().__init__(weights, model.units, model.support, widest)
+        self._served, self._sweeps, self.settings = weights.served, sweeps, {"sweeps": sweeps}
         if weights.count == 1:  # of several components each has a log Z of its own
             known, error = weights.partition, weights.partition.standard_error
-            figures = {"log_partition": known.value, "log_partition_direction": known.direction}
-            figures["log_partition_standard_error"] = error if math.isfinite(error) else None
-        widest = max(max(variable.shape, default=1) for variable in model.theta_variables)
-        super().__init__(weights, Data(model.units, model.support, widest), {"sweeps": sweeps}, figures)
-        self._served, self._sweeps = weights.served, sweeps
+            self.figures = {"log_partition": known.value, "log_partition_direction": known.direction}
+            self.figures["log_partition_standard_error"] = error if math.isfinite(error) else None
 
     def costs(self, name: str) -> tuple[int, int]:
         return 0, self._served.cost(name, self._sweeps) * (self.weights.count if name == "log_likelihood" else 1)

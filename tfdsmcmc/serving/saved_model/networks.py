@@ -19,20 +19,21 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
 from tfdsmcmc.imputation.directed import method_for
-from tfdsmcmc.imputation.kernels import KERNELS, start
-from tfdsmcmc.imputation.resampling import weighted_draws
+from tfdsmcmc.imputation.kernels import NetworkKernel
+from tfdsmcmc.imputation.resampling import Resampling
+from tfdsmcmc.imputation.sweep_plan import SweepPlan
 from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.programs import values_of
 from tfdsmcmc.rows import Rows
-from tfdsmcmc.serving.saved_model.functions import Components, Data, Functions, averaged, in_blocks
+from tfdsmcmc.serving.saved_model.functions import Components, Functions, averaged, in_blocks
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number, ThetaAndPhi
     from tfdsmcmc.programs import DirectedModel
 
 _CHUNK = 32  # importance samples held at a time
-_EVIDENCE_CHUNKS = 8  # of draws behind each p̂_m(x_observed) of an imputation
+_EVIDENCE = Resampling(num_imputations=0, num_samples=256, chunk=_CHUNK)  # for each p̂_m(x_observed)
 
 
 class Weights(Components):
@@ -72,20 +73,20 @@ class NetworkFunctions(Functions):
     """Imputations are by chains of `sweeps`; `jit` compiles the parts whose shapes come from the request alone."""
 
     def __init__(self, model: DirectedModel, weights: Weights, sweeps: int, jit: bool):
-        widest = max(layer.widest for layer in model.generative.layers)
-        data = Data(model.generative.units, model.generative.support, widest, model.generative.context)
-        super().__init__(weights, data, {"sweeps": sweeps, "jit": jit}, {})
-        self._generative, self._sweeps = model.generative, sweeps
-        self._networks = model.generative, model.recognition
-        self._kernel = KERNELS[method_for(model.generative, "auto")]
+        generative = model.generative
+        widest = max(layer.widest for layer in generative.layers)
+        super().__init__(weights, generative.units, generative.support, widest, generative.context)
+        self.settings, self._sweeps = {"sweeps": sweeps, "jit": jit}, sweeps
+        self._generative, self._networks = generative, (generative, model.recognition)
+        self._chain = SweepPlan(NetworkKernel(method_for(generative, "auto")), 1, 1, sweeps - 1, 1, 1)
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
-        self.names = [*Functions.names, *(["encode"] if model.generative.latent_units else []), "reconstruct"]
+        self.names = [*Functions.names, *(["encode"] if generative.latent_units else []), "reconstruct"]
 
     def costs(self, name: str) -> tuple[int, int]:
         # a draw in a network that is averaged over M sets of weights, unit by unit, counts M times
         each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
         count = self.weights.count
-        evidence = each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0
+        evidence = each * count * _EVIDENCE.num_samples if count > 1 else 0
         others = {"sample": (0, each), "impute": (evidence, each * self._sweeps)}
         return {**dict.fromkeys(self.names, (0, each * count)), **others}[name]
 
@@ -108,7 +109,7 @@ class NetworkFunctions(Functions):
             # where the units depend on each other a draw stands for the mean
             return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
 
-        return {"x": self._means(Rows(x, context=context), num_samples, seed, means, [self.data.units])[0]}
+        return {"x": self._means(Rows(x, context=context), num_samples, seed, means, [self.units])[0]}
 
     def _means(self, rows, num_samples, seed, function, widths):
         """E[function(x, z, seed) given x], a list of (n, width), and the effective sample size, (n,), at its end."""
@@ -144,12 +145,7 @@ class NetworkFunctions(Functions):
 
         @self._compile
         def at_one(rows, seed):
-            def of_chunk(number):
-                drawn = weighted_draws(*self._networks, rows, _CHUNK, random.fold(seed, number))
-                return tf.reduce_logsumexp(drawn[2], 0)
-
-            found = tf.map_fn(of_chunk, tf.range(_EVIDENCE_CHUNKS), fn_output_signature=tf.float32)
-            return tf.reduce_logsumexp(found, 0)
+            return tf.cast(_EVIDENCE(*self._networks, rows, seed)[3], tf.float32)
 
         log_evidence = self.weights.over(lambda _, seed: at_one(rows, seed), evidence_seed, tf.float32)
         uniform = random.open_uniform([num_imputations, count, size], gumbel_seed)
@@ -159,21 +155,7 @@ class NetworkFunctions(Functions):
         """The last state of a chain for each row, (n, D)."""
         # as many rows as have chosen one of several samples: XLA would compile each number anew
         compile_ = self._compile if self.weights.count == 1 else lambda f: f
-
-        @compile_
-        def run(rows, seed):
-            start_seed, sweep_seed = tf.unstack(random.split(seed))
-            begun, z = start(*self._networks, rows, start_seed)
-            first = 0, begun.values, z
-
-            def sweep(i, x, z):
-                moved, z, _ = self._kernel(*self._networks, rows._replace(values=x), z, random.fold(sweep_seed, i))
-                return i + 1, moved.values, z
-
-            shapes = tf.nest.map_structure(lambda part: tf.convert_to_tensor(part).shape, first)
-            return tf.while_loop(lambda i, *_: i < self._sweeps, sweep, first, shapes)[1]
-
-        return run(rows, seed)
+        return compile_(lambda rows, seed: self._chain(*self._networks, rows, seed)[0][0])(rows, seed)
 
 
 def _mixed(value, means):

@@ -38,7 +38,7 @@ import tensorflow as tf
 from tfdsmcmc.serving.arrays import has_rows
 
 if TYPE_CHECKING:
-    from tfdsmcmc.serving.saved_model.functions import Data, Functions
+    from tfdsmcmc.serving.saved_model.functions import Functions
 
 INPUTS: dict[str, list[str]] = {
     "log_likelihood": ["x", "num_samples", "seed"],
@@ -56,7 +56,7 @@ _ENTRIES = 2**27  # floats of the largest array that an answer may need at once:
 def names(functions: Functions) -> list[str]:
     """The names of the signatures that there can be, `serving_default` apart."""
     found = [*functions.names, *[f"{name}_rows" for name in _ONE]]
-    bits = functions.data.support.bits
+    bits = functions.support.bits
     return [*found, *[f"{name}_packed" for name in found if bits and "x" in INPUTS[name.removesuffix("_rows")]]]
 
 
@@ -66,14 +66,14 @@ def signatures(functions: Functions, chosen: Iterable[str], max_draws: int) -> d
     Raises:
       ValueError: for a `max_draws` that small requests would pass.
     """
-    inputs = {name: Inputs(name, functions.data) for name in chosen}
+    inputs = {name: Inputs(name, functions) for name in chosen}
     budgets = {name: (max_draws, *functions.costs(one.plain)) for name, one in inputs.items()}
     least = max(ROWS * (row + COUNT * each) for _, row, each in budgets.values())
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
     traced = {}  # once for all signatures that call it
     for name in functions.names:
-        specs = list(Inputs(name, functions.data).specs.values())
+        specs = list(Inputs(name, functions).specs.values())
         traced[name] = tf.function(getattr(functions, name), input_signature=specs, autograph=False)
     return {name: _concrete(one, traced[one.plain], budgets[name]) for name, one in inputs.items()}
 
@@ -95,10 +95,10 @@ def _concrete(inputs, function, budget):
 
 
 class Inputs(NamedTuple):
-    """What the signature of a name takes, of a model with these data."""
+    """What the signature of a name takes, where it calls one of these functions."""
 
     name: str
-    data: Data
+    functions: Functions
 
     @property
     def plain(self) -> str:
@@ -119,7 +119,7 @@ class Inputs(NamedTuple):
     def specs(self) -> dict[str, tf.TensorSpec]:
         """Types and shapes by name."""
         rows = [None] if self.rowwise else []
-        width = (self.data.units + 7) // 8 if self.packed else self.data.units
+        width = (self.functions.units + 7) // 8 if self.packed else self.functions.units
         known = {
             "x": ([None, width], tf.uint8 if self.packed else tf.float32),
             "mask": ([None, width], tf.uint8 if self.packed else tf.bool),
@@ -128,8 +128,8 @@ class Inputs(NamedTuple):
             "seed": ([*rows, 2], tf.int32),
         }
         taken = [name for name in INPUTS[self.plain] if not (self.rowwise and name in _ONE[self.plain])]
-        if self.data.context is not None:
-            known["context"] = [None, self.data.context.units], tf.float32
+        if self.functions.context is not None:
+            known["context"] = [None, self.functions.context.units], tf.float32
             taken.append("context")
         return {name: tf.TensorSpec(*known[name], name=name) for name in taken}
 
@@ -142,10 +142,10 @@ class Inputs(NamedTuple):
             places = np.arange(np.prod(shape, dtype=int)).reshape(shape)
             value = places + 1 if name == "seed" else np.full(shape, COUNT)
             if name in ("x", "context"):
-                support = self.data.support if name == "x" else self.data.context.support
+                support = self.functions.support if name == "x" else self.functions.context.support
                 value = support.mode(np.float32(places % 3 == 0))
             if name == "mask":
-                value = self.data.support.whole(places % 2 == 0)
+                value = self.functions.support.whole(places % 2 == 0)
             bits = self.packed and name in ("x", "mask")
             made[name] = np.packbits(value > 0, axis=1) if bits else value.astype(spec.dtype.as_numpy_dtype)
         return made
@@ -155,11 +155,11 @@ class Inputs(NamedTuple):
 
         Of a budget (draws, row, each) of draws of the latents, rows · (row + count · each) is at most `draws`.
         """
-        (draws, row, each), data, specs = budget, self.data, self.specs
+        (draws, row, each), model, specs = budget, self.functions, self.specs
         values = {name: tf.ensure_shape(values[name], spec.shape, name=name) for name, spec in specs.items()}
         if self.packed:
-            types = {name: spec.dtype for name, spec in Inputs(self.plain, data).specs.items()}
-            bits = {name: _unpacked(values[name], data.units) for name in ("x", "mask") if name in values}
+            types = {name: spec.dtype for name, spec in Inputs(self.plain, model).specs.items()}
+            bits = {name: _unpacked(values[name], model.units) for name in ("x", "mask") if name in values}
             values |= {name: tf.cast(unpacked, types[name]) for name, unpacked in bits.items()}
         first, led = next(iter(specs)), self.rowwise or "x" in values
         rows = tf.cast(tf.shape(values[first])[0] if led else 1, tf.int64)
@@ -168,15 +168,15 @@ class Inputs(NamedTuple):
         of, count = (first, rows) if led else ("num_samples", tf.cast(values["num_samples"], tf.int64))
         checks += [_same_rows(name, values[name], of, count) for name, spec in specs.items() if has_rows(spec)]
         if "context" in values:
-            checks.append(_entries("context", values["context"], None, data.context.support))
+            checks.append(_entries("context", values["context"], None, model.context.support))
         with tf.control_dependencies(checks):
             most = (draws // tf.maximum(rows, 1) - row) // each
             if "mask" in values or "x" not in values:  # all that is drawn is held at once
-                most = tf.minimum(most, _ENTRIES // data.widest // tf.maximum(rows, 1))
+                most = tf.minimum(most, _ENTRIES // model.widest // tf.maximum(rows, 1))
             those = " for so many rows" if led else ""
             checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
             if not self.packed and "x" in values:
-                checks.append(_entries("x", values["x"], values.get("mask"), data.support))
+                checks.append(_entries("x", values["x"], values.get("mask"), model.support))
         with tf.control_dependencies(checks):
             return {name: tf.identity(value) for name, value in values.items()}
 

@@ -59,7 +59,7 @@ def write_version(
 
     Returns seconds of a call of two rows, by signature.
     """
-    examples = {name: Inputs(name, functions.data).example() for name in signatures}
+    examples = {name: Inputs(name, functions).example() for name in signatures}
     default = signatures[DEFAULT if DEFAULT in signatures else next(iter(signatures))]
     with files.replacing(target) as new:
         tf.saved_model.save(functions.weights, str(new), signatures={"serving_default": default, **signatures})
