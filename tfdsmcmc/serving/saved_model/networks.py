@@ -21,7 +21,7 @@ from tfdsmcmc._common import compiling
 from tfdsmcmc.imputation.directed import method_for
 from tfdsmcmc.imputation.kernels import NetworkKernel
 from tfdsmcmc.imputation.resampling import Resampling
-from tfdsmcmc.imputation.sweep_plan import SweepPlan
+from tfdsmcmc.imputation.sweep_plan import swept
 from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.programs import values_of
@@ -78,7 +78,7 @@ class NetworkFunctions(Functions):
         super().__init__(weights, generative.units, generative.support, widest, generative.context)
         self.settings, self._sweeps = {"sweeps": sweeps, "jit": jit}, sweeps
         self._generative, self._networks = generative, (generative, model.recognition)
-        self._chain = SweepPlan(NetworkKernel(method_for(generative, "auto")), 1, 1, sweeps - 1, 1, 1)
+        self._kernel = NetworkKernel(method_for(generative, "auto"))
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
         self.names = [*Functions.names, *(["encode"] if generative.latent_units else []), "reconstruct"]
 
@@ -155,7 +155,14 @@ class NetworkFunctions(Functions):
         """The last state of a chain for each row, (n, D)."""
         # as many rows as have chosen one of several samples: XLA would compile each number anew
         compile_ = self._compile if self.weights.count == 1 else lambda f: f
-        return compile_(lambda rows, seed: self._chain(*self._networks, rows, seed)[0][0])(rows, seed)
+
+        @compile_
+        def run(rows, seed):
+            start_seed, sweep_seed = tf.unstack(random.split(seed))
+            begun, z = self._kernel.start(*self._networks, rows, start_seed)
+            return swept(self._kernel, self._networks, begun, z, sweep_seed, self._sweeps)[0]
+
+        return run(rows, seed)
 
 
 def _mixed(value, means):
