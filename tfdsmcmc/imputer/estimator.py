@@ -245,7 +245,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _opened(self, X):
         """(X checked, its `Rows`, function of it and values (n, K) or None → the result), after `fit`."""
-        self._check_fitted()
+        check_is_fitted(self)
         self._check_imputation()
         return opening.opened(self, X)
 
@@ -264,9 +264,6 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _seed(self):
         # an integer may have been set since the fit, for other draws of the same model
         return int(self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_)
-
-    def _check_fitted(self):
-        check_is_fitted(self)
 
     def _check_imputation(self):
         """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""

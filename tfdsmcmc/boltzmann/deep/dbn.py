@@ -16,7 +16,6 @@ from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.densities.stack import StackDensity
 from tfdsmcmc.boltzmann.machines import sampling
 from tfdsmcmc.boltzmann.weights import parts_at
-from tfdsmcmc.rows import source_of
 from tfdsmcmc.training.fitting.learner import Learner
 
 if TYPE_CHECKING:
@@ -140,12 +139,6 @@ class DBN(Learner):
     @property
     def uses_xla(self) -> bool:
         return self.fitting.settings.get("jit_compile", self.rbms[-1].uses_xla)
-
-    def source_to_estimate(self, x: RowsLike) -> Source:
-        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
-        source = source_of("x", x, self.units, self.support, missing=False)
-        self.check_rows(source)
-        return source
 
     def check_rows(self, rows: Rows | Source) -> None:
         self.rbms[0].check_rows(rows)

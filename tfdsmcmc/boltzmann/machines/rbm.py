@@ -238,12 +238,6 @@ class RBM(Learner):
     ) -> np.ndarray:
         return imputing.impute(self, x, mask, num_imputations, seed, steps)
 
-    def source_to_estimate(self, x: RowsLike) -> Source:
-        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
-        source = source_of("x", x, self.units, self.support, missing=False)
-        self.check_rows(source)
-        return source
-
     def density(
         self,
         weights: ThetaAndPhi | None = None,
