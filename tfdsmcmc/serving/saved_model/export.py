@@ -8,8 +8,6 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfdsmcmc import contract
 from tfdsmcmc._common import checks
 from tfdsmcmc.serving.arrays import optional
@@ -162,16 +160,10 @@ def _shape(data_shape, units):
 
 
 def _figures(figures):
-    """The figures as plain numbers and words."""
-
-    def plain(value):
-        if isinstance(value, (np.ndarray, np.generic)):
-            return value.tolist()
-        raise TypeError(type(value).__name__)
-
+    """The figures as plain numbers and words, arrays as lists."""
     try:
-        return json.loads(json.dumps(dict(figures or {}), default=plain, allow_nan=False))
-    except (TypeError, ValueError):
+        return json.loads(json.dumps(dict(figures or {}), default=lambda array: array.tolist(), allow_nan=False))
+    except (AttributeError, TypeError, ValueError):
         raise ValueError(f"figures is a dictionary of numbers and words. Received: {figures!r}") from None
 
 
