@@ -29,7 +29,9 @@ from tfdsmcmc.imputation.plans import Part
 if TYPE_CHECKING:
     import numpy as np
 
+    from tfdsmcmc._common.types import Nest, Seed
     from tfdsmcmc.imputation.settings import Settings
+    from tfdsmcmc.rows.rows import Rows
 
 
 def plan_sweeps(kernel: Any, settings: Settings) -> SweepPlan:
@@ -73,19 +75,11 @@ class SweepPlan(NamedTuple):
         rows = rows.map(lambda part: tf.tile(part, [self.num_chains, 1]))
         start_seed, burn_seed, keep_seed = tf.unstack(random.split(seed, 3))
         kernel = self.kernel
-        rows, z = kernel.start(*parts, rows, start_seed)
-
-        def moved(x, z, seed):
-            return kernel.sweep(*parts, rows._replace(values=x), z, seed)
-
-        def burn(i, x, z):
-            new, z, _ = moved(x, z, random.fold(burn_seed, i))
-            return i + 1, new.values, z
-
-        _, x, z = _loop(burn, (0, rows.values, z), self.burn_in)
+        given, z = kernel.start(*parts, rows, start_seed)
+        x, z = swept(kernel, parts, given, z, burn_seed, self.burn_in)
 
         def sweep(i, first, x, z, mean, accepted, trace):
-            rows, z, share = moved(x, z, random.fold(keep_seed, first + i))
+            rows, z, share = kernel.sweep(*parts, given._replace(values=x), z, random.fold(keep_seed, first + i))
             # in float32 what a sweep adds to a long sum would be lost
             mean += tf.cast(kernel.expected(*parts, rows, z), mean.dtype)
             accepted += 0.0 if share is None else tf.cast(share, accepted.dtype)
@@ -114,6 +108,16 @@ class SweepPlan(NamedTuple):
         rate = accepted / sweeps if self.kernel.proposes else None
         x = kept[: self.num_imputations].swapaxes(0, 1)
         return Part(x, mean / sweeps, effective_sample_size(trace), rate, None)
+
+
+def swept(kernel: Any, parts: Sequence[Any], rows: Rows, z: Nest, seed: Seed, sweeps: int) -> tuple[tf.Tensor, Nest]:
+    """The state (x, z) after so many sweeps of a kernel from (rows, z)."""
+
+    def sweep(i, x, z):
+        moved, z, _ = kernel.sweep(*parts, rows._replace(values=x), z, random.fold(seed, i))
+        return i + 1, moved.values, z
+
+    return _loop(sweep, (0, rows.values, z), sweeps)[1:]
 
 
 def _loop(body, state, count):

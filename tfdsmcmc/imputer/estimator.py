@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tfdsmcmc import imputation
-from tfdsmcmc.imputer import choices, frames, learning, sharing
-from tfdsmcmc.imputer.columns import columns_of
+from tfdsmcmc.imputer import choices, learning, opening, sharing
 from tfdsmcmc.imputer.knowing import Knowing
-from tfdsmcmc.imputer.table import Table, is_frame
+from tfdsmcmc.imputer.table import Table
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
@@ -177,7 +176,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
         choices.batch_size_of(self.batch_size, 1)
-        X, columns = self._columns_of(X)
+        X, columns = opening.columns_in_fit(self, X)
         rows = columns.standardised(X)
         mixed = isinstance(columns, Table) and columns.mixed
         width = len(columns.kinds) if mixed else len(columns.kept)
@@ -244,36 +243,11 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _columns_of(self, X):
-        """(X checked, its columns), in `fit`."""
-        self._like = frames.emptied(X) if frames.is_foreign(X) else None
-        X = frames.to_pandas(X) if frames.is_foreign(X) else X
-        if is_frame(X):
-            columns = Table(X, self.kinds)
-            validate_data(self, X, skip_check_array=True)
-            return X, columns
-        if self.kinds is not None:
-            raise ValueError(f"kinds are of the columns of a DataFrame. Received: X of type {type(X).__name__}")
-        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
-        return X, columns_of(X)
-
     def _opened(self, X):
         """(X checked, its `Rows`, function of it and values (n, K) or None → the result), after `fit`."""
-        self._check_fitted()
+        check_is_fitted(self)
         self._check_imputation()
-        if frames.is_foreign(X):
-            frame, rows, finish = self._opened(frames.to_pandas(X))
-            return frame, rows, lambda x, values: frames.like(X, finish(x, values))
-        columns, keep = self.columns_, self.keep_empty_features
-        if isinstance(columns, Table) and is_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=False)
-            return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
-        X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
-        if not isinstance(columns, Table):
-            return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
-        frame = columns.frame_of_array(X)
-        rows = columns.standardised(frame)
-        return frame, rows, lambda x, values: columns.filled(x, values, keep).to_numpy(X.dtype)
+        return opening.opened(self, X)
 
     def _imputation(self, rows):
         """`imputation.Imputation` of rows, in the units of the data layer."""
@@ -291,9 +265,6 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         # an integer may have been set since the fit, for other draws of the same model
         return int(self.random_state if isinstance(self.random_state, (int, np.integer)) else self.seed_)
 
-    def _check_fitted(self):
-        check_is_fitted(self)
-
     def _check_imputation(self):
         """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""
         if self.strategy not in _STRATEGIES:
@@ -305,10 +276,3 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """(architecture, method, its options), with defaults where they are not given."""
         given = self.architecture, self.method, self.method_options
         return choices.chosen(*given, binary, num_columns, gaps, num_rows)
-
-
-def _with_nan(x):
-    """A masked array as one with NaN where it is masked; anything else as it is."""
-    if not isinstance(x, np.ma.MaskedArray):
-        return x
-    return x.astype(np.result_type(x.dtype, np.float32)).filled(np.nan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from tfdsmcmc._common import checks
 from tfdsmcmc.imputer import frames, multiple, sharing
@@ -112,7 +113,7 @@ class Knowing:
         Raises:
           ValueError: for a count that is not positive.
         """
-        self._check_fitted()
+        check_is_fitted(self)
         seed = self.seed_ if seed is None else seed
         drawn = self.model_.sample(checks.positive_integer("num_rows", num_rows), seed, posterior=self.posterior_)
         if isinstance(self.columns_, Table):

@@ -8,7 +8,6 @@ posterior at T = 1/N.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -16,7 +15,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
-from tfdsmcmc._common.checks import learning_rate, nonnegative_number, positive_number
+from tfdsmcmc._common.checks import learning_rate, nonnegative_number
 from tfdsmcmc._common.finite import all_finite
 
 if TYPE_CHECKING:
@@ -25,13 +24,11 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import (
         Config,
         GradientFn,
-        Integrator,
         KernelResults,
         LearningRate,
         Nest,
         Number,
         Seed,
-        TensorLike,
     )
     from tfdsmcmc.mcmc.events import Event
 
@@ -243,74 +240,6 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
     def _update(self, parts, gradients, results, step_size, seed):
         """(new parts, results with the new momentum and thermostat)."""
         raise NotImplementedError(f"{type(self).__name__} must define _update(parts, gradients, results, …).")
-
-
-def initial_momentum(parts: Sequence[tf.Tensor], eta: Number, seed: Seed) -> list[tf.Tensor]:
-    """Draws v ~ N(0, η) for each part."""
-    return [tf.sqrt(tf.cast(eta, p.dtype)) * n for p, n in zip(parts, normals(parts, seed))]
-
-
-def rescaled(momentum: Sequence[TensorLike], eta: Number, previous_eta: Number) -> list[tf.Tensor]:
-    """The momentum in the units of a new step size: v ~ N(0, η) is multiplied by √(η/η of the step before)."""
-    known = previous_eta > 0
-    factor = tf.sqrt(tf.where(known, eta / tf.where(known, previous_eta, 1.0), 1.0))
-    return [tf.cast(factor, v.dtype) * v for v in momentum]
-
-
-def noise_estimate(
-    variances: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor], previous: Sequence[tf.Tensor], weight: Number
-) -> list[tf.Tensor]:
-    """The running estimate ŝ² + w(½(g − g₋)² − ŝ²) of the variance of the noise in g, for each part.
-
-    Args:
-      variances: list of tensors, ŝ² so far.
-      gradients: list of tensors, g of this step.
-      previous: list of tensors, g₋ of the step before.
-      weight: w, a scalar tensor.
-    """
-    return [
-        variance + tf.cast(weight, g.dtype) * (0.5 * tf.square(g - g0) - variance)
-        for variance, g, g0 in zip(variances, gradients, previous, strict=True)
-    ]
-
-
-def check_friction(friction: Number, integrator: Integrator) -> None:
-    """Raises a ValueError for a friction that is not positive, or that Euler's finite step cannot take."""
-    positive_number("friction", friction)
-    if integrator == "euler" and not tf.is_tensor(friction) and not float(friction) < 2:
-        raise ValueError(f"The Euler scheme needs a friction below 2. Received: friction={friction!r}")
-
-
-def normals(parts: Sequence[tf.Tensor], seed: Seed) -> list[tf.Tensor]:
-    """A standard normal draw for each part, of its shape and type.
-
-    The parts of a type share one call, which is split: a program with a call for each part takes XLA far longer to
-    compile.
-    """
-    dtypes = list(dict.fromkeys(part.dtype for part in parts))
-    seeds = [seed] if len(dtypes) == 1 else tf.unstack(random.split(seed, len(dtypes)))
-    drawn = [None] * len(parts)
-    for dtype, dtype_seed in zip(dtypes, seeds):
-        places = [place for place, part in enumerate(parts) if part.dtype == dtype]
-        sizes = [tf.size(parts[place]) for place in places]
-        flat = tf.split(random.normal([tf.add_n(sizes)], dtype_seed, dtype), sizes)
-        for place, part in zip(places, flat):
-            drawn[place] = tf.reshape(part, tf.shape(parts[place]))
-    return drawn
-
-
-def mean_square(parts: Sequence[tf.Tensor]) -> tf.Tensor:
-    """The mean of the squares of all entries, a scalar of the type of the first part; 0 where there are none."""
-    dtype = parts[0].dtype
-    total = tf.add_n([tf.cast(tf.reduce_sum(tf.square(part)), dtype) for part in parts])
-    return tf.math.divide_no_nan(total, tf.add_n([tf.cast(tf.size(part), dtype) for part in parts]))
-
-
-def check_integrator(integrator: str, allowed: Sequence[str] = ("splitting", "euler")) -> str:
-    """Returns the name of the integrator, or raises a ValueError."""
-    if integrator not in allowed:
-        raise ValueError(f"integrator must be one of {list(allowed)}. Received: integrator={integrator!r}")
-    return integrator
 
 
 def _like(gradients, parts):

@@ -27,7 +27,8 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc._common.checks import nonnegative_number, positive_number
-from tfdsmcmc.mcmc.base import StochasticGradientKernel, normals
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
+from tfdsmcmc.mcmc.momentum import normals
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import GradientFn, LearningRate, Nest, Number

@@ -27,12 +27,46 @@ updates D is a guess: thousands of steps are too hot. θ's own motion counts as 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
+import keras
 import tensorflow as tf
 
-from tfdsmcmc.mcmc.base import noise_estimate
+from tfdsmcmc._common.checks import positive_number
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Number
 
 _REMEMBERED = 1000.0  # steps of the climb from which the noise is known when sampling begins
+
+
+def checked_tolerance(value: Any, name: str, known: Number | None) -> float | Literal["auto"] | None:
+    """Returns h of a kernel of this name, whose own is `known`: a number, "auto" or None; or raises a ValueError."""
+    if value is None or isinstance(value, str) and value == "auto":
+        return value
+    if tf.is_tensor(value) or isinstance(value, keras.Variable):
+        raise ValueError(f"noise_tolerance must be a number. Received: noise_tolerance={value!r}")
+    value = float(positive_number("noise_tolerance", value))
+    if known is None:
+        raise ValueError(f"{name} has no noise_tolerance. Received: noise_tolerance={value!r}")
+    return value
+
+
+def noise_estimate(
+    variances: Sequence[tf.Tensor], gradients: Sequence[tf.Tensor], previous: Sequence[tf.Tensor], weight: Number
+) -> list[tf.Tensor]:
+    """The running estimate ŝ² + w(½(g − g₋)² − ŝ²) of the variance of the noise in g, for each part.
+
+    Args:
+      variances: list of tensors, ŝ² so far.
+      gradients: list of tensors, g of this step.
+      previous: list of tensors, g₋ of the step before.
+      weight: w, a scalar tensor.
+    """
+    return [
+        variance + tf.cast(weight, g.dtype) * (0.5 * tf.square(g - g0) - variance)
+        for variance, g, g0 in zip(variances, gradients, previous, strict=True)
+    ]
 
 
 def noise_after(

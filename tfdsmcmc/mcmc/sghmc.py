@@ -48,16 +48,16 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc._common.checks import nonnegative_number
-from tfdsmcmc.mcmc.base import (
-    StochasticGradientKernel,
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
+from tfdsmcmc.mcmc.momentum import (
     check_friction,
     check_integrator,
     initial_momentum,
     mean_square,
-    noise_estimate,
     normals,
     rescaled,
 )
+from tfdsmcmc.mcmc.rates_by_noise import noise_estimate
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number

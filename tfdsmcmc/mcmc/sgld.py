@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfdsmcmc.mcmc.base import StochasticGradientKernel, check_integrator, normals
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
+from tfdsmcmc.mcmc.momentum import check_integrator, normals
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import GradientFn, LearningRate, Number

@@ -41,8 +41,8 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc._common.checks import positive_number
-from tfdsmcmc.mcmc.base import (
-    StochasticGradientKernel,
+from tfdsmcmc.mcmc.base import StochasticGradientKernel
+from tfdsmcmc.mcmc.momentum import (
     check_friction,
     check_integrator,
     initial_momentum,

@@ -44,7 +44,7 @@ from tfdsmcmc.mcmc import climb_attempts, climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
-from tfdsmcmc.mcmc.rates_by_noise import noise_after, product, scales
+from tfdsmcmc.mcmc.rates_by_noise import checked_tolerance, noise_after, product, scales
 from tfdsmcmc.mcmc.warm_start_results import NEVER, WarmStartResults, ended, looked_at, planned
 
 if TYPE_CHECKING:
@@ -111,12 +111,7 @@ class WarmStart(StochasticGradientKernel):
         if not (isinstance(patience, str) and patience == "auto"):
             checks.positive_integer("patience", patience)
         fraction = checks.fraction("fraction", fraction)
-        if noise_tolerance is not None and not (isinstance(noise_tolerance, str) and noise_tolerance == "auto"):
-            if tf.is_tensor(noise_tolerance) or isinstance(noise_tolerance, keras.Variable):
-                raise ValueError(f"noise_tolerance must be a number. Received: noise_tolerance={noise_tolerance!r}")
-            noise_tolerance = float(checks.positive_number("noise_tolerance", noise_tolerance))
-            if kernel.noise_tolerance is None:
-                raise ValueError(f"{kernel.name} has no noise_tolerance. Received: noise_tolerance={noise_tolerance!r}")
+        noise_tolerance = checked_tolerance(noise_tolerance, kernel.name, kernel.noise_tolerance)
         optimizer = climb_plan.default_optimizer() if optimizer is None else optimizer
         temperature = kernel.temperature if temperature is None else temperature
         kernel = kernel.copy(temperature=temperature)

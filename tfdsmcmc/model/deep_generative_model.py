@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import keras
 import numpy as np
 
-from tfdsmcmc import imputation, likelihood, random
+from tfdsmcmc import likelihood, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.likelihood.importance import rows_to_estimate
 from tfdsmcmc.model.compiling import compile as compile_model
 from tfdsmcmc.model.density import NetworkDensity
 from tfdsmcmc.model.few_effective_samples import watchers
+from tfdsmcmc.model.imputing import impute
 from tfdsmcmc.model.refitting import refit_recognition
 from tfdsmcmc.model.sampling import sample
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
@@ -230,41 +231,12 @@ class DeepGenerativeModel(Learner):
         precision = {"standard_error": standard_error, "max_samples": max_samples}
         return likelihood.importance_sampling(self, x, num_samples, seed, batch_size, **precision)
 
+    @described_by(impute)
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0,
         probabilities: bool = False, majority: bool = False, **options: Any,
     ) -> np.ndarray:  # fmt: skip
-        """Draws the missing entries of rows from p(x_missing given x_observed).
-
-        Args:
-          x: (n, D), missing entries NaN or, under a mask, anything.
-          mask: (n, D) or (D,), True where an entry is observed.
-          num_imputations: draws for each row.
-          seed: integer, or int32 tensor of shape (2,).
-          probabilities: True for the means of the missing entries instead of draws: the probabilities of a one, for
-            binary data.
-          majority: True for 1 where that probability is above ½, else 0, as the literature reports accuracies; binary
-            data alone.
-          **options: of `imputation.impute`, such as `method`, `burn_in`, `posterior` and `average`. It returns
-            effective sample sizes besides; whether `burn_in` was long enough only a longer one tells.
-
-        Returns:
-          float32 array (num_imputations, n, D), or (n, D) of the probabilities or the majority; what is observed is
-          as it was.
-
-        Raises:
-          ValueError: for data, a mask or options that do not fit.
-        """
-        if majority and (probabilities or not self.support.discrete):
-            kind = type(self.generative.layers[-1]).__name__
-            raise ValueError(
-                "A majority is of discrete data, in place of the probabilities. "
-                f"Received: majority=True, probabilities={probabilities!r}, data layer {kind}"
-            )
-        drawn, means, *_ = imputation.impute(self, x, mask, num_imputations, seed, **options)
-        if majority:
-            return self.support.mode(means)
-        return means if probabilities else drawn
+        return impute(self, x, mask, num_imputations, seed, probabilities, majority, **options)
 
     def source_to_estimate(self, x: RowsLike) -> Source:
         """The source of rows whose log-likelihood is asked for, checked."""

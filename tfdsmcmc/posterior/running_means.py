@@ -15,7 +15,7 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -48,6 +48,51 @@ class RunningMean:
             self.value = [mean + (w - mean) / self.count for mean, w in zip(self.value, weights, strict=True)]
 
 
+class DensitySums(NamedTuple):
+    """What the predictive average follows from, in tensors: (…) float64 each, relative to the largest p̂ so far.
+
+    Attributes:
+      total: Σ p̂, as `WeightSums`.
+      variance: Σ (p̂ s)², of the errors that rows do not share.
+      shared: Σ p̂ r.
+      squares: Σ p̂²/n.
+    """
+
+    total: WeightSums
+    variance: tf.Tensor
+    shared: tf.Tensor
+    squares: tf.Tensor
+
+    @classmethod
+    def of_nothing(cls, shape: Sequence[int] | tf.Tensor | tf.TensorShape, dtype: tf.DType = tf.float32) -> DensitySums:
+        """The sums over no estimates; of rows of a shape, and logarithms of a type."""
+        zero = tf.zeros(shape, tf.float64)
+        return cls(WeightSums.of_nothing(shape, dtype), zero, zero, zero)
+
+    def add(
+        self,
+        value: ArrayLike,
+        variance: ArrayLike,
+        effective_sample_size: ArrayLike,
+        shared: ArrayLike = 0.0,
+    ) -> DensitySums:
+        """The sums with K more estimates, (K, …): log p̂, s², n and r."""
+        total, shift = self.total.add(value)
+        shared = tf.broadcast_to(shared, tf.shape(value))
+        return DensitySums(
+            total,
+            shift.carry(self.variance, variance, power=2),
+            shift.carry(self.shared, shared),
+            shift.carry(self.squares, 1.0 / effective_sample_size, power=2),
+        )
+
+    def estimate(self, count: int | tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+        """(log p̄, its standard error, its effective sample size, the part of the error that rows share), of `count`."""
+        total = self.total.total
+        value = self.total.log_total - tf.math.log(tf.cast(count, total.dtype))
+        return value, tf.sqrt(self.variance + self.shared**2) / total, total**2 / self.squares, self.shared / total
+
+
 class PredictiveAverage:
     """The average of estimated densities, given as their logarithms.
 
@@ -57,29 +102,19 @@ class PredictiveAverage:
 
     def __init__(self):
         self.count: int = 0
-        self._sums = self._variance = self._squares = self._shared = None
+        self._sums: DensitySums | None = None
 
     def add(self, estimate: LogLikelihood) -> None:
         """Takes in the estimate at one more θ."""
         value = estimate.value.astype(np.float64)[None]
         if self._sums is None:
-            self._sums = WeightSums.of_nothing(value.shape[1:], tf.float64)
-            self._variance = self._squares = self._shared = tf.zeros(value.shape[1:], tf.float64)
-        self._sums, shift = self._sums.add(value)
-        shared = np.full(value.shape, estimate.shared_standard_error)
+            self._sums = DensitySums.of_nothing(value.shape[1:], tf.float64)
+        shared = np.float64(estimate.shared_standard_error)
         own = np.maximum(np.square(estimate.standard_error[None].astype(np.float64)) - shared**2, 0.0)
-        self._variance = shift.carry(self._variance, own, power=2)
-        self._shared = shift.carry(self._shared, shared)
-        self._squares = shift.carry(self._squares, 1.0 / estimate.effective_sample_size[None], power=2)
+        self._sums = self._sums.add(value, own, estimate.effective_sample_size[None], shared)
         self.count += 1
 
     def log_likelihood(self) -> LogLikelihood:
         """log p̄ of each row, with its error; −∞ ± nan where all densities are 0."""
-        total = self._sums.total
-        shared = (self._shared / total).numpy()
-        return LogLikelihood(
-            self._sums.log_total.numpy() - np.log(self.count),
-            np.hypot((tf.sqrt(self._variance) / total).numpy(), shared),
-            (total**2 / self._squares).numpy(),
-            shared_standard_error=float(shared.mean()),
-        )
+        *found, shared = (part.numpy() for part in self._sums.estimate(self.count))
+        return LogLikelihood(*found, shared_standard_error=float(shared.mean()))

@@ -10,6 +10,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means, assert_near
 from tests.oracles import Oracle, binary_states, randomize, state_numbers, tiny_model
 from tfdsmcmc import random
+from tfdsmcmc.imputation import resampling
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.rows import Rows
@@ -148,7 +149,7 @@ def test_weights_that_make_a_row_impossible_have_no_part():
     """A θ under which a row has probability 0, exactly, leaves the others' answers as they are."""
     functions, _ = served([6, 1], (2,))
     only, _ = served([6], (2,))
-    for stack in functions._weights._stacks:
+    for stack in functions.weights._stacks:
         if stack.shape[1:] == [4]:
             stack[1].assign(tf.fill([4], -np.inf))  # σ(−∞) = 0: no entry can be 1
     x = tf.ones([1, 4])
@@ -201,18 +202,18 @@ def test_samples_of_the_weights_share_no_draws(monkeypatch):
     assert values.shape == (3, 4) and all(len(np.unique(values[:, i])) == 3 for i in range(4))
 
     chosen = tf.repeat(tf.range(3), 30)
-    drawn = functions._weights.draw(lambda places, seed: random.uniform([tf.size(places), 4], seed), chosen, SEED, 4)
+    drawn = functions.weights.draw(lambda _, places, seed: random.uniform([tf.size(places), 4], seed), chosen, SEED, 4)
     assert len(np.unique(drawn)) == drawn.numpy().size
 
-    seeds = []
+    seeds, draw = [], resampling.weighted_draws
 
     def recorded(generative, recognition, rows, count, seed):
         seeds.append(tuple(seed.numpy()))
-        return None, None, tf.zeros([count, tf.shape(rows.values)[0]])
+        return draw(generative, recognition, rows, count, seed)
 
-    monkeypatch.setattr(networks, "weighted_draws", recorded)
+    monkeypatch.setattr(resampling, "weighted_draws", recorded)
     functions._chosen(Rows(x, x > 0), tf.constant(2), SEED)
-    assert len(seeds) == len(set(seeds)) == 3 * networks._EVIDENCE_CHUNKS > 3
+    assert len(seeds) == len(set(seeds)) == 3 * networks._EVIDENCE.num_samples // 32 > 3
 
 
 def test_reconstruct_where_units_depend_on_each_other():

@@ -7,7 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.oracles import binary_states
 from tests.posterior.support import folder_of
-from tfdsmcmc.serving.saved_model.content import content_of
+from tfdsmcmc.serving.saved_model.content import functions_of
 from tfdsmcmc.serving.saved_model.signatures import names
 
 X = binary_states(4).astype(np.float32)
@@ -203,8 +203,8 @@ def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
     def offered(*layers, latent=()):
         generative, recognition = ds.GenerativeNetwork(layers), ds.RecognitionNetwork(latent)
         model = ds.DeepGenerativeModel(generative=generative, recognition=recognition)
-        content = content_of(model, None, None, None, False, None)
-        return names(content)
+        functions = functions_of(model, None, None, None, False, None)
+        return names(functions)
 
     gaussian = ds.layers.MLPGaussian(3, hidden_units=[2])
     assert offered(ds.layers.SBN(2), gaussian, latent=[ds.layers.SBN(2)]) == [
@@ -226,7 +226,7 @@ def test_what_a_request_costs(tmp_path, average, each, count):
     follows from the evidence for each, 8 times 32 draws of all.
     """
     model = folder_of(tmp_path)
-    functions = content_of(model, ds.posterior.load(tmp_path), average, 4, False, None).functions
+    functions = functions_of(model, ds.posterior.load(tmp_path), average, 4, False, None)
     evidence = 8 * 32 * each * count if count > 1 else 0
     assert {name: functions.costs(name) for name in functions.names} == {
         "log_likelihood": (0, each * count),

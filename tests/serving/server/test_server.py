@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from tests.oracles import binary_states, tiny_model
 from tests.serving.exports import export
-from tfdsmcmc.serving.server import answers, application, development_server
+from tfdsmcmc.serving.server import application, development_server
 from tfdsmcmc.serving.server.application import is_loopback
 from tfdsmcmc.serving.server.development_server import make_server
 from tfdsmcmc.serving.server.predictions import Predictions
@@ -270,16 +270,14 @@ def test_a_version_stays_what_it_was_when_it_was_loaded(scratch):
     manifest = scratch / "2" / "assets" / "manifest.json"
     manifest.write_text('{"data_shape": [7]}')
     served = Predictions(scratch)
-    described = answers.metadata(served)
+    described = application.metadata(served)
     shutil.rmtree(scratch / "2")
-    assert answers.metadata(served) == described and set(described["metadata"]["signature_def"]["signature_def"]) > {
-        "scalar",
-        "words",
-    }
+    assert application.metadata(served) == described
+    assert set(described["metadata"]["signature_def"]["signature_def"]) > {"scalar", "words"}
     module = tf.Module()
     other = tf.function(lambda: {"z": tf.constant(1)}, []).get_concrete_function()
     tf.saved_model.save(module, str(scratch / "2"), {"other": other})
-    assert answers.metadata(served) == described and served.manifest == {"data_shape": [7]}
+    assert application.metadata(served) == described and served.manifest == {"data_shape": [7]}
     assert scalar(served) == 2
 
 
@@ -313,7 +311,7 @@ def test_a_model_by_somebody_else(foreign):
 
 
 def test_what_is_no_json_is_a_failure_that_is_told(ask, direct, monkeypatch):
-    monkeypatch.setattr(answers, "status", lambda *_: {"a": 1j})
+    monkeypatch.setattr(application, "status", lambda *_: {"a": 1j})
     status, answer = ask("GET", "/v1/models/tiny")
     assert status == 500 and "TypeError" in answer["error"]
     monkeypatch.undo()
@@ -325,7 +323,7 @@ def test_what_is_no_json_is_a_failure_that_is_told(ask, direct, monkeypatch):
 
 def test_an_answer_of_too_many_numbers_is_refused(ask, monkeypatch):
     """Python's objects of ten million would take gigabytes."""
-    monkeypatch.setattr(answers, "MOST", 11)
+    monkeypatch.setattr(application, "MOST", 11)
     assert len(predict(ask, "sample", {"num_samples": 2, "seed": SEED})) == 2
     request = {"signature_name": "sample", "inputs": {"num_samples": 3, "seed": SEED}}
     status, answer = ask("POST", "/v1/models/tiny:predict", request)

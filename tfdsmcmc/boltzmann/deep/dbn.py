@@ -9,15 +9,13 @@ import keras
 
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.documenting import described_by
-from tfdsmcmc.boltzmann.deep import estimates, fine_tuning, greedy
+from tfdsmcmc.boltzmann.deep import estimates, fine_tuning, greedy, imputing
 from tfdsmcmc.boltzmann.deep.stack_weights import StackWeights
-from tfdsmcmc.boltzmann.deep.sweeps import check_binary, layers_of, swept, widths_of
+from tfdsmcmc.boltzmann.deep.sweeps import check_binary
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.densities.stack import StackDensity
 from tfdsmcmc.boltzmann.machines import sampling
-from tfdsmcmc.boltzmann.machines.sampling import program
 from tfdsmcmc.boltzmann.weights import parts_at
-from tfdsmcmc.rows import rows_in_memory, source_of
 from tfdsmcmc.training.fitting.learner import Learner
 
 if TYPE_CHECKING:
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.rows import Rows
     from tfdsmcmc.rows.source import Source
     from tfdsmcmc.supports import Support
-
-_CHAINS = 200  # of imputations in one call
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -143,12 +139,6 @@ class DBN(Learner):
     @property
     def uses_xla(self) -> bool:
         return self.fitting.settings.get("jit_compile", self.rbms[-1].uses_xla)
-
-    def source_to_estimate(self, x: RowsLike) -> Source:
-        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
-        source = source_of("x", x, self.units, self.support, missing=False)
-        self.check_rows(source)
-        return source
 
     def check_rows(self, rows: Rows | Source) -> None:
         self.rbms[0].check_rows(rows)
@@ -255,35 +245,11 @@ class DBN(Learner):
         seed = self.next_seed() if seed is None else seed
         return sampling.sample_of_stack(self.stack, num_samples, seed, steps, probabilities, self.uses_xla)
 
+    @described_by(imputing.impute)
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0, steps: int = 100
     ) -> np.ndarray:
-        """Draws missing entries by Gibbs sweeps over all hidden units, observed entries held fixed.
-
-        A sweep draws each unit of the lower hidden layers given all else, one after the other, as directed connections
-        make them depend on each other; the topmost layer and the missing entries at once.
-
-        Args:
-          x: (n, D), missing entries NaN or, under a mask, anything.
-          mask: (n, D) or (D,), True where an entry is observed.
-          num_imputations: chains for each row.
-          seed: integer, or int32 tensor of shape (2,).
-          steps: sweeps of each chain, from random bits.
-
-        Returns:
-          float32 array (num_imputations, n, D); what is observed is as it was.
-
-        Raises:
-          ValueError: for data or arguments that do not fit.
-        """
-        if len(self.rbms) == 1:
-            return self.rbms[0].impute(x, mask, num_imputations, seed, steps)
-        stack = self.stack
-        layers_of(widths_of(stack.machines))
-        rows = rows_in_memory("x", x, self.units, self.support, mask)
-        num_imputations = checks.positive_integer("num_imputations", num_imputations)
-        run, size = program(swept, self.uses_xla), max(1, _CHAINS // num_imputations)
-        return sampling.imputed(run, stack, rows, num_imputations, seed, steps, size)
+        return imputing.impute(self, x, mask, num_imputations, seed, steps)
 
     def density(
         self,

@@ -11,14 +11,14 @@ from tfdsmcmc._common import checks
 from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.boltzmann.deep.stack import Stack
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
-from tfdsmcmc.boltzmann.machines import learning, sampling
+from tfdsmcmc.boltzmann.machines import imputing, learning, sampling
 from tfdsmcmc.boltzmann.machines.contrastive_divergence import FLAT
 from tfdsmcmc.boltzmann.machines.layer import BoltzmannLayer
 from tfdsmcmc.boltzmann.partition.estimates import normalised
 from tfdsmcmc.boltzmann.partition.exact import machine_of
 from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.priors import Prior
-from tfdsmcmc.rows import rows_in_memory, source_of
+from tfdsmcmc.rows import source_of
 from tfdsmcmc.training.fitting.learner import Learner
 
 if TYPE_CHECKING:
@@ -232,33 +232,11 @@ class RBM(Learner):
         """
         return normalised(self, self.unnormalized_log_prob(x, batch_size), log_partition)
 
+    @described_by(imputing.impute)
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0, steps: int = 100
     ) -> np.ndarray:
-        """Draws missing entries by Gibbs chains in which the observed ones are held fixed.
-
-        Args:
-          x: (n, D), missing entries NaN or, under a mask, anything.
-          mask: (n, D) or (D,), True where an entry is observed.
-          num_imputations: chains for each row.
-          seed: integer, or int32 tensor of shape (2,).
-          steps: full Gibbs steps of each chain, from draws without a field.
-
-        Returns:
-          float32 array (num_imputations, n, D); what is observed is as it was.
-
-        Raises:
-          ValueError: for data or arguments that do not fit.
-        """
-        run = sampling.program(sampling.clamped, self.uses_xla)
-        rows = rows_in_memory("x", x, self.units, self.support, mask)
-        return sampling.imputed(run, machine_of(self), rows, num_imputations, seed, steps)
-
-    def source_to_estimate(self, x: RowsLike) -> Source:
-        """The source of rows whose log-likelihood is asked for, complete and of the visible units' values."""
-        source = source_of("x", x, self.units, self.support, missing=False)
-        self.check_rows(source)
-        return source
+        return imputing.impute(self, x, mask, num_imputations, seed, steps)
 
     def density(
         self,

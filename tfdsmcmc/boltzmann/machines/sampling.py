@@ -1,4 +1,4 @@
-"""Programs over the rows of a machine: densities, Gibbs chains, imputation; and `sample` of `RBM`."""
+"""Programs over the rows of a machine: densities and Gibbs chains; and `sample` of `RBM`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfdsmcmc.rows import complete_rows
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc._common.types import Nest, Seed
+    from tfdsmcmc._common.types import Seed
     from tfdsmcmc.boltzmann.deep.lift import Lift
     from tfdsmcmc.boltzmann.deep.stack import Stack
     from tfdsmcmc.boltzmann.densities.machine import MachineDensity
@@ -121,41 +121,6 @@ class Topmost(NamedTuple):
     @property
     def units(self) -> int:
         return int(self.machine.bias.shape[0])
-
-
-def imputed(
-    run: Callable[..., tf.Tensor],
-    weights: Nest,
-    rows: Rows,
-    num_imputations: int,
-    seed: Seed,
-    steps: int,
-    size: int = 1000,
-) -> np.ndarray:
-    """(num_imputations, n, D) float32, by a program of chains in which observed entries stay.
-
-    Args:
-      run: function (weights, x, observed, steps, seed) → the ends of the chains.
-      weights: what it takes.
-      rows: `Rows`.
-      num_imputations: of each row.
-      seed: integer, or int32 tensor of shape (2,).
-      steps: of each chain.
-      size: rows at a time.
-    """
-    num_imputations = checks.positive_integer("num_imputations", num_imputations)
-    steps = checks.positive_integer("steps", steps)
-    values = rows.values.astype(np.float32)
-    if rows.complete:
-        return np.repeat(values[np.newaxis], num_imputations, 0)
-    parts = []
-    for first in range(0, len(values), size):
-        block = rows.take(slice(first, first + size))
-        x, observed = (np.tile(part, (num_imputations, 1)) for part in (block.values, block.observed))
-        block_seed = random.fold(random.stream(seed, "impute"), first)
-        found = run(weights, x.astype(np.float32), observed, tf.constant(steps), block_seed)
-        parts.append(np.reshape(found, [num_imputations, -1, values.shape[1]]))
-    return np.concatenate(parts, 1)
 
 
 def _last_step(machine, v, before, seed):

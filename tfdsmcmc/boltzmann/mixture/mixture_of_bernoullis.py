@@ -25,7 +25,6 @@ from tfdsmcmc.boltzmann.densities.mixture import MixtureDensity
 from tfdsmcmc.boltzmann.machines.layer import MixtureLayer
 from tfdsmcmc.boltzmann.mixture.expectation_maximisation import ExpectationMaximisation
 from tfdsmcmc.boltzmann.weights import parts_at
-from tfdsmcmc.rows import source_of
 from tfdsmcmc.supports import Binary
 from tfdsmcmc.training.fitting.evaluating import evaluated
 from tfdsmcmc.training.fitting.learner import Learner
@@ -125,12 +124,6 @@ class MixtureOfBernoullis(Learner):
     def means(self) -> np.ndarray:
         """μ, (C, D)."""
         return tf.sigmoid(self.logits.value).numpy()
-
-    def source_to_estimate(self, x: RowsLike) -> Source:
-        """The source of rows whose log-likelihood is asked for, complete."""
-        source = source_of("x", x, self.units, self.support, missing=False)
-        self.check_rows(source)
-        return source
 
     def check_rows(self, rows: Rows | Source) -> None:
         if not rows.complete:

@@ -6,10 +6,6 @@
 
 What does not fit a signature is refused before it is sent (`serving.arrays`); what only the model knows comes back as a
 `ServerError` with the server's words. Over REST the environment's proxies are used, but for hosts in NO_PROXY.
-
-Tested with: this package's development server (REST), and a stand-in for the gRPC service on loopback, whose answers
-are those of the SavedModel bit for bit; and with a TensorFlow Serving only if the environment variable TFS_URL names
-one (tests/serving/client/test_client.py says how).
 """
 
 from __future__ import annotations
@@ -60,8 +56,8 @@ class Client:
       model: the model's name, unless the URL has it.
       version: the model's version; None for the newest.
       timeout: seconds to wait for an answer, at most 10⁶; over REST, for each next piece of it.
-      retries: how often a call is made again, after waits that double, the first of a tenth of a second or none, the
-        longest of five.
+      retries: how often a call is made again, after waits that double, the first of a tenth of a second, the longest of
+        five.
       packed: whether rows and masks travel as bits, eight to a byte; for data of 0 and 1.
 
     Raises:
@@ -109,7 +105,9 @@ class Client:
 
     def predict(self, signature: str, /, **inputs: ArrayLike) -> dict[str, np.ndarray]:
         """Calls any signature with array-likes for its inputs; returns a dict of arrays, by the outputs' names."""
-        expected = self._signature(signature)
+        expected = self.signatures.get(signature) if isinstance(signature, str) else None
+        if expected is None:
+            raise ValueError(f"signature must be one of {sorted(self.signatures)}. Received: {signature!r}")
         arrays = arrays_of(signature, inputs, expected.inputs)
         found = self._transport.predict(signature, arrays, list(expected.outputs))
         try:
@@ -126,7 +124,7 @@ class Client:
 
     def sample(self, num_samples: int = 1, seed: Seed = 0, context: ArrayLike | None = None) -> np.ndarray:
         """Draws from the model, (num_samples, D)."""
-        return self.predict("sample", num_samples=num_samples, seed=_seed(seed), **_given(context))["x"]
+        return self._call("sample", seed, context, num_samples=num_samples)["x"]
 
     def impute(
         self,
@@ -141,7 +139,7 @@ class Client:
         The mask is (n, D) or (D,), True where an entry is observed; None for all that is not NaN. What it hides of x
         is not sent.
         """
-        return self._of_gaps("impute", x, mask, num_imputations=num_imputations, seed=_seed(seed), **_given(context))
+        return self._of_gaps("impute", x, mask, seed, context, num_imputations=num_imputations)
 
     def encode(
         self, x: ArrayLike, num_samples: int = 1000, seed: Seed = 0, context: ArrayLike | None = None
@@ -164,32 +162,29 @@ class Client:
 
     def sample_rows(self, seeds: ArrayLike) -> np.ndarray:
         """One draw for each seed, (n, D)."""
-        return self.predict("sample_rows", seed=_seeds(seeds))["x"]
+        return self._call("sample_rows", _seeds(seeds))["x"]
 
     def impute_rows(self, x: ArrayLike, mask: ArrayLike | None, seeds: ArrayLike) -> np.ndarray:
         """As one imputation by `impute` of each row by itself, (n, D); mask as there, None included."""
-        return self._of_gaps("impute_rows", x, mask, seed=_seeds(seeds))
+        return self._of_gaps("impute_rows", x, mask, _seeds(seeds))
 
     def _of_rows(self, signature, x, num_samples, seed, context=None):
-        name = self._named(signature)
-        if self._packed:
-            x = np.packbits(checked_array("x", x, self._units(x), Binary()), axis=1)
-        return self.predict(name, x=x, num_samples=num_samples, seed=_seed(seed), **_given(context))
+        x = checked_array("x", x, self._units(x), Binary()) if self._packed else x
+        return self._call(signature, seed, context, x=x, num_samples=num_samples)
 
-    def _of_gaps(self, signature, x, mask, **others):
-        name = self._named(signature)
+    def _of_gaps(self, signature, x, mask, seed, context=None, **others):
         rows = rows_of("x", x, self._units(x), Binary() if self._packed else Real(), mask)
         mask = np.ones(rows.values.shape, bool) if rows.complete else rows.observed
-        data = {"x": np.where(mask, rows.values, np.float32(0)), "mask": mask}
-        if self._packed:
-            data = {key: np.packbits(values.astype(bool), axis=1) for key, values in data.items()}
-        return self.predict(name, **data, **others)["x"]
+        x = np.where(mask, rows.values, np.float32(0))
+        return self._call(signature, seed, context, x=x, mask=mask, **others)["x"]
 
-    def _named(self, signature):
-        """The name by which a signature with data is called, which must be served."""
-        name = signature + "_packed" * self._packed
-        self._signature(name)
-        return name
+    def _call(self, signature, seed, context=None, **inputs):
+        if self._packed and "x" in inputs:
+            signature += "_packed"
+            data = {key: inputs[key].astype(bool) for key in ("x", "mask") if key in inputs}
+            inputs |= {key: np.packbits(values, axis=1) for key, values in data.items()}
+        given = {} if context is None else {"context": context}
+        return self.predict(signature, **inputs, seed=_seed(seed), **given)
 
     def _units(self, x):
         """D, as the signatures tell it. Where all data are packed none does, and it is the data's own width."""
@@ -200,21 +195,11 @@ class Client:
         except (TypeError, ValueError, OverflowError, IndexError):
             return 0  # the check of rows refuses them
 
-    def _signature(self, name):
-        found = self.signatures.get(name) if isinstance(name, str) else None
-        if found is None:
-            raise ValueError(f"signature must be one of {sorted(self.signatures)}. Received: {name!r}")
-        return found
-
 
 def _estimates(outputs):
     shared = outputs.pop("shared_standard_error", np.zeros(0))
     shared = shared[np.isfinite(shared)]  # of a row without probability it is not known
     return LogLikelihood(**outputs, shared_standard_error=float(shared.mean()) if shared.size else 0.0)
-
-
-def _given(context):
-    return {} if context is None else {"context": context}
 
 
 def _seed(seed):

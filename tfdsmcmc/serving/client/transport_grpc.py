@@ -8,14 +8,13 @@ Source: tensorflow_serving/apis/prediction_service.proto.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfdsmcmc.serving.arrays import optional, signatures_of
-from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late
+from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late, repeated
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,17 +75,15 @@ class GrpcTransport:
         self._channel.close()
 
     def _answer(self, call, request):
-        """A call, repeated while the server is unavailable."""
         request.model_spec.name = self._address.model
         if self._address.version is not None:
             request.model_spec.version.value = self._address.version
-        for attempt in range(self._retries + 1):
-            if attempt:
-                time.sleep(min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT))
-            try:
-                return call(request, timeout=self._timeout)
-            except self._grpc.RpcError as error:
-                status, words = error.code().name, error.details()
-            if status != "UNAVAILABLE":
-                break
-        raise late(self._timeout, self.url) if status == "DEADLINE_EXCEEDED" else ServerError(status, words, self.url)
+        return repeated(self._retries, self._answer_at_once, call, request)
+
+    def _answer_at_once(self, call, request):
+        try:
+            return call(request, timeout=self._timeout)
+        except self._grpc.RpcError as error:
+            if error.code() == self._grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise late(self._timeout, self.url) from None
+            raise ServerError(error.code().name, error.details(), self.url) from None

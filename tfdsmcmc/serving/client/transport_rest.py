@@ -1,9 +1,4 @@
-"""TensorFlow Serving's REST API, in its columnar form.
-
-    GET  …/v1/models/NAME[/versions/V]/metadata   → {"metadata": {"signature_def": {"signature_def": {…}}}}
-    POST …/v1/models/NAME[/versions/V]:predict    {"signature_name": …, "inputs": {name: nested lists}}
-                                                  → {"outputs": a dict, or the bare value of a single output}
-    a fault                                       → {"error": words}
+"""TensorFlow Serving's REST API, in its columnar form: requests and answers as `server.development_server` has them.
 
 A float32 is written with the digits of the float64 of the same value, and read back as the nearest float32: no bit is
 lost either way. NaN and infinities are the literals NaN, Infinity and -Infinity, both ways; null is none of them.
@@ -23,7 +18,7 @@ from google.protobuf import json_format
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from tfdsmcmc.serving.arrays import optional, signatures_of
-from tfdsmcmc.serving.client.transports import FIRST_WAIT, LONGEST_WAIT, ServerError, late, without_user
+from tfdsmcmc.serving.client.transports import ServerError, late, repeated, without_user
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +34,7 @@ class RestTransport:
 
     def __init__(self, address: Address, timeout: float, retries: int):
         self._errors = optional("urllib3").exceptions
-        self._timeout, self._retries = timeout, _retries(retries)
+        self._timeout, self._retries = timeout, retries
         self._pool = _pool(address)
         version = "" if address.version is None else f"/versions/{address.version}"
         model = urllib.parse.quote(address.model, safe="")
@@ -66,16 +61,19 @@ class RestTransport:
         self._pool.clear()
 
     def _answer(self, method, url, body=None):
+        return repeated(self._retries, self._answer_at_once, method, url, body)
+
+    def _answer_at_once(self, method, url, body):
         headers = {} if body is None else {"Content-Type": "application/json"}
-        how = {"timeout": self._timeout, "retries": self._retries, "redirect": False}  # a POST would arrive as a GET
+        how = {"timeout": self._timeout, "retries": False, "redirect": False}  # a POST would arrive as a GET
         try:
             response = self._pool.request(method, url, body=body, headers=headers, **how)
         except self._errors.ReadTimeoutError:
             raise late(self._timeout, url) from None
-        except self._errors.MaxRetryError as error:
-            raise ServerError("UNAVAILABLE", f"no connection: {error.reason}", url) from error
-        except self._errors.HTTPError as error:
+        except self._errors.DecodeError as error:
             raise ServerError("DATA_LOSS", f"the answer cannot be read: {error}", url) from error
+        except self._errors.HTTPError as error:
+            raise ServerError("UNAVAILABLE", f"no connection: {error}", url) from error
         try:
             answer = json.loads(response.data)
         except (ValueError, RecursionError):
@@ -87,27 +85,6 @@ class RestTransport:
         if not isinstance(answer, dict):
             raise ServerError(self.fine, "the answer is no JSON object", url)
         return answer
-
-
-def _retries(count):
-    """urllib3's rule of when to ask again: no connection, one that broke off, and faults that pass; never too late."""
-    urllib3 = optional("urllib3")
-
-    class Retry(urllib3.Retry):
-        def increment(self, method=None, url=None, response=None, error=None, _pool=None, _stacktrace=None):
-            if isinstance(error, urllib3.exceptions.ReadTimeoutError):
-                raise error
-            return super().increment(method, url, response, error, _pool, _stacktrace)
-
-    return Retry(
-        count,
-        allowed_methods=None,  # POST too: the functions are pure
-        status_forcelist=(429, 502, 503, 504),
-        backoff_factor=FIRST_WAIT,
-        backoff_max=LONGEST_WAIT,
-        respect_retry_after_header=False,
-        raise_on_status=False,
-    )
 
 
 def _pool(address):

@@ -1,27 +1,24 @@
-"""Ways to a model server: its address and its faults.
+"""Ways to a model server: its address, its faults, and when a call is made again.
 
-A transport has
-
-    url                                     where calls go
-    fine                                    the status of an answer without a fault
-    describe()                              → dict from a signature's name to `arrays.Signature`
-    predict(signature, inputs, outputs)     → dict of the outputs of these names, as they came
-    close()
-
-and raises `ServerError`. Every served function is a pure function of its inputs, seeds included: it changes nothing on
-the server, and a call that is made twice gives the same answer twice. So whatever fails in passing may be repeated.
+A transport has `url`, where calls go; `fine`, the status of an answer without a fault; `describe()`, which returns a
+dict from names to `arrays.Signature`; `predict(signature, inputs, outputs)`, which returns a dict of the outputs of
+these names, as they came; and `close()`. Faults are `ServerError`s.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
+import time
 import urllib.parse
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 from tfdsmcmc._common import checks
 
+_T = TypeVar("_T")
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a call is repeated
+_PASSING = (429, 502, 503, 504, "UNAVAILABLE")
 _URL = re.compile(
     r"(?P<scheme>https?|grpcs?)://(?P<host>(?P<name>[\w.-]+|\[[\w:.%]+\])(?::(?P<port>[0-9]{1,5}))?)"
     r"(?P<prefix>(?:/[^?#]*?)??)(?:/v1/models/(?P<model>[^/:?#]+)(?:/versions/(?P<version>[0-9]{1,18}))?)?/?"
@@ -78,6 +75,18 @@ def address(url: str, model: str | None = None, version: int | None = None) -> A
         raise ValueError(f"The URL names another one. Received: model={model!r}, version={version!r}, url={url!r}")
     version = numbered if version is None else version
     return Address(found["scheme"], found["host"], found["prefix"], model or named, version)
+
+
+def repeated(retries: int, call: Callable[..., _T], *arguments: Any) -> _T:
+    """call(*arguments), made again up to `retries` times where a `ServerError` has the status of what may pass."""
+    for attempt in range(retries):
+        try:
+            return call(*arguments)
+        except ServerError as error:
+            if error.status not in _PASSING:
+                raise
+        time.sleep(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
+    return call(*arguments)
 
 
 def late(timeout: float, url: str) -> ServerError:

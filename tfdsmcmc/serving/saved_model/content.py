@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
@@ -18,103 +17,98 @@ import tensorflow_probability as tfp
 from tfdsmcmc.posterior.averages import DESCRIBED
 from tfdsmcmc.serving.saved_model.machines import MachineFunctions, MachineWeights
 from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
-from tfdsmcmc.serving.saved_model.signatures import Data
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Average
     from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
     from tfdsmcmc.contract import Model
     from tfdsmcmc.posterior.ensemble import Posterior
-    from tfdsmcmc.serving.saved_model.functions import Components
+    from tfdsmcmc.serving.saved_model.functions import Functions
 
 _FORMAT = 1  # of the manifest
 _SWEEPS, _STEPS = 50, 1000  # of networks, of machines
 
 
-class Content(NamedTuple):
-    """What is saved, and what the manifest says of it."""
-
-    module: Components
-    functions: NetworkFunctions | MachineFunctions
-    data: Data
-    described: dict[str, Any]
-
-    @property
-    def names(self) -> list[str]:
-        """Of the plain signatures."""
-        return self.functions.names
-
-    def manifest(self, name: str, functions: Mapping[str, Any], others: Mapping[str, Any]) -> str:
-        """The text, for a model of this name with the signatures, concrete functions; others are of the caller."""
-        context, versions = self.data.context, {"tfdsmcmc": sys.modules["tfdsmcmc"].__version__}
-        versions |= {module.__name__: module.__version__ for module in (keras, tf, tfp)}
-
-        def listed(tensors):
-            return {key: {"type": t.dtype.name, "shape": t.shape.as_list()} for key, t in tensors.items()}
-
-        signatures = {
-            key: {"inputs": listed(f.structured_input_signature[1]), "outputs": listed(f.structured_outputs)}
-            for key, f in functions.items()
-        }
-        data = {"units": self.data.units, "binary": self.data.support.bits, "context": context.units if context else 0}
-        found = {"format": _FORMAT, "name": name, **data, **self.described}
-        found |= {"signatures": signatures, "versions": versions}
-        for key, value in others.items():
-            found[key] = found[key] | value if key in found else value
-        return json.dumps(found, indent=2) + "\n"
-
-
-def content_of(
+def functions_of(
     model: Model,
     posterior: Posterior | None,
     average: Average | None,
     sweeps: int | None,
     jit: bool,
     log_partition: PartitionLike | None,
-) -> Content:
-    """The content; arguments are those of `export`, checked.
+) -> Functions:
+    """What is saved; arguments are those of `export`, checked.
 
     Raises:
-      ValueError: for weights that are not finite, an undirected model that is to be compiled, or where log Z is needed
-        and not given.
+      ValueError: for a posterior of another architecture, weights that are not finite, "units" of unequally many draws,
+        an undirected model that is to be compiled, or where log Z is needed and not given.
     """
-    if posterior is None:
-        components, source = None, {"kind": "weights of the model", "samples": 1}
-    else:
-        components, steps = posterior.components(model, average, log_partition), [s.step for s in posterior.samples]
-        source = {"kind": DESCRIBED[average], "average": average, "chains": posterior.num_chains, "samples": len(steps)}
-        source |= {"first_step": int(steps[0]), "last_step": int(steps[-1])}
+    components = None if posterior is None else posterior.components(model, average, log_partition)
+    if average == "units" and len(set(components.draws)) > 1:
+        words = "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]"
+        raise ValueError(f"{words}. Received: chains of {components.draws} draws")
     if hasattr(model, "generative"):
         model.density(log_partition=log_partition)  # which refuses one
-        return _of_networks(model, components, source, sweeps or _SWEEPS, bool(jit))
+        averaged = model if components is None else components[0].model
+        weights = Weights(averaged, None if components is None else [component.weights for component in components])
+        return NetworkFunctions(averaged, weights, sweeps or _SWEEPS, bool(jit))
     if jit:
         raise ValueError(f"jit is of a DeepGenerativeModel. Received: jit={jit!r}, {type(model).__name__}")
     densities = [model.density(None, log_partition)] if components is None else (c.density for c in components)
-    return _of_machines(model, densities, source, sweeps or _STEPS)
+    return MachineFunctions(model, MachineWeights(densities), sweeps or _STEPS)
 
 
-def _of_networks(model, components, source, sweeps, jit):
-    averaged = model if components is None else components[0].model
-    weights = Weights(averaged, None if components is None else [component.weights for component in components])
-    widest = max(layer.widest for layer in averaged.generative.layers)
-    data = Data(model.units, model.support, widest, model.generative.context)
+def manifest(
+    name: str,
+    model: Model,
+    posterior: Posterior | None,
+    average: Average | None,
+    functions: Functions,
+    signatures: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    figures: Mapping[str, Any],
+    data_shape: list[int],
+) -> str:
+    """The text, for a model of this name with the signatures, concrete functions; settings and figures are added."""
+
+    def listed(tensors):
+        return {key: {"type": t.dtype.name, "shape": t.shape.as_list()} for key, t in tensors.items()}
+
+    found = {
+        "format": _FORMAT,
+        "name": name,
+        "units": functions.units,
+        "binary": functions.support.bits,
+        "context": functions.context.units if functions.context else 0,
+        "model": _parts(model),
+        "posterior": _source(posterior, average),
+        "settings": {**functions.settings, **settings},
+        "figures": {**functions.figures, **figures},
+        "signatures": {
+            key: {"inputs": listed(f.structured_input_signature[1]), "outputs": listed(f.structured_outputs)}
+            for key, f in signatures.items()
+        },
+        "versions": {part.__name__: part.__version__ for part in (sys.modules["tfdsmcmc"], keras, tf, tfp)},
+        "data_shape": data_shape,
+    }
+    return json.dumps(found, indent=2) + "\n"
+
+
+def _parts(model):
+    """The layers of networks; the class and the shapes of the weights of machines."""
+    if not hasattr(model, "generative"):
+        return {"class": type(model).__name__, "weights": [list(variable.shape) for variable in model.theta_variables]}
     parts = {
         key: [{"class": type(layer).__name__, "name": layer.name, "units": layer.units} for layer in network.layers]
         for key, network in (("generative", model.generative), ("recognition", model.recognition))
     }
-    parts["latent_units"] = list(model.generative.latent_units)
-    described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps, "jit": jit}, "figures": {}}
-    return Content(weights, NetworkFunctions(averaged, weights, sweeps, jit), data, described)
+    return {**parts, "latent_units": list(model.generative.latent_units)}
 
 
-def _of_machines(model, densities, source, sweeps):
-    weights, figures = MachineWeights(densities), {}
-    shapes = [list(variable.shape) for variable in model.theta_variables]
-    data = Data(model.units, model.support, max(max(shape, default=1) for shape in shapes))
-    if weights.count == 1:  # of several components each has a log Z of its own
-        known, error = weights.partition, weights.partition.standard_error
-        figures = {"log_partition": known.value, "log_partition_direction": known.direction}
-        figures["log_partition_standard_error"] = error if math.isfinite(error) else None
-    parts = {"class": type(model).__name__, "weights": shapes}
-    described = {"model": parts, "posterior": source, "settings": {"sweeps": sweeps}, "figures": figures}
-    return Content(weights, MachineFunctions(weights, model.units, sweeps), data, described)
+def _source(posterior, average):
+    """Where the weights come from."""
+    if posterior is None:
+        return {"kind": "weights of the model", "samples": 1}
+    steps = [int(sample.step) for sample in posterior.samples]
+    found = {"kind": DESCRIBED[average], "average": average, "chains": posterior.num_chains, "samples": len(steps)}
+    return {**found, "first_step": steps[0], "last_step": steps[-1]}

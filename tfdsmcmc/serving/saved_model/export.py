@@ -1,9 +1,4 @@
-"""Export to SavedModel.
-
-The signatures are said in `serving.saved_model.signatures`. Seeds are inputs: a server that reloads does not repeat
-its draws unless it is asked to. Nothing is compiled with XLA unless asked for: a stock TensorFlow Serving refuses such
-functions ("XLA compilation disabled") unless it is started with --xla_cpu_compilation_enabled=true.
-"""
+"""Export to SavedModel, with the signatures of `serving.saved_model.signatures`."""
 
 from __future__ import annotations
 
@@ -13,13 +8,11 @@ import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfdsmcmc import contract
 from tfdsmcmc._common import checks
 from tfdsmcmc.serving.arrays import optional
 from tfdsmcmc.serving.saved_model import serving_files
-from tfdsmcmc.serving.saved_model.content import content_of
+from tfdsmcmc.serving.saved_model.content import functions_of, manifest
 from tfdsmcmc.serving.saved_model.signatures import names, signatures
 from tfdsmcmc.serving.saved_model.writing import free_target, write_version
 
@@ -66,7 +59,8 @@ def export(
       sweeps: of the Markov chain behind each imputation, by default 50; of Boltzmann machines full Gibbs steps, those
         behind each sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
-      jit: whether to compile the parts with XLA; a server must be started with --xla_cpu_compilation_enabled=true.
+      jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is
+        started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
         the versions (see `serving.saved_model.serving_files`); needs the package tensorflow-serving-api. A server with
         batching takes row-wise signatures alone: export `only` those for it.
@@ -107,17 +101,17 @@ def export(
     sweeps = None if sweeps is None else checks.positive_integer("sweeps", sweeps)
     max_draws = checks.positive_integer("max_draws", max_draws)
     shape, figures = _shape(data_shape, model.units), _figures(figures)
-    content = content_of(model, posterior, average, sweeps, jit, log_partition)
-    chosen = _chosen(only, names(content))
+    functions = functions_of(model, posterior, average, sweeps, jit, log_partition)
+    chosen = _chosen(only, names(functions))
     target = free_target(path, version, overwrite)
     name = target.parent.name
     if serving_config:
         optional("tensorflow_serving.apis.prediction_log_pb2")
         serving_files.configuration(target.parent, name, overwrite)
-    functions = signatures(content, chosen, max_draws)
-    others = {"data_shape": shape, "settings": {"max_draws": max_draws}, "figures": figures}
-    text = content.manifest(name, functions, others)
-    seconds = write_version(target, content.module, functions, text, content.data, jit, overwrite, serving_config)
+    served = signatures(functions, chosen, max_draws)
+    settings = {"max_draws": max_draws}
+    text = manifest(name, model, posterior, average, functions, served, settings, figures, shape)
+    seconds = write_version(target, functions, served, text, jit, overwrite, serving_config)
     if verbose:
         size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
         print(f"{target}: {size / 1e6:.2f} MB")
@@ -151,14 +145,7 @@ def _average_of(model, posterior, ensemble, average):
         raise ValueError(f"Export takes a Posterior of at least one sample. Received: posterior={posterior!r}")
     if ensemble and average not in (None, "draws"):
         raise ValueError(f"An ensemble is the average over draws. Received: ensemble=True, average={average!r}")
-    average = "draws" if ensemble else posterior.average if average is None else average
-    draws = posterior.components(model, average).draws
-    if average == "units" and len(set(draws)) > 1:
-        raise ValueError(
-            "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]. "
-            f"Received: chains of {draws} draws"
-        )
-    return average
+    return "draws" if ensemble else posterior.average if average is None else average
 
 
 def _shape(data_shape, units):
@@ -173,16 +160,10 @@ def _shape(data_shape, units):
 
 
 def _figures(figures):
-    """The figures as plain numbers and words."""
-
-    def plain(value):
-        if isinstance(value, (np.ndarray, np.generic)):
-            return value.tolist()
-        raise TypeError(type(value).__name__)
-
+    """The figures as plain numbers and words, arrays as lists."""
     try:
-        return json.loads(json.dumps(dict(figures or {}), default=plain, allow_nan=False))
-    except (TypeError, ValueError):
+        return json.loads(json.dumps(dict(figures or {}), default=lambda array: array.tolist(), allow_nan=False))
+    except (AttributeError, TypeError, ValueError):
         raise ValueError(f"figures is a dictionary of numbers and words. Received: {figures!r}") from None
 
 

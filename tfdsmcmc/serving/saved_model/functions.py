@@ -17,17 +17,19 @@ Source: Owen, "Monte Carlo theory, methods and examples" (2013), sections 9.2 an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common.streams import WeightSums
+from tfdsmcmc.posterior.running_means import DensitySums
 from tfdsmcmc.rows import Rows
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number
+    from tfdsmcmc.rows.context import Context
+    from tfdsmcmc.supports import Support
 
 ESTIMATE = ("value", "standard_error", "effective_sample_size")
 SHARED = "shared_standard_error"
@@ -35,16 +37,16 @@ _BLOCK = 128  # rows at a time
 
 
 class Components(tf.Module):
-    """M components, `count`, at which functions are `called`."""
+    """M components, `count`, at which functions are `called`; what a component is, the subclass says."""
 
     count: int
 
     def called(self, function: Callable[..., Nest], m: Number, *arguments: Any) -> Nest:
-        """function(*arguments) at component m, an integer or int32 scalar."""
+        """function(component m, *arguments), with m an integer or int32 scalar."""
         raise NotImplementedError(f"{type(self).__name__} must define called.")
 
     def over(self, function: Callable[..., Nest], seed: tf.Tensor, signature: Nest) -> Nest:
-        """function(seed_m) at every component m, of a structure of types, stacked along a new first axis."""
+        """function(component m, seed_m) at every m, of a structure of types, stacked along a new first axis."""
 
         def at_one(m):
             return self.called(function, m, random.fold(seed, m))
@@ -55,38 +57,47 @@ class Components(tf.Module):
 
     def draw(self, function: Callable[..., tf.Tensor], chosen: tf.Tensor, seed: tf.Tensor, units: int) -> tf.Tensor:
         """Draws of the chosen components, (n,) of them, as (n, units): all those of one component at once, by a
-        function of (places, seed), the places of the draws to make, (c,), that returns (c, units)."""
+        function of (component, places, seed), the places of the draws to make, (c,), that returns (c, units)."""
         if self.count == 1:
             return self.called(function, 0, tf.range(tf.size(chosen)), seed)
-        order = tf.argsort(chosen, stable=True)
-        components, _, counts = tf.unique_with_counts(tf.gather(chosen, order))
-        ends = tf.cumsum(counts)
+        components = tf.unique(chosen)[0]
 
         def draw_of_one(i, drawn):
-            places = order[ends[i] - counts[i] : ends[i]]
-            x = self.called(function, components[i], places, random.fold(seed, components[i]))
-            return i + 1, drawn.write(i, x)
+            places = tf.where(chosen == components[i])
+            x = self.called(function, components[i], places[:, 0], random.fold(seed, components[i]))
+            return i + 1, tf.tensor_scatter_nd_update(drawn, places, x)
 
-        parts = tf.TensorArray(tf.float32, tf.size(components), infer_shape=False, element_shape=[None, units])
-        _, parts = tf.while_loop(lambda i, _: i < tf.size(components), draw_of_one, (0, parts))
-        return tf.gather(tf.ensure_shape(parts.concat(), [None, units]), tf.argsort(order))
+        start = 0, tf.zeros([tf.size(chosen), units])
+        return tf.while_loop(lambda i, _: i < tf.size(components), draw_of_one, start)[1]
 
 
 class Functions:
-    """What all models have; `filling` takes the place of missing entries.
-
-    Subclasses define `costs`, `_terms`, `_draws`, `_chosen` and `_completions`.
+    """What all models have; subclasses define `costs`, `_terms`, `_draws`, `_chosen` and `_completions`.
 
     Attributes:
       names: list, of the functions that are signatures.
       estimate: names of what `log_likelihood` gives.
+      weights: `Components`, the variables that are saved.
+      units: D.
+      support: of what values entries may have.
+      widest: the widest array that a row needs.
+      context: `rows.Context` of rows that are given one, else None.
+      settings, figures: dictionaries for the manifest.
     """
 
     names: list[str] = ["log_likelihood", "sample", "impute"]
     estimate: tuple[str, ...] = ESTIMATE
 
-    def __init__(self, weights: Components, units: int, filling: Any):
-        self._weights, self._units, self._filling = weights, units, filling
+    def __init__(
+        self, weights: Components, units: int, support: Support, widest: int, context: Context | None = None
+    ):  # fmt: skip
+        self.weights, self.units, self.support, self.widest, self.context = weights, units, support, widest, context
+        self.settings: dict[str, Any] = {}
+        self.figures: dict[str, Any] = {}
+
+    def costs(self, name: str) -> tuple[int, int]:
+        """(for each row, for each unit of its count) the draws that a function takes."""
+        raise NotImplementedError(f"{type(self).__name__} must define costs.")
 
     def log_likelihood(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
@@ -94,22 +105,22 @@ class Functions:
         """value, standard_error and effective_sample_size, each (n,); of densities with log Z shared_standard_error."""
 
         def block(x, seed):
-            return dict(zip(self.estimate, averaged(*self._terms(x, num_samples, seed))))
+            return averaged(*self._terms(x, num_samples, seed))[: len(self.estimate)]
 
-        return in_blocks(block, Rows(x, context=context), seed, dict.fromkeys(self.estimate, []))
+        parts = in_blocks(block, Rows(x, context=context), seed, [[] for _ in self.estimate])
+        return dict(zip(self.estimate, parts))
 
     def sample(self, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """x, (num_samples, D)."""
 
-        def draw(*component):
-            *component, places, seed = component
+        def draw(component, places, seed):
             given = None if context is None else tf.gather(context, places)
-            return self._draws(*component, tf.size(places), seed, given)
+            return self._draws(component, tf.size(places), seed, given)
 
         choice_seed, draw_seed = self._choice_and_draw(seed)
-        chosen = random.integers([num_samples], self._weights.count, choice_seed)
-        drawn = self._weights.draw(draw, chosen, draw_seed, self._units)
-        return {"x": tf.ensure_shape(drawn, [None, self._units])}
+        chosen = random.integers([num_samples], self.weights.count, choice_seed)
+        drawn = self.weights.draw(draw, chosen, draw_seed, self.units)
+        return {"x": tf.ensure_shape(drawn, [None, self.units])}
 
     def impute(
         self,
@@ -127,21 +138,20 @@ class Functions:
             chosen = tf.reshape(self._chosen(rows, num_imputations, choice_seed), [-1])
             row_of = tf.tile(tf.range(count), [num_imputations])
 
-            def draw(*component):
-                *component, places, seed = component
-                return self._completions(*component, rows.take(tf.gather(row_of, places)), seed)
+            def draw(component, places, seed):
+                return self._completions(component, rows.take(tf.gather(row_of, places)), seed)
 
-            drawn = self._weights.draw(draw, chosen, draw_seed, self._units)
+            drawn = self.weights.draw(draw, chosen, draw_seed, self.units)
             # rows lead, so that the blocks can be joined
-            return {"x": tf.transpose(tf.reshape(drawn, [num_imputations, count, self._units]), [1, 0, 2])}
+            return [tf.transpose(tf.reshape(drawn, [num_imputations, count, self.units]), [1, 0, 2])]
 
         # whatever stands in the gaps, NaN too, is gone from here on
-        rows = Rows(tf.where(mask, x, self._filling), mask, context)
-        return {"x": tf.transpose(in_blocks(block, rows, seed, {"x": [None, self._units]})["x"], [1, 0, 2])}
+        rows = Rows(tf.where(mask, x, self.support.filling), mask, context)
+        return {"x": tf.transpose(in_blocks(block, rows, seed, [[None, self.units]])[0], [1, 0, 2])}
 
     def _choice_and_draw(self, seed):
         """Two seeds; where there is nothing to choose the second is the seed itself, as the live model has it."""
-        return (seed, seed) if self._weights.count == 1 else tf.unstack(random.split(seed))
+        return (seed, seed) if self.weights.count == 1 else tf.unstack(random.split(seed))
 
 
 def averaged(
@@ -151,35 +161,26 @@ def averaged(
     shared_error: tf.Tensor | float = 0.0,
 ) -> tuple[tf.Tensor, ...]:
     """The average over θ_m of densities, as logarithms, and the error that rows share: each (M, n) to (n,)."""
-    sums, shift = WeightSums.of_nothing(tf.shape(value)[1:]).add(value)
-    nothing = tf.zeros_like(sums.total)
-    # an estimate of 0 states no error
-    variance = shift.carry(nothing, standard_error**2, power=2)
-    squares = shift.carry(nothing, 1.0 / effective_sample_size, power=2)
-    shared = shift.carry(nothing, tf.broadcast_to(shared_error, tf.shape(value)))
-    count = tf.cast(tf.shape(value)[0], sums.total.dtype)
-    error = tf.sqrt(variance + shared**2) / sums.total
-    averaged = sums.log_total - tf.math.log(count), error, sums.total**2 / squares, shared / sums.total
-    return tuple(tf.cast(part, value.dtype) for part in averaged)
+    sums = DensitySums.of_nothing(tf.shape(value)[1:])
+    sums = sums.add(value, standard_error**2, effective_sample_size, shared_error)
+    return tuple(tf.cast(part, value.dtype) for part in sums.estimate(tf.shape(value)[0]))
 
 
 def in_blocks(
-    function: Callable[[Any, tf.Tensor], dict[str, tf.Tensor]],
+    function: Callable[[Any, tf.Tensor], Sequence[tf.Tensor]],
     rows: Rows,
     seed: tf.Tensor,
-    shapes: Mapping[str, Sequence[int | None]],
-) -> dict[str, tf.Tensor]:
+    shapes: Sequence[Sequence[int | None]],
+) -> list[tf.Tensor]:
     """function(rows, seed) over blocks of rows, each with a seed of its own, joined; `shapes` are of a row's parts."""
     blocks = tf.maximum((tf.shape(rows.values)[0] + _BLOCK - 1) // _BLOCK, 1)
-    arrays = {
-        name: tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=[None, *shape])
-        for name, shape in shapes.items()
-    }
+    shapes = [[None, *shape] for shape in shapes]
+    arrays = [tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=shape) for shape in shapes]
 
     def one_block(i, arrays):
         block = rows.map(lambda part: part[i * _BLOCK : (i + 1) * _BLOCK])
-        results = function(block.plain, random.fold(seed, i))
-        return i + 1, {name: array.write(i, results[name]) for name, array in arrays.items()}
+        parts = function(block.plain, random.fold(seed, i))
+        return i + 1, [array.write(i, part) for array, part in zip(arrays, parts, strict=True)]
 
     _, arrays = tf.while_loop(lambda i, _: i < blocks, one_block, (0, arrays), parallel_iterations=1)
-    return {name: tf.ensure_shape(array.concat(), [None, *shapes[name]]) for name, array in arrays.items()}
+    return [tf.ensure_shape(array.concat(), shape) for array, shape in zip(arrays, shapes)]

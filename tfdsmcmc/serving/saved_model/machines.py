@@ -5,6 +5,7 @@ log p̂_m = log p*_m − log Z_m, with each log Z_m and its error stored; impute
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.densities.stack import StackDensity
     from tfdsmcmc.boltzmann.partition.estimates import LogPartition
     from tfdsmcmc.boltzmann.served import ServedMachine, ServedMixture, ServedStack
+    from tfdsmcmc.contract import Model
 
 
 class MachineWeights(Components):
-    """The parts of M densities: functions are called with (parts, (log Z, its error, its effective sample size)) first.
+    """The parts of M densities; a component is the pair (parts, (log Z, its error, its effective sample size)).
 
     `served` is what a server computes of the parts, `partition` of the last density.
     """
@@ -48,7 +50,7 @@ class MachineWeights(Components):
 
     def called(self, function: Callable[..., Nest], m: Number, *arguments: Any) -> Nest:
         parts = self._packed([tf.gather(stack, m) for stack in self._stacks])
-        return function(parts, tf.unstack(tf.gather(self._partitions, m)), *arguments)
+        return function((parts, tf.unstack(tf.gather(self._partitions, m))), *arguments)
 
 
 class MachineFunctions(Functions):
@@ -56,29 +58,33 @@ class MachineFunctions(Functions):
 
     estimate = (*ESTIMATE, SHARED)
 
-    def __init__(self, weights: MachineWeights, units: int, sweeps: int):
-        super().__init__(weights, units, 0.0)
-        self._served, self._sweeps = weights.served, sweeps
+    def __init__(self, model: Model, weights: MachineWeights, sweeps: int):
+        widest = max(max(variable.shape, default=1) for variable in model.theta_variables)
+        super().__init__(weights, model.units, model.support, widest)
+        self._served, self._sweeps, self.settings = weights.served, sweeps, {"sweeps": sweeps}
+        if weights.count == 1:  # of several components each has a log Z of its own
+            known, error = weights.partition, weights.partition.standard_error
+            self.figures = {"log_partition": known.value, "log_partition_direction": known.direction}
+            self.figures["log_partition_standard_error"] = error if math.isfinite(error) else None
 
     def costs(self, name: str) -> tuple[int, int]:
-        """(for each row, for each unit of its count) the draws that a function takes."""
-        return 0, self._served.cost(name, self._sweeps) * (self._weights.count if name == "log_likelihood" else 1)
+        return 0, self._served.cost(name, self._sweeps) * (self.weights.count if name == "log_likelihood" else 1)
 
     def _terms(self, x, num_samples, seed):
-        def at_one(parts, partition, seed):
-            log_z, shared, runs = partition
+        def at_one(component, seed):
+            parts, (log_z, shared, runs) = component
             value, error, size = self._served.log_terms(parts, x, num_samples, seed)
             value = tf.cast(tf.cast(value, tf.float64) - log_z, tf.float32)
             size = tf.minimum(size, tf.cast(runs, tf.float32))
             return value, error, size, tf.fill(tf.shape(value), tf.cast(shared, tf.float32))
 
-        return self._weights.over(at_one, seed, (tf.float32,) * 4)
+        return self.weights.over(at_one, seed, (tf.float32,) * 4)
 
-    def _draws(self, parts, _, count, seed, context):
-        return self._served.draws(parts, count, self._sweeps, seed)
+    def _draws(self, component, count, seed, context):
+        return self._served.draws(component[0], count, self._sweeps, seed)
 
     def _chosen(self, rows, num_imputations, seed):
-        return random.integers([num_imputations * tf.shape(rows.values)[0]], self._weights.count, seed)
+        return random.integers([num_imputations * tf.shape(rows.values)[0]], self.weights.count, seed)
 
-    def _completions(self, parts, _, rows, seed):
-        return self._served.completions(parts, rows.values, rows.observed, self._sweeps, seed)
+    def _completions(self, component, rows, seed):
+        return self._served.completions(component[0], rows.values, rows.observed, self._sweeps, seed)

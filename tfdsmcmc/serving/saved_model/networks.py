@@ -19,8 +19,9 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
 from tfdsmcmc.imputation.directed import method_for
-from tfdsmcmc.imputation.kernels import KERNELS, start
-from tfdsmcmc.imputation.resampling import weighted_draws
+from tfdsmcmc.imputation.kernels import NetworkKernel
+from tfdsmcmc.imputation.resampling import Resampling
+from tfdsmcmc.imputation.sweep_plan import swept
 from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.programs import values_of
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from tfdsmcmc.programs import DirectedModel
 
 _CHUNK = 32  # importance samples held at a time
-_EVIDENCE_CHUNKS = 8  # of draws behind each p̂_m(x_observed) of an imputation
+_EVIDENCE = Resampling(num_imputations=0, num_samples=256, chunk=_CHUNK)  # for each p̂_m(x_observed)
 
 
 class Weights(Components):
-    """θ_1, …, θ_M of a `DeepGenerativeModel`, and φ beside them: functions are called with the networks at them.
+    """θ_1, …, θ_M of a `DeepGenerativeModel`, and φ beside them; a component is its number: the networks are at it.
 
     Samples are pairs (θ, φ), or None for the model's own weights; a ValueError for other shapes, or what is not finite.
     """
@@ -45,10 +46,11 @@ class Weights(Components):
         super().__init__()
         variables = [*model.generative.weights, *model.recognition.weights]
         learnt = [*model.generative.trainable_variables, *model.recognition.trainable_variables]
-        self.count: int = 1 if samples is None else len(samples)
+        samples = [None] if samples is None else samples
+        self.count: int = len(samples)
         stacks = [np.empty((self.count, *v.shape), v.dtype) for v in learnt]
-        for m in range(self.count):
-            theta, phi = values_of(model, None if samples is None else samples[m], f"theta and phi of sample {m}")
+        for m, sample in enumerate(samples):
+            theta, phi = values_of(model, sample, f"theta and phi of sample {m}")
             for stack, value in zip(stacks, [*theta, *phi], strict=True):
                 stack[m] = value
         self._stacks = [tf.Variable(stack, trainable=False) for stack in stacks]
@@ -64,48 +66,37 @@ class Weights(Components):
 
     def called(self, function: Callable[..., Nest], m: Number, *arguments: Any) -> Nest:
         with self._at(m):
-            return function(*arguments)
+            return function(m, *arguments)
 
 
 class NetworkFunctions(Functions):
     """Imputations are by chains of `sweeps`; `jit` compiles the parts whose shapes come from the request alone."""
 
     def __init__(self, model: DirectedModel, weights: Weights, sweeps: int, jit: bool):
-        super().__init__(weights, model.generative.units, model.generative.support.filling)
-        self._generative, self._recognition, self._sweeps = model.generative, model.recognition, sweeps
-        self._kernel = KERNELS[method_for(model.generative, "auto")]
+        generative = model.generative
+        widest = max(layer.widest for layer in generative.layers)
+        super().__init__(weights, generative.units, generative.support, widest, generative.context)
+        self.settings, self._sweeps = {"sweeps": sweeps, "jit": jit}, sweeps
+        self._generative, self._networks = generative, (generative, model.recognition)
+        self._kernel = NetworkKernel(method_for(generative, "auto"))
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
-        self.names = [*Functions.names, *(["encode"] if model.generative.latent_units else []), "reconstruct"]
+        self.names = [*Functions.names, *(["encode"] if generative.latent_units else []), "reconstruct"]
 
     def costs(self, name: str) -> tuple[int, int]:
-        """(for each row, for each unit of its count) the draws of the latents that a function takes.
-
-        A draw in a network that is averaged over M sets of weights, unit by unit, counts M times."""
+        # a draw in a network that is averaged over M sets of weights, unit by unit, counts M times
         each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
-        count = self._weights.count
-        evidence = each * count * _CHUNK * _EVIDENCE_CHUNKS if count > 1 else 0
-        return {
-            "log_likelihood": (0, each * count),
-            "sample": (0, each),
-            "impute": (evidence, each * self._sweeps),
-            "encode": (0, each * count),
-            "reconstruct": (0, each * count),
-        }[name]
+        count = self.weights.count
+        evidence = each * count * _EVIDENCE.num_samples if count > 1 else 0
+        others = {"sample": (0, each), "impute": (evidence, each * self._sweeps)}
+        return {**dict.fromkeys(self.names, (0, each * count)), **others}[name]
 
     def encode(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
     ) -> dict[str, tf.Tensor]:
         """z_1, …, z_L, each (n, H_l), and effective_sample_size, (n,)."""
         widths = self._generative.latent_units
-        names = [f"z_{i + 1}" for i in range(len(widths))]
-
-        def block(x, seed):
-            estimates, means = self._estimates(x, num_samples, seed, lambda z, _: z, widths)
-            named = {name: _mixed(estimates[0], mean) for name, mean in zip(names, means)}
-            return {**named, "effective_sample_size": averaged(*estimates)[2]}
-
-        shapes = {name: [width] for name, width in zip(names, widths)}
-        return in_blocks(block, Rows(x, context=context), seed, {**shapes, "effective_sample_size": []})
+        found = self._means(Rows(x, context=context), num_samples, seed, lambda _, z, __: z, widths)
+        return dict(zip([*(f"z_{i + 1}" for i in range(len(widths))), "effective_sample_size"], found))
 
     def reconstruct(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
@@ -113,16 +104,21 @@ class NetworkFunctions(Functions):
         """x, (n, D)."""
         layer = self._generative.layers[-1]
 
+        def means(x, z, seed):
+            parents = z[0] if z else tf.repeat(self._generative.data_parents(x, z)[tf.newaxis], _CHUNK, 0)
+            # where the units depend on each other a draw stands for the mean
+            return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
+
+        return {"x": self._means(Rows(x, context=context), num_samples, seed, means, [self.units])[0]}
+
+    def _means(self, rows, num_samples, seed, function, widths):
+        """E[function(x, z, seed) given x], a list of (n, width), and the effective sample size, (n,), at its end."""
+
         def block(x, seed):
-            def means(z, seed):
-                parents = z[0] if z else tf.repeat(self._generative.data_parents(x, z)[tf.newaxis], _CHUNK, 0)
-                # where the units depend on each other a draw stands for the mean
-                return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
+            estimates, means = self._estimates(x, num_samples, seed, lambda z, seed: function(x, z, seed), widths)
+            return [*(_mixed(estimates[0], mean) for mean in means), averaged(*estimates)[2]]
 
-            estimates, (mean,) = self._estimates(x, num_samples, seed, means, [self._units])
-            return {"x": _mixed(estimates[0], mean)}
-
-        return in_blocks(block, Rows(x, context=context), seed, {"x": [self._units]})
+        return in_blocks(block, rows, seed, [*([width] for width in widths), []])
 
     def _terms(self, x, num_samples, seed):
         return self._estimates(x, num_samples, seed)[0]
@@ -132,52 +128,39 @@ class NetworkFunctions(Functions):
 
         @self._compile
         def at_one(x, num_samples, seed):
-            return expectations(self._generative, self._recognition, x, num_samples, seed, _CHUNK, function, widths)
+            return expectations(*self._networks, x, num_samples, seed, _CHUNK, function, widths)
 
         signature = (tf.float32,) * 3, [tf.float32] * len(widths)
-        return self._weights.over(lambda seed: at_one(x, num_samples, seed), seed, signature)
+        return self.weights.over(lambda _, seed: at_one(x, num_samples, seed), seed, signature)
 
-    def _draws(self, count, seed, context):
+    def _draws(self, _, count, seed, context):
         return self._generative.sample(count, seed, context)[0]
 
     def _chosen(self, rows, num_imputations, seed):
         """The sample m behind each imputation, (num_imputations, n)."""
-        size, count = tf.shape(rows.values)[0], self._weights.count
+        size, count = tf.shape(rows.values)[0], self.weights.count
         if count == 1:
             return tf.zeros([num_imputations, size], tf.int32)
         evidence_seed, gumbel_seed = tf.unstack(random.split(seed))
 
         @self._compile
         def at_one(rows, seed):
-            def of_chunk(number):
-                drawn = weighted_draws(self._generative, self._recognition, rows, _CHUNK, random.fold(seed, number))
-                return tf.reduce_logsumexp(drawn[2], 0)
+            return tf.cast(_EVIDENCE(*self._networks, rows, seed)[3], tf.float32)
 
-            found = tf.map_fn(of_chunk, tf.range(_EVIDENCE_CHUNKS), fn_output_signature=tf.float32)
-            return tf.reduce_logsumexp(found, 0)
-
-        log_evidence = self._weights.over(lambda seed: at_one(rows, seed), evidence_seed, tf.float32)
+        log_evidence = self.weights.over(lambda _, seed: at_one(rows, seed), evidence_seed, tf.float32)
         uniform = random.open_uniform([num_imputations, count, size], gumbel_seed)
         return tf.argmax(log_evidence - tf.math.log(-tf.math.log(uniform)), 1, output_type=tf.int32)
 
-    def _completions(self, rows, seed):
+    def _completions(self, _, rows, seed):
         """The last state of a chain for each row, (n, D)."""
-        networks = self._generative, self._recognition
         # as many rows as have chosen one of several samples: XLA would compile each number anew
-        compile_ = self._compile if self._weights.count == 1 else lambda f: f
+        compile_ = self._compile if self.weights.count == 1 else lambda f: f
 
         @compile_
         def run(rows, seed):
             start_seed, sweep_seed = tf.unstack(random.split(seed))
-            begun, z = start(*networks, rows, start_seed)
-            first = 0, begun.values, z
-
-            def sweep(i, x, z):
-                moved, z, _ = self._kernel(*networks, rows._replace(values=x), z, random.fold(sweep_seed, i))
-                return i + 1, moved.values, z
-
-            shapes = tf.nest.map_structure(lambda part: tf.convert_to_tensor(part).shape, first)
-            return tf.while_loop(lambda i, *_: i < self._sweeps, sweep, first, shapes)[1]
+            begun, z = self._kernel.start(*self._networks, rows, start_seed)
+            return swept(self._kernel, self._networks, begun, z, sweep_seed, self._sweeps)[0]
 
         return run(rows, seed)
 

@@ -21,7 +21,7 @@ The inputs of signatures, of which in row-wise ones the numbers are (n,) and the
     mask               bool (n, D), True where an entry is observed; or packed likewise
     num_samples        int32
     num_imputations    int32
-    seed               int32 (2,)
+    seed               int32 (2,), an input, so that a server that reloads repeats no draws unless it is asked to
 
 A graph checks them before it works, and a server answers a bad one with the error of the check, which begins with its
 name.
@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc.serving.arrays import has_rows
+
 if TYPE_CHECKING:
-    from tfdsmcmc.rows.context import Context
-    from tfdsmcmc.serving.saved_model.content import Content
-    from tfdsmcmc.supports import Support
+    from tfdsmcmc.serving.saved_model.functions import Functions
 
 INPUTS: dict[str, list[str]] = {
     "log_likelihood": ["x", "num_samples", "seed"],
@@ -46,160 +46,139 @@ INPUTS: dict[str, list[str]] = {
     "impute": ["x", "mask", "num_imputations", "seed"],
     "encode": ["x", "num_samples", "seed"],
     "reconstruct": ["x", "num_samples", "seed"],
-    "log_likelihood_rows": ["x", "num_samples", "seed"],
-    "sample_rows": ["seed"],
-    "impute_rows": ["x", "mask", "seed"],
 }
+# the row-wise twins, and the input of which each of their rows has one
+_ONE = {"log_likelihood": {}, "sample": {"num_samples": 1}, "impute": {"num_imputations": 1}}
 ROWS, COUNT = 2, 3  # of an example: its rows, and its counts
 _ENTRIES = 2**27  # floats of the largest array that an answer may need at once: 512 MiB
 
 
-class Data(NamedTuple):
-    """What a model's data are.
-
-    Attributes:
-      units: D.
-      support: of what values entries may have.
-      widest: the widest array that a row needs.
-      context: `rows.Context` of rows that are given one, else None.
-    """
-
-    units: int
-    support: Support
-    widest: int
-    context: Context | None = None
-
-
-def names(content: Content) -> list[str]:
+def names(functions: Functions) -> list[str]:
     """The names of the signatures that there can be, `serving_default` apart."""
-    found = [name for name in INPUTS if _plain(name) in content.names]
-    return [*found, *[f"{name}_packed" for name in found if "x" in INPUTS[name] and content.data.support.bits]]
+    found = [*functions.names, *[f"{name}_rows" for name in _ONE]]
+    bits = functions.support.bits
+    return [*found, *[f"{name}_packed" for name in found if bits and "x" in INPUTS[name.removesuffix("_rows")]]]
 
 
-def signatures(content: Content, chosen: Iterable[str], max_draws: int) -> dict[str, Any]:
+def signatures(functions: Functions, chosen: Iterable[str], max_draws: int) -> dict[str, Any]:
     """The chosen signatures as concrete functions, of requests of at most `max_draws` draws of the latents.
 
     Raises:
       ValueError: for a `max_draws` that small requests would pass.
     """
-    data = content.data
-    budgets = {name: (max_draws, *content.functions.costs(_plain(name))) for name in chosen}
+    inputs = {name: Inputs(name, functions) for name in chosen}
+    budgets = {name: (max_draws, *functions.costs(one.plain)) for name, one in inputs.items()}
     least = max(ROWS * (row + COUNT * each) for _, row, each in budgets.values())
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
-    functions = {}  # each traced once for all signatures that call it
-    for name in content.names:
-        signature = list(specs(_inputs(name, data), data, False, False).values())
-        functions[name] = tf.function(getattr(content.functions, name), input_signature=signature, autograph=False)
-    return {name: _concrete(name, functions, data, budgets[name]) for name in chosen}
+    traced = {}  # once for all signatures that call it
+    for name in functions.names:
+        specs = list(Inputs(name, functions).specs.values())
+        traced[name] = tf.function(getattr(functions, name), input_signature=specs, autograph=False)
+    return {name: _concrete(one, traced[one.plain], budgets[name]) for name, one in inputs.items()}
 
 
-def _plain(name):
-    return name.removesuffix("_packed").removesuffix("_rows")
-
-
-def _inputs(name, data):
-    return [*INPUTS[name.removesuffix("_packed")], *(["context"] if data.context is not None else [])]
-
-
-def _concrete(name, functions, data, budget):
-    kind = "_rows" in name, name.endswith("_packed")
-
-    def run(**values):
-        values = checked(values, data, budget, *kind)
-        plain = functions[_plain(name)]
-        return _row_by_row(_plain(name), plain, values) if kind[0] else plain(**values)
-
-    return tf.function(run, autograph=False).get_concrete_function(**specs(_inputs(name, data), data, *kind))
-
-
-def _row_by_row(name, function, values):
-    """Each row by itself, by the function of that name."""
-
+def _concrete(inputs, function, budget):
     def one_row(row):
         row = {key: value[tf.newaxis] if key in ("x", "mask", "context") else value for key, value in row.items()}
-        row |= {"sample": {"num_samples": 1}, "impute": {"num_imputations": 1}}.get(name, {})
-        return {key: value[0, 0] if name == "impute" else value[0] for key, value in function(**row).items()}
+        found = function(**row, **_ONE[inputs.plain])
+        return {key: value[0, 0] if inputs.plain == "impute" else value[0] for key, value in found.items()}
 
-    outputs = function.get_concrete_function().structured_outputs
-    return tf.map_fn(one_row, values, fn_output_signature=dict.fromkeys(outputs, tf.float32))
+    def run(**values):
+        values = inputs.checked(values, budget)
+        if not inputs.rowwise:
+            return function(**values)
+        outputs = function.get_concrete_function().structured_outputs
+        return tf.map_fn(one_row, values, fn_output_signature=dict.fromkeys(outputs, tf.float32))
 
-
-def specs(names: Iterable[str], data: Data, rowwise: bool, packed: bool) -> dict[str, tf.TensorSpec]:
-    """Inputs by name, `rowwise` with the rows leading in each, `packed` with data as bits."""
-    rows = [None] if rowwise else []
-    width = (data.units + 7) // 8 if packed else data.units
-    known = {
-        "x": ([None, width], tf.uint8 if packed else tf.float32),
-        "mask": ([None, width], tf.uint8 if packed else tf.bool),
-        "context": ([None, 0 if data.context is None else data.context.units], tf.float32),
-        "num_samples": (rows, tf.int32),
-        "num_imputations": (rows, tf.int32),
-        "seed": ([*rows, 2], tf.int32),
-    }
-    return {name: tf.TensorSpec(*known[name], name=name) for name in names}
+    return tf.function(run, autograph=False).get_concrete_function(**inputs.specs)
 
 
-def example(found: Mapping[str, tf.TensorSpec], data: Data) -> dict[str, np.ndarray]:
-    """Arrays that fit some `specs`, to try a SavedModel with; packed data are the same data, packed."""
+class Inputs(NamedTuple):
+    """What the signature of a name takes, where it calls one of these functions."""
 
-    def array(name, spec):
-        shape = [ROWS if size is None else size for size in spec.shape]
-        if name == "x":
-            return data.support.mode(np.float32(places % 3 == 0))
-        if name == "mask":
-            return data.support.whole(places % 2 == 0)
-        if name == "seed":
-            return np.arange(np.prod(shape)).reshape(shape) + 1
-        if name == "context":
-            count = ROWS if "x" in found or found["seed"].shape.rank == 2 else COUNT
-            pattern = np.arange(count * data.context.units).reshape(count, -1) % 3 == 0
-            return data.context.support.mode(np.float32(pattern))
-        return np.full(shape, COUNT)
+    name: str
+    functions: Functions
 
-    places, made = np.arange(ROWS * data.units).reshape(ROWS, data.units), {}
-    for name, spec in found.items():
-        value = array(name, spec)
-        value = np.packbits(value > 0, axis=1) if spec.dtype == tf.uint8 else value
-        made[name] = value.astype(spec.dtype.as_numpy_dtype)
-    return made
+    @property
+    def plain(self) -> str:
+        """The name of the function that it calls."""
+        return self.name.removesuffix("_packed").removesuffix("_rows")
 
+    @property
+    def rowwise(self) -> bool:
+        """Whether rows lead in each input."""
+        return "_rows" in self.name
 
-def checked(
-    values: Mapping[str, tf.Tensor], data: Data, budget: tuple[int, int, int], rowwise: bool, packed: bool
-) -> dict[str, tf.Tensor]:
-    """Tensors that fit the `specs`, each behind its checks; packed data come out as float32 and bool.
+    @property
+    def packed(self) -> bool:
+        """Whether data are bits."""
+        return self.name.endswith("_packed")
 
-    Of a budget (draws, row, each) of draws of the latents, rows · (row + count · each) is at most `draws`.
-    """
-    draws, row, each = budget
-    shapes = {name: spec.shape for name, spec in specs(values, data, rowwise, packed).items()}
-    values = {name: tf.ensure_shape(value, shapes[name], name=name) for name, value in values.items()}
-    if packed:
-        bits = {name: _unpacked(values[name], data.units) for name in ("x", "mask") if name in values}
-        values |= {name: tf.cast(b, tf.float32 if name == "x" else tf.bool) for name, b in bits.items()}
-    first = "x" if "x" in values else next(iter(values))
-    has_rows = rowwise or "x" in values
-    rows = tf.cast(tf.shape(values[first])[0], tf.int64) if has_rows else tf.constant(1, tf.int64)
-    most = draws // (row + each)
-    checks = [_require(rows <= most, f"{first} must have at most {most} rows. Received: ", rows)]
-    checks += [
-        _same_rows(n, values[n], first, rows) for n in values if rowwise or has_rows and n in ("mask", "context")
-    ]
-    if "context" in values:
-        if not has_rows:
-            checks.append(_same_rows("context", values["context"], "num_samples", values["num_samples"]))
-        checks.append(_entries("context", values["context"], None, data.context.support))
-    with tf.control_dependencies(checks):
-        most = (draws // tf.maximum(rows, 1) - row) // each
-        if "mask" in values or "x" not in values:  # all that is drawn is held at once
-            most = tf.minimum(most, _ENTRIES // data.widest // tf.maximum(rows, 1))
-        those = " for so many rows" if has_rows else ""
-        checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
-        if not packed and "x" in values:
-            checks.append(_entries("x", values["x"], values.get("mask"), data.support))
-    with tf.control_dependencies(checks):
-        return {name: tf.identity(value) for name, value in values.items()}
+    @property
+    def specs(self) -> dict[str, tf.TensorSpec]:
+        """Types and shapes by name."""
+        rows = [None] if self.rowwise else []
+        width = (self.functions.units + 7) // 8 if self.packed else self.functions.units
+        known = {
+            "x": ([None, width], tf.uint8 if self.packed else tf.float32),
+            "mask": ([None, width], tf.uint8 if self.packed else tf.bool),
+            "num_samples": (rows, tf.int32),
+            "num_imputations": (rows, tf.int32),
+            "seed": ([*rows, 2], tf.int32),
+        }
+        taken = [name for name in INPUTS[self.plain] if not (self.rowwise and name in _ONE[self.plain])]
+        if self.functions.context is not None:
+            known["context"] = [None, self.functions.context.units], tf.float32
+            taken.append("context")
+        return {name: tf.TensorSpec(*known[name], name=name) for name in taken}
+
+    def example(self) -> dict[str, np.ndarray]:
+        """Arrays that fit, to try a SavedModel with; packed data are the same data, packed."""
+        made = {}
+        for name, spec in self._replace(name=self.name.removesuffix("_packed")).specs.items():
+            several = COUNT if (self.name, name) == ("sample", "context") else ROWS
+            shape = [several if size is None else size for size in spec.shape]
+            places = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+            value = places + 1 if name == "seed" else np.full(shape, COUNT)
+            if name in ("x", "context"):
+                support = self.functions.support if name == "x" else self.functions.context.support
+                value = support.mode(np.float32(places % 3 == 0))
+            if name == "mask":
+                value = self.functions.support.whole(places % 2 == 0)
+            bits = self.packed and name in ("x", "mask")
+            made[name] = np.packbits(value > 0, axis=1) if bits else value.astype(spec.dtype.as_numpy_dtype)
+        return made
+
+    def checked(self, values: Mapping[str, tf.Tensor], budget: tuple[int, int, int]) -> dict[str, tf.Tensor]:
+        """The tensors, each behind its checks; packed data come out as float32 and bool.
+
+        Of a budget (draws, row, each) of draws of the latents, rows · (row + count · each) is at most `draws`.
+        """
+        (draws, row, each), model, specs = budget, self.functions, self.specs
+        values = {name: tf.ensure_shape(values[name], spec.shape, name=name) for name, spec in specs.items()}
+        if self.packed:
+            types = {name: spec.dtype for name, spec in Inputs(self.plain, model).specs.items()}
+            bits = {name: _unpacked(values[name], model.units) for name in ("x", "mask") if name in values}
+            values |= {name: tf.cast(unpacked, types[name]) for name, unpacked in bits.items()}
+        first, led = next(iter(specs)), self.rowwise or "x" in values
+        rows = tf.cast(tf.shape(values[first])[0] if led else 1, tf.int64)
+        most = draws // (row + each)
+        checks = [_require(rows <= most, f"{first} must have at most {most} rows. Received: ", rows)]
+        of, count = (first, rows) if led else ("num_samples", tf.cast(values["num_samples"], tf.int64))
+        checks += [_same_rows(name, values[name], of, count) for name, spec in specs.items() if has_rows(spec)]
+        if "context" in values:
+            checks.append(_entries("context", values["context"], None, model.context.support))
+        with tf.control_dependencies(checks):
+            most = (draws // tf.maximum(rows, 1) - row) // each
+            if "mask" in values or "x" not in values:  # all that is drawn is held at once
+                most = tf.minimum(most, _ENTRIES // model.widest // tf.maximum(rows, 1))
+            those = " for so many rows" if led else ""
+            checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
+            if not self.packed and "x" in values:
+                checks.append(_entries("x", values["x"], values.get("mask"), model.support))
+        with tf.control_dependencies(checks):
+            return {name: tf.identity(value) for name, value in values.items()}
 
 
 def _same_rows(name, value, first, rows):

@@ -17,11 +17,11 @@ import tensorflow as tf
 
 from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, serving_files
-from tfdsmcmc.serving.saved_model.signatures import example
+from tfdsmcmc.serving.saved_model.signatures import Inputs
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
-    from tfdsmcmc.serving.saved_model.signatures import Data
+    from tfdsmcmc.serving.saved_model.functions import Functions
 
 DEFAULT = "log_likelihood"
 
@@ -48,37 +48,28 @@ def free_target(path: FilePath, version: int, overwrite: bool) -> pathlib.Path:
 
 def write_version(
     target: pathlib.Path,
-    module: tf.Module,
-    functions: Mapping[str, Any],
+    functions: Functions,
+    signatures: Mapping[str, Any],
     manifest: str,
-    data: Data,
     jit: bool,
     overwrite: bool,
     serving_config: bool,
 ) -> dict[str, float]:
-    """Puts a version in place; arguments not said here, and errors, are those of `export`.
+    """Puts a version of concrete functions by name in place, in a folder from `free_target`; else as `export`.
 
-    Args:
-      target: its folder, from `free_target`.
-      module: `tf.Module` with the variables.
-      functions: the signatures as concrete functions, by name.
-      manifest: its text.
-      data: `Data`.
-
-    Returns:
-      Seconds of a call of two rows, by signature.
+    Returns seconds of a call of two rows, by signature.
     """
-    examples = {name: example(function.structured_input_signature[1], data) for name, function in functions.items()}
-    default = functions[DEFAULT if DEFAULT in functions else next(iter(functions))]
+    examples = {name: Inputs(name, functions).example() for name in signatures}
+    default = signatures[DEFAULT if DEFAULT in signatures else next(iter(signatures))]
     with files.replacing(target) as new:
-        tf.saved_model.save(module, str(new), signatures={"serving_default": default, **functions})
+        tf.saved_model.save(functions.weights, str(new), signatures={"serving_default": default, **signatures})
         (new / "assets").mkdir(exist_ok=True)
         (new / "assets" / "manifest.json").write_text(manifest)
         if serving_config:
             serving_files.write_warm_up(new, examples.items(), target.parent.name)
         if faults := audit.faults(new, jit):
             raise RuntimeError(f"A server could not run this export. Received: a graph with {'; '.join(faults)}")
-        seconds = round_trip(new, functions, examples)
+        seconds = round_trip(new, signatures, examples)
         _check_free(target, overwrite)  # again: somebody else may have been quicker
     if serving_config:
         serving_files.write_configuration(target.parent, target.parent.name, overwrite)

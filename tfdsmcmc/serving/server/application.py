@@ -1,6 +1,6 @@
 """What the development server answers to a request: an application for Werkzeug.
 
-    200   answers of `answers`, the page and the manifest
+    200   answers of the API, columns alone, with the fields at their defaults; the page and the manifest
     400   what the model cannot answer, and a body that is not all sent, or stops for `PATIENCE` seconds
     403   names of another host or site, where the server listens to this machine alone
     404   paths, models and versions that there are not; 405 methods that a path does not have
@@ -9,7 +9,8 @@
 
 Errors are {"error": words}. NaN and infinities are the literals NaN, Infinity and -Infinity, written and read.
 
-Source: the RESTful API of TensorFlow Serving, https://www.tensorflow.org/tfx/serving/api_rest.
+Source: the RESTful API of TensorFlow Serving, https://www.tensorflow.org/tfx/serving/api_rest, and its messages
+GetModelStatusResponse and GetModelMetadataResponse.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import urllib.parse
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from google.protobuf import json_format
 from werkzeug import exceptions
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 from werkzeug.wrappers import Request, Response
 
 from tfdsmcmc.serving.arrays import BadRequest
-from tfdsmcmc.serving.server import answers
 
 if TYPE_CHECKING:
     import socket
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.serving.server.predictions import Predictions
 
 PATIENCE = 5  # seconds without a byte of a request
+MOST = 2**22  # numbers of an answer: Python's objects and text of each take some 200 bytes
 _LIMIT = 64 * 2**20  # bytes of a request's body
 _SLOW = 60  # seconds that an answer may take to be received
 _PAGE = pathlib.Path(__file__).parent / "page" / "index.html"
@@ -92,8 +94,47 @@ class Application:
         if urllib.parse.unquote(name) != served.name or version and int(version) != served.version:
             raise exceptions.NotFound(f"The model is {served.name}, in the version {served.version}.")
         if verb == ":predict":
-            return _json(answers.predict(served, _body(request)))
-        return _json((answers.metadata if verb else answers.status)(served))
+            return _json(predict(served, _body(request)))
+        return _json((metadata if verb else status)(served))
+
+
+def status(predictions: Predictions) -> dict[str, Any]:
+    """The state of the version."""
+    fine = {"state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
+    return {"model_version_status": [{"version": str(predictions.version)} | fine]}
+
+
+def metadata(predictions: Predictions) -> dict[str, Any]:
+    """The signatures, as their file had them when it was loaded."""
+    as_it_is = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
+    found = {name: json_format.MessageToDict(one, **as_it_is) for name, one in predictions.definitions.items()}
+    return {
+        "model_spec": {"name": predictions.name, "signature_name": "", "version": str(predictions.version)},
+        "metadata": {"signature_def": {"signature_def": found}},
+    }
+
+
+def predict(predictions: Predictions, body: bytes) -> dict[str, Any]:
+    """The answer to the body of a prediction, in columns.
+
+    Raises:
+      BadRequest: for what is no such object, for too many numbers, and as `Predictions.predict`.
+    """
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"The body must be JSON: {str(error)[:99]}. Received: {len(body)} bytes") from None
+    if not isinstance(request, dict) or "inputs" not in request or set(request) - {"inputs", "signature_name"}:
+        found = sorted(request) if isinstance(request, dict) else type(request).__name__
+        words = 'The body must be an object with "inputs", and "signature_name" unless it is the default'
+        raise BadRequest(f"{words}. Received: {str(found)[:99]}")
+    name = request.get("signature_name", "serving_default")
+    outputs = predictions.predict(name, request["inputs"])
+    if (size := sum(array.size for array in outputs.values())) > MOST:
+        words = f"An answer must be at most {MOST:,} numbers: ask for less at a time"
+        raise BadRequest(f"{words}. Received: {name} with {size:,}")
+    lists = {key: value.tolist() for key, value in outputs.items()}
+    return {"outputs": next(iter(lists.values())) if len(lists) == 1 else lists}
 
 
 class _Handler(WSGIRequestHandler):

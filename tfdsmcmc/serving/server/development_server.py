@@ -1,8 +1,9 @@
 """A development server: one SavedModel over the REST API of TensorFlow Serving, and a page to try it.
 
     GET  /v1/models/NAME[/versions/V]             state of the version
-    GET  /v1/models/NAME[/versions/V]/metadata    signatures
-    POST /v1/models/NAME[/versions/V]:predict     {"signature_name": …, "inputs": …} → {"outputs": …}
+    GET  /v1/models/NAME[/versions/V]/metadata    {"metadata": {"signature_def": {"signature_def": {…}}}}, signatures
+    POST /v1/models/NAME[/versions/V]:predict     {"signature_name": …, "inputs": {name: nested lists}} → {"outputs": a
+                                                  dict, or the bare value of a single output}, or {"error": words}
     GET  /                                        the page
     GET  /manifest.json                           what was written about the model beside its graph
 

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common.documenting import described_by
+from tfdsmcmc.rows import source_of
 from tfdsmcmc.training.fitting import refusing, saving
 from tfdsmcmc.training.fitting.evaluating import with_loss
 from tfdsmcmc.training.fitting.fit import fit
@@ -105,6 +106,12 @@ class Learner(keras.Model):
     ) -> Source:  # fmt: skip
         """The rows that a user passes as a source, checked; see `sources.source_for`."""
         return source_for(self, name, x, mask, num_rows, gaps_are_filled)
+
+    def source_to_estimate(self, x: RowsLike) -> Source:
+        """The source of rows whose log-likelihood is asked for, complete and of values that the data may have."""
+        source = source_of("x", x, self.units, self.support, missing=False)
+        self.check_rows(source)
+        return source
 
     def next_seed(self) -> tf.Tensor:
         """A seed for draws that are to differ from all before, int32 of shape (2,); how many there were is saved."""

@@ -1,0 +1,56 @@
+"""What users pass to an `Imputer`: arrays, masked ones, DataFrames and tables of others, checked and opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import FLOAT_DTYPES, validate_data
+
+from tfdsmcmc.imputer import frames
+from tfdsmcmc.imputer.columns import columns_of
+from tfdsmcmc.imputer.table import Table, is_frame
+
+if TYPE_CHECKING:
+    from tfdsmcmc.imputer.columns import Columns
+    from tfdsmcmc.imputer.estimator import Imputer
+    from tfdsmcmc.rows.rows import Rows
+
+
+def columns_in_fit(self: Imputer, X: Any) -> tuple[Any, Columns | Table]:
+    """(X checked, its columns), in `fit`."""
+    self._like = frames.emptied(X) if frames.is_foreign(X) else None
+    X = frames.to_pandas(X) if frames.is_foreign(X) else X
+    if is_frame(X):
+        columns = Table(X, self.kinds)
+        validate_data(self, X, skip_check_array=True)
+        return X, columns
+    if self.kinds is not None:
+        raise ValueError(f"kinds are of the columns of a DataFrame. Received: X of type {type(X).__name__}")
+    X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan")
+    return X, columns_of(X)
+
+
+def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
+    """(X checked, its `Rows`, function of it and values (n, K) or None → the result), after `fit`."""
+    if frames.is_foreign(X):
+        frame, rows, finish = opened(self, frames.to_pandas(X))
+        return frame, rows, lambda x, values: frames.like(X, finish(x, values))
+    columns, keep = self.columns_, self.keep_empty_features
+    if isinstance(columns, Table) and is_frame(X):
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
+    X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
+    if not isinstance(columns, Table):
+        return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
+    frame = columns.frame_of_array(X)
+    rows = columns.standardised(frame)
+    return frame, rows, lambda x, values: columns.filled(x, values, keep).to_numpy(X.dtype)
+
+
+def _with_nan(x):
+    """A masked array as one with NaN where it is masked; anything else as it is."""
+    if not isinstance(x, np.ma.MaskedArray):
+        return x
+    return x.astype(np.result_type(x.dtype, np.float32)).filled(np.nan)
