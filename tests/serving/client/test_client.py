@@ -748,6 +748,29 @@ def test_errors_can_be_pickled_and_read():
     assert (error.status, error.message, error.url) == (404, "words", "http://h")
 
 
+def test_the_context_goes_along(stand_ins, monkeypatch):
+    """With each call of a conditional model, and with no call where there is none."""
+    sent = {}
+
+    def predict(self, signature, /, **inputs):
+        sent[signature] = inputs
+        outputs = ("value", "standard_error", "effective_sample_size") if "likelihood" in signature else ("x",)
+        return dict.fromkeys(outputs, np.ones(2))
+
+    monkeypatch.setattr(Client, "predict", predict)
+    x, context = np.zeros((2, stand_in.UNITS)), [[1.0], [2.0]]
+    with Client(stand_ins["rest"].url, model=stand_in.NAME) as client:
+        for given in ({"context": context}, {}):
+            sent.clear()
+            for call in (client.log_likelihood, client.encode, client.reconstruct):
+                call(x, 5, 0, **given)
+            client.sample(2, 0, **given), client.impute(x, None, 1, 0, **given)
+            client.log_likelihood_rows(x, 5, [0, 1], **given), client.sample_rows([0, 1], **given)
+            client.impute_rows(x, None, [0, 1], **given)
+            assert len(sent) == 8
+            assert all(inputs.get("context") is given.get("context") for inputs in sent.values())
+
+
 @contextlib.contextmanager
 def answering(act):
     """The URL of a server that answers every request by act(handler)."""

@@ -154,19 +154,23 @@ class Client:
         """Posterior means of the data's own probabilities or means, (n, D), by num_samples importance samples."""
         return self._of_rows("reconstruct", x, num_samples, seed, context)["x"]
 
-    def log_likelihood_rows(self, x: ArrayLike, num_samples: ArrayLike, seeds: ArrayLike) -> LogLikelihood:
+    def log_likelihood_rows(
+        self, x: ArrayLike, num_samples: ArrayLike, seeds: ArrayLike, context: ArrayLike | None = None
+    ) -> LogLikelihood:
         """As `log_likelihood` of each row by itself; num_samples is one for all rows, or n of them."""
         seeds = _seeds(seeds)
         counts = num_samples if np.iterable(num_samples) else np.full(len(seeds), num_samples)
-        return _estimates(self._of_rows("log_likelihood_rows", x, counts, seeds))
+        return _estimates(self._of_rows("log_likelihood_rows", x, counts, seeds, context))
 
-    def sample_rows(self, seeds: ArrayLike) -> np.ndarray:
+    def sample_rows(self, seeds: ArrayLike, context: ArrayLike | None = None) -> np.ndarray:
         """One draw for each seed, (n, D)."""
-        return self._call("sample_rows", _seeds(seeds))["x"]
+        return self._call("sample_rows", _seeds(seeds), context)["x"]
 
-    def impute_rows(self, x: ArrayLike, mask: ArrayLike | None, seeds: ArrayLike) -> np.ndarray:
+    def impute_rows(
+        self, x: ArrayLike, mask: ArrayLike | None, seeds: ArrayLike, context: ArrayLike | None = None
+    ) -> np.ndarray:
         """As one imputation by `impute` of each row by itself, (n, D); mask as there, None included."""
-        return self._of_gaps("impute_rows", x, mask, _seeds(seeds))
+        return self._of_gaps("impute_rows", x, mask, _seeds(seeds), context)
 
     def _of_rows(self, signature, x, num_samples, seed, context=None):
         x = checked_array("x", x, self._units(x), Binary()) if self._packed else x
