@@ -30,7 +30,7 @@ lint: $(READY)  ## style, and what a type checker says of the public names and o
 bench: $(READY)  ## tables of times; nothing is asserted
 	$(BIN)/python -m benchmarks
 
-notebooks: $(DOCS_READY)  ## run the tutorials that have changed, and store their outputs; PAGES="serve bare_kernel" runs those
+notebooks: $(DOCS_READY)  ## run the tutorials whose code or package has changed, and store their outputs; PAGES="serve bare_kernel" runs those
 	$(BIN)/python docs/_extensions/run_tutorials.py $(PAGES)
 
 docs: $(DOCS_READY)  ## the site, in build/site; warnings are errors, and every public name has its place

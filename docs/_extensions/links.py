@@ -1,12 +1,14 @@
 """Where links lead: names in docstrings, and files that lie outside of this folder.
 
-A name in a docstring, `Prior` or `likelihood.sandwich` or `ds.posterior.load`, is looked for among the public names. A
-page that links to a file of the repository leads to the page that the site has of it, or to the repository where
-`[project.urls]` names one; else the words stay and the link goes.
+A name in a docstring, `Prior` or `likelihood.sandwich` or `ds.posterior.load`, is looked for among the public names,
+and in a signature, such as `Seed`, among the types that have a page. A page that links to a file of the repository
+leads to the page that the site has of it, or to the repository where `[project.urls]` names one; else the words stay
+and the link goes.
 """
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import posixpath
 import re
@@ -20,6 +22,7 @@ PAGES = {  # files of the repository that the site has a page of
     "SECURITY.md": "project/security.md",
     "saved_models/README.md": "project/saved_models.md",
 }
+TYPES = "reference/types"  # the page of types in signatures
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _CODE = re.compile(r"(^```.*?^```|^ {4}[^\n]*$)", re.MULTILINE | re.DOTALL)  # a["b"](c) is no link there
 
@@ -81,11 +84,23 @@ def candidates(target: str, names, module: str | None) -> list[str]:
     return sorted(found, key=lambda name: (not name.startswith(f"{module}."), len(name), name))
 
 
+@functools.cache
+def types_of_page() -> set[str]:
+    """The types that the page of types has: those of the module that it shows, and those that its words describe."""
+    shown = (ROOT / "tfdsmcmc" / "_common" / "types.py").read_text(encoding="utf-8")
+    words = (ROOT / "docs" / f"{TYPES}.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^(?:class )?(\w+)(?:: TypeAlias|\()", shown, re.MULTILINE)) | set(
+        re.findall(r"(?:^|\. )`(\w+)` is ", words, re.MULTILINE)
+    )
+
+
 def _resolve(app, env, node, contnode):
     if node.get("refdomain") != "py":
         return None
     from sphinx.util.nodes import make_refnode
 
+    if node["reftarget"] in types_of_page():
+        return make_refnode(app.builder, node["refdoc"], TYPES, "", contnode)
     objects = env.get_domain("py").objects
     names = [name for name, entry in objects.items() if name.startswith("tfdsmcmc") and not entry.aliased]
     for name in candidates(node["reftarget"], names, node.get("py:module")):

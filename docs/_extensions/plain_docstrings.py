@@ -118,7 +118,8 @@ def own_words(member) -> bool:
 
 
 def _process(app, what, name, obj, options, lines):
-    lines[:] = as_rst(lines)
+    # of a property napoleon would take for a type what stands before a colon in the first line: let that be a comment
+    lines[:] = ["..", ""] * (what == "property") + as_rst(lines)
 
 
 def _skip(app, what, name, obj, skip, options):

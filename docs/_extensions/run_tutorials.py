@@ -1,6 +1,7 @@
 """Runs tutorials and stores their outputs: `make notebooks`.
 
-Without names it runs those whose stored run is of other code, or of another version of the package; with names, those.
+Without names it runs those whose stored run is of other code, or of another version or source of the package; with
+names, those.
 A page runs by itself in an empty folder. Of what it writes to stderr warnings are kept, and logs of TensorFlow are not.
 """
 
@@ -27,7 +28,7 @@ WARNING = re.compile(r"^\S+:\d+: ([A-Za-z_.]+: .*)$", re.MULTILINE)  # the file 
 
 
 def chosen(names: list[str], version: str) -> list[pathlib.Path]:
-    """The pages to run: those named, or else those without a run of their code by this version.
+    """The pages to run: those named, or else those without a run of their code by this version and source.
 
     Raises:
       ValueError: for a name that no tutorial has.
@@ -42,7 +43,8 @@ def chosen(names: list[str], version: str) -> list[pathlib.Path]:
 def _is_current(page, version):
     if stored_runs.misfit(page) is not None:
         return False
-    return stored_runs.stored(page)["metadata"]["tfdsmcmc"]["version"] == version
+    about = {"version": version, "source": stored_runs.source_digest()}
+    return stored_runs.stored(page)["metadata"]["tfdsmcmc"] == about
 
 
 def run(page: pathlib.Path):
@@ -62,8 +64,11 @@ def run(page: pathlib.Path):
     return notebook
 
 
-def stripped(notebook, page: pathlib.Path, version: str) -> dict:
-    """A run as it is stored: outputs and code, without what differs from one run to the next by itself."""
+def stripped(notebook, page: pathlib.Path, version: str, source: str) -> dict:
+    """A run as it is stored: outputs and code, without what differs from one run to the next by itself.
+
+    `version` and `source` are those of the package that it was run with.
+    """
     head = {"cell_type": "markdown", "id": "head", "metadata": {}}
     head["source"] = f"Outputs of [{page.name}](../{page.name}), made by `make notebooks`."
     cells = [
@@ -78,7 +83,7 @@ def stripped(notebook, page: pathlib.Path, version: str) -> dict:
         for number, cell in enumerate(notebook.cells, 1)
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    metadata = {"kernelspec": kernel, "tfdsmcmc": {"version": version}}
+    metadata = {"kernelspec": kernel, "tfdsmcmc": {"version": version, "source": source}}
     return {"cells": [head, *cells], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -140,13 +145,14 @@ def main(names: list[str]) -> int:
     failed = False
     for page in chosen(names, tfdsmcmc.__version__):
         print(f"{page.stem} …", flush=True)
+        source = stored_runs.source_digest()  # before the run, which takes minutes
         try:
             notebook = run(page)
         except CellExecutionError as error:
             print(error, file=sys.stderr)
             failed = True
             continue
-        store(stripped(notebook, page, tfdsmcmc.__version__), page)
+        store(stripped(notebook, page, tfdsmcmc.__version__, source), page)
     return int(failed)
 
 

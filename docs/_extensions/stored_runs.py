@@ -4,17 +4,20 @@
     tutorials/outputs/NAME.ipynb   its code cells as they were run, with their outputs, by `make notebooks`
 
 The site has the words and the code of the page, and the outputs of the run where its cells have the code of the page.
-Any other run is a warning of the build, which `make docs` takes for an error. The paragraph before a picture describes
-it to those who do not see it.
+Any other run is a warning of the build, which `make docs` takes for an error. A run with another source of the package
+is only said, as all of them take minutes. The paragraph before a picture describes it to those who do not see it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import re
+import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "tutorials"
+PACKAGE = FOLDER.parents[1] / "tfdsmcmc"
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```[^\S\n]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -55,6 +58,32 @@ def misfit(page: pathlib.Path) -> str | None:
         return None
     first = next((place for place, (old, new) in enumerate(zip(ran, code)) if old != new), min(len(ran), len(code)))
     return f"{page.name} was run with other code, from its cell {first + 1} on: run `make notebooks`"
+
+
+def source_digest() -> str:
+    """The SHA-256 of the modules of the package, names and content."""
+    found = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        content = path.read_bytes()
+        found.update(f"{path.relative_to(PACKAGE).as_posix()} {len(content)}\n".encode() + content)
+    return found.hexdigest()
+
+
+def source_of(page: pathlib.Path) -> str | None:
+    """The `source_digest` that a page was run with; None where its run does not say."""
+    notebook = stored(page)
+    return None if notebook is None else notebook["metadata"]["tfdsmcmc"].get("source")
+
+
+def of_other_source() -> str | None:
+    """A line that names the pages whose runs are not of the present source of the package; None without any."""
+    now, sources = source_digest(), {page.stem: source_of(page) for page in pages() if stored(page)}
+    parts = {
+        "with another source of the package": [name for name, source in sources.items() if source not in (None, now)],
+        "with an unknown source": [name for name, source in sources.items() if source is None],
+    }
+    said = "; ".join(f"{how}: {', '.join(names)}" for how, names in parts.items() if names)
+    return f"Tutorials that were run {said}. `make notebooks` runs them again." if said else None
 
 
 def read(text: str, name: str):
@@ -105,6 +134,8 @@ def _check(app):
 
     for found in filter(None, map(misfit, pages())):
         logging.getLogger(__name__).warning(found)
+    if other := of_other_source():
+        print(other, file=sys.stderr)  # `make docs` shows nothing less than a warning
 
 
 def setup(app):

@@ -1,11 +1,15 @@
 /* Long tables are sorted and filtered, and shown a page at a time. Without this script they are plain tables.
 
    A header cell gets a button: a press sorts upwards, one more downwards, one more restores the order of the page.
-   Empty cells come last. A row is shown where each word of the filter is part of it. */
+   Empty cells come last. A row is shown where each word of the filter is part of it.
+
+   It is read before the page is. Until its tables are ready the page has the class `tables-to-come`, by which the style
+   sheet does not lay out what lies beyond the first rows: it takes seconds on a phone. Nothing else hides a row. */
 "use strict";
 
 const FEWEST = 20; // rows of a table that gets all this
 const PAGE = 100; // rows that are shown at a time: a thousand of them are slow to lay out
+const TO_COME = "tables-to-come";
 const ORDERS = ["none", "ascending", "descending"];
 
 /* What a cell sorts by: a number where it begins with one, such as "−92.13" or "+0.28 ± 0.04", else its words. */
@@ -94,7 +98,6 @@ function enhance(table) {
   function show() {
     const found = selected(rows, state.filter, state.column, state.order);
     const last = Math.min(found.length, state.first + state.size);
-    table.classList.toggle("whole", state.size > PAGE); // else the style sheet hides what is beyond a page
     body.replaceChildren(...found.slice(state.first, last).map((row) => row.line));
     const range = found.length ? `Rows ${state.first + 1} to ${last} of ${found.length.toLocaleString("en")}` : "No row";
     tools.status.textContent = range + (found.length < rows.length ? `, filtered from ${rows.length.toLocaleString("en")}` : "");
@@ -105,10 +108,19 @@ function enhance(table) {
   show();
 }
 
-if (typeof document !== "undefined") {
-  for (const table of document.querySelectorAll("article table")) {
-    if (table.tHead && table.tBodies.length === 1 && table.tBodies[0].rows.length >= FEWEST) enhance(table);
+function enhanceAll() {
+  try {
+    for (const table of document.querySelectorAll("article table")) {
+      if (table.tHead && table.tBodies.length === 1 && table.tBodies[0].rows.length >= FEWEST) enhance(table);
+    }
+  } finally {
+    document.documentElement.classList.remove(TO_COME); // whatever went wrong: a plain table is whole
   }
+}
+
+if (typeof document !== "undefined") {
+  document.documentElement.classList.add(TO_COME);
+  document.addEventListener("DOMContentLoaded", enhanceAll);
 } else {
   module.exports = { keyOf, compare, selected };
 }

@@ -8,7 +8,9 @@ makes for each release, of `experiments.pretrained.settings`, in --output
     NAME-DIGEST.zip           the archive that `pretrained.load` unpacks; its name begins the digest
     NAME-DIGEST.zip.sha256    the digest, as sha256sum --check reads it
     NAME.md                   the card: data, settings, log-likelihoods with errors and bounds, use, licence, versions
-    NAME.json                 the record, of which the card is made
+    NAME.json                 the record, of which the card is made, and the seconds of the run
+
+The same code, packages, data and kind of machine make the same archives again, byte for byte.
 
 A second start goes on where the first was; --work has the runs. `python -m experiments.pretrained.page --released
 dist/pretrained` lets the package and the documentation know of them. With --quick the models hardly learn, in folders
@@ -18,6 +20,8 @@ of their own.
 import importlib.metadata
 import pathlib
 import platform
+
+import keras
 
 import tfdsmcmc as ds
 from experiments.common import files, kept, run_settings
@@ -73,6 +77,7 @@ def released(settings, work, output, data_dir=None):
 
 def _learn(settings, data, folder):
     """Leaves what is released in FOLDER/contents; what the run took."""
+    keras.utils.clear_session()  # the names of layers, which are released, do not depend on what was made before
     model, run = learnt(settings, data, folder)
     samples = None if isinstance(settings, Machine) else folder / "posterior"
     if samples is not None:

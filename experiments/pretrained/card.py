@@ -1,4 +1,8 @@
-"""The card of a model, in Markdown, of what was measured."""
+"""The card of a model, in Markdown, of what was measured.
+
+The archive has it, whose digest is that of all archives made alike: what differs from one run to the next, such as its
+seconds, stands beside the archive alone.
+"""
 
 from experiments.common.markdown import number, table
 from experiments.pretrained.data import LICENCES, SOURCES
@@ -95,8 +99,6 @@ def _settings(line):
     rows = [(title, f"`{line['settings'][key]}`") for key, title in _SETTINGS.items() if key in line["settings"]]
     rows.append(("minibatch", "100 rows"))
     rows.append(("updates", f"{line['run']['updates']:,}"))
-    if line["run"]["processor_seconds"] is not None:
-        rows.append(("processor time", f"{line['run']['processor_seconds']:,} s"))
     return rows
 
 

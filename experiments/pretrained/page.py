@@ -25,13 +25,17 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 def made(lines):
     """What stands between the markers of the page."""
-    archives = [(line["name"], line["archive"]) for line in lines]
-    head = ["name", "file", "bytes", "SHA-256"]
-    rows = [[f"`{name}`", f"`{a['file']}`", f"{a['size']:,}", f"`{a['sha256']}`"] for name, a in archives]
-    parts = [*table(head, rows), ""]
+    head = ["name", "file", "bytes", "SHA-256", "processor seconds of the run"]
+    parts = [*table(head, map(_row, lines)), ""]
     for line in lines:  # under the page's title
         parts += [f"#{text}" if text.startswith("#") else text for text in card(line)] + [""]
     return "\n".join(parts)
+
+
+def _row(line):
+    archive, seconds = line["archive"], line["run"]["processor_seconds"]
+    cells = f"`{line['name']}`", f"`{archive['file']}`", f"{archive['size']:,}", f"`{archive['sha256']}`"
+    return [*cells, "" if seconds is None else f"{seconds:,}"]
 
 
 def write(lines, package, page):

@@ -26,7 +26,8 @@ def page(records):
     return [
         "# All rows of the records",
         "",
-        "A line is an estimate, in nats a row unless it says otherwise. A row is a line of the record that it names:",
+        "A line is an estimate, in nats a row unless it says otherwise. The commands need a checkout of "
+        "the source. A row is a line of the record that it names:",
         "",
         *kept,
         "",

@@ -41,6 +41,20 @@ def test_documented_options_are_there():
             assert set(options) <= known, f"{page.name}: {name}"
 
 
+SITE = [page for page in PAGES if (ROOT / "docs") in page.parents and page.suffix == ".md"]
+SOURCE = re.compile(r"(?:`|^ {4})(make [a-z]|python (-m (experiments|benchmarks|stress)\b|recipes/))", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [page for page in SITE if page.name != "install.md"], ids=lambda page: page.name)
+def test_a_page_says_that_its_commands_need_the_source(page):
+    """Where the first of them stands, or before it: a wheel has none of them. `install.md` begins with it."""
+    text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    first = SOURCE.search(text)
+    if first:
+        read = text[: text.find("\n\n", first.end())]
+        assert "checkout of the source" in " ".join(read.split()), first.group()
+
+
 def test_no_page_names_a_file_that_is_not_there():
     for page in PAGES:
         for path in re.findall(r"\b(?:recipes|experiments|benchmarks|stress)/[\w/]+\.py\b", page.read_text("utf-8")):

@@ -1,5 +1,7 @@
 """The tail that is kept against all the weights; k̂ of a known law; what is warned of, and where."""
 
+import inspect
+import re
 import warnings
 
 import arviz
@@ -119,8 +121,20 @@ def test_heavy_tails_warn_at_the_line_of_the_caller(of_model):
     (found,) = (w for w in record if w.category is UnreliableImportanceWeights)
     assert f" {heavy} of 8 rows" in str(found.message)
     assert {w.filename for w in record} == {__file__}
+    assert all("Take more draws than num_samples=1000" in str(w.message) for w in record)
     lines = open(__file__, encoding="utf-8").read().splitlines()
     assert ("model.log_likelihood(" if of_model else "importance_sampling(") in lines[found.lineno - 1]
+
+
+def test_the_calls_that_a_warning_names_can_be_made():
+    namespace = {"likelihood": ds.likelihood, "posterior": ds.posterior.Posterior}
+    with pytest.warns(UnreliableImportanceWeights) as record:
+        importance_sampling(_poor_proposal(), X, 1000, seed=1)
+    calls = re.findall(r"\b(\w+)\.(\w+)\(model, x\)", str(record[0].message))
+    assert [room for room, _ in calls] == ["likelihood", "posterior"]
+    for room, name in calls:
+        of_class = isinstance(namespace[room], type)
+        inspect.signature(getattr(namespace[room], name)).bind(*[None] * of_class, "model", "x")
 
 
 def test_light_tails_do_not_warn():

@@ -157,6 +157,35 @@ def test_an_empty_path_is_refused():
         ds.posterior.Collector("")
 
 
-def test_a_fit_that_ends_before_the_burn_in_says_so(tmp_path):
-    with pytest.warns(RuntimeWarning, match="No sample was collected: burn_in=100, and the run has 2 epochs"):
-        fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=100), 2)
+@pytest.mark.parametrize(
+    ("arguments", "epochs", "kept", "more"),
+    [
+        ({"burn_in": 5, "num_samples": 2, "every": 3}, 2, 0, 7),  # after epochs 6 and 9
+        ({"burn_in": 1, "num_samples": 3, "every": 2}, 3, 1, 3),  # after epochs 2, 4 and 6
+        ({"burn_in": 0, "num_samples": 2}, 3, 1, 48),  # 100 updates apart at least, two an epoch, from the first one on
+    ],
+)
+def test_a_fit_with_too_few_epochs_says_how_many_more_it_takes(tmp_path, recwarn, arguments, epochs, kept, more):
+    model, count = model_to_fit(), arguments["num_samples"]
+
+    def told(epochs):
+        recwarn.clear()
+        fit(model, ds.posterior.Collector(tmp_path, **arguments), epochs, validation_data=None)
+        return [str(one.message) for one in recwarn if "posterior samples" in str(one.message)]
+
+    (first,) = told(epochs)
+    assert f"{kept} of {count} posterior samples" in first
+    assert f"at least {more} more epochs after these {epochs} " in first
+    assert "at least 1 more " in told(more - 1)[0], "one epoch fewer is one too few"
+    assert not told(1)
+    assert len(store.sample_paths(tmp_path)) == count
+
+
+def test_a_fit_that_another_callback_stops_says_nothing_of_samples_to_come(tmp_path, recwarn):
+    class Stop(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            self.model.stop_training = epoch == 1
+
+    fit(model_to_fit(), ds.posterior.Collector(tmp_path, burn_in=0, num_samples=3, every=1), 9, [Stop()])
+    assert len(store.sample_paths(tmp_path)) == 2
+    assert not [one for one in recwarn if "posterior samples" in str(one.message)]

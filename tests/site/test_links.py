@@ -53,3 +53,11 @@ NAMES = ["tfdsmcmc.Prior", "tfdsmcmc.priors.Prior", "tfdsmcmc.likelihood.exact",
 )
 def test_what_a_name_means(word, module, best):
     assert next(iter(links.candidates(word, NAMES, module)), None) == best
+
+
+def test_types_in_signatures_have_a_page():
+    from tfdsmcmc._common import types
+
+    found = links.types_of_page()
+    assert {"Seed", "Nest", "TensorLike", "WeightedLatents", "RowsLike", "PriorLike"} <= found
+    assert "Any" not in found and found - {"RowsLike", "PriorLike"} <= set(vars(types))

@@ -68,3 +68,12 @@ def test_inline(plain, marked):
 )
 def test_words_of_others_are_known(member, own):
     assert plain_docstrings.own_words(member) == own
+
+
+@pytest.mark.parametrize("what", ["property", "method"])
+def test_a_colon_in_the_words_on_a_property_is_no_type(what):
+    napoleon = pytest.importorskip("sphinx.ext.napoleon")
+    lines = ["The rows: all of them.", "", "Raises:", "  ValueError: for others."]
+    plain_docstrings._process(None, what, "name", None, None, lines)
+    text = str(napoleon.GoogleDocstring(lines, napoleon.Config(), None, what, "name"))
+    assert "The rows: all of them." in text and ":type:" not in text and ":raises ValueError: for others." in text

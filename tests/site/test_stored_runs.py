@@ -62,15 +62,19 @@ TEXT += "```{code-cell}\n%matplotlib inline\nx = 1\n```\n\n```{code-cell}\nx\n``
 @pytest.fixture
 def page(tmp_path, monkeypatch):
     """A page whose stored run is of its code, with the output 1 of its second cell."""
-    monkeypatch.setattr(runs, "FOLDER", tmp_path)
-    monkeypatch.setattr(command.stored_runs, "FOLDER", tmp_path)
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "module.py").write_text("x = 1\n")
+    for module in (runs, command.stored_runs):
+        monkeypatch.setattr(module, "FOLDER", tmp_path)
+        monkeypatch.setattr(module, "PACKAGE", package)
     path = tmp_path / "short.md"
     path.write_text(TEXT)
     result = {"output_type": "execute_result", "execution_count": 2, "metadata": {}, "data": {"text/plain": "1"}}
     cells = [types.SimpleNamespace(source=code, outputs=[]) for code in runs.code_cells(TEXT)]
     cells[1].outputs = [{"output_type": "stream", "name": "stderr", "text": "log"}, result]
     runs.path_of(path).parent.mkdir()
-    notebook = command.stripped(types.SimpleNamespace(cells=cells), path, "0.1")
+    notebook = command.stripped(types.SimpleNamespace(cells=cells), path, "0.1", runs.source_digest())
     runs.path_of(path).write_text(json.dumps(notebook))
     return path
 
@@ -97,6 +101,25 @@ def test_which_pages_are_run(page):
         command.chosen(["long"], "0.1")
 
 
+def test_runs_with_another_source_of_the_package_are_named_and_made_again(page):
+    module, run = runs.PACKAGE / "module.py", runs.path_of(page)
+    assert runs.of_other_source() is None and command.chosen([], "0.1") == []
+    (runs.PACKAGE / "notes.md").write_text("no module")
+    assert runs.of_other_source() is None
+    module.rename(runs.PACKAGE / "renamed.py")
+    assert "with another source of the package: short." in runs.of_other_source()
+    assert command.chosen([], "0.1") == [page] and runs.misfit(page) is None
+    (runs.PACKAGE / "renamed.py").rename(module)
+    assert runs.of_other_source() is None
+    module.write_text("x = 2\n")
+    assert "with another source of the package: short." in runs.of_other_source()
+    notebook = json.loads(run.read_text())
+    del notebook["metadata"]["tfdsmcmc"]["source"]
+    run.write_text(json.dumps(notebook))
+    assert "were run with an unknown source: short." in runs.of_other_source()
+    assert command.chosen([], "0.1") == [page] and runs.misfit(page) is None
+
+
 def test_what_a_run_keeps(page):
     [first, second] = runs.runs_of(runs.stored(page))
     assert first["outputs"] == []
@@ -111,7 +134,7 @@ def test_prints_in_pieces_are_one_output(page):
     pieces += [("stderr", logs + 2 * warning), ("stderr", warning)]
     outputs = [{"output_type": "stream", "name": name, "text": text} for name, text in pieces]
     cell = types.SimpleNamespace(source="x", outputs=outputs)
-    [found] = runs.runs_of(command.stripped(types.SimpleNamespace(cells=[cell]), page, "0.1"))
+    [found] = runs.runs_of(command.stripped(types.SimpleNamespace(cells=[cell]), page, "0.1", "0"))
     assert [(output["name"], output["text"]) for output in found["outputs"]] == [
         ("stdout", "ab\n"), ("stderr", "UserWarning: Heed this.\n")
     ]  # fmt: skip

@@ -79,7 +79,7 @@ def load(
     `digits` comes with scikit-learn: 1,797 images of 8 × 8, a pixel is 1 from half of the full ink on (8 of 16), in
     an order and split that never change. Any other is sought as NAME.npz in `data_dir`, then in `$TFDSMCMC_DATA`,
     then in the Keras cache. A known one that is not there is downloaded, verified and packed into the Keras cache;
-    your own are made with `pack`. The sources and splits are listed in `tfdsmcmc.datasets.originals`.
+    your own are made with `pack`. The sources and splits stand in the module tfdsmcmc.datasets.originals.
 
     Args:
       name: see `names`; or that of a packed file of your own.

@@ -172,7 +172,7 @@ def _warn_of_few(estimate):
     if median < min(_FEW_SAMPLES, draws / 2):
         caution(
             f"The median effective sample size is {median:.1f} of {draws:.0f}: the log-likelihood is "
-            "underestimated, by more than its standard error says.",
+            f"underestimated, by more than its standard error says. {_what_to_do(draws)}",
             LowEffectiveSampleSize,
         )
 
@@ -186,6 +186,14 @@ def _warn_of_tails(estimate):
         caution(
             f"The importance weights of {heavy} of {len(k)} rows have tails too heavy for a reliable estimate: Pareto "
             f"k up to {np.nanmax(k):.2f}. Their log-likelihood is likely underestimated, and its standard error is too "
-            "small.",
+            f"small. {_what_to_do(np.median(estimate.num_samples))}",
             UnreliableImportanceWeights,
         )
+
+
+def _what_to_do(draws):
+    return (
+        f"Take more draws than num_samples={draws:.0f}, or estimate by annealing: "
+        "likelihood.annealed_importance_sampling(model, x), or of posterior samples "
+        "posterior.annealed_log_likelihood(model, x)."
+    )

@@ -80,7 +80,8 @@ class Collector(keras.callbacks.Callback):
     Warns:
       RuntimeWarning: once a `fit`, for a sample of a chain whose kinetic temperature is above 2 after 500 updates of
         sampling: noise of the gradient heats it faster than the kernel's friction cools it, and its weights scatter
-        further than the posterior's do; and where a `fit` ends before `burn_in` does.
+        further than the posterior's do; and at the end of a `fit` whose epochs were too few for `num_samples`, with
+        how many more it takes. A `fit` that another callback stopped earlier does not warn.
 
     Example:
 
@@ -159,8 +160,9 @@ class Collector(keras.callbacks.Callback):
                 self._reconcile(int(self.model.run.steps), int(self.model.run.identity))
         if not self._records:
             return
+        self._warn_of_too_few()
         if not self._draws():
-            return self._warn_of_burn_in()
+            return
         chosen = self._chosen()
         if chosen is not None:
             with files.locked(self.path):
@@ -180,14 +182,17 @@ class Collector(keras.callbacks.Callback):
             warnings.warn(f"No average over the samples was chosen: {error}", RuntimeWarning, stacklevel=2)
             return None
 
-    def _warn_of_burn_in(self):
-        last = self._timing.last_epoch
-        if self.burn_in is not None and last is not None and last <= self.burn_in:
-            warnings.warn(
-                f"No sample was collected: burn_in={self.burn_in}, and the run has {last} epochs.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+    def _warn_of_too_few(self):
+        kept, epochs = self._draws(), int(self.model.run.epochs)
+        if kept >= self.num_samples or self._timing.last_epoch is None or epochs < self._timing.last_epoch:
+            return
+        more = self._timing.epochs_to_go(self._records, self.num_samples - kept)
+        warnings.warn(
+            f"The fit ended with {kept} of {self.num_samples} posterior samples: the others take at least {more} more "
+            f"epochs after these {epochs} (burn_in={self.burn_in}, every={self.every}).",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
     def _warn_of_heat(self, temperature):
         settled = self._records[-1][0] - self._timing.first[0] >= _SETTLED

@@ -10,6 +10,7 @@ A record is [steps, epochs, validation log-likelihood or None, whether the weigh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,6 +58,16 @@ class Timing:
         first, before, now = (records[i][0] for i in (start, last - 1, last))
         spacing = self._updates_between(records[start])
         return (now - first) // spacing > (before - first) // spacing
+
+    def epochs_to_go(self, records: Sequence[list[Any]], missing: int) -> int:
+        """After how many more epochs the last of so many samples is due, at the earliest."""
+        step, epoch = records[-1][:2]
+        apart = self._every or max(1, _UPDATES_BETWEEN[0] * epoch / step)
+        start = self._start(records)
+        if start is None:
+            return max((self._burn_in or 0) - epoch, 0) + 1 + math.ceil((missing - 1) * apart)
+        since = len(records) - 1 - start
+        return math.ceil((since // apart + missing) * apart) - since
 
     def _updates_between(self, begun):
         """Updates from one sample to the next, where nothing is said."""

@@ -15,6 +15,8 @@ from experiments.pretrained.card import card
 from experiments.pretrained.packing import packed
 from experiments.pretrained.settings import RELEASES, Machine
 from tests.commands import ROOT
+from tests.oracles import tiny_model
+from tests.posterior.support import written
 from tfdsmcmc.pretrained import catalogue, unpacking
 
 RECORD = {line["name"]: line for line in files.lines(ROOT / "docs" / "pretrained.jsonl")}
@@ -37,6 +39,22 @@ def test_an_archive_depends_on_its_files_alone(tmp_path):
     assert set(unpacking.unpack(archive, tmp_path / "c", 1002)) == {"model.json", "posterior/x.h5"}
     (tmp_path / "b" / "model.json").write_bytes(b"[]")
     assert packed("net", tmp_path / "b", tmp_path / "out b")["sha256"] != digest
+
+
+def test_an_archive_made_again_has_the_same_bytes(tmp_path, monkeypatch):
+    """Whatever the run took, and whichever models were made before it in the process."""
+    seconds = iter([7, 8])
+
+    def learnt(settings, data, folder):
+        written(folder / "posterior", chains=(0, 0))
+        return tiny_model((2,), units=4), {"updates": 20, "processor_seconds": next(seconds)}
+
+    monkeypatch.setattr(pretrained, "learnt", learnt)
+    monkeypatch.setattr(pretrained.measuring, "of_posterior", lambda *_: RECORD["digits"]["figures"])
+    runs = [pretrained.released(RELEASES[0], tmp_path / name, tmp_path / f"{name} out") for name in ("one", "two")]
+    assert [line["run"]["processor_seconds"] for line in runs] == [7, 8]
+    one, two = ((tmp_path / f"{name} out" / runs[0]["archive"]["file"]).read_bytes() for name in ("one", "two"))
+    assert one == two
 
 
 def test_the_record_is_of_the_releases():
