@@ -103,6 +103,22 @@ def test_the_climb_ends_at_its_best_state(ended, planned, patience, last):
         assert np.any(part != before)
 
 
+def test_a_program_of_one_phase_makes_the_same_steps():
+    """Bit for bit: in the climb, where it goes back to its best state, and while it samples."""
+    kernel = make(noise_tolerance=0.1)
+    state, results = STATE, kernel.told(Planned(10), kernel.bootstrap_results(STATE, seed=1), STATE)
+    for step in range(1, 9):
+        samples = bool(kernel.samples(results))
+        assert samples == (step > 5)
+        moves = [one.one_step(state, results, seed=[0, step]) for one in (kernel, kernel.known(samples))]
+        for part, same in zip(*map(tf.nest.flatten, moves), strict=True):
+            np.testing.assert_array_equal(part, same)
+        state, results = moves[0]
+        results = kernel.told(Validated(tf.constant(-1.0 if step == 2 else -2.0)), results, state)
+    other, _ = kernel.known(False).one_step(state, results, seed=[0, 9])
+    assert np.any(other[0] != kernel.one_step(state, results, seed=[0, 9])[0][0])
+
+
 def test_a_climb_whose_last_step_is_left_out_ends_at_its_best_state():
     steps = []
 

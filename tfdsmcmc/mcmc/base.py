@@ -107,6 +107,10 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)
 
+    def known(self, sampling: bool) -> Self:
+        """The kernel for a program of steps that all sample, or all do not: it is traced without the others."""
+        return self
+
     def best_step(self, kernel_results: KernelResults) -> tf.Tensor | None:
         """The step after which an optimizer that climbs first was best on validation rows, 0 before it was; None where
         none climbs."""

@@ -15,9 +15,13 @@ what the units of these rows may explain.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
+
+if TYPE_CHECKING:
+    from tfdsmcmc._common.types import KernelResults
+    from tfdsmcmc.mcmc.map import MAP
 
 SLOWER = 0.25
 _EPOCHS, _COARSE = 5, 20
@@ -106,3 +110,24 @@ def next_attempt(attempt: Attempt, again: tf.Tensor, step: tf.Tensor) -> Attempt
         "before": attempt.best, "ends": step + 1,
     }  # fmt: skip
     return attempt._replace(**{name: tf.where(again, new, getattr(attempt, name)) for name, new in following.items()})
+
+
+def begun_anew(
+    climber: MAP, parts: Sequence[tf.Tensor], results: KernelResults
+) -> tuple[list[tf.Tensor], KernelResults]:  # fmt: skip
+    """θ at the start of the climb and a new optimizer, at the step where an attempt has ended.
+
+    Args:
+      climber: the optimizer as a kernel.
+      parts: θ.
+      results: `WarmStartResults` after a step of the climb.
+
+    Returns:
+      (parts, results); as they were at any other step.
+    """
+    again, climb = (results.step == results.attempt.ends) & (results.step < results.begins), results.climb
+    zero = tf.zeros_like(climb.step)
+    new = climber._bootstrap(parts, parts, None, None, step=zero, skipped_steps=climb.skipped_steps)
+    start = list(results.attempt.start)
+    parts, climb = tf.cond(again, lambda: (start, new), lambda: (list(parts), climb))
+    return parts, results._replace(climb=climb)

@@ -32,6 +32,7 @@ The rate at which the kernel then samples is each entry's own, as the noise of i
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Literal
 
 import keras
@@ -128,6 +129,8 @@ class WarmStart(StochasticGradientKernel):
             noise_tolerance=noise_tolerance,
         )
 
+    _sampling = None  # whether it samples, where that is `known`
+
     @property
     def kernel(self) -> StochasticGradientKernel:
         return self._parameters["kernel"]
@@ -170,6 +173,11 @@ class WarmStart(StochasticGradientKernel):
     def climbs_first(self) -> bool:
         return True
 
+    def known(self, sampling: bool) -> Self:
+        twin = copy.copy(self)  # with the same kernel and optimizer
+        twin._sampling = sampling
+        return twin
+
     def samples(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.step >= kernel_results.begins
 
@@ -208,20 +216,13 @@ class WarmStart(StochasticGradientKernel):
         self, gradient_fn: GradientFn, state: Nest, previous_kernel_results: KernelResults, seed: Seed
     ) -> tuple[Nest, KernelResults, Nest]:
         new_state, results, aux = super().integrate(gradient_fn, state, previous_kernel_results, seed)
+        if self._sampling:
+            return new_state, results, aux
         back = (results.step == results.begins) & (results.best_step > 0)
         parts = chosen(back, results.best_state, tf.nest.flatten(new_state))
         if results.attempt:
-            parts, results = self._begun_anew(parts, results)
+            parts, results = climb_attempts.begun_anew(self._climber, parts, results)
         return tf.nest.pack_sequence_as(new_state, parts), results, aux
-
-    def _begun_anew(self, parts, results):
-        """θ at the start and a new optimizer, at the step where an attempt has ended."""
-        again, climb = (results.step == results.attempt.ends) & ~self.samples(results), results.climb
-        zero = tf.zeros_like(climb.step)
-        new = self._climber._bootstrap(parts, parts, None, None, step=zero, skipped_steps=climb.skipped_steps)
-        start = list(results.attempt.start)
-        parts, climb = tf.cond(again, lambda: (start, new), lambda: (list(parts), climb))
-        return parts, results._replace(climb=climb)
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         of_kernel = self.kernel.kinetic_temperature(kernel_results.sampler)
@@ -278,7 +279,10 @@ class WarmStart(StochasticGradientKernel):
             moved = climb_plan.shortened(self._climber, parts, moved, own.step, left, results.gentle)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
-        moved, new = tf.cond(self.samples(results), sample, climb)
+        if self._sampling is None:
+            moved, new = tf.cond(self.samples(results), sample, climb)
+        else:
+            moved, new = sample() if self._sampling else climb()
         return moved, new._replace(**self._noise(gradients, results))
 
     def _noise(self, gradients, results):

@@ -84,12 +84,12 @@ def step_of(
     estimator = FisherIdentity(generative, recognition, prior, latents)
     learning = None if proposal is None else RecognitionLearning(estimator, proposal, proposal_steps)
 
-    def step_by(estimator, learning, climb=None):
-        how = (kernel_steps, learning, interleaved, jit_compile, climb)
+    def step_by(estimator, learning, climb=None, climbs=False):
+        how = (kernel_steps, learning, interleaved, jit_compile, climb, climbs)
         return DoublyStochasticStep(generative, prior, estimator, kernel, *how)
 
     climb = None
     if latents.climbing is not None and kernel.climbs_first and kernel_steps:
         climber = FisherIdentity(generative, recognition, prior, latents.climbing)
-        climb = step_by(climber, learning and learning.by(climber))
+        climb = step_by(climber, learning and learning.by(climber), climbs=True)
     return step_by(estimator, learning, climb)

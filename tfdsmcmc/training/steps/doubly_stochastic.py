@@ -80,6 +80,7 @@ class DoublyStochasticStep(Step):
       jit_compile: whether chains over the latent variables are started by a program that XLA compiles.
       climb: such a step, of the same state, which is made instead while an optimizer climbs before the kernel samples;
         None for the same step throughout.
+      climbs: whether it is such a step.
     """
 
     climb: DoublyStochasticStep | None
@@ -95,13 +96,16 @@ class DoublyStochasticStep(Step):
     def __init__(
         self, network: Any, prior: Prior, estimator: GradientEstimator, kernel: StochasticGradientKernel,
         kernel_steps: int = 1, learning: RecognitionLearning | None = None, interleaved: bool = False,
-        jit_compile: bool = True, climb: DoublyStochasticStep | None = None,
+        jit_compile: bool = True, climb: DoublyStochasticStep | None = None, climbs: bool = False,
     ):  # fmt: skip
         self.climb = climb
         self.network, self.prior = network, prior
         self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
         self.learning, self.interleaved = learning, interleaved
-        self._updates = Updates(estimator, kernel, kernel_steps, learning, interleaved)
+        sampling = None
+        if kernel_steps == 1 and (climb is not None or climbs):  # a climb may end between two updates of a minibatch
+            sampling = not climbs
+        self._updates = Updates(estimator, kernel, kernel_steps, learning, interleaved, sampling)
         # kept here, for a layer may be frozen later
         self._names, self.variables = (list(parts) for parts in zip(*network.named_weights))
         if kernel_steps:

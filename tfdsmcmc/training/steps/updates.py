@@ -44,8 +44,9 @@ class Updates:
 
     def __init__(
         self, estimator: GradientEstimator, kernel: StochasticGradientKernel, kernel_steps: int,
-        learning: RecognitionLearning | None, interleaved: bool,
+        learning: RecognitionLearning | None, interleaved: bool, sampling: bool | None = None,
     ):  # fmt: skip
+        self.sampling = sampling
         self.estimator, self.kernel, self.kernel_steps = estimator, kernel, kernel_steps
         self.learning, self.interleaved = learning, interleaved
 
@@ -93,6 +94,8 @@ class Updates:
         """The θ-updates of a round: (state, carry, the last draws, metrics)."""
         weights, results, auxiliary = state.weights, state.kernel_results, state.auxiliary
         kernel, estimator = at_temperature(self.kernel, num_rows), self.estimator
+        if self.sampling is not None:
+            kernel = kernel.known(self.sampling)
         each = self.kernel_steps // self._rounds()
         before = results.skipped_steps
 
