@@ -118,7 +118,8 @@ class _Test:
         for before in (0.0, 0.5, 0.999):
             for delta in (1e-6, 1e-3, 1.0):
                 before, after = np.float32(before), np.float32(before) + np.float32(delta)
-                ends = [self.kind.cumulant(*self.law(np.float64(beta) * x.astype(np.float64), tf.float64)) for beta in (before, after)]
+                wide = [np.float64(beta) * x.astype(np.float64) for beta in (before, after)]
+                ends = [self.kind.cumulant(*self.law(part, tf.float64)) for part in wide]
                 exact, found = np.subtract(*ends[::-1]), self.kind.increment(before, after, *law)
                 size = np.float64(after - before) * np.abs(x).sum(1)
                 np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5 * size.min())
