@@ -9,6 +9,7 @@ and the link goes.
 from __future__ import annotations
 
 import functools
+import os
 import pathlib
 import posixpath
 import re
@@ -28,14 +29,14 @@ _CODE = re.compile(r"(^```.*?^```|^ {4}[^\n]*$)", re.MULTILINE | re.DOTALL)  # a
 
 
 def repository() -> str | None:
-    """The address of the repository, where `pyproject.toml` has one."""
+    """The address of the repository, where the environment or `pyproject.toml` has one, as for `setup.py`."""
     try:
         import tomllib
     except ImportError:  # Python 3.10, where Sphinx brings it
         import tomli as tomllib
 
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
-    return urls.get("Repository")
+    return os.environ.get("PROJECT_REPOSITORY") or urls.get("Repository")
 
 
 def redirected(text: str, file: str, page: str, address: str | None) -> str:
