@@ -447,7 +447,8 @@ def test_bodies_that_are_too_large_or_cut_short(ask, direct, server):
     assert raw(server, head + b"Content-Length: -1\r\n\r\n").startswith(b"HTTP/1.1 400 ")
     assert raw(server, head + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n").startswith(b"HTTP/1.1 400 ")
     assert raw(server, head + b"Content-Length: 9999999999\r\n\r\n{").startswith(b"HTTP/1.1 413 ")
-    assert b"400 - Bad request" in raw(server, b"\x16\x03\x01\x02\x00 nonsense\r\n\r\n")
+    answer = raw(server, b"\x16\x03\x01\x02\x00 nonsense\r\n\r\n")
+    assert b"400" in answer and b"Bad request" in answer
     assert raw(server, b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"a: b\r\n" * 200 + b"\r\n").startswith(b"HTTP/1.1 4")
     raw(server, b"POST /v1/models/tiny:predict HTTP/1.1\r\nConte")
     status, answer = ask("POST", "/v1/models/tiny:predict", b" " * (64 * 2**20 + 1))
