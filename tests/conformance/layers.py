@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import json
@@ -13,11 +14,11 @@ import pytest
 import tensorflow as tf
 
 from tests.chance import assert_frequencies, assert_means
-from tests.oracles import binary_states, randomize, state_numbers
+from tests.oracles import binary_states, randomize
 from tfdsmcmc.supports import Binary
 
 
-def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=None, custom_objects=None):
+def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=None, custom_objects=None, values=None):
     """Runs every check of the contract on a layer.
 
     Args:
@@ -31,8 +32,11 @@ def run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference=N
         arrays; value (…, units) and parents (…, parent_units) broadcast. None leaves only the checks of
         consistency.
       custom_objects: for loading; None checks that the layer loads without any.
+      values: (S, units), all values of y, of a layer with another support than zeros and ones or all real numbers.
     """
-    if "columns" in init_kwargs:
+    if values is not None:
+        kind = functools.partial(_ListedLayerTest, values)
+    elif "columns" in init_kwargs:
         kind = _ColumnsLayerTest
     else:
         kind = _BinaryLayerTest if layer_class.support == Binary() else _RealLayerTest
@@ -217,23 +221,29 @@ class _LayerTest:
             layer.distribution(tf.zeros([2, layer.parent_units + 1]))
 
 
-class _BinaryLayerTest(_LayerTest):
+class _ListedLayerTest(_LayerTest):
     """Every value is listed."""
 
     cell = 1.0  # of a sum over all values
 
+    def __init__(self, listed, *arguments):
+        self.listed = np.asarray(listed, np.float32)
+        super().__init__(*arguments)
+
     def all_values(self):
-        return tf.constant(binary_states(self.units), tf.float32)
+        assert self.make().support.holds(self.listed).all()
+        return tf.constant(self.listed)
 
     def draws_follow_the_law(self, layer):
         """Chi-square over all values, false failures at most 1e-6: half a per cent of a frequent value is seen."""
         parents = self.parents(layer.parent_units, rows=2)
         draws = layer.sample(parents, 11, [2**15]).numpy()
-        assert layer.sample(parents, 11).dtype == tf.float32 and set(np.unique(draws)) <= {0.0, 1.0}
+        assert draws.dtype == np.float32
+        places = {value.tobytes(): place for place, value in enumerate(self.listed)}
         for row, parent in enumerate(parents):
-            counts = np.bincount(state_numbers(draws[:, row]), minlength=2**self.units)
+            numbers = [places[draw.tobytes()] for draw in draws[:, row] + np.float32(0)]  # 0 for −0
+            counts = np.bincount(numbers, minlength=len(places))
             assert_frequencies(counts, np.exp(layer.log_prob(self.values, parent), dtype=np.float64))
-
 
     def means_are_those_of_the_law(self, layer):
         """Of each unit given the parents alone, or also given the units before it, by sums over all values."""
@@ -247,6 +257,11 @@ class _BinaryLayerTest(_LayerTest):
             np.testing.assert_allclose(mean[unit], p[together] @ values[together, unit] / p[together].sum(), rtol=1e-4)
             if autoregressive:
                 together &= values[:, unit] == self.value.numpy()[unit]
+
+
+class _BinaryLayerTest(_ListedLayerTest):
+    def __init__(self, layer_class, init_kwargs, *arguments):
+        super().__init__(binary_states(init_kwargs["units"]), layer_class, init_kwargs, *arguments)
 
 
 class _RealLayerTest(_LayerTest):

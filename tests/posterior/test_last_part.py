@@ -98,3 +98,17 @@ def test_where_nothing_is_said_samples_are_spread_over_the_rest(last_epoch, num_
         if timing.is_due(records):
             found.append(30 * epoch)
     assert found == due
+
+
+@pytest.mark.parametrize(
+    ("every", "due"), [(1, [3, 4, 7, 8, 11, 12]), (2, [3, 7, 11]), (3, [3, 7, 11, 12]), (None, [3, 4, 7, 8, 11, 12])]
+)
+def test_a_sample_waits_where_weights_are_none(every, due):
+    """Cycles of four epochs of 400 updates, whose first two climb: what falls due in these waits for the third."""
+    timing, records, found = Timing(50, patience=1000, burn_in=1, every=every), [], []
+    timing.last_epoch = 12
+    for epoch in range(1, 13):
+        records.append([400 * epoch, epoch, None, (epoch - 1) % 4 >= 2])
+        if timing.is_due(records):
+            found.append(epoch)
+    assert found == due

@@ -47,17 +47,20 @@ class Timing:
         self._looked, self._trend = 0, Trend(self._patience)
 
     def is_due(self, records: Sequence[list[Any]]) -> bool:
-        """Whether the last record is one at which to collect."""
+        """Whether the last record is one at which to collect.
+
+        A sample that falls due where weights are none, as in the hot part of a cycle, waits for the next that are."""
         start, last = self._start(records), len(records) - 1
-        if start is None:
+        if start is None or not sampled(records[last]):
             return False
-        if self._every is not None:
-            return (last - start) % self._every == 0
         if last == start:
             return True
-        first, before, now = (records[i][0] for i in (start, last - 1, last))
+        before = next(place for place in range(last - 1, start - 1, -1) if sampled(records[place]))
+        if self._every is not None:
+            return (last - start) // self._every > (before - start) // self._every
+        first, earlier, now = (records[place][0] for place in (start, before, last))
         spacing = self._updates_between(records[start])
-        return (now - first) // spacing > (before - first) // spacing
+        return (now - first) // spacing > (earlier - first) // spacing
 
     def epochs_to_go(self, records: Sequence[list[Any]], missing: int) -> int:
         """After how many more epochs the last of so many samples is due, at the earliest."""
