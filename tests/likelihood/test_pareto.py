@@ -122,7 +122,7 @@ def test_heavy_tails_warn_at_the_line_of_the_caller(of_model):
     (found,) = (w for w in record if w.category is UnreliableImportanceWeights)
     assert f" {heavy} of 8 rows" in str(found.message)
     assert {w.filename for w in record} == {__file__}
-    assert all("Take more draws than num_samples=1000" in str(w.message) for w in record)
+    assert all("Take more draws than 1000, by num_samples" in str(w.message) for w in record)
     lines = open(__file__, encoding="utf-8").read().splitlines()
     assert ("model.log_likelihood(" if of_model else "importance_sampling(") in lines[found.lineno - 1]
 

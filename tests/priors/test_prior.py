@@ -296,3 +296,24 @@ def test_a_prior_must_be_of_all_reals(distribution):
 )
 def test_a_transformed_or_unusual_prior_of_all_reals_is_taken(distribution):
     assert np.isfinite(ds.Prior(distribution).log_prob(["w"], [W]))
+
+
+def test_a_sweep_that_a_subclass_defines_is_its_own():
+    """Whatever the numbers are that its base class would take."""
+
+    class Sevens(ds.priors.Horseshoe):
+        def update_auxiliary(self, value, auxiliary, seed):
+            super().update_auxiliary(value, auxiliary, seed)
+            return [tf.fill(part.shape, 7.0) for part in auxiliary]
+
+    prior = ds.Prior({"a": Sevens(group="parent"), "": ds.priors.Horseshoe(group="parent")})
+    names, values = ["a", "b", "a2"], [tf.ones([2, 3])] * 3
+    auxiliary = prior.update_auxiliary(names, values, prior.initial_auxiliary(names, values, 1), 2)
+    assert [np.all(part == 7.0) for part in auxiliary] == [True, False, True]
+
+
+def test_shapes_must_be_known():
+    prior = ds.Prior(ds.priors.Horseshoe())
+    update = tf.function(lambda w: prior.update_auxiliary(["w"], [w], [tf.ones([2, 3])], [0, 1]), autograph=False)
+    with pytest.raises(ValueError, match=r"known shape. Received: shape \(None, 3\)"):
+        update.get_concrete_function(tf.TensorSpec([None, 3]))

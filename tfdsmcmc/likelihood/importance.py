@@ -193,7 +193,7 @@ def _warn_of_tails(estimate):
 
 def _what_to_do(draws):
     return (
-        f"Take more draws than num_samples={draws:.0f}, or estimate by annealing: "
+        f"Take more draws than {draws:.0f}, by num_samples or max_samples, or estimate by annealing: "
         "likelihood.annealed_importance_sampling(model, x), or of posterior samples "
         "posterior.annealed_log_likelihood(model, x)."
     )

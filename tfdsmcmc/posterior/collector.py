@@ -188,7 +188,7 @@ class Collector(keras.callbacks.Callback):
             return
         more = self._timing.epochs_to_go(self._records, self.num_samples - kept)
         warnings.warn(
-            f"The fit ended with {kept} of {self.num_samples} posterior samples: the others take at least {more} more "
+            f"The fit ended with {kept} of {self.num_samples} posterior samples: the others take about {more} more "
             f"epochs after these {epochs} (burn_in={self.burn_in}, every={self.every}).",
             RuntimeWarning,
             stacklevel=3,

@@ -63,7 +63,7 @@ class Timing:
         return (now - first) // spacing > (earlier - first) // spacing
 
     def epochs_to_go(self, records: Sequence[list[Any]], missing: int) -> int:
-        """After how many more epochs the last of so many samples is due, at the earliest."""
+        """After about how many more epochs the last of so many samples is due."""
         step, epoch = records[-1][:2]
         apart = self._every or max(1, _UPDATES_BETWEEN[0] * epoch / step)
         start = self._start(records)

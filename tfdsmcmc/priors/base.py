@@ -62,13 +62,14 @@ class WeightPrior:
         """Draws of the auxiliary tensors given the weight, a list of tensors of the same shapes and types."""
         return list(auxiliary)
 
-    def sweep_draws(self, shape: Sequence[int]) -> SweepDraws | None:
-        """What `swept` asks for; None where there is only `update_auxiliary`, with a seed of its own.
+    def sweep_draws(self, shape: Sequence[int]) -> SweepDraws:
+        """What `swept` asks for. A prior with these two has its numbers drawn along with those of other weights, where
+        `update_auxiliary` is of the class that defines `swept`; one without has a seed of its own.
 
         Args:
           shape: of the weight.
         """
-        return None
+        raise NotImplementedError(f"{type(self).__name__} asks for no random numbers.")
 
     def swept(
         self, value: tf.Tensor, auxiliary: Sequence[TensorLike], normal: tf.Tensor, gamma: Sequence[tf.Tensor]

@@ -152,7 +152,16 @@ class Prior:
           ValueError: if no pattern is found in a name, or `auxiliary` has another number of tensors than needed.
         """
         triples = [triple for triple in self._with_auxiliary(names, values, auxiliary) if triple[2]]
-        return [part for own in sweeps_together.updated(triples, seed) for part in own] if triples else []
+        if not triples:
+            return []
+        together = [triple for triple in triples if sweeps_together.takes_numbers(triple[0])]
+        seed, *seeds = tf.unstack(random.split(seed, 1 + len(triples) - len(together)))
+        swept, seeds = iter(sweeps_together.updated(together, seed) if together else []), iter(seeds)
+        found = []
+        for member, value, own in triples:
+            joint = sweeps_together.takes_numbers(member)
+            found += next(swept) if joint else member.update_auxiliary(value, own, next(seeds))
+        return found
 
     def check_gradients(self, names: Sequence[str]) -> None:
         """Raises a ValueError for a weight whose prior has no gradient that a kernel can follow."""

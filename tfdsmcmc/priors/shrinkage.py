@@ -130,9 +130,9 @@ class ThreeParameterBetaNormal(WeightPrior):
         Returns:
           List of tensors: float64 for a float64 weight, else float32.
         """
-        return self.update_auxiliary(value, self.start(value), seed)
+        return self.update_auxiliary(value, self._start(value), seed)
 
-    def start(self, value: TensorLike) -> list[tf.Tensor]:
+    def _start(self, value):
         value = floating(value)
         start = tf.constant(self.global_scale**2, value.dtype)
         return [tf.fill(self._groups(value.shape), start), start][: self.auxiliary_count]

@@ -18,31 +18,38 @@ if TYPE_CHECKING:
     from tfdsmcmc.priors.base import WeightPrior
 
 
+def takes_numbers(prior: WeightPrior) -> bool:
+    """Whether its sweep is that of `swept`; a subclass may define `update_auxiliary` anew."""
+    owner = next(kind for kind in type(prior).__mro__ if "update_auxiliary" in vars(kind))
+    return "swept" in vars(owner)
+
+
 def updated(triples: Sequence[tuple[WeightPrior, TensorLike, list[TensorLike]]], seed: Seed) -> list[list[tf.Tensor]]:
     """The auxiliary tensors of weights after a sweep of each.
 
     Args:
-      triples: (prior, weight, auxiliary tensors) of each weight.
+      triples: (prior, weight, auxiliary tensors) of each weight; the priors are of those that take numbers.
       seed: integer, or int32 tensor of shape (2,).
 
     Returns:
       The new auxiliary tensors of each weight.
+
+    Raises:
+      ValueError: for a weight whose shape is not known.
     """
-    own_seed, normal_seed, exponential_seed, gamma_seed = tf.unstack(random.split(seed, 4))
+    normal_seed, exponential_seed, gamma_seed = tf.unstack(random.split(seed, 3))
     values = [floating(value) for _, value, _ in triples]
+    for value in values:
+        if not value.shape.is_fully_defined():
+            raise ValueError(f"A weight with a shrinkage prior has a known shape. Received: shape {value.shape}")
     draws = [prior.sweep_draws(value.shape) for (prior, *_), value in zip(triples, values)]
-    asked = [part for part in draws if part is not None]
     dtype = tf.float64 if tf.float64 in {value.dtype for value in values} else tf.float32
-    normals = iter(_normals([part.normal for part in asked], normal_seed, dtype))
-    gammas = iter(_gammas([pair for part in asked for pair in part.gamma], exponential_seed, gamma_seed, dtype))
-    alone = iter(tf.unstack(random.split(own_seed, max(1, draws.count(None)))))
+    normals = _normals([part.normal for part in draws], normal_seed, dtype)
+    gammas = iter(_gammas([pair for part in draws for pair in part.gamma], exponential_seed, gamma_seed, dtype))
     swept = []
-    for (prior, value, auxiliary), own, part in zip(triples, values, draws):
-        if part is None:
-            swept.append(prior.update_auxiliary(value, auxiliary, next(alone)))
-        else:
-            numbers = [tf.cast(next(source), own.dtype) for source in (normals, *[gammas] * len(part.gamma))]
-            swept.append(prior.swept(own, auxiliary, numbers[0], numbers[1:]))
+    for (prior, _, auxiliary), value, normal, part in zip(triples, values, normals, draws):
+        own = [tf.cast(next(gammas), value.dtype) for _ in part.gamma]
+        swept.append(prior.swept(value, auxiliary, tf.cast(normal, value.dtype), own))
     return swept
 
 

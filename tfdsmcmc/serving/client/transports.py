@@ -85,7 +85,7 @@ def repeated(retries: int, call: Callable[..., _T], *arguments: Any) -> _T:
         except ServerError as error:
             if error.status not in _PASSING:
                 raise
-        time.sleep(min(FIRST_WAIT * 2**attempt, LONGEST_WAIT))
+        time.sleep(min(FIRST_WAIT * 2 ** min(attempt, 9), LONGEST_WAIT))
     return call(*arguments)
 
 

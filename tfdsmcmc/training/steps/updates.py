@@ -34,6 +34,7 @@ class Updates:
       kernel_steps: θ-updates a minibatch.
       learning: `RecognitionLearning`, or None.
       interleaved: whether φ-updates follow each θ-update.
+      sampling: whether the kernel samples at all of these updates, where that is known, or at none; else None.
     """
 
     estimator: GradientEstimator
@@ -41,6 +42,7 @@ class Updates:
     kernel_steps: int
     learning: RecognitionLearning | None
     interleaved: bool
+    sampling: bool | None
 
     def __init__(
         self, estimator: GradientEstimator, kernel: StochasticGradientKernel, kernel_steps: int,
@@ -94,7 +96,7 @@ class Updates:
         """The θ-updates of a round: (state, carry, the last draws, metrics)."""
         weights, results, auxiliary = state.weights, state.kernel_results, state.auxiliary
         kernel, estimator = at_temperature(self.kernel, num_rows), self.estimator
-        if self.sampling is not None:
+        if self.sampling is not None:  # of the copy, which does not hand it on
             kernel = kernel.known(self.sampling)
         each = self.kernel_steps // self._rounds()
         before = results.skipped_steps
