@@ -16,8 +16,8 @@ WORKERS ?= 3
 FILES ?= $(shell find tests -name 'test_*.py' | sort)
 TESTS := $(BIN)/python -m pytest -q -p no:cacheprovider -n $(WORKERS) --dist loadfile
 
-test: $(READY)  ## the default suite, in two halves
-	@printf '%s\n' $(FILES) | xargs -n 140 $(TESTS) -m "not slow"
+test: $(READY)  ## the default suite, 64 files at a time
+	@printf '%s\n' $(FILES) | xargs -n 64 $(TESTS) -m "not slow"
 
 # a process for each file, so many at a time
 test-all: $(READY)  ## the slow statistical and training tests too
