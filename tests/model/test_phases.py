@@ -1,0 +1,35 @@
+"""Climb and sampling are programs of their own, and make the steps that one program of both makes."""
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.model.support import patterns, state
+from tests.oracles import tiny_model
+
+
+def fitted(apart, kernel_steps=1):
+    """A model whose climb of three steps ends within an epoch, and what its two programs know."""
+    model = tiny_model((2,), units=4, seed=3)
+    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.05), updates=3)
+    options = {**ds.methods.dsgnht_nais(), "kernel": kernel, "kernel_steps": kernel_steps, "num_chains": 1}
+    model.compile(**options, jit_compile=False)
+    step = model.run.step
+    known = [part._updates.sampling for part in (step, step.climb)]
+    if not apart:
+        step._updates.sampling = step.climb._updates.sampling = None
+    model.fit(patterns(), batch_size=20, epochs=2, verbose=0)
+    assert int(model.run.state.kernel_results.sampler.step) > 0
+    return model, known
+
+
+def test_each_program_makes_its_own_steps():
+    (apart, known), (together, _) = fitted(True), fitted(False)
+    assert known == [True, False]
+    for one, other in zip(state(apart), state(together), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_climb_may_end_between_two_updates_of_a_minibatch():
+    assert fitted(True, kernel_steps=2)[1] == [None, None]
