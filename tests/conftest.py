@@ -72,6 +72,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_make_parametrize_id(val):
+    """Bytes go by their length: all processes must find the same names, and an archive holds the time of its making."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Before the fixtures, those of a module included, are made."""

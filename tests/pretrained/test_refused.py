@@ -144,7 +144,9 @@ def test_an_archive_that_states_less_than_it_has(tmp_path):
     assert sum(path.stat().st_size for path in tmp_path.rglob("*")) <= 1
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", tiny.zipped([("a", b"abc")])[:-5]])
+@pytest.mark.parametrize(
+    "content", [b"", b"no archive", tiny.zipped([("a", b"abc")])[:-5]], ids=["empty", "text", "cut short"]
+)
 def test_what_is_no_archive(releases, content):
     releases.put("net", content, 3)
     refused("Not a whole ZIP archive", source=releases.source, cache=releases.cache)
