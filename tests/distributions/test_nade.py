@@ -351,7 +351,7 @@ def test_the_order_is_checked(ordering):
 PROGRAM = """
 import tensorflow as tf
 import tfdsmcmc as ds
-from tfdsmcmc import compiling
+from tfdsmcmc._common import compiling
 
 def gradients(*operands):
     with tf.GradientTape() as tape:
