@@ -180,6 +180,8 @@ class ContrastiveDivergence(GradientEstimator):
         machine = self.kind(*weights)
         phases, moved = self._draw(machine, x, num_rows, carry, seed)
         gradients = difference(machine, phases)
+        if not (tf.is_tensor(prior_weight) or prior_weight):
+            return gradients, phases, moved
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(list(weights))
             prior = prior_weight * self.prior.log_prob(self.kind._fields, weights, auxiliary) / num_rows

@@ -73,9 +73,9 @@ class FisherIdentity(GradientEstimator):
                 shares = tf.nn.softmax(latents.log_weights, axis=0)
             tape.watch(weights)
             log_joint = self.generative.log_joint(getattr(latents, "x", x), latents.z)
-            likelihood = mean_over_rows(tf.reduce_sum(shares * log_joint, 0), x)
-            prior = self.prior.log_prob(names, weights, auxiliary)
-            objective = likelihood + prior_weight * prior / num_rows
+            objective = mean_over_rows(tf.reduce_sum(shares * log_joint, 0), x)
+            if tf.is_tensor(prior_weight) or prior_weight:  # a program of the climb is traced without the prior
+                objective += prior_weight * self.prior.log_prob(names, weights, auxiliary) / num_rows
         return tape.gradient(objective, weights, unconnected_gradients="zero"), latents, carry
 
     def draw(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows, carry: Nest, seed: Seed) -> tuple[Nest, Nest]:

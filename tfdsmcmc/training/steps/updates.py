@@ -103,7 +103,8 @@ class Updates:
 
         def update(i, so_far):
             weights, results, carry, *_ = so_far
-            prior_weight = tf.cast(kernel.samples(results), tf.float32)
+            known = self.sampling is not None
+            prior_weight = float(self.sampling) if known else tf.cast(kernel.samples(results), tf.float32)
 
             def gradient_fn(*weights, seed):
                 gradients, draws, moved = estimator.gradient(weights, x, num_rows, auxiliary, carry, seed, prior_weight)
