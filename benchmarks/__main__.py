@@ -1,5 +1,5 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
-    [variational] [iterations] [collecting] [cluster] [many_draws]
+    [variational] [iterations] [collecting] [cluster] [many_draws] [starting]
     [--reference FOLDER] [--small]
 
 Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --reference names
@@ -25,6 +25,7 @@ from benchmarks import (
     many_draws,
     rows,
     serving,
+    starting,
     training,
     variational,
 )
@@ -43,6 +44,7 @@ PARTS = {
     "collecting": collecting.main,
     "cluster": cluster.main,
     "many_draws": many_draws.main,
+    "starting": starting.main,
 }
 
 
