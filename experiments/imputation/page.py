@@ -19,11 +19,13 @@ SCORES = {
     "accuracy": ("accuracy", -1, "difference"),
 }
 SPREAD = ("coverage_0.5", "width_0.5", "coverage_0.9", "width_0.9")
+SKEWED = f"{OWN}, skewed"
 PLACE = ("table", "mechanism", "rate", "seed")
 
 
 def page(lines):
     """Markdown of all tables."""
+    told_of_skew = _skewed(lines)
     lines = [line for line in lines if line["imputer"] not in VARIANTS]
     at_random = [line for line in lines if line["mechanism"] == "MAR"]
     of_each = {name: own for name in MECHANISMS if (own := [line for line in lines if line["mechanism"] == name])}
@@ -35,7 +37,21 @@ def page(lines):
     parts += ["### Each mechanism and rate", _mechanisms(lines)]
     parts += ["### Ranks, and how many tables stand behind a figure"]
     parts += [part for mechanism, own in of_each.items() for part in (f"**{mechanism}**", _ranks(own))]
+    parts += ["### Skewed columns told to be such", told_of_skew] if told_of_skew else []
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _skewed(lines):
+    """Each cell of ours that was told which columns are skewed, beside that of the defaults."""
+    scores = [SCORES[name][0] for name in ("crps", "rmse")]
+    header = ["table", "mechanism", *(f"{score}: {what}" for score in scores for what in ("defaults", "told"))]
+    found = {name: scores_of(lines, name) for name in ("crps", "rmse")}
+    cells = sorted(set(found["crps"].get(SKEWED, ())) & set(found["crps"].get(OWN, ())))
+    rows = [
+        [cell[0], cell[1], *(number(found[score][who][cell]) for score in ("crps", "rmse") for who in (OWN, SKEWED))]
+        for cell in cells
+    ]
+    return "\n".join(table(header, rows)) if rows else ""
 
 
 def scores_of(lines, score):

@@ -12,12 +12,14 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
-from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real, Semicontinuous
+from tfdsmcmc.columns import Binary, Categorical, Count, Layout, Ordinal, Real, Semicontinuous, Skewed
 
 KINDS = [Binary(), Categorical(2), Categorical(4), Ordinal(2), Ordinal(4), Real(0.1), Count(), Count("poisson")]
 KINDS += [Count("poisson", zero_inflated=True), Count(zero_inflated=True, typical=3.0)]
 KINDS += [Categorical(3, none=True), Real(same_scale=True), Semicontinuous(), Semicontinuous(2.5)]
 KINDS += [Count(typical=6.0, offset=6.0), Count(limit=2.0), Count("poisson", zero_inflated=True, limit=1.5)]
+KINDS += [Skewed(), Skewed(0.5), Skewed(2.0, same_scale=True)]
+REAL = ("real", "semicontinuous", "skewed")
 COUNTS = np.arange(400.0)
 
 
@@ -32,7 +34,9 @@ def values(kind):
     """All values, (S, entries), of counts those below 400; None where there are too many."""
     if kind.word == "count":
         return COUNTS[:, None]
-    return {"binary": np.array([[0.0], [1.0]]), "real": None, "semicontinuous": None}.get(kind.word, all_states(kind))
+    if kind.word in REAL:
+        return None
+    return np.array([[0.0], [1.0]]) if kind.word == "binary" else all_states(kind)
 
 
 def all_states(kind):
@@ -70,7 +74,7 @@ def reference(kind, parameters, shared):
     return p
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.word not in ("real", "semicontinuous")], ids=repr)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.word not in REAL], ids=repr)
 def test_laws(kind):
     """log p, Σ p = 1 and the means; draws by chi-square, false failures at most 1e-6 a column."""
     parameters, shared = law(kind)
@@ -119,6 +123,47 @@ def test_amounts_with_a_spike_at_zero(typical):
         amounts = drawn[:, row, column][drawn[:, row, column] > 0]
         law_of = scipy.stats.lognorm(scale[column], scale=center[row, column])
         assert scipy.stats.kstest(amounts, law_of.cdf).pvalue > 1e-7
+
+
+@pytest.mark.parametrize("kind", [Skewed(0.0, 0.1), Skewed(0.5, 0.1), Skewed(2.0, 0.1, same_scale=True)])
+def test_skewed_columns(kind):
+    """Against SciPy's transform; mass and means by quadrature; draws and moves of them by Kolmogorov's test."""
+    parameters, shared = law(kind)
+    s = np.broadcast_to(shared[:, 0], (5, 3)) if kind.shared else parameters[..., 1]
+    center, scale = parameters[..., 0].astype(np.float64), 0.1 + 5 / (1 + 5 * np.exp(-s.astype(np.float64)))
+    y = np.array([-4.0, -0.7, 0.0, 0.3, 9.0], np.float32)
+    t = scipy.stats.yeojohnson(y.astype(np.float64), kind.power)[:, None, None]
+    slope = (kind.power - 1) * (np.sign(y) * np.log1p(abs(y)))[:, None, None]
+    found = kind.log_prob(y[:, None, None, None], parameters, shared)
+    np.testing.assert_allclose(found, scipy.stats.norm.logpdf(t, center, scale) + slope, rtol=2e-5, atol=2e-5)
+
+    t = np.linspace(-25, 25, 20001)
+    a = np.where(t >= 0, kind.power, 2 - kind.power)
+    size = np.where(a > 0, np.log1p(a * abs(t)) / np.where(a > 0, a, 1), abs(t))
+    grid, jacobian = np.sign(t) * np.expm1(size), np.exp((1 - kind.power) * np.sign(t) * size)
+    kept = abs(grid) < 1e6  # float32 has no more places for y
+    log_p = kind.log_prob(grid[kept, None, None, None].astype(np.float32), parameters, shared)
+    weights = np.exp(log_p, dtype=np.float64) * jacobian[kept, None, None] * (t[1] - t[0])
+    np.testing.assert_allclose(weights.sum(0), np.ones((5, 3)), rtol=1e-4)
+    normal = scipy.stats.norm.pdf(t[:, None, None], center, scale) * (t[1] - t[0])
+    np.testing.assert_allclose(
+        kind.mean(parameters, shared)[..., 0], (normal * grid[:, None, None]).sum(0), rtol=2e-3, atol=2e-3
+    )
+    many = tf.broadcast_to(parameters, [5000, 5, 3, kind.parameters])
+    drawn = kind.draw(many, shared, 5)
+    for values in (drawn, kind.moved(drawn, many, shared, 6)):
+        found = scipy.stats.yeojohnson(values.numpy().astype(np.float64).ravel(), kind.power).reshape(5000, 5, 3)
+        for place in np.ndindex(5, 3):
+            own = found[(slice(None), *place)]
+            assert scipy.stats.kstest(own, "norm", (center[place], scale[place])).pvalue > 1e-7
+
+
+def test_the_power_of_one_leaves_real_columns():
+    skewed, real = Skewed(1.0, 0.1, 10.0), Real(0.1)
+    parameters, shared = law(real)
+    y = np.linspace(-3, 3, 7, dtype=np.float32)[:, None, None, None]
+    np.testing.assert_allclose(skewed.log_prob(y, parameters, shared), real.log_prob(y, parameters, shared), rtol=1e-5)
+    np.testing.assert_allclose(skewed.mean(parameters, shared), real.mean(parameters, shared), rtol=1e-4, atol=1e-6)
 
 
 def test_real_columns_of_one_scale():
@@ -181,6 +226,8 @@ def test_first_parameters_fit_the_values(kind):
     rng = np.random.default_rng(2)
     if kind.word == "real":
         y = rng.normal(0.3, 2.0, (500, 1))
+    elif kind.word == "skewed":
+        y = kind.draw(tf.fill([500, 1, kind.parameters], 0.3), tf.fill([1, kind.shared], 0.3), 5).numpy()[:, 0]
     elif kind.word == "semicontinuous":
         y = (rng.random((500, 1)) < 0.7) * rng.lognormal(1.0, 0.8, (500, 1))
     elif kind.word == "count":
@@ -194,7 +241,7 @@ def test_first_parameters_fit_the_values(kind):
     assert parameters.dtype == shared.dtype == np.float32
     found = kind.mean(parameters[None, None], shared[None])[0, 0]
     np.testing.assert_allclose(
-        found, y.mean(0), rtol=0.06 if kind.word in ("count", "semicontinuous") else 0.01, atol=2e-3
+        found, y.mean(0), rtol=0.06 if kind.word in ("count", "semicontinuous", "skewed") else 0.01, atol=2e-3
     )
     alike = np.repeat(y[:1], 500, 0)
     assert all(np.isfinite(part).all() for part in kind.fitted(alike.astype(np.float32)))
@@ -252,6 +299,9 @@ def test_numbers_of_states(states):
         (Real, {"largest_scale": 0}),
         (Real, {"same_scale": 1}),
         (Semicontinuous, {"typical": 0}),
+        (Skewed, {"power": -0.1}),
+        (Skewed, {"power": 2.1}),
+        (Skewed, {"largest_scale": 0}),
         (Real, {"least_scale": float("nan")}),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 from tests.conformance.supports import run_support_test
 from tfdsmcmc.rows import rows_of, source_of
-from tfdsmcmc.supports import Amounts, Binary, Counts, OneHot, Real, SideBySide, Spin
+from tfdsmcmc.supports import Amounts, Binary, Counts, OneHot, Real, SideBySide, Skewed, Spin
 
 NAN = np.nan
 GROUPS = OneHot([2, 3])
@@ -18,6 +18,7 @@ TABLE = SideBySide([(Real(), [0, 5]), (OneHot([3]), [1, 2, 3]), (Counts([4.0]), 
         (Binary(), [[0, 1, 1], [1, 0, 0]], [[0, 1, 2], [0.5, 1, 1]]),
         (Spin(), [[-1, 1, 1], [1, -1, -1]], [[0, 1, 1], [2, 1, -1]]),
         (Real(), [[-1.5, 1, 1e30], [1, 0, 0]], np.zeros((0, 3))),
+        (Skewed([0.0, 0.5, 2]), [[-1.5, 1, 1e30], [1, 0, 0]], np.zeros((0, 3))),
         (GROUPS, [[1, 0, 0, 0, 1], [0, 1, 1, 0, 0]], [[1, 1, 1, 0, 0], [0, 0, 1, 0, 0], [1, 0, 2, -1, 0]]),
         (OneHot([2, 3], True), [[1, 0, 0, 0, 1], [0, 0, 0, 0, 0]], [[1, 1, 1, 0, 0], [0, 0, 1, 0, 1]]),
         (Amounts([1.5, 20]), [[0, 3.5], [1e30, 7]], [[-0.5, 1], [np.inf, 2]]),
@@ -83,6 +84,8 @@ def test_counts_are_seen_by_their_logarithms():
     seen = Counts([3.0, 8.0], [1.0, 8.0]).seen(np.array([[7.0, 0.0]], np.float32))
     np.testing.assert_allclose(seen, [[np.log(2.0), -np.log(2.0)]], rtol=1e-6)
     assert Counts([3.0]) == Counts([3.0], [1.0]) != Counts([3.0], [3.0])
+    seen = Skewed([0.0, 2.0, 1.0]).seen(np.array([[np.e - 1, 1 - np.e, -3.0]], np.float32))
+    np.testing.assert_allclose(seen, [[1.0, -1.0, -3.0]], rtol=1e-6)
     row = np.array([[-0.5, 0, 1, 0, 17, 2, 1]], np.float32)
     np.testing.assert_allclose(TABLE.seen(row), [[-0.5, 0, 1, 0, np.log(18 / 5), 2, 1]], rtol=1e-6)
     np.testing.assert_allclose(TABLE.seen(TABLE.filling[None])[0, 4], 0.0, atol=1e-7)
@@ -111,6 +114,12 @@ def test_typical_counts(typical):
     if typical != [2**24]:
         with pytest.raises(ValueError, match="Received: typical="):
             Amounts(typical)
+
+
+@pytest.mark.parametrize("powers", [[], 1.0, [-0.1], [2.5], ["1"], None])
+def test_powers(powers):
+    with pytest.raises(ValueError, match="Received: powers="):
+        Skewed(powers)
 
 
 @pytest.mark.parametrize("parts", [[], [(Real(), [0, 2])], [(Real(), [0]), (Binary(), [0])], [(GROUPS, [0, 1])]])

@@ -15,6 +15,7 @@ from tfdsmcmc.columns.mixture import IndependentColumnsMixture
 from tfdsmcmc.columns.ordinal import Ordinal
 from tfdsmcmc.columns.real import Real
 from tfdsmcmc.columns.semicontinuous import Semicontinuous
+from tfdsmcmc.columns.skewed import Skewed
 
 __all__ = [
     "Binary",
@@ -28,4 +29,5 @@ __all__ = [
     "Ordinal",
     "Real",
     "Semicontinuous",
+    "Skewed",
 ]

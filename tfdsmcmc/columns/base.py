@@ -89,6 +89,10 @@ class Kind:
         """
         return np.zeros(self.parameters, np.float32), np.zeros(self.shared, np.float32)
 
+    def of_same_scale(self) -> Kind:
+        """The kind whose scale all rows share; itself where no row has a scale of its own."""
+        return self
+
     def get_config(self) -> Config:
         """Every argument."""
         return {}

@@ -25,6 +25,8 @@ from tfdsmcmc._common import checks
 from tfdsmcmc.columns.base import Kind
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from tfdsmcmc._common.types import Config, Seed
     from tfdsmcmc.supports import Support
 
@@ -58,13 +60,13 @@ class Real(Kind):
         return supports.Real()
 
     def log_prob(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-        scale = self._scale(parameters, shared)
+        scale = self.scale(parameters, shared)
         squares = tf.square((value[..., 0] - parameters[..., 0]) / scale)
         return -0.5 * squares - tf.math.log(scale) - 0.5 * math.log(2 * math.pi)
 
     def draw(self, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
         noise = random.normal(tf.shape(parameters)[:-1], seed)
-        return (parameters[..., 0] + self._scale(parameters, shared) * noise)[..., tf.newaxis]
+        return (parameters[..., 0] + self.scale(parameters, shared) * noise)[..., tf.newaxis]
 
     def moved(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
         """μ + √(1 − β²) (y − μ) + β σ ε, with β = 1 or, every other time, 10⁻³ᵘ for a uniform u.
@@ -76,7 +78,7 @@ class Real(Kind):
         shape, mu = tf.shape(value)[:-1], parameters[..., 0]
         u = 2.0 * random.uniform(shape, length_seed) - 1.0
         beta = tf.exp(-_LOG_1000 * tf.maximum(u, 0.0))
-        noise = self._scale(parameters, shared) * random.normal(shape, noise_seed)
+        noise = self.scale(parameters, shared) * random.normal(shape, noise_seed)
         y = mu + tf.sqrt(1.0 - beta * beta) * (value[..., 0] - mu) + beta * noise
         return y[..., tf.newaxis]
 
@@ -90,10 +92,14 @@ class Real(Kind):
         own = [values.mean(), log_scale]
         return np.float32(own[: self.parameters]), np.float32(own[self.parameters :])
 
+    def of_same_scale(self) -> Self:
+        return type(self)(**{**self.get_config(), "same_scale": True})
+
     def get_config(self) -> Config:
         scales = {"least_scale": self.least_scale, "largest_scale": self.largest_scale}
         return {**scales, "same_scale": self.same_scale}
 
-    def _scale(self, parameters, shared):
+    def scale(self, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+        """σ, (…, C)."""
         s = shared[..., 0] if self.same_scale else parameters[..., 1]
         return self.least_scale + self.largest_scale * tf.sigmoid(s - math.log(self.largest_scale))

@@ -14,6 +14,7 @@ import numpy as np
 from tfdsmcmc import columns
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.kinds_of_columns import is_numeric, numbers
+from tfdsmcmc.imputer.powers import transform_of
 
 if TYPE_CHECKING:
     import pandas
@@ -97,12 +98,14 @@ class States:
 
 
 class Numbers:
-    """A column of numbers, which are counts, amounts, or standardised real ones, (x − m)/s.
+    """A column of numbers, which are counts, amounts, or real ones in units of their own, (x − m)/s.
+
+    Skewed ones are bounded: no more is filled in than lies beyond the column's range by that range.
 
     Args:
       name: of the column.
       series: pandas.Series that is learnt from.
-      word: "count", "semicontinuous" or "real".
+      word: "count", "semicontinuous", "skewed" or "real".
 
     Attributes:
       kind: `columns.Kind`.
@@ -110,8 +113,9 @@ class Numbers:
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
-        self._constant = False
+        self._constant, self._limits = False, (-np.inf, np.inf)
         values = numbers(series)
+        seen = values[~np.isnan(values)]
         if word == "count":
             typical = _power_of_two(max(float(np.nanmean(values)), 0.5))
             # log(1 + y) of small counts among large ones is far out, and means that are log-linear in it farther
@@ -121,11 +125,15 @@ class Numbers:
         if word == "semicontinuous":
             self.kind = columns.Semicontinuous(_power_of_two(float(np.median(values[values > 0]))))
             return
+        self._constant = bool((seen == seen[0]).all())  # such a column is filled with its one value
+        if word == "skewed" and not self._constant:
+            found = transform_of(seen)
+            self.kind, self.mean, self.scale = columns.Skewed(found.power), found.centre, found.unit
+            self._limits = 2 * seen.min() - seen.max(), 2 * seen.max() - seen.min()
+            return
         self.kind = columns.Real()
         found = columns_of(values[:, np.newaxis])
         self.mean, self.scale = float(found.mean[0]), float(found.scale[0])
-        seen = values[~np.isnan(values)]
-        self._constant = bool((seen == seen[0]).all())  # such a column is filled with its one value
 
     def encode(self, series: pandas.Series[Any]) -> np.ndarray:
         """(n, 1).
@@ -157,7 +165,7 @@ class Numbers:
     def decode(self, values: np.ndarray) -> np.ndarray:
         """(n,) float64."""
         scale = 0.0 if self._constant else self.scale
-        return self.mean + scale * values[:, 0].astype(np.float64)
+        return np.clip(self.mean + scale * values[:, 0].astype(np.float64), *self._limits)
 
     def log_scale(self, observed: np.ndarray) -> np.ndarray:
         """(n,), log s where the entry is observed: what its log-density loses in the units of the column."""

@@ -25,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas
 
-Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real", "semicontinuous"]
+Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real", "semicontinuous", "skewed"]
 
 WORDS: tuple[str, ...] = get_args(Word)
 _LARGEST = 10**6  # of counts, whose distribution ends at three times as many
@@ -51,7 +51,7 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
                 f"Column {name!r} is of text, which does not tell its order: make it pandas.Categorical(values, "
                 f"categories=[…], ordered=True). Received: kind 'ordinal' for {series.dtype} entries"
             )
-        if asked in ("count", "real", "semicontinuous") and (not numeric or types.is_bool_dtype(series)):
+        if asked in ("count", "real", "semicontinuous", "skewed") and (not numeric or types.is_bool_dtype(series)):
             received = f"kind {asked!r} for {series.dtype} entries"
             raise ValueError(f"Column {name!r} is to be of numbers. Received: {received}")
         if asked == "count":

@@ -84,7 +84,7 @@ def data_layer_of(
       dependent: whether columns depend on each other; those that are missing more often on those that are less often.
     """
     if dependent:
-        kinds = [Real(same_scale=True) if isinstance(kind, Real) else kind for kind in kinds]
+        kinds = [kind.of_same_scale() for kind in kinds]
     layout, x = Layout(kinds), rows.with_nan()
     bias, shared = [], []
     for group in layout.groups:

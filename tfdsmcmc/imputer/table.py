@@ -188,7 +188,7 @@ def _checked_words(words, names):
 
 def _codec(name, series, asked):
     word = word_of(name, series, asked)
-    return (Numbers if word in ("count", "real", "semicontinuous") else States)(name, series, word)
+    return (Numbers if word in ("count", "real", "semicontinuous", "skewed") else States)(name, series, word)
 
 
 def _with(series, gaps, values, dtype):

@@ -8,6 +8,18 @@ from tfdsmcmc.supports.counts import Counts
 from tfdsmcmc.supports.one_hot import OneHot
 from tfdsmcmc.supports.real import Real
 from tfdsmcmc.supports.side_by_side import SideBySide
+from tfdsmcmc.supports.skewed import Skewed
 from tfdsmcmc.supports.spin import Spin
 
-__all__ = ["Amounts", "Binary", "Counts", "OneHot", "Real", "SideBySide", "Spin", "Support", "checked_array"]
+__all__ = [
+    "Amounts",
+    "Binary",
+    "Counts",
+    "OneHot",
+    "Real",
+    "SideBySide",
+    "Skewed",
+    "Spin",
+    "Support",
+    "checked_array",
+]
