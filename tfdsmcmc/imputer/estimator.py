@@ -74,7 +74,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "DARN/SBN" of the size above for others. Of more than 256 columns, and where X has gaps and a method or its
         options are given, it is "SBN/SBN 50" for binary ones and "VAE 10" for others; see `docs/results/archive.md`.
       kinds: dict from names of columns of a DataFrame to "binary", "categorical", "ordinal", "count",
-        "semicontinuous" (amounts, many of them 0) or "real".
+        "semicontinuous" (amounts, many of them 0), "skewed" (normal after a power transform) or "real".
       hidden_units: of the inner network of each NADE and VAE layer and of an `MLPGaussian` data layer.
       method: name of a function in `methods`; by default "iwae" for a VAE, "dsgnht_gibbs" with `draw_missing` where X
         has gaps and the columns depend on each other besides on the hidden units, as in a DARN or, of binary columns,
