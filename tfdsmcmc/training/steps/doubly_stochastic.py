@@ -158,9 +158,16 @@ class DoublyStochasticStep(Step):
 
     def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         if self.climb is None:
-            return self._step(state, batch, seed)
-        samples = self.kernel.samples(state.kernel_results)
-        return tf.cond(samples, lambda: self._step(state, batch, seed), lambda: self.climb.step(state, batch, seed))
+            state, metrics = self._updated(state, batch, seed)
+        else:
+            samples = self.kernel.samples(state.kernel_results)
+            branches = [lambda step=step: step._updated(state, batch, seed) for step in (self, self.climb)]
+            state, metrics = tf.cond(samples, *branches)
+        if self.kernel_steps and len(state.auxiliary):
+            auxiliary_seed = random.stream(seed, "auxiliary")
+            scales = self.prior.update_auxiliary(self._names, state.weights, state.auxiliary, auxiliary_seed)
+            state = state._replace(auxiliary=scales)
+        return state, metrics
 
     def sampled(self, state: Nest) -> bool | tf.Tensor:
         return self.kernel.sampled(state.kernel_results) if self.kernel_steps else True
@@ -201,16 +208,13 @@ class DoublyStochasticStep(Step):
             return theta
         return [*theta, *fresh_weights(self.estimator.recognition, random.stream(seed, "recognition network"))]
 
-    def _step(self, state, batch, seed):
+    def _updated(self, state, batch, seed):
+        """(state, metrics) after the updates of θ and φ; the scales of the prior move after them in either phase."""
         carry, before = self._carry_of(state, batch.index), state.kernel_results
         state, carry, metrics = self._updates.of(state, batch.rows.plain, batch.num_rows, carry, seed)
         if state.best_phi:
             goes_back = self.kernel.goes_back(before, state.kernel_results)
             best_recognition.go_back(state.best_phi, self.beside, goes_back)
-        if self.kernel_steps and len(state.auxiliary):
-            auxiliary_seed = random.stream(seed, "auxiliary")
-            scales = self.prior.update_auxiliary(self._names, state.weights, state.auxiliary, auxiliary_seed)
-            state = state._replace(auxiliary=scales)
         return self._with_carry(state, batch.index, carry), metrics
 
     def _carry_of(self, state, index):
