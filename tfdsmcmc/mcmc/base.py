@@ -224,9 +224,12 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         step_size = self._step_size(results.step)
         new_parts, new_results = self._update(parts, gradients, results, step_size, noise_seed)
 
-        finite = all_finite([*gradients, *new_parts, *tf.nest.flatten(new_results)])
+        before, after = (parts, results), (new_parts, new_results)
+        # what the step hands on, such as the optimizer's moments while a kernel samples, was finite before it
+        pairs = zip(tf.nest.flatten(after), tf.nest.flatten(before), strict=True)
+        finite = all_finite([*gradients, *(new for new, old in pairs if new is not old)])
         new_parts, new_results = tf.nest.map_structure(
-            lambda new, old: tf.where(finite, new, old), (new_parts, new_results), (parts, results)
+            lambda new, old: old if new is old else tf.where(finite, new, old), after, before
         )
         skipped = results.skipped_steps + tf.cast(~finite, tf.int32)
         new_results = new_results._replace(step=results.step + 1, skipped_steps=skipped)
