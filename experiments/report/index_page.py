@@ -15,7 +15,8 @@ _NOTE = (
 )
 _STUDY = (
     "The sampler and the optimizer have about the same processor time and their defaults. Ahead and behind are by more "
-    "than two standard errors over test rows. These do not say how runs differ. The [study](../study.md) has the figures."
+    "than two standard errors over test rows. These do not say how runs differ. The [study](../study.md) has the "
+    "figures."
 )
 _AHEAD = "Each point is a data set and a model; bars are standard errors over the test rows."
 
