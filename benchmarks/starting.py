@@ -22,16 +22,11 @@ def measure():
     import tfdsmcmc as ds
 
     loaded = time.process_time()
-    layers = ds.layers.SBN
-    model = ds.DeepGenerativeModel(
-        generative=ds.GenerativeNetwork([layers(50, seed=1), layers(100, seed=2), layers(64, seed=3)]),
-        recognition=ds.RecognitionNetwork([layers(100, seed=4), layers(50, seed=5)]),
-    )
+    model = ds.models.from_name("SBN/SBN 100-50", 64)
     x = (np.random.default_rng(0).random((1200, 64)) < 0.3).astype(np.float32)
     model.compile(**ds.methods.dsgnht_nais(), steps_per_execution=12)
     model.fit(x, batch_size=100, epochs=1, verbose=0)
-    checksum = float(sum(np.abs(weight).sum() for weight in model.get_weights()))
-    print(json.dumps({"import": loaded - start, "epoch": time.process_time() - loaded, "checksum": checksum}))
+    print(json.dumps({"import": loaded - start, "epoch": time.process_time() - loaded}))
 
 
 def main(args):

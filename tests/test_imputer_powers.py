@@ -6,11 +6,13 @@ import scipy.special
 import scipy.stats
 
 import tfdsmcmc as ds
+from tfdsmcmc.imputer.codecs import Numbers
+from tfdsmcmc.imputer.kinds_of_columns import word_of
+from tfdsmcmc.imputer.learning import data_layer_of
 from tfdsmcmc.imputer.powers import transform_of
+from tfdsmcmc.imputer.table import Table
 
 pandas = pytest.importorskip("pandas")
-from tfdsmcmc.imputer.kinds_of_columns import word_of  # noqa: E402
-from tfdsmcmc.imputer.table import Table  # noqa: E402
 
 RNG = np.random.default_rng(3)
 AMOUNTS, GAMMA = RNG.lognormal(7, 1, 300), RNG.gamma(2.0, 3.0, 300)
@@ -30,14 +32,37 @@ def test_the_power_is_that_of_the_largest_likelihood(values, power):
     np.testing.assert_allclose(found.gain, best + np.log(values.std()), atol=1e-4)
     for other in (0.0, 0.5, 1.0, 1.5, 2.0):
         assert likelihood(values, found._replace(power=other)) <= best + 1e-5
+    for factor in (0.25, 0.5, 2.0, 4.0):
+        other = found._replace(unit=factor * found.unit)
+        size = scipy.stats.yeojohnson((values - other.centre) / other.unit, power).std()
+        assert likelihood(values, other) <= best + 1e-5 or not 0.3 < size < 3
     moved = transform_of(40 * values - 3)
     np.testing.assert_allclose(moved, [power, 40 * found.centre - 3, 40 * found.unit, found.gain], atol=1e-3)
+    for size in (1e-200, 1e200):  # whose squares float64 does not have
+        want = [power, size * found.centre, size * found.unit, found.gain]
+        np.testing.assert_allclose(transform_of(size * values), want, rtol=1e-5)
 
 
-def test_symmetric_columns_gain_nothing():
-    assert transform_of(RNG.normal(5, 2, 1000)).gain < 0.01
-    many = transform_of(np.append(np.zeros(9000), RNG.normal(0, 1, 1000)))  # quartiles agree
-    assert np.isfinite(many).all() and many.unit > 0
+HALF = RNG.normal(0, 1, 500)
+SPIKED = np.append(RNG.normal(0, 1e-9, 800), AMOUNTS[:200])
+
+
+@pytest.mark.parametrize("values", [np.r_[HALF, -HALF], np.tan(np.linspace(-1.57, 1.57, 999)), SPIKED, [0.0, 3.0]])
+def test_columns_that_no_power_makes_better_stay_as_they_are(values):
+    """Symmetric ones, ones of heavy tails on both sides, ones whose quartiles tell nothing: they are real columns."""
+    values = np.array(values)
+    np.testing.assert_allclose(transform_of(values)[::3], [1.0, 0.0])
+    codec = Numbers("x", pandas.Series(values), "skewed")
+    assert codec.kind == ds.columns.Real()
+    np.testing.assert_allclose([codec.mean, codec.scale], [values.mean(), values.std()], atol=1e-9)
+
+
+def test_long_columns_are_looked_at_by_quantiles():
+    values = np.sort(RNG.lognormal(7, 1, 50_000))
+    few, many = transform_of(values[12::25]), transform_of(RNG.permutation(values))
+    assert few.power == many.power == 0.0
+    np.testing.assert_allclose(few[1:], many[1:], rtol=0.01)
+    assert np.isfinite(transform_of(np.append(np.zeros(9999), 5.0))).all()
 
 
 def test_a_table_with_a_skewed_column():
@@ -46,6 +71,9 @@ def test_a_table_with_a_skewed_column():
     frame.loc[::7, "income"] = np.nan
     table = Table(frame, {"income": "skewed", "one": "skewed"})
     assert [kind.word for kind in table.kinds] == ["skewed", "real", "real"] and table.mixed
+    layer = data_layer_of(table.kinds, table.standardised(frame), [], dependent=True)
+    assert layer.columns == [kind.of_same_scale() for kind in table.kinds] != table.kinds
+    assert all(kind.get_config()["same_scale"] for kind in layer.columns)
     codec = table.codecs[0]
     entries = codec.encode(frame["income"])
     np.testing.assert_allclose(codec.decode(entries)[1:7], AMOUNTS[1:7], rtol=1e-6)
@@ -73,6 +101,13 @@ def test_an_imputer_fills_a_skewed_column():
     assert not imputer.transform(gaps).isna().any(axis=None)
     frames = imputer.impute(gaps, num_imputations=2)
     assert (frames[0]["income"] != frames[1]["income"])[::5].all()
+
+
+def test_infinite_entries_are_refused():
+    with pytest.raises(ValueError, match="Column 'x' must be finite.*Received: "):
+        Table(pandas.DataFrame({"x": [1.0, 2.0, np.inf]}), {"x": "skewed"}).standardised(
+            pandas.DataFrame({"x": [1.0, 2.0, np.inf]})
+        )
 
 
 def test_what_is_not_of_numbers_is_not_skewed():

@@ -44,11 +44,11 @@ def page(lines):
 def _skewed(lines):
     """Each cell of ours that was told which columns are skewed, beside that of the defaults."""
     scores = [SCORES[name][0] for name in ("crps", "rmse")]
-    header = ["table", "mechanism", *(f"{score}: {what}" for score in scores for what in ("defaults", "told"))]
+    header = [*PLACE, *(f"{score}: {what}" for score in scores for what in ("defaults", "told"))]
     found = {name: scores_of(lines, name) for name in ("crps", "rmse")}
     cells = sorted(set(found["crps"].get(SKEWED, ())) & set(found["crps"].get(OWN, ())))
     rows = [
-        [cell[0], cell[1], *(number(found[score][who][cell]) for score in ("crps", "rmse") for who in (OWN, SKEWED))]
+        [*cell, *(number(found[score][who][cell]) for score in ("crps", "rmse") for who in (OWN, SKEWED))]
         for cell in cells
     ]
     return "\n".join(table(header, rows)) if rows else ""

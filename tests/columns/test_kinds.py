@@ -151,11 +151,27 @@ def test_skewed_columns(kind):
     )
     many = tf.broadcast_to(parameters, [5000, 5, 3, kind.parameters])
     drawn = kind.draw(many, shared, 5)
+    assert np.mean(kind.moved(drawn, many, shared, 6) != drawn) > 0.99
     for values in (drawn, kind.moved(drawn, many, shared, 6)):
         found = scipy.stats.yeojohnson(values.numpy().astype(np.float64).ravel(), kind.power).reshape(5000, 5, 3)
         for place in np.ndindex(5, 3):
             own = found[(slice(None), *place)]
             assert scipy.stats.kstest(own, "norm", (center[place], scale[place])).pvalue > 1e-7
+
+
+def test_skewed_columns_far_out():
+    """Draws end at ψ⁻¹(±30); means are within an eighth at the largest scale; densities are finite at any number."""
+    kind = Skewed(0.0)
+    far = kind.draw(tf.constant([[[99.0, 0.0]], [[-99.0, 0.0]]]), tf.zeros([1, 0]), 1)[:, 0, 0]
+    np.testing.assert_allclose(far, [np.expm1(30.0), 1 - np.sqrt(61.0)], rtol=1e-4)
+    parameters = np.array([[[6.0, 50.0]]], np.float32)
+    t = np.linspace(-30, 40, 100_001)
+    y = np.where(t > 0, np.expm1(np.clip(t, 0, 30)), 1 - np.sqrt(1 + 2 * np.abs(t)))
+    want = (y * scipy.stats.norm.pdf(t, 6, 5.01)).sum() * (t[1] - t[0])
+    np.testing.assert_allclose(kind.mean(parameters, np.zeros((1, 0)))[0, 0, 0], want, rtol=1 / 8)
+    for power in (0.0, 2.0):
+        sides = tf.constant([[[-1e30]], [[1e30]]])
+        assert np.isfinite(Skewed(power).log_prob(sides, tf.zeros([2, 1, 2]), tf.zeros([1, 0]))).all()
 
 
 def test_the_power_of_one_leaves_real_columns():

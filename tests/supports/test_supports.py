@@ -86,6 +86,7 @@ def test_counts_are_seen_by_their_logarithms():
     assert Counts([3.0]) == Counts([3.0], [1.0]) != Counts([3.0], [3.0])
     seen = Skewed([0.0, 2.0, 1.0]).seen(np.array([[np.e - 1, 1 - np.e, -3.0]], np.float32))
     np.testing.assert_allclose(seen, [[1.0, -1.0, -3.0]], rtol=1e-6)
+    np.testing.assert_array_equal(Skewed([2.0, 0.0]).seen(np.array([[1e30, -1e30]])), [[30.0, -30.0]])
     row = np.array([[-0.5, 0, 1, 0, 17, 2, 1]], np.float32)
     np.testing.assert_allclose(TABLE.seen(row), [[-0.5, 0, 1, 0, np.log(18 / 5), 2, 1]], rtol=1e-6)
     np.testing.assert_allclose(TABLE.seen(TABLE.filling[None])[0, 4], 0.0, atol=1e-7)

@@ -20,26 +20,29 @@ if TYPE_CHECKING:
 
 
 def transformed(y: TensorLike, power: TensorLike) -> tf.Tensor:
-    """ψ(y); the power λ broadcasts with y."""
-    exponent, size = _side(y, power), tf.math.log1p(tf.abs(y))
+    """ψ(y), float32; the power λ broadcasts with y."""
+    y, exponent = _side(y, power)
+    size = tf.math.log1p(tf.abs(y))
     return tf.sign(y) * _over(tf.math.expm1(exponent * size), exponent, size)
 
 
 def restored(t: TensorLike, power: TensorLike) -> tf.Tensor:
-    """The y with ψ(y) = t."""
-    exponent, size = _side(t, power), tf.abs(t)
+    """The y with ψ(y) = t, float32."""
+    t, exponent = _side(t, power)
+    size = tf.abs(t)
     return tf.sign(t) * tf.math.expm1(_over(tf.math.log1p(exponent * size), exponent, size))
 
 
 def log_slope(y: TensorLike, power: TensorLike) -> tf.Tensor:
-    """log ψ'(y) = (λ − 1) log(1 + y) for y ≥ 0, (1 − λ) log(1 − y) below."""
-    return (tf.convert_to_tensor(power, tf.float32) - 1.0) * tf.sign(y) * tf.math.log1p(tf.abs(y))
+    """log ψ'(y) = (λ − 1) log(1 + y) for y ≥ 0, (1 − λ) log(1 − y) below; float32."""
+    y, power = tf.cast(y, tf.float32), tf.cast(power, tf.float32)
+    return (power - 1.0) * tf.sign(y) * tf.math.log1p(tf.abs(y))
 
 
 def _side(y, power):
-    """The exponent of |1 ± y|: λ above 0, 2 − λ below."""
-    power = tf.convert_to_tensor(power, tf.float32)
-    return tf.where(tf.convert_to_tensor(y) >= 0, power, 2.0 - power)
+    """y, and the exponent of |1 ± y|: λ above 0, 2 − λ below."""
+    y, power = tf.cast(y, tf.float32), tf.cast(power, tf.float32)
+    return y, tf.where(y >= 0, power, 2.0 - power)
 
 
 def _over(value, exponent, limit):

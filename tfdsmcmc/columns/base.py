@@ -90,7 +90,7 @@ class Kind:
         return np.zeros(self.parameters, np.float32), np.zeros(self.shared, np.float32)
 
     def of_same_scale(self) -> Kind:
-        """The kind whose scale all rows share; itself where no row has a scale of its own."""
+        """The kind with one scale for all rows of a column; itself where its scale is not of the row anyway."""
         return self
 
     def get_config(self) -> Config:

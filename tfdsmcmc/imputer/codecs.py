@@ -100,7 +100,7 @@ class States:
 class Numbers:
     """A column of numbers, which are counts, amounts, or real ones in units of their own, (x − m)/s.
 
-    Skewed ones are bounded: no more is filled in than lies beyond the column's range by that range.
+    What fills a skewed column lies at most one range beyond the observed range, on either side.
 
     Args:
       name: of the column.
@@ -108,12 +108,14 @@ class Numbers:
       word: "count", "semicontinuous", "skewed" or "real".
 
     Attributes:
-      kind: `columns.Kind`.
+      kind: `columns.Kind`; of a column that is to be skewed and is not, that of a real one.
     """
+
+    _limits = (-np.inf, np.inf)  # of what is filled in
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
-        self._constant, self._limits = False, (-np.inf, np.inf)
+        self._constant = False
         values = numbers(series)
         seen = values[~np.isnan(values)]
         if word == "count":
@@ -126,11 +128,12 @@ class Numbers:
             self.kind = columns.Semicontinuous(_power_of_two(float(np.median(values[values > 0]))))
             return
         self._constant = bool((seen == seen[0]).all())  # such a column is filled with its one value
-        if word == "skewed" and not self._constant:
+        if word == "skewed" and not self._constant and np.isfinite(seen).all():
             found = transform_of(seen)
-            self.kind, self.mean, self.scale = columns.Skewed(found.power), found.centre, found.unit
-            self._limits = 2 * seen.min() - seen.max(), 2 * seen.max() - seen.min()
-            return
+            if found.power != 1:
+                self.kind, self.mean, self.scale = columns.Skewed(found.power), found.centre, found.unit
+                self._limits = 2 * seen.min() - seen.max(), 2 * seen.max() - seen.min()
+                return
         self.kind = columns.Real()
         found = columns_of(values[:, np.newaxis])
         self.mean, self.scale = float(found.mean[0]), float(found.scale[0])

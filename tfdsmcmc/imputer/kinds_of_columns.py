@@ -13,8 +13,8 @@
 | other floating numbers | real |
 
 Counts of a smaller variance are refused by the laws of counts: years are such. Text, dates and other
-objects have no kind of their own. No column is "skewed" unless it is said to be: real columns that are linear in each
-other are so no more where one of them is transformed.
+objects have no kind of their own. No column is "skewed" unless it is said to be: to transform one of two columns that
+are linear in each other bends their relation.
 """
 
 from __future__ import annotations

@@ -210,9 +210,9 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
           seed: integer, or int32 tensor of shape (2,).
 
         Returns:
-          (state, kernel_results, aux). Where an entry of the gradient, of the new state or of its momentum and the
-          like is not finite, all of them stay as they were, and `skipped_steps` counts one more; that holds for the
-          state as a whole, several chains in one state included.
+          (state, kernel_results, aux). Where an entry of the gradient, or of what the step changes of the state, its
+          momentum and the like, is not finite, all of them stay as they were, and `skipped_steps` counts one more; that
+          holds for the state as a whole, several chains in one state included.
         """
         gradient_seed, noise_seed = tf.unstack(random.split(seed))
         arguments = state if isinstance(state, (list, tuple)) else [state]
@@ -225,9 +225,9 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         new_parts, new_results = self._update(parts, gradients, results, step_size, noise_seed)
 
         before, after = (parts, results), (new_parts, new_results)
-        # what the step hands on, such as the optimizer's moments while a kernel samples, was finite before it
-        pairs = zip(tf.nest.flatten(after), tf.nest.flatten(before), strict=True)
-        finite = all_finite([*gradients, *(new for new, old in pairs if new is not old)])
+        # what the step hands on, such as the optimizer's moments while a kernel samples, an earlier step looked at
+        changed = tf.nest.map_structure(lambda new, old: [] if new is old else [new], after, before)
+        finite = all_finite([*gradients, *tf.nest.flatten(changed)])
         new_parts, new_results = tf.nest.map_structure(
             lambda new, old: old if new is old else tf.where(finite, new, old), after, before
         )

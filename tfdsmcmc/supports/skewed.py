@@ -10,9 +10,11 @@ import tensorflow as tf
 from tfdsmcmc._common import yeo_johnson
 from tfdsmcmc.supports.real import Real
 
+_FARTHEST = 30.0
+
 
 class Skewed(Real):
-    """ℝ^D, as far as float32 has it. A recognition network sees ψ(y) of each entry, and 0 of what is missing.
+    """ℝ^D, as far as float32 has it. A network sees ψ(y) of each entry, from −30 to 30, and 0 of what is missing.
 
     Args:
       powers: list of D numbers from 0 to 2, the λ of each entry; see `columns.Skewed`.
@@ -28,7 +30,8 @@ class Skewed(Real):
         self.powers: list[float] = [float(number) for number in powers]
 
     def seen(self, x: tf.Tensor) -> tf.Tensor:
-        return yeo_johnson.transformed(x, np.array(self.powers, np.float32))
+        seen = yeo_johnson.transformed(x, np.array(self.powers, np.float32))
+        return tf.clip_by_value(seen, -_FARTHEST, _FARTHEST)
 
     def check_width(self, name: str, width: int) -> None:
         if width != len(self.powers):

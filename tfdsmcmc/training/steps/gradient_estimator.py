@@ -59,7 +59,8 @@ class GradientEstimator:
           auxiliary: list of tensors, the scales of shrinkage priors.
           carry: what an earlier call left, see `start`; None for nothing.
           seed: int32 of shape (2,).
-          prior_weight: the power of the prior p(θ) in the posterior: 1, or 0 where an optimizer climbs the likelihood.
+          prior_weight: the power of the prior p(θ) in the posterior: 1, or 0 while an optimizer climbs. A number, or a
+            scalar tensor where one program has both.
 
         Returns:
           (list of tensors like the weights, draws, carry): the draws are any nest; a carry of rows is a list of tensors
