@@ -48,7 +48,7 @@ def _skewed(lines):
     found = {name: scores_of(lines, name) for name in ("crps", "rmse")}
     cells = sorted(set(found["crps"].get(SKEWED, ())) & set(found["crps"].get(OWN, ())))
     rows = [
-        [*cell, *(number(found[score][who][cell]) for score in ("crps", "rmse") for who in (OWN, SKEWED))]
+        [*cell, *(number(found[score][who][cell], 3) for score in ("crps", "rmse") for who in (OWN, SKEWED))]
         for cell in cells
     ]
     return "\n".join(table(header, rows)) if rows else ""

@@ -134,6 +134,15 @@ def test_ranks_and_ratios_stand_beside_ours():
     assert page.means(without, "crps")["miceforest"][0] == 0.25
 
 
+def test_skewed_columns_that_were_told_stand_beside_the_defaults():
+    """Cells of both alone, and a variant is no imputer of the other tables."""
+    lines = [{**line, "rmse": 2 * line["crps"]} for line in lines_of({OWN: (0.5, 0.75), page.SKEWED: (0.25,)})]
+    said = page.page(lines)
+    assert "| a | MAR | 0.3 | 0 | 0.500 | 0.250 | 1.000 | 0.500 |" in said
+    assert "| b | MAR | 0.3 | 0 |" not in said and said.count(page.SKEWED) == 0
+    assert "told to be such" not in page.page(list(lines_of({OWN: (0.5, 0.75)})))
+
+
 def test_a_page_needs_a_record():
     with pytest.raises(SystemExit, match="Received: --page"):
         command.main(["--page", "page.md"])
