@@ -6,9 +6,9 @@
 
 "columns" is a DARN of zeros and ones, "groups" a `layers.Mixed` whose columns `rows.groups` finds in the rows of
 training, each dependent on those before it; above both a layer of --units DARN units, learnt by `methods.dsgnht_nais()`
-of one chain. Estimated are rows of the test set, by --samples importance samples at each of --posterior-samples samples
-of the weights, and their predictive average. A run adds a line to --record; without --form the lines are printed as a
-table. `python -m experiments.report docs` makes a page of them. All mass of the groups is on rows of their form, some
+with validation rows, which end the climb and choose the average. Estimated are rows of the test set, by --samples
+importance samples, under the average over --posterior-samples samples of the weights of each chain. A run adds a line
+to --record; without --form the lines are printed as a table. `python -m experiments.report docs` makes a page of them. All mass of the groups is on rows of their form, some
 of the columns' is not.
 """
 
@@ -40,25 +40,25 @@ def model_of(form, train, units, seed):
 def line(args):
     """The result of a run, a dict."""
     data = ds.datasets.load(args.dataset)
-    train, test = np.asarray(data.train), np.asarray(data.test)
+    train, valid, test = (np.asarray(rows) for rows in (data.train, data.valid, data.test))
     test = test[:: max(1, -(-len(test) // args.rows))]  # spread evenly, at most so many
     keras.utils.set_random_seed(args.seed)
     model = model_of(args.form, train, args.units, args.seed)
-    model.compile(**ds.methods.dsgnht_nais(num_chains=1), steps_per_execution=20)
+    model.compile(**ds.methods.dsgnht_nais(num_chains=args.chains), steps_per_execution=20, evaluation_samples=25)
     steps = -(-len(train) // 100)
-    epochs, folder = max(2 * args.posterior_samples, args.updates // steps), args.output / f"{args.dataset}_{args.form}"
-    collector = ds.posterior.Collector(
-        folder, args.posterior_samples, **ds.posterior.last_part(epochs, args.posterior_samples)
-    )
+    epochs, folder = max(2, args.updates // steps), args.output / f"{args.dataset}_{args.form}"
+    collector = ds.posterior.Collector(folder, args.posterior_samples, overwrite=True)
     begun = time.process_time()
-    model.fit(train, batch_size=100, epochs=epochs, callbacks=[collector], verbose=args.verbose)
+    watched = {"validation_data": valid[:500], "callbacks": [collector], "verbose": args.verbose}
+    model.fit(train, batch_size=100, epochs=epochs, **watched)
     seconds = time.process_time() - begun
-    found = ds.posterior.load(folder).log_likelihood(model, test, args.samples, seed=1, average="draws").mean()
+    posterior = ds.posterior.load(folder)
+    found = posterior.log_likelihood(model, test, args.samples, seed=1).mean()
     about = {name: getattr(args, name) for name in ("dataset", "form", "units", "seed", "samples")}
     figures = {"value": found.value, "error": found.standard_error, "row_error": found.row_standard_error}
     parts = len(getattr(model.generative.layers[-1], "columns", train[0]))
-    return {**about, "updates": epochs * steps, "processor_seconds": round(seconds), "parts": parts, **figures,
-            "rows": len(test)}  # fmt: skip
+    made = {"chains": model.run.num_chains, "updates": epochs * steps, "processor_seconds": round(seconds)}
+    return {**about, **made, "average": posterior.average, "parts": parts, **figures, "rows": len(test)}
 
 
 def table(lines):
@@ -78,7 +78,8 @@ def main(argv=None):
     parser.add_argument("--form", choices=["groups", "columns"])
     parser.add_argument("--units", type=number(int), default=50)
     parser.add_argument("--updates", type=number(int), default=6000)
-    parser.add_argument("--posterior-samples", type=number(int), default=10)
+    parser.add_argument("--chains", type=number(int), default=1)
+    parser.add_argument("--posterior-samples", type=number(int), default=50, help="of each chain")
     parser.add_argument("--samples", type=number(int), default=1000)
     parser.add_argument("--rows", type=number(int), default=2000, help="of the test set, at most (default 2000)")
     parser.add_argument("--seed", type=number(int, 0), default=0)
