@@ -1,5 +1,5 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
-    [variational] [iterations] [collecting] [cluster] [many_draws] [starting]
+    [variational] [iterations] [collecting] [cluster] [many_draws] [starting] [roofline]
     [--reference FOLDER] [--small]
 
 Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --reference names
@@ -23,6 +23,7 @@ from benchmarks import (
     gibbs,
     iterations,
     many_draws,
+    roofline,
     rows,
     serving,
     starting,
@@ -45,6 +46,7 @@ PARTS = {
     "cluster": cluster.main,
     "many_draws": many_draws.main,
     "starting": starting.main,
+    "roofline": roofline.main,
 }
 
 

@@ -8,8 +8,8 @@
 training, each dependent on those before it; above both a layer of --units DARN units, learnt by `methods.dsgnht_nais()`
 with validation rows, which end the climb and choose the average. Estimated are rows of the test set, by --samples
 importance samples, under the average over --posterior-samples samples of the weights of each chain. A run adds a line
-to --record; without --form the lines are printed as a table. `python -m experiments.report docs` makes a page of them. All mass of the groups is on rows of their form, some
-of the columns' is not.
+to --record; without --form the lines are printed as a table. `python -m experiments.report docs` makes a page of them.
+All mass of the groups is on rows of their form, some of the columns' is not.
 """
 
 import pathlib
