@@ -1,4 +1,4 @@
-"""Who is told, while it is traced, that XLA compiles it."""
+"""Who is told, while it is traced, whether XLA compiles it or operation after operation runs."""
 
 import functools
 
@@ -13,7 +13,7 @@ ONE = tf.TensorSpec([])
 
 @pytest.fixture
 def told():
-    """What `by_xla` told wherever a computation asked."""
+    """What `by_xla` and `by_operations` told wherever a computation asked."""
     return {}
 
 
@@ -22,7 +22,7 @@ def computation(told):
     """The derivative of (2x)² by a gradient of its own, within a loop of one turn; each part asks."""
 
     def ask(part):
-        told.setdefault(part, set()).add(compiling.by_xla())
+        told.setdefault(part, set()).add((compiling.by_xla(), compiling.by_operations()))
 
     @tf.custom_gradient
     def square(x):
@@ -48,24 +48,26 @@ def computation(told):
 
 
 @pytest.mark.parametrize(
-    ("made", "by_xla"),
+    ("made", "by_xla", "by_operations"),
     [
-        (lambda f: f, False),
-        (tf.function, False),
-        (functools.partial(tf.function, jit_compile=True), False),  # of what users compile nothing is known
-        (lambda f: compiling.program(f, False), False),
-        (lambda f: compiling.program(f, True), True),
-        (lambda f: compiling.program(compiling.program(f, True), False), True),
-        (lambda f: compiling.program(compiling.program(f, False), True), True),
-        (lambda f: compiling.program(tf.function(f), True), True),
-        (lambda f: tf.function(compiling.program(f, True)), True),
-        (lambda f: compiling.program(f, True).get_concrete_function(ONE), True),
-        (lambda f: compiling.program(f, False).get_concrete_function(ONE), False),
+        (lambda f: f, False, True),
+        (tf.function, False, False),  # of what users trace nothing is known
+        (functools.partial(tf.function, jit_compile=True), False, False),
+        (lambda f: compiling.program(f, False), False, True),
+        (lambda f: compiling.program(f, True), True, False),
+        (lambda f: compiling.program(compiling.program(f, True), False), True, False),
+        (lambda f: compiling.program(compiling.program(f, False), True), True, False),
+        (lambda f: compiling.program(tf.function(f), True), True, False),
+        (lambda f: tf.function(compiling.program(f, True)), True, False),
+        (lambda f: compiling.program(f, True).get_concrete_function(ONE), True, False),
+        (lambda f: compiling.program(f, False).get_concrete_function(ONE), False, True),
+        (lambda f: tf.function(compiling.telling(f, False)), False, True),
+        (lambda f: compiling.program(compiling.telling(f, False), True), True, False),
     ],
 )
-def test_every_part_is_told(made, by_xla, computation, told):
+def test_every_part_is_told(made, by_xla, by_operations, computation, told):
     assert float(made(computation)(tf.constant(3.0))) == 24.0  # 8x
-    assert told == dict.fromkeys(("function", "loop", "value", "gradient"), {by_xla})
+    assert told == dict.fromkeys(("function", "loop", "value", "gradient"), {(by_xla, by_operations)})
 
 
 def test_afterwards_nobody_is_told():

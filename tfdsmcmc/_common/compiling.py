@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-_xla = contextvars.ContextVar("xla", default=False)
+_xla = contextvars.ContextVar("xla", default=None)  # None where users trace themselves
 
 
 def program(function: Callable[..., Any], jit_compile: bool) -> Callable[..., Any]:
@@ -21,18 +21,23 @@ def program(function: Callable[..., Any], jit_compile: bool) -> Callable[..., An
 
     Args:
       function: takes tensors, and structures of them.
-      jit_compile: whether XLA compiles the program, which `by_xla` tells while it is traced.
+      jit_compile: whether XLA compiles the program, which `by_xla` and `by_operations` tell while it is traced.
     """
+    return tf.function(telling(function, jit_compile), jit_compile=jit_compile, autograph=False)
+
+
+def telling(function: Callable[..., Any], jit_compile: bool) -> Callable[..., Any]:
+    """A function whose computations are told how they will run, for a trace of one's own; arguments of `program`."""
 
     @functools.wraps(function)  # TensorFlow knows it by the function's signature, and counts how often that is traced
     def traced(*arguments, **named):
-        before = _xla.set(jit_compile or _xla.get())
+        before = _xla.set(jit_compile or bool(_xla.get()))
         try:
             return function(*arguments, **named)
         finally:
             _xla.reset(before)
 
-    return tf.function(traced, jit_compile=jit_compile, autograph=False)
+    return traced
 
 
 def by_xla() -> bool:
@@ -41,4 +46,12 @@ def by_xla() -> bool:
     False within what users compile themselves, and where a gradient is traced after the program, by a tape outside. A
     trace within another program is kept with the answer that it had. So the answer may decide on speed alone.
     """
-    return _xla.get()
+    return bool(_xla.get())
+
+
+def by_operations() -> bool:
+    """Whether what is traced now is within a `program` that XLA does not compile, or runs at once, without a trace.
+
+    False where `by_xla` does not know either. The answer may decide on speed alone, too.
+    """
+    return tf.executing_eagerly() if _xla.get() is None else not _xla.get()

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc._common.compiling import telling
 from tfdsmcmc.serving.arrays import has_rows
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def signatures(functions: Functions, chosen: Iterable[str], max_draws: int) -> d
     traced = {}  # once for all signatures that call it
     for name in functions.names:
         specs = list(Inputs(name, functions).specs.values())
-        traced[name] = tf.function(getattr(functions, name), input_signature=specs, autograph=False)
+        traced[name] = tf.function(telling(getattr(functions, name), False), input_signature=specs, autograph=False)
     return {name: _concrete(one, traced[one.plain], budgets[name]) for name, one in inputs.items()}
 
 
