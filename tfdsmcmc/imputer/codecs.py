@@ -7,6 +7,7 @@ discrete and means where they are real.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,7 @@ class States:
         """
         import pandas
 
+        _check_hashable(self.name, series)
         codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
         missing = series.isna().to_numpy(bool)
         unseen = (codes < 0) & ~missing
@@ -144,10 +146,10 @@ class Numbers:
         Raises:
           ValueError: for a column that holds no numbers, or counts that are none.
         """
-        kept = series if is_numeric(series) or not series.isna().all() else series.astype(np.float64)
-        if not is_numeric(kept) or kept.dtype in (bool, "boolean"):
+        nothing = series.isna().all()
+        if not (nothing or is_numeric(series)):
             raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries")
-        values = numbers(kept)
+        values = np.full(len(series), np.nan) if nothing else numbers(series)
         if not np.isfinite(values[~np.isnan(values)]).all():
             raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
         if self.kind.word == "semicontinuous" and (values < 0).any():
@@ -180,14 +182,17 @@ class Numbers:
 
 
 def of_type(values: np.ndarray, dtype: Any) -> Any:
-    """Numbers as an array of a pandas type; integers are rounded and kept in its range."""
+    """Numbers as an array of a pandas type, kept in its range; integers are rounded."""
     import pandas
 
+    own = getattr(dtype, "numpy_dtype", dtype)
     if pandas.api.types.is_integer_dtype(dtype):
-        limits = np.iinfo(getattr(dtype, "numpy_dtype", dtype))
+        limits = np.iinfo(own)
         # float64 has no number between the largest of 64 bits and the one beyond
         largest = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0)
         values = np.clip(np.rint(values), float(limits.min), largest).astype(limits.dtype)
+    elif pandas.api.types.is_float_dtype(dtype):
+        values = np.clip(values, float(np.finfo(own).min), float(np.finfo(own).max))
     return pandas.array(values, dtype=dtype)
 
 
@@ -196,9 +201,17 @@ def _power_of_two(value):
     return float(2.0 ** np.round(np.log2(value)))
 
 
+def _check_hashable(name, series):
+    """Raises a ValueError for lists and the like, which pandas cannot tell from each other."""
+    wrong = [value for value in series if not isinstance(value, Hashable)] if series.dtype == object else []
+    if wrong:
+        raise ValueError(f"Column {name!r} must have values that can be states. Received: {wrong[0]!r}")
+
+
 def _labels(name, series, word):
     if hasattr(series.dtype, "categories"):
         return list(series.dtype.categories)
+    _check_hashable(name, series)
     values = list(series[series.notna()].unique())
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return [False, True]

@@ -208,7 +208,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Returns:
           Array (n, K) of the type of X, floating, or a DataFrame; what is observed is as it was. K = D where every
-          column was observed in `fit`.
+          column was observed in `fit`. Categories whose gaps were filled are those of `fit`; so is the type of a column
+          where the one that it has cannot hold what fills it.
 
         Raises:
           ValueError: for arguments out of range, other entries than 0 and 1 where the data layer is binary, or values
