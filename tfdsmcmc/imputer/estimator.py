@@ -21,9 +21,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tfdsmcmc import imputation
+from tfdsmcmc.imputation.directed import method_for
+from tfdsmcmc.imputation.settings import settings_of
 from tfdsmcmc.imputer import choices, learning, opening, sharing
 from tfdsmcmc.imputer.knowing import Knowing
 from tfdsmcmc.imputer.table import Table
+from tfdsmcmc.posterior.averages import check_average
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
@@ -176,6 +179,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
         choices.batch_size_of(self.batch_size, 1)
+        choices.check_verbose(self.verbose)
         X, columns = opening.columns_in_fit(self, X)
         rows = columns.standardised(X)
         mixed = isinstance(columns, Table) and columns.mixed
@@ -190,6 +194,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         kinds = [columns.kinds] if mixed else []
         model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, *kinds)
+        method_for(model.generative, self._imputation_options().get("method", "auto"))  # which refuses others
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
         with sharing.in_place_of(model, run=True) as twin:
             posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
@@ -272,6 +277,10 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"strategy is one of {list(_STRATEGIES)}. Received: strategy={self.strategy!r}")
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
+            settings = dict(self.imputation_options)
+            if settings.pop("average", None) is not None:
+                check_average(self.imputation_options["average"])
+            settings_of(**settings)
 
     def _choices(self, binary, num_columns, gaps, num_rows=10**6):
         """(architecture, method, its options), with defaults where they are not given."""

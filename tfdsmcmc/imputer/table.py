@@ -193,7 +193,7 @@ def _codec(name, series, asked):
 
 
 def _with(series, gaps, codec, part):
-    """The series with values in its gaps, of its own type; of that of `fit` where it is of categories or takes other values.
+    """The series with values in its gaps, of its own type; of that of `fit` for categories, or if it takes no others.
 
     Args:
       series: (n,).
