@@ -350,6 +350,8 @@ def test_what_is_changed_after_the_fit_is_checked_again(unlearnt):
     for name in ("strategy", "imputation_options"):
         with pytest.raises(ValueError, match=f"{name}.*Received: "):
             imputer.set_params(**{"strategy": "mode", name: "nothing"}).transform(BINARY)
+    with pytest.raises(ValueError, match="'nothing' cannot be used to seed"):
+        imputer.set_params(imputation_options=None, random_state="nothing").transform(BINARY)
 
 
 # ---- samples of the weights

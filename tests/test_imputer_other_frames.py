@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tfdsmcmc.imputer.codecs import of_type
+from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.table import Table
 
 pandas = pytest.importorskip("pandas")
@@ -107,3 +108,14 @@ def test_what_is_filled_in_is_finite(dtype):
     """Numbers beyond the largest of a type would be infinite."""
     largest = float(np.finfo(dtype.lower()).max)
     assert list(of_type(np.array([-np.inf, 1.0, np.inf]), pandas.Series(dtype=dtype).dtype)) == [-largest, 1.0, largest]
+
+
+def test_arrays_too_are_filled_with_finite_numbers():
+    x = np.array([[3e38], [-3e38], [np.nan]], np.float32)
+    columns = columns_of(x)
+    assert columns.filled(x, np.float32([[0], [0], [9]]), False).tolist()[2] == [np.finfo(np.float32).max]
+
+
+def test_codes_that_were_not_there_in_fit_are_named_as_they_are_written():
+    with pytest.raises(ValueError, match=r"had the values \[1, 2, 4\] in fit. Received: 3$"):
+        filled(pandas.Series([1, 2, 2, 4]), pandas.Series([1, 3, 3, 1]), "categorical")

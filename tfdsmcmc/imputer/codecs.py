@@ -64,10 +64,9 @@ class States:
         missing = series.isna().to_numpy(bool)
         unseen = (codes < 0) & ~missing
         if unseen.any():
-            values = f"{self.labels[:5]}" + (" and more" if len(self.labels) > 5 else "")
-            raise ValueError(
-                f"Column {self.name!r} had the values {values} in fit. Received: {series[unseen].iloc[0]!r}"
-            )
+            *some, received = map(_plain, [*self.labels[:5], series[unseen].iloc[0]])
+            more = " and more" if len(self.labels) > 5 else ""
+            raise ValueError(f"Column {self.name!r} had the values {some}{more} in fit. Received: {received!r}")
         if self.kind is None:
             return np.zeros((len(codes), 0))
         entries = codes[:, np.newaxis] if self.kind.entries == 1 else np.eye(len(self.labels))[codes]
@@ -199,6 +198,11 @@ def of_type(values: np.ndarray, dtype: Any) -> Any:
 def _power_of_two(value):
     """The nearest: tables that are alike have columns of one kind then, and share what was compiled."""
     return float(2.0 ** np.round(np.log2(value)))
+
+
+def _plain(value):
+    """A number as Python writes it."""
+    return value.item() if isinstance(value, (np.number, np.bool_)) else value
 
 
 def _check_hashable(name, series):

@@ -10,6 +10,7 @@ of which `imputation.impute` tells how. Source: Rubin, "Multiple imputation for 
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 from collections.abc import Sequence
@@ -174,8 +175,14 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Raises:
           ValueError: for arguments out of range, X with nothing observed or with columns of no kind, or a data layer
-            that takes no gaps.
+            that takes no gaps. What was learnt before stays then.
         """
+        learnt = copy.copy(self)
+        learnt._learn(X)
+        self.__dict__ = learnt.__dict__
+        return self
+
+    def _learn(self, X):
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
         choices.batch_size_of(self.batch_size, 1)
@@ -190,7 +197,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not (columns.kept.all() or self.keep_empty_features):
             names = getattr(columns, "names", range(len(columns.kept)))
             empty = [name for name, kept in zip(names, columns.kept, strict=True) if not kept]
-            warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
+            warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=3)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         kinds = [columns.kinds] if mixed else []
         model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, *kinds)
@@ -198,12 +205,10 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
         with sharing.in_place_of(model, run=True) as twin:
             posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
-        # all at once: a fit that fails leaves what was learnt before
         # where gaps are drawn, estimates of log p(x_observed) cost as much as all else, and φ has not learnt from gaps
         telling = arguments.get("proposal") is not None and not model.run.step.fills_gaps
         self.seed_, self.columns_, self._phi_learns = seed, columns, telling
         self.posterior_, self.model_ = posterior, model
-        return self
 
     def transform(self, X: ArrayLike | pandas.DataFrame) -> Any:
         """Fills the gaps of rows.
@@ -275,6 +280,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""
         if self.strategy not in _STRATEGIES:
             raise ValueError(f"strategy is one of {list(_STRATEGIES)}. Received: strategy={self.strategy!r}")
+        check_random_state(self.random_state)
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
             settings = dict(self.imputation_options)
