@@ -119,3 +119,18 @@ def test_arrays_too_are_filled_with_finite_numbers():
 def test_codes_that_were_not_there_in_fit_are_named_as_they_are_written():
     with pytest.raises(ValueError, match=r"had the values \[1, 2, 4\] in fit. Received: 3$"):
         filled(pandas.Series([1, 2, 2, 4]), pandas.Series([1, 3, 3, 1]), "categorical")
+
+
+@pytest.mark.parametrize("unit", [1e-40, 1e-21, 1e21, 1e300])
+def test_amounts_that_32_bits_do_not_hold(unit):
+    """Their logarithms or draws would not be finite; real numbers are standardised in 64 bits."""
+    amounts = pandas.Series([0.0, 2 * unit, 3 * unit, 5 * unit])
+    with pytest.raises(ValueError, match="'a' has amounts that are too .*Received: amounts of about 3"):
+        filled(amounts, amounts, "semicontinuous")
+    assert filled(amounts, amounts, "real").equals(amounts)
+
+
+def test_counts_that_32_bits_do_not_hold():
+    counts = pandas.Series([0, 7, 1, 30], dtype="Int64")
+    with pytest.raises(ValueError, match="'a' had counts in fit.*Received: 33554432"):
+        filled(counts, counts.replace(30, 2**25))

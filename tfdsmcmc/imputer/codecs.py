@@ -16,12 +16,14 @@ from tfdsmcmc import columns
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.kinds_of_columns import is_numeric, numbers
 from tfdsmcmc.imputer.powers import transform_of
+from tfdsmcmc.supports.counts import LARGEST
 
 if TYPE_CHECKING:
     import pandas
 
     from tfdsmcmc.columns import Kind
 
+_LEAST_AMOUNT = 1e-20  # draws are up to e³⁰ times the typical one, or a share of it
 _BEYOND = 2.0  # times the largest count of a column, from where on means grow slowly: see `columns.Count`
 
 
@@ -126,7 +128,13 @@ class Numbers:
             self.kind: Kind = columns.Count(typical=typical, offset=max(typical, 1.0), limit=limit)
             return
         if word == "semicontinuous":
-            self.kind = columns.Semicontinuous(_power_of_two(float(np.median(values[values > 0]))))
+            typical = float(np.median(values[values > 0]))
+            if not (_LEAST_AMOUNT <= typical <= 1 / _LEAST_AMOUNT):
+                raise ValueError(
+                    f"Column {name!r} has amounts that are too small or too large for 32 bits: give them in another "
+                    f"unit. Received: amounts of about {typical:.3g}"
+                )
+            self.kind = columns.Semicontinuous(_power_of_two(typical))
             return
         self._constant = bool((seen == seen[0]).all())  # such a column is filled with its one value
         if word == "skewed" and not self._constant and np.isfinite(seen).all():
@@ -157,11 +165,11 @@ class Numbers:
                 f"others. Received: {np.nanmin(values)}"
             )
         if self.kind.word == "count":
-            wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0))]
+            wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0) | (values > LARGEST))]
             if len(wrong):
                 raise ValueError(
-                    f"Column {self.name!r} had counts in fit; kinds={{{self.name!r}: 'real'}} takes other numbers. "
-                    f"Received: {wrong[0]}"
+                    f"Column {self.name!r} had counts in fit, which are at most {LARGEST:,}; "
+                    f"kinds={{{self.name!r}: 'real'}} takes other numbers. Received: {wrong[0]}"
                 )
         with np.errstate(over="ignore"):
             return ((values - self.mean) / self.scale)[:, np.newaxis]
