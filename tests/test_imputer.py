@@ -21,6 +21,7 @@ from tests.chance import assert_frequencies, assert_means
 from tests.oracles import Oracle, state_numbers, tiny_model
 from tfdsmcmc.imputer import learning, sharing
 from tfdsmcmc.imputer.columns import columns_of
+from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.posterior.last_part import last_epochs
 from tfdsmcmc.rows import rows_of
 from tfdsmcmc.supports import Binary
@@ -313,11 +314,44 @@ def test_bad_arguments_are_refused_in_fit(arguments):
         tiny(**{"posterior_samples": 0, **arguments}).fit(BINARY)
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"burn_in": -1},
+        {"thinning": 0},
+        {"num_chains": 0},
+        {"num_samples": "many"},
+        {"evidence_samples": 0},
+        {"batch_size": 0},
+        {"method": "exact"},
+        {"posterior_weights": "none"},
+        {"average": "median"},
+    ],
+    ids=str,
+)
+def test_what_transform_cannot_use_is_refused_before_anything_is_learnt(option, monkeypatch):
+    monkeypatch.setattr(learning, "learn", lambda *_: pytest.fail("a model is learnt"))
+    with pytest.raises(ValueError, match=f"{next(iter(option))} .*Received: "):
+        tiny(imputation_options=option).fit(BINARY)
+
+
+def test_verbose_is_as_in_keras(monkeypatch):
+    shown, fit = [], DeepGenerativeModel.fit
+    monkeypatch.setattr(DeepGenerativeModel, "fit", lambda *a, **k: shown.append(k.pop("verbose")) or fit(*a, **k))
+    for verbose in ("auto", 0, True):
+        tiny(verbose=verbose).fit(BINARY)
+    assert shown == ["auto", 0, 1]
+    with pytest.raises(ValueError, match="verbose.*Received: verbose='loud'"):
+        tiny(verbose="loud").fit(BINARY)
+
+
 def test_what_is_changed_after_the_fit_is_checked_again(unlearnt):
     imputer = tiny().fit(BINARY)
     for name in ("strategy", "imputation_options"):
         with pytest.raises(ValueError, match=f"{name}.*Received: "):
             imputer.set_params(**{"strategy": "mode", name: "nothing"}).transform(BINARY)
+    with pytest.raises(ValueError, match="'nothing' cannot be used to seed"):
+        imputer.set_params(imputation_options=None, random_state="nothing").transform(BINARY)
 
 
 # ---- samples of the weights

@@ -457,4 +457,7 @@ def test_a_fit_that_fails_leaves_what_was_learnt():
     with pytest.raises(ValueError):
         imputer.fit(frame.assign(weight=frame["weight"] * 1000))
     imputer.set_params(architecture=None)
+    with pytest.raises(ValueError):
+        imputer.fit(pandas.DataFrame({"other": [1.0, np.inf]}))
     pandas.testing.assert_frame_equal(imputer.transform(frame), before)
+    assert list(imputer.get_feature_names_out()) == ["weight", "smokes"] and imputer.n_features_in_ == 2

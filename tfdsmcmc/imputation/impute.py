@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from tfdsmcmc import contract, random
-from tfdsmcmc._common import checks
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
-from tfdsmcmc.imputation.settings import Settings
+from tfdsmcmc.imputation.settings import DRAWS, settings_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.contract import Model
     from tfdsmcmc.imputation.directed import ImputationMethod
     from tfdsmcmc.rows.from_users import RowsLike
-
-_WEIGHTS = ("likelihood", "equal")
-_DRAWS = 1000
-_SWEEPS = 50
 
 
 def impute(
@@ -49,7 +44,7 @@ def impute(
     num_chains: int = 2,
     posterior: Any = None,
     posterior_weights: Literal["likelihood", "equal"] = "likelihood",
-    evidence_samples: int = _DRAWS,
+    evidence_samples: int = DRAWS,
     batch_size: int = 100,
     average: Average | None = None,
 ) -> Imputation:
@@ -101,19 +96,9 @@ def impute(
     contract.check_model(model)
     density = model.density() if posterior is None else _first_density(model, posterior)
     method = density.method_for(method)
-    if posterior_weights not in _WEIGHTS:
-        raise ValueError(f"posterior_weights is one of {list(_WEIGHTS)}. Received: {posterior_weights!r}")
-    num_imputations = checks.positive_integer("num_imputations", num_imputations)
-    batch_size = checks.positive_integer("batch_size", batch_size)
-    num_samples = (_DRAWS if method == "resampling" else _SWEEPS) if num_samples is None else num_samples
-    evidence_samples = checks.positive_integer("evidence_samples", evidence_samples)
-    settings = Settings(
-        num_imputations,
-        checks.positive_integer("num_samples", num_samples),
-        checks.nonnegative_integer("burn_in", burn_in),
-        checks.positive_integer("thinning", thinning),
-        checks.positive_integer("num_chains", num_chains),
-    )
+    lengths = burn_in, thinning, num_samples, num_chains
+    settings = settings_of(num_imputations, method, *lengths, posterior_weights, evidence_samples, batch_size)
+    num_imputations, batch_size = settings.num_imputations, int(batch_size)
     seed = random.stream(seed, "imputation")
     components = None if posterior is None else _components_of(model, posterior, average)
     if components is None and average is not None:
@@ -127,7 +112,7 @@ def impute(
     if components is None:
         part = run(density, density.imputation_plan(method, settings, batch_size), gappy, seed, batch_size)
     else:
-        evidence_samples = None if posterior_weights == "equal" else evidence_samples
+        evidence_samples = None if posterior_weights == "equal" else int(evidence_samples)
         part = _mixture(components, method, settings, evidence_samples, gappy, seed, batch_size)
     _check_imputed(part)
     return _whole(rows, places, part, num_imputations, method == "metropolis")

@@ -128,7 +128,7 @@ def _checked(name, values):
         raise ValueError(f"{name} must be known of each imputation. Received: a masked array")
     try:
         array = np.asarray(values)
-        if array.dtype.kind in "USO":
+        if array.dtype.kind not in "biuf":
             raise TypeError(array.dtype)
         array = array.astype(np.float64)
     except (TypeError, ValueError):

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from tfdsmcmc._common import checks
+
+DRAWS = 1000  # of "resampling", and behind estimates of the evidence
+_SWEEPS = 50
+_WEIGHTS = ("likelihood", "equal")
 
 
 class Settings(NamedTuple):
@@ -21,3 +27,33 @@ class Settings(NamedTuple):
     burn_in: int = 50
     thinning: int = 10
     num_chains: int = 2
+
+
+def settings_of(
+    num_imputations: int = 1,
+    method: str = "auto",
+    burn_in: int = 50,
+    thinning: int = 10,
+    num_samples: int | None = None,
+    num_chains: int = 2,
+    posterior_weights: Literal["likelihood", "equal"] = "likelihood",
+    evidence_samples: int = DRAWS,
+    batch_size: int = 100,
+) -> Settings:
+    """The settings of some arguments of `imputation.impute`, all of which are checked.
+
+    Raises:
+      ValueError: for an argument out of range.
+    """
+    if posterior_weights not in _WEIGHTS:
+        raise ValueError(f"posterior_weights is one of {list(_WEIGHTS)}. Received: {posterior_weights!r}")
+    checks.positive_integer("evidence_samples", evidence_samples)
+    checks.positive_integer("batch_size", batch_size)
+    num_samples = (DRAWS if method == "resampling" else _SWEEPS) if num_samples is None else num_samples
+    return Settings(
+        checks.positive_integer("num_imputations", num_imputations),
+        checks.positive_integer("num_samples", num_samples),
+        checks.nonnegative_integer("burn_in", burn_in),
+        checks.positive_integer("thinning", thinning),
+        checks.positive_integer("num_chains", num_chains),
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tfdsmcmc._common import checks
 
 # of as many binary columns as weights between any two are worth learning for; of more, or where gaps are not drawn
@@ -65,6 +67,12 @@ def batch_size_of(batch_size: int | None, num_rows: int) -> int:
     if batch_size is not None:
         return checks.positive_integer("batch_size", batch_size)
     return num_rows if num_rows <= _WHOLE else 100
+
+
+def check_verbose(verbose: object) -> None:
+    """Raises a ValueError for what Keras does not take."""
+    if not (isinstance(verbose, str) and verbose == "auto" or isinstance(verbose, (int, np.integer))):
+        raise ValueError(f'verbose is an integer or "auto". Received: verbose={verbose!r}')
 
 
 def _of_columns(dependent, num_columns, num_rows):

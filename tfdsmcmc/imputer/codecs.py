@@ -7,6 +7,7 @@ discrete and means where they are real.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,14 @@ from tfdsmcmc import columns
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.kinds_of_columns import is_numeric, numbers
 from tfdsmcmc.imputer.powers import transform_of
+from tfdsmcmc.supports.counts import LARGEST
 
 if TYPE_CHECKING:
     import pandas
 
     from tfdsmcmc.columns import Kind
 
+_LEAST_AMOUNT = 1e-20  # draws are up to e³⁰ times the typical one, or a share of it
 _BEYOND = 2.0  # times the largest count of a column, from where on means grow slowly: see `columns.Count`
 
 
@@ -58,14 +61,14 @@ class States:
         """
         import pandas
 
+        _check_hashable(self.name, series)
         codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
         missing = series.isna().to_numpy(bool)
         unseen = (codes < 0) & ~missing
         if unseen.any():
-            values = f"{self.labels[:5]}" + (" and more" if len(self.labels) > 5 else "")
-            raise ValueError(
-                f"Column {self.name!r} had the values {values} in fit. Received: {series[unseen].iloc[0]!r}"
-            )
+            *some, received = map(_plain, [*self.labels[:5], series[unseen].iloc[0]])
+            more = " and more" if len(self.labels) > 5 else ""
+            raise ValueError(f"Column {self.name!r} had the values {some}{more} in fit. Received: {received!r}")
         if self.kind is None:
             return np.zeros((len(codes), 0))
         entries = codes[:, np.newaxis] if self.kind.entries == 1 else np.eye(len(self.labels))[codes]
@@ -125,7 +128,13 @@ class Numbers:
             self.kind: Kind = columns.Count(typical=typical, offset=max(typical, 1.0), limit=limit)
             return
         if word == "semicontinuous":
-            self.kind = columns.Semicontinuous(_power_of_two(float(np.median(values[values > 0]))))
+            typical = float(np.median(values[values > 0]))
+            if not (_LEAST_AMOUNT <= typical <= 1 / _LEAST_AMOUNT):
+                raise ValueError(
+                    f"Column {name!r} has amounts that are too small or too large for 32 bits: give them in another "
+                    f"unit. Received: amounts of about {typical:.3g}"
+                )
+            self.kind = columns.Semicontinuous(_power_of_two(typical))
             return
         self._constant = bool((seen == seen[0]).all())  # such a column is filled with its one value
         if word == "skewed" and not self._constant and np.isfinite(seen).all():
@@ -144,10 +153,10 @@ class Numbers:
         Raises:
           ValueError: for a column that holds no numbers, or counts that are none.
         """
-        kept = series if is_numeric(series) or not series.isna().all() else series.astype(np.float64)
-        if not is_numeric(kept) or kept.dtype in (bool, "boolean"):
+        nothing = series.isna().all()
+        if not (nothing or is_numeric(series)):
             raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries")
-        values = numbers(kept)
+        values = np.full(len(series), np.nan) if nothing else numbers(series)
         if not np.isfinite(values[~np.isnan(values)]).all():
             raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
         if self.kind.word == "semicontinuous" and (values < 0).any():
@@ -156,11 +165,11 @@ class Numbers:
                 f"others. Received: {np.nanmin(values)}"
             )
         if self.kind.word == "count":
-            wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0))]
+            wrong = values[~np.isnan(values) & ((values < 0) | (values % 1 != 0) | (values > LARGEST))]
             if len(wrong):
                 raise ValueError(
-                    f"Column {self.name!r} had counts in fit; kinds={{{self.name!r}: 'real'}} takes other numbers. "
-                    f"Received: {wrong[0]}"
+                    f"Column {self.name!r} had counts in fit, which are at most {LARGEST:,}; "
+                    f"kinds={{{self.name!r}: 'real'}} takes other numbers. Received: {wrong[0]}"
                 )
         with np.errstate(over="ignore"):
             return ((values - self.mean) / self.scale)[:, np.newaxis]
@@ -180,14 +189,17 @@ class Numbers:
 
 
 def of_type(values: np.ndarray, dtype: Any) -> Any:
-    """Numbers as an array of a pandas type; integers are rounded and kept in its range."""
+    """Numbers as an array of a pandas type, kept in its range; integers are rounded."""
     import pandas
 
+    own = getattr(dtype, "numpy_dtype", dtype)
     if pandas.api.types.is_integer_dtype(dtype):
-        limits = np.iinfo(getattr(dtype, "numpy_dtype", dtype))
+        limits = np.iinfo(own)
         # float64 has no number between the largest of 64 bits and the one beyond
         largest = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0)
         values = np.clip(np.rint(values), float(limits.min), largest).astype(limits.dtype)
+    elif pandas.api.types.is_float_dtype(dtype):
+        values = np.clip(values, float(np.finfo(own).min), float(np.finfo(own).max))
     return pandas.array(values, dtype=dtype)
 
 
@@ -196,9 +208,22 @@ def _power_of_two(value):
     return float(2.0 ** np.round(np.log2(value)))
 
 
+def _plain(value):
+    """A number as Python writes it."""
+    return value.item() if isinstance(value, (np.number, np.bool_)) else value
+
+
+def _check_hashable(name, series):
+    """Raises a ValueError for lists and the like, which pandas cannot tell from each other."""
+    wrong = [value for value in series if not isinstance(value, Hashable)] if series.dtype == object else []
+    if wrong:
+        raise ValueError(f"Column {name!r} must have values that can be states. Received: {wrong[0]!r}")
+
+
 def _labels(name, series, word):
     if hasattr(series.dtype, "categories"):
         return list(series.dtype.categories)
+    _check_hashable(name, series)
     values = list(series[series.notna()].unique())
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return [False, True]

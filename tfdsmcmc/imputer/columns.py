@@ -64,7 +64,9 @@ class Columns(NamedTuple):
         """
         filled = x[:, self.kept].copy()
         if values is not None:
-            filled = np.where(np.isnan(filled), self.restored(values), filled).astype(x.dtype)
+            largest = np.finfo(x.dtype).max  # beyond it x would be infinite
+            found = np.clip(self.restored(values), -largest, largest)
+            filled = np.where(np.isnan(filled), found, filled).astype(x.dtype)
         if self.kept.all() or not keep_empty:
             return filled
         whole = np.where(np.isnan(x), 0, x).astype(x.dtype)

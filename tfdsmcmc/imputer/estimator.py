@@ -10,6 +10,7 @@ of which `imputation.impute` tells how. Source: Rubin, "Multiple imputation for 
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 from collections.abc import Sequence
@@ -21,9 +22,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tfdsmcmc import imputation
+from tfdsmcmc.imputation.directed import method_for
+from tfdsmcmc.imputation.settings import settings_of
 from tfdsmcmc.imputer import choices, learning, opening, sharing
 from tfdsmcmc.imputer.knowing import Knowing
 from tfdsmcmc.imputer.table import Table
+from tfdsmcmc.posterior.averages import check_average
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
@@ -171,11 +175,18 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Raises:
           ValueError: for arguments out of range, X with nothing observed or with columns of no kind, or a data layer
-            that takes no gaps.
+            that takes no gaps. What was learnt before stays then.
         """
+        learnt = copy.copy(self)
+        learnt._learn(X)
+        self.__dict__ = learnt.__dict__
+        return self
+
+    def _learn(self, X):
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
         choices.batch_size_of(self.batch_size, 1)
+        choices.check_verbose(self.verbose)
         X, columns = opening.columns_in_fit(self, X)
         rows = columns.standardised(X)
         mixed = isinstance(columns, Table) and columns.mixed
@@ -186,19 +197,18 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not (columns.kept.all() or self.keep_empty_features):
             names = getattr(columns, "names", range(len(columns.kept)))
             empty = [name for name, kept in zip(names, columns.kept, strict=True) if not kept]
-            warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=2)
+            warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=3)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         kinds = [columns.kinds] if mixed else []
         model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, *kinds)
+        method_for(model.generative, self._imputation_options().get("method", "auto"))  # which refuses others
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
         with sharing.in_place_of(model, run=True) as twin:
             posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
-        # all at once: a fit that fails leaves what was learnt before
         # where gaps are drawn, estimates of log p(x_observed) cost as much as all else, and φ has not learnt from gaps
         telling = arguments.get("proposal") is not None and not model.run.step.fills_gaps
         self.seed_, self.columns_, self._phi_learns = seed, columns, telling
         self.posterior_, self.model_ = posterior, model
-        return self
 
     def transform(self, X: ArrayLike | pandas.DataFrame) -> Any:
         """Fills the gaps of rows.
@@ -208,7 +218,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Returns:
           Array (n, K) of the type of X, floating, or a DataFrame; what is observed is as it was. K = D where every
-          column was observed in `fit`.
+          column was observed in `fit`. Categories whose gaps were filled are those of `fit`; so is the type of a column
+          where the one that it has cannot hold what fills it.
 
         Raises:
           ValueError: for arguments out of range, other entries than 0 and 1 where the data layer is binary, or values
@@ -269,8 +280,13 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""
         if self.strategy not in _STRATEGIES:
             raise ValueError(f"strategy is one of {list(_STRATEGIES)}. Received: strategy={self.strategy!r}")
+        check_random_state(self.random_state)
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
+            settings = dict(self.imputation_options)
+            if settings.pop("average", None) is not None:
+                check_average(self.imputation_options["average"])
+            settings_of(**settings)
 
     def _choices(self, binary, num_columns, gaps, num_rows=10**6):
         """(architecture, method, its options), with defaults where they are not given."""

@@ -45,14 +45,14 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     """
     from pandas.api import types
 
-    numeric = is_numeric(series)
+    numeric, boolean = is_numeric(series), types.is_bool_dtype(series)
     if asked is not None:
-        if asked == "ordinal" and not numeric and not hasattr(series.dtype, "categories"):
+        if asked == "ordinal" and not (numeric or boolean or hasattr(series.dtype, "categories")):
             raise ValueError(
                 f"Column {name!r} is of text, which does not tell its order: make it pandas.Categorical(values, "
                 f"categories=[…], ordered=True). Received: kind 'ordinal' for {series.dtype} entries"
             )
-        if asked in ("count", "real", "semicontinuous", "skewed") and (not numeric or types.is_bool_dtype(series)):
+        if asked in ("count", "real", "semicontinuous", "skewed") and not numeric:
             received = f"kind {asked!r} for {series.dtype} entries"
             raise ValueError(f"Column {name!r} is to be of numbers. Received: {received}")
         if asked == "count":
@@ -64,7 +64,7 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
         if len(series.dtype.categories) == 2:
             return "binary"
         return "ordinal" if series.dtype.ordered else "categorical"
-    if types.is_bool_dtype(series) or types.is_object_dtype(series) and _of_booleans(series):
+    if boolean or types.is_object_dtype(series) and _of_booleans(series):
         return "binary"
     if not numeric:
         raise ValueError(
@@ -83,11 +83,11 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
 
 
 def is_numeric(series: pandas.Series[Any]) -> bool:
-    """Whether a column is of real numbers, booleans among them, and not sparse."""
+    """Whether a column is of real numbers, not of booleans, and not sparse."""
     from pandas.api import types
 
-    plain = not (types.is_complex_dtype(series) or hasattr(series.dtype, "fill_value"))
-    return plain and types.is_numeric_dtype(series)
+    other = types.is_complex_dtype(series) or types.is_bool_dtype(series) or hasattr(series.dtype, "fill_value")
+    return not other and types.is_numeric_dtype(series)
 
 
 def numbers(series: pandas.Series[Any]) -> np.ndarray:

@@ -162,7 +162,7 @@ def learn(
         epochs=epochs,
         steps_per_epoch=length,
         callbacks=[snapshots],
-        verbose=int(verbose),
+        verbose=verbose if verbose == "auto" else int(verbose),
     )
     return Posterior(None, snapshots.samples, "draws") if posterior_samples else None
 

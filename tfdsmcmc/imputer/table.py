@@ -7,6 +7,7 @@ model.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from tfdsmcmc.columns import Binary, Layout, Real
 from tfdsmcmc.imputer.codecs import Numbers, States, of_type
-from tfdsmcmc.imputer.kinds_of_columns import WORDS, Word, word_of
+from tfdsmcmc.imputer.kinds_of_columns import WORDS, Word, is_numeric, word_of
 from tfdsmcmc.rows import rows_of
 from tfdsmcmc.supports import Binary as BinarySupport
 from tfdsmcmc.supports import Real as RealSupport
@@ -108,12 +109,12 @@ class Table:
             del filled[name]
         for name in self._empty if keep_empty else []:
             series = frame[name]
-            if np.issubdtype(getattr(series.dtype, "numpy_dtype", series.dtype), np.number):
+            if is_numeric(series):
                 filled[name] = series.fillna(0)
         for codec, part in self._parts(values, len(frame)):
             gaps = frame[codec.name].isna().to_numpy(bool)
             if gaps.any():
-                filled[codec.name] = _with(frame[codec.name], gaps, codec.decode(part[gaps]), codec.dtype)
+                filled[codec.name] = _with(frame[codec.name], gaps, codec, part)
         return filled
 
     def frame_of(self, values: np.ndarray) -> pandas.DataFrame:
@@ -191,13 +192,34 @@ def _codec(name, series, asked):
     return (Numbers if word in ("count", "real", "semicontinuous", "skewed") else States)(name, series, word)
 
 
-def _with(series, gaps, values, dtype):
-    """The series with values in its gaps, of its own type; categories as in `fit`."""
-    from pandas.api import types
+def _with(series, gaps, codec, part):
+    """The series with values in its gaps, of its own type; of that of `fit` for categories, or if it takes no others.
 
-    if hasattr(dtype, "categories"):
-        series = series.astype(dtype)
-    elif types.is_numeric_dtype(series) and not types.is_bool_dtype(series):
+    Args:
+      series: (n,).
+      gaps: (n,), where it is missing.
+      codec: of the column.
+      part: (n, entries), what is observed and what fills the gaps.
+    """
+    import pandas
+
+    if _may_take(series, codec):
+        with contextlib.suppress(TypeError, ValueError):  # as pandas says that a type does not take the values
+            return _of_its_type(series, gaps, codec.decode(part[gaps]), codec.dtype)
+    return pandas.Series(codec.series(codec.decode(part)), series.index, name=series.name)
+
+
+def _may_take(series, codec):
+    """Whether a type may take all that a column can be filled with; what it holds besides is not looked at."""
+    if isinstance(codec, Numbers):
+        return is_numeric(series)
+    if hasattr(codec.dtype, "categories"):
+        return False  # they are those of `fit`
+    return set(codec.labels) <= set(getattr(series.dtype, "categories", codec.labels))
+
+
+def _of_its_type(series, gaps, values, dtype):
+    if is_numeric(series):
         # a column of integers with gaps comes as floats
         values = of_type(np.asarray(of_type(values.astype(np.float64), dtype), np.float64), series.dtype)
     filled = series.copy()
