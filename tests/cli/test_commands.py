@@ -103,7 +103,9 @@ def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
     refused(["fit", "digits", str(tmp_path / "m.keras"), "--layers", "0"], capsys)
     refused(["evaluate", str(tmp_path / "m.keras"), "digits"], capsys)
     refused(["evaluate", model, "digits", "--num-samples", "-3"], capsys)
-    refused(["evaluate", model, "digits", "--posterior", str(tmp_path)], capsys)
+    assert main(["evaluate", model, "digits", "--posterior", str(tmp_path)]) == 2
+    said = capsys.readouterr()
+    assert not said.out and "Received: " in said.err  # before the weights of the model are evaluated
     refused(["sample", model, str(tmp_path / "x.txt")], capsys)
     refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8by8"], capsys)
     refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8x9"], capsys)

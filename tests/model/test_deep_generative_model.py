@@ -120,6 +120,10 @@ def test_bad_compile_arguments_are_refused(arguments):
         {"num_rows": 0},
         {"validation_split": 1.0},
         {"validation_split": "a"},
+        {"validation_split": float("nan")},
+        {"validation_split": float("inf")},
+        {"callbacks": [3]},
+        {"callbacks": 3},
         {"y": np.zeros(90)},
     ],
 )

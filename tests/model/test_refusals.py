@@ -51,3 +51,10 @@ def test_images_of_empty_weights_are_refused_and_histograms_are_not(tmp_path):
         model.fit(patterns(), verbose=0, callbacks=keras.callbacks.TensorBoard(tmp_path, 1, write_images=True))
     assert not list(tmp_path.iterdir()) and int(model.run.steps) == 0
     model.fit(patterns(), verbose=0, callbacks=keras.callbacks.TensorBoard(tmp_path, 1, write_graph=False))
+
+
+def test_callbacks_of_an_iterator_are_called():
+    seen = []
+    callbacks = (keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch)) for _ in range(2))
+    compiled().fit(patterns(), epochs=2, verbose=0, callbacks=callbacks)
+    assert seen == [0, 0, 1, 1]

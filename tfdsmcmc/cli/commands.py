@@ -109,10 +109,12 @@ def evaluate(args: argparse.Namespace) -> None:
     if args.average is not None and not args.posterior:
         raise ValueError(f"An average is of posterior samples: --posterior. Received: --average {args.average}")
     model = _load(args.model)
+    posterior = ds.posterior.load(args.posterior) if args.posterior else None
+    if posterior is not None:
+        posterior.check(model)
     x = getattr(ds.datasets.load(args.dataset, args.data_dir), args.split)
     _print_estimate("weights of the model", model.log_likelihood(x, args.num_samples, args.seed))
-    if args.posterior:
-        posterior = ds.posterior.load(args.posterior)
+    if posterior is not None:
         average = posterior.average if args.average is None else args.average
         estimate = posterior.log_likelihood(model, x, args.num_samples, args.seed, average=average)
         _print_estimate(f"average over {average}, {len(posterior.samples)} samples", estimate)

@@ -106,6 +106,8 @@ def pack(
     labels = {} if labels is None else _labels_of(labels, arrays)
     if all(x.max() <= 1 for x in arrays.values()):
         arrays = {name: np.packbits(x, axis=1) for name, x in arrays.items()}
+    elif width == 1:  # as wide as a byte of bits, for which it would be read
+        raise ValueError("Grey rows have two features or more. Received: shape=(1,)")
 
     with files.replacing(path) as temporary:
         np.savez_compressed(temporary, n_features=width, shape=np.array(shape), **arrays, **labels)

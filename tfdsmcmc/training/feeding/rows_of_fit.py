@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from tfdsmcmc._common import checks
 from tfdsmcmc.rows import DatasetSource
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ def split_last(source: RandomAccessSource, fraction: float) -> tuple[RandomAcces
     """(the source without its last rows, one of the last `fraction` of the rows)."""
     if not source.random_access:
         raise ValueError(f"validation_split is for arrays and files. Received: validation_split={fraction}")
-    valid = isinstance(fraction, (int, float)) and not isinstance(fraction, bool)
-    held_out = int(source.num_rows * fraction) if valid else 0
+    held_out = int(source.num_rows * checks.fraction("validation_split", fraction))
     if not 0 < held_out < source.num_rows:
         raise ValueError(f"validation_split must leave rows on both sides. Received: validation_split={fraction!r}")
     return source.part(slice(None, -held_out)), source.part(slice(-held_out, None))

@@ -16,7 +16,15 @@ def listed(callbacks: Callbacks | None) -> list[keras.callbacks.Callback]:
     """The callbacks that a user passes, as a list: one, several, a `keras.callbacks.CallbackList` or None."""
     if isinstance(callbacks, keras.callbacks.CallbackList):
         return list(callbacks.callbacks)
-    return [callbacks] if isinstance(callbacks, keras.callbacks.Callback) else list(callbacks or [])
+    if isinstance(callbacks, keras.callbacks.Callback):
+        return [callbacks]
+    try:
+        found = list(callbacks or [])
+    except TypeError:
+        found = [callbacks]
+    if not all(hasattr(callback, "set_model") for callback in found):
+        raise ValueError(f"callbacks must be Keras callbacks, one or a list. Received: callbacks={callbacks!r}")
+    return found
 
 
 def check_callbacks(callbacks: Callbacks | None, weights: Iterable[keras.Variable]) -> None:

@@ -83,15 +83,18 @@ def fit(
         validation_steps=validation_steps, validation_batch_size=validation_batch_size, shuffle=shuffle,
         validation_freq=validation_freq, validation_split=validation_split, num_rows=num_rows,
     )  # fmt: skip
+    own = listed(callbacks)
+    if not isinstance(callbacks, keras.callbacks.CallbackList):
+        callbacks = own  # an iterator is gone through once
     with self.fitting.alone():
         self._stored.share_phi()
-        feed = self.fitting.begin(x, mask, validation_data, told, listed(callbacks), sample_weight)
+        feed = self.fitting.begin(x, mask, validation_data, told, own, sample_weight)
         self.steps_per_execution = feed.at_once
         rows = feed.source if feed.source.random_access else None
         counted = told.num_rows or feed.source.total_weight
         before = [EpochCounter(self.run, rows, counted, told.epochs_a_look), *self.watchers()]
         restored = RestoredEpoch(self.run, told.initial_epoch)
-        mend_backups(listed(callbacks))
+        mend_backups(own)
         try:
             with between(self, callbacks, before, [restored]) as all_callbacks:
                 return keras.Model.fit(
