@@ -6,10 +6,11 @@
 
 "columns" is a DARN of zeros and ones, "groups" a `layers.Mixed` whose columns `rows.groups` finds in the rows of
 training, each dependent on those before it; above both a layer of --units DARN units, learnt by `methods.dsgnht_nais()`
-with validation rows, which end the climb and choose the average. Estimated are rows of the test set, by --samples
-importance samples, under the average over --posterior-samples samples of the weights of each chain. A run adds a line
-to --record; without --form the lines are printed as a table. `python -m experiments.report docs` makes a page of them.
-All mass of the groups is on rows of their form, some of the columns' is not.
+with validation rows, which choose the average, and the weights of the climb from which the chain begins unless --climb
+says how long that lasts. Estimated are rows of the test set, by --samples importance samples, under the average over
+--posterior-samples samples of the weights of each chain. A run adds a line to --record; without --form the lines are
+printed as a table. `python -m experiments.report docs` makes a page of them. All mass of the groups is on rows of their
+form, some of the columns' is not.
 """
 
 import pathlib
@@ -44,7 +45,10 @@ def line(args):
     test = test[:: max(1, -(-len(test) // args.rows))]  # spread evenly, at most so many
     keras.utils.set_random_seed(args.seed)
     model = model_of(args.form, train, args.units, args.seed)
-    model.compile(**ds.methods.dsgnht_nais(num_chains=args.chains), steps_per_execution=20, evaluation_samples=25)
+    method = ds.methods.dsgnht_nais(num_chains=args.chains)
+    if args.climb:
+        method["kernel"] = method["kernel"].copy(updates=args.climb)
+    model.compile(**method, steps_per_execution=20, evaluation_samples=25)
     steps = -(-len(train) // 100)
     epochs, folder = max(2, args.updates // steps), args.output / f"{args.dataset}_{args.form}"
     collector = ds.posterior.Collector(folder, args.posterior_samples, overwrite=True)
@@ -57,8 +61,9 @@ def line(args):
     about = {name: getattr(args, name) for name in ("dataset", "form", "units", "seed", "samples")}
     figures = {"value": found.value, "error": found.standard_error, "row_error": found.row_standard_error}
     parts = len(getattr(model.generative.layers[-1], "columns", train[0]))
-    made = {"chains": model.run.num_chains, "updates": epochs * steps, "processor_seconds": round(seconds)}
-    return {**about, **made, "average": posterior.average, "parts": parts, **figures, "rows": len(test)}
+    made = {"chains": model.run.num_chains, "climb": args.climb, "updates": epochs * steps}
+    made |= {"processor_seconds": round(seconds), "average": posterior.average, "parts": parts}
+    return {**about, **made, **figures, "rows": len(test)}
 
 
 def table(lines):
@@ -79,6 +84,7 @@ def main(argv=None):
     parser.add_argument("--units", type=number(int), default=50)
     parser.add_argument("--updates", type=number(int), default=6000)
     parser.add_argument("--chains", type=number(int), default=1)
+    parser.add_argument("--climb", type=number(int), help="its updates, from whose end the chain begins; see above")
     parser.add_argument("--posterior-samples", type=number(int), default=50, help="of each chain")
     parser.add_argument("--samples", type=number(int), default=1000)
     parser.add_argument("--rows", type=number(int), default=2000, help="of the test set, at most (default 2000)")
