@@ -151,3 +151,20 @@ def test_a_posterior_is_looked_at_before_the_data():
         for posterior in ("runs/x", Samples([]), Samples(["x"]), other):
             with pytest.raises(ValueError, match="sample.*Received: "):
                 ds.imputation.impute(networks, x, posterior=posterior)
+
+
+@pytest.mark.parametrize(
+    ("method", "weights", "runs"), [("gibbs", "likelihood", 2), ("gibbs", "equal", 1), ("resampling", "likelihood", 1)]
+)
+def test_a_bar_counts_the_batches_of_all_samples(method, weights, runs, capsys):
+    """Three rows with gaps in batches of two, at three samples; those of the evidence count where they are runs."""
+    networks = pair("SBN")
+    posterior, *_ = ensemble(networks)
+    x = np.array([np.where(MASK, ROW, np.nan)] * 3)
+    options = {"method": method, "posterior": posterior, "posterior_weights": weights, "batch_size": 2}
+    options |= {"burn_in": 1, "num_samples": 2, "evidence_samples": 2}
+    silent = ds.imputation.impute(networks, x, **options)
+    assert capsys.readouterr().out == ""
+    told = ds.imputation.impute(networks, x, **options, verbose=1)
+    assert f"{6 * runs}/{6 * runs}" in capsys.readouterr().out
+    np.testing.assert_array_equal(told.x, silent.x)

@@ -18,14 +18,14 @@ import numpy as np
 
 from tfdsmcmc import contract, random
 from tfdsmcmc.imputation.mixture import Mixture
-from tfdsmcmc.imputation.plans import rows_at_a_time, run
+from tfdsmcmc.imputation.plans import bar_of, rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
 from tfdsmcmc.imputation.settings import DRAWS, settings_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc._common.types import Average, Seed
+    from tfdsmcmc._common.types import Average, Seed, Verbose
     from tfdsmcmc.contract import Model
     from tfdsmcmc.imputation.directed import ImputationMethod
     from tfdsmcmc.rows.from_users import RowsLike
@@ -47,6 +47,7 @@ def impute(
     evidence_samples: int = DRAWS,
     batch_size: int = 100,
     average: Average | None = None,
+    verbose: Verbose = 0,
 ) -> Imputation:
     """Draws the missing entries of rows given the observed ones.
 
@@ -76,6 +77,7 @@ def impute(
       evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
       batch_size: rows at a time.
       average: "units", "draws" or "weights", of a `Posterior`, see `posterior.averages`; by default its own.
+      verbose: 0 is silent; otherwise a bar tells how many of the batches are done, those of each component.
 
     Returns:
       `Imputation`; the observed entries are those given, in float32.
@@ -108,12 +110,16 @@ def impute(
     if not len(places):
         return _whole(rows, places, None, num_imputations, method == "metropolis")
     gappy, batch_size = rows.take(places), rows_at_a_time(len(places), batch_size)
+    batches = -(-len(places) // batch_size)
 
     if components is None:
-        part = run(density, density.imputation_plan(method, settings, batch_size), gappy, seed, batch_size)
+        plan, bar = density.imputation_plan(method, settings, batch_size), bar_of(verbose, batches)
+        part = run(density, plan, gappy, seed, batch_size, bar)
     else:
         evidence_samples = None if posterior_weights == "equal" else int(evidence_samples)
-        part = _mixture(components, method, settings, evidence_samples, gappy, seed, batch_size)
+        twice = evidence_samples is not None and method != "resampling"  # for the evidence too
+        bar = bar_of(verbose, (1 + twice) * len(components) * batches)
+        part = _mixture(components, method, settings, evidence_samples, gappy, seed, batch_size, bar)
     _check_imputed(part)
     return _whole(rows, places, part, num_imputations, method == "metropolis")
 
@@ -148,6 +154,9 @@ class _Samples:
     def __init__(self, model, samples):
         self._model, self._samples = model, samples
 
+    def __len__(self):
+        return len(self._samples)
+
     def __iter__(self):
         for sample in self._samples:
             yield _Component(self._model, (sample.theta, sample.phi))
@@ -173,7 +182,7 @@ def _components_of(model, posterior, average):
     return _Samples(model, posterior.samples)
 
 
-def _mixture(components, method, settings, evidence_samples, rows, seed, batch_size):
+def _mixture(components, method, settings, evidence_samples, rows, seed, batch_size, bar):
     """The imputations over all components of a posterior, weighed alike where there are no `evidence_samples`."""
     mixture = Mixture()
     for m, component in enumerate(components):
@@ -182,12 +191,12 @@ def _mixture(components, method, settings, evidence_samples, rows, seed, batch_s
         if not (evidence_samples is None or method == "resampling"):
             evidence = density.evidence_plan(evidence_samples, batch_size)  # which refuses what is not known
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
-        part = run(density, density.imputation_plan(method, settings, batch_size), rows, run_seed, batch_size)
+        part = run(density, density.imputation_plan(method, settings, batch_size), rows, run_seed, batch_size, bar)
         log_weight = part.log_likelihood
         if evidence_samples is None:
             log_weight = np.zeros(len(rows.values))
         elif log_weight is None:
-            log_weight = run(density, evidence, rows, evidence_seed, batch_size).log_likelihood
+            log_weight = run(density, evidence, rows, evidence_seed, batch_size, bar).log_likelihood
         mixture.add(part, log_weight, choice_seed)
     return mixture.result(part.acceptance_rate is not None)
 

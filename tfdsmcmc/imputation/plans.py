@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -15,7 +16,7 @@ from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, Rows
 
 if TYPE_CHECKING:
-    from tfdsmcmc._common.types import Seed
+    from tfdsmcmc._common.types import Seed, Verbose
     from tfdsmcmc.contract import Density
 
 
@@ -49,7 +50,7 @@ class Part(NamedTuple):
     log_likelihood: np.ndarray | None
 
 
-def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int) -> Part:
+def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int, bar: keras.utils.Progbar) -> Part:
     """Runs a plan over all rows, a full batch at a time.
 
     Args:
@@ -58,6 +59,7 @@ def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int) -
       rows: `Rows` of arrays (n, D), with gaps.
       seed: int32 of shape (2,).
       batch_size: rows at a time, at most.
+      bar: is told of each batch.
     """
     batch_size = rows_at_a_time(len(rows.values), batch_size)
     program, parts = density.program(plan), []
@@ -65,7 +67,13 @@ def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int) -
         results = program(batch.padded(batch_size), batch_seed)
         part = plan.summary(tf.nest.map_structure(lambda result: result.numpy(), results))
         parts.append([None if field is None else field[: len(batch.values)] for field in part])
+        bar.add(1)
     return Part(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts)))
+
+
+def bar_of(verbose: Verbose, count: int, unit: str = "batch") -> keras.utils.Progbar:
+    """A bar for so many units of work; `verbose` is 0 for one that prints nothing."""
+    return keras.utils.Progbar(count, verbose=1 if verbose else 0, unit_name=unit)
 
 
 def rows_at_a_time(rows: int, batch_size: int) -> int:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.posterior.ensemble import Posterior
 
 _STRATEGIES = ("probabilities", "mode", "draw")
-_OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior")  # options that the imputer sets itself
+_OWN = ("model", "x", "mask", "num_imputations", "seed", "posterior", "verbose")  # options that the imputer sets itself
 _OPTIONS = [name for name in inspect.signature(imputation.impute).parameters if name not in _OWN]
 
 
@@ -99,7 +99,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         are no numbers stay empty.
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row
         depend on its place among the rows with gaps.
-      verbose: as in Keras.
+      verbose: as in Keras, of `fit`; of imputations 0 is silent, and otherwise a bar tells how far they are.
       jit_compile: whether to compile with XLA: some seconds more to begin with, and then much faster. Fits and
         imputations in one process share what was compiled where arguments and numbers of rows and columns are equal.
 
@@ -263,9 +263,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _imputation(self, rows):
         """`imputation.Imputation` of rows, in the units of the data layer."""
         with sharing.in_place_of(self.model_) as twin:
-            return imputation.impute(
-                twin, ArraySource(rows), seed=self._seed(), posterior=self.posterior_, **self._imputation_options()
-            )
+            told = {"seed": self._seed(), "verbose": self.verbose, **self._imputation_options()}
+            return imputation.impute(twin, ArraySource(rows), posterior=self.posterior_, **told)
 
     def _imputation_options(self):
         # samples are weighed by estimates that a recognition network makes

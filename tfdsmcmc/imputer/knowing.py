@@ -48,7 +48,7 @@ class Knowing:
         if rows.complete:
             return [finish(X, None) for _ in range(count)]
         options = self._imputation_options()
-        drawn = multiple.imputations(self.model_, self.posterior_, rows, count, self._seed(), options)
+        drawn = multiple.imputations(self.model_, self.posterior_, rows, count, self._seed(), options, self.verbose)
         return [finish(X, values) for values in drawn]
 
     def probabilities(self: Any, X: pandas.DataFrame) -> dict[Any, pandas.DataFrame]:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfdsmcmc import imputation, random
+from tfdsmcmc.imputation.plans import bar_of
 from tfdsmcmc.imputer import sharing
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
+    from tfdsmcmc._common.types import Verbose
     from tfdsmcmc.model import DeepGenerativeModel
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.posterior.store import Sample
@@ -37,6 +39,7 @@ def imputations(
     count: int,
     seed: int,
     options: dict[str, Any],
+    verbose: Verbose = 0,
 ) -> np.ndarray:
     """Draws of what is missing, (count, n, D).
 
@@ -47,6 +50,7 @@ def imputations(
       count: m.
       seed: integer.
       options: of `imputation.impute`.
+      verbose: 0 is silent; otherwise a bar tells how many samples are done.
     """
     samples = [None] if posterior is None else posterior.samples
     places = [i * len(samples) // count for i in range(count)]
@@ -55,10 +59,12 @@ def imputations(
     if options.get("method") != "resampling":
         options.setdefault("num_chains", int(most))
     stream, drawn = random.stream(seed, "multiple imputation"), []
+    bar = bar_of(verbose, len(set(places)), "sample")
     with sharing.in_place_of(model) as twin:
         for place in sorted(set(places)):
             chosen = None if samples[place] is None else _One([samples[place]])
             own = random.fold(stream, place)
             result = imputation.impute(twin, ArraySource(rows), None, int(most), own, posterior=chosen, **options)
             drawn.append(result.x[: places.count(place)])
+            bar.add(1)
     return np.concatenate(drawn)
