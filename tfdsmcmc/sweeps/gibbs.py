@@ -19,28 +19,22 @@ log-odds are
 
 where l_j is the unit's own logit. The second sum is kept: for each unit the first one alone is evaluated, and it takes
 the second's place where the unit turns over, as λ + s A_j takes that of λ. So the kept sum is at all times that of the
-logits as they are, and no errors add up in it. A logarithm in the sums is, with h = λ/2,
-
-    log (1 + exp 2h) = 2 max(h, 0) − log (1 + tanh |h|) + log 2,
-
-of which log 2 cancels. It is exact to rounding for logits of any size, needs one function, and 1 + tanh |h| lies in
-[1, 2], so that one logarithm is taken of the product of up to 16 of them. That is what XLA makes fast; where TensorFlow
-runs operation after operation the sums are taken as they stand, in a tenth of as many.
+logits as they are, and no errors add up in it. `targets` says how the sums are taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import compiling
 from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.sweeps import averaged as averaged_sweeps
+from tfdsmcmc.sweeps.targets import NEVER, Targets, summed
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Number, Seed
@@ -50,9 +44,6 @@ if TYPE_CHECKING:
 
 _Values: TypeAlias = "Sequence[tf.Tensor | Rows]"  # [x, z_1, …, z_L]
 
-_PARTS = 16  # targets whose factors are multiplied before a logarithm is taken
-_VECTOR = 8  # numbers that a processor works on at once
-_NEVER = -1e30  # logits of what does not count: 1 + exp of them is 1, and weights of any size leave them as they are
 
 
 class Factor(NamedTuple):
@@ -71,14 +62,6 @@ class Factor(NamedTuple):
     parent: int | None
     power: Number = 1.0
     reads: Support | None = None
-
-
-class _Targets(NamedTuple):
-    """Bernoulli variables whose logits are linear in the units that are drawn: weights (H, D), logits (n, D)."""
-
-    weights: Any
-    logits: Any
-    power: Any
 
 
 def generative_factors(
@@ -202,9 +185,7 @@ def sweep_logistic(
                 linear += tf.matmul(current, symmetric)
                 within = symmetric if within is None else within + symmetric
                 targets.append(target)
-    targets, softplus_sums = _merged(targets), _softplus_sums
-    if not compiling.by_operations():
-        targets, softplus_sums = [_halved(target) for target in targets], _softplus_sums_of_halves
+    targets, softplus_sums = summed(targets)
     old = tf.transpose(current)
 
     def draw_unit(j, rows, logits, sums, linear, draws):
@@ -240,59 +221,16 @@ def _as_parent(factor, value, child):
     counted = child.values
     if not child.complete:
         counted = tf.where(child.observed, counted, 0.0)
-        logits = tf.where(child.observed, logits, _NEVER)
+        logits = tf.where(child.observed, logits, NEVER)
     linear = tf.matmul(counted, layer.kernel.value, transpose_b=True)
-    return linear, _Targets(layer.kernel.value, logits, factor.power)
+    return linear, Targets(layer.kernel.value, logits, factor.power)
 
 
 def _within(factor, value, parents):
     """(power · (U + Uᵀ), the targets): the later units of a DARN's own layer."""
     lateral = factor.layer.lateral_kernel()
     logits = factor.layer.logits(parents) + tf.matmul(value, lateral)
-    return factor.power * (lateral + tf.transpose(lateral)), _Targets(lateral, logits, factor.power)
-
-
-def _merged(targets):
-    """The targets; those of power 1 as one, so that their logarithms are taken together."""
-    plain = [t for t in targets if isinstance(t.power, float) and t.power == 1.0]
-    if len(plain) < 2:
-        return targets
-    others = [t for t in targets if not any(t is p for p in plain)]
-    weights, logits = (tf.concat(parts, 1) for parts in list(zip(*plain))[:2])
-    return [_Targets(weights, logits, 1.0), *others]
-
-
-def _halved(targets):
-    """Half of the weights and logits, and targets that do not count beside them, so that there are equal parts."""
-    units = targets.weights.shape[-1]
-    lanes = _lanes(units)
-    more = [[0, 0], [0, -units % lanes]]
-    logits = tf.pad(0.5 * targets.logits, more, constant_values=_NEVER)
-    return _Targets(tf.pad(0.5 * targets.weights, more), logits, targets.power)
-
-
-def _lanes(units):
-    """Into how many sums the targets go: a multiple of what a processor works on at once."""
-    return _VECTOR * -(-units // (_VECTOR * _PARTS))
-
-
-def _softplus_sums(here, sign, row):
-    """Σ_d log (1 + exp λ_d) with λ = here + sign · row, (n, 1)."""
-    return tf.reduce_sum(tf.nn.softplus(here + sign * row), -1, keepdims=True)
-
-
-def _softplus_sums_of_halves(here, sign, row):
-    """Σ_d log (1 + exp 2h_d) − log 2 with h = here + sign · row, (n, lanes): each lane sums a target of each part.
-
-    The targets are split before anything is computed, so that XLA makes one loop of all and writes down nothing but
-    the sums."""
-    parts = here.shape[-1] // _lanes(here.shape[-1])
-    positive, product = 0.0, 1.0
-    for part, weights in zip(tf.split(here, parts, 1), tf.split(row, parts)):
-        half = part + sign * weights
-        positive += tf.nn.relu(half)
-        product *= 1.0 + tf.tanh(tf.abs(half))
-    return 2.0 * positive - tf.math.log(product)
+    return factor.power * (lateral + tf.transpose(lateral)), Targets(lateral, logits, factor.power)
 
 
 def _log_prob(factor, values):
