@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 _Values: TypeAlias = "Sequence[tf.Tensor | Rows]"  # [x, z_1, …, z_L]
 
 
-
 class Factor(NamedTuple):
     """log p(child given parent) · power.
 
