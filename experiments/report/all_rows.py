@@ -81,8 +81,8 @@ def _differs(about):
 def _of_one_hot(row):
     about = [row["dataset"], f"DARN {row['units']}", f"`{row['form']}`", row["seed"], f"{row['updates']:,}"]
     figures = number(row["value"]), number(row["row_error"]), "", number(row["error"]), ""
-    minutes = number(row["processor_seconds"] / 60, 1)
-    yield [*about, minutes, "predictive average", *figures, f"{row['samples']:,}", row["rows"], ""]
+    what = f"average by {row['average']}" + (f", climb of {row['climb']:,}" if row["climb"] else "")
+    yield [*about, number(row["processor_seconds"] / 60, 1), what, *figures, f"{row['samples']:,}", row["rows"], ""]
 
 
 def _of_printed(row):

@@ -8,7 +8,7 @@ from experiments.method_table.report.worth import exceeds, highest
 from experiments.report import equal_time
 from experiments.report.titles import title_of
 
-_ONE_HOT = ("learnt as", "parts of a row", "updates", "processor seconds", "nats a test row", "error", "rows")
+_ONE_HOT = ("learnt as", "parts of a row", "climb", "updates", "processor seconds", "nats a test row", "error", "rows")
 _PRINTED = ("of", "figure is", "figure", "error", "published")
 _LOOKS = (
     "*A line is a row, a point a look at its last weights on some test rows: with Gibbs sampling by short annealing, "
@@ -22,7 +22,11 @@ _SETTINGS = (
     "Means over the seeds, in equal processor time. Paired differences and what the settings are stand in the "
     "[appendix of the study](../study_appendix.md#the-sampler-beside-optimizers)."
 )
-_CODES = "Rows are one-hot codes, learnt bit by bit as columns, or as groups that `rows.groups` finds. One seed each."
+_CODES = (
+    "Rows are one-hot codes, learnt bit by bit as columns, or as groups that `rows.groups` finds. One seed each. The "
+    "chain begins at the weights of the climb that were best on validation rows, or where the climb ended after so "
+    "many updates."
+)
 _COPIED = "Commands printed these figures, whose records were not kept."
 
 
@@ -70,12 +74,17 @@ def one_hot(lines):
     """The table of runs of `experiments.one_hot`."""
     cells = [
         [
-            *(one["form"], one["parts"], f"{one['updates']:,}", one["processor_seconds"]),
+            *(one["form"], one["parts"], _climb(one), f"{one['updates']:,}", one["processor_seconds"]),
             *(number(one["value"]), number(one["row_error"]), one["rows"]),
         ]
-        for one in sorted(lines, key=lambda one: one["form"])
+        for one in sorted(lines, key=lambda one: (one["form"], one.get("climb") or 0))
     ]
     return table(_ONE_HOT, cells)
+
+
+def _climb(line):
+    """What ended the climb: validation rows, or a number of updates."""
+    return f"{line['climb']:,} updates" if line.get("climb") else "by validation rows"
 
 
 def printed(lines):

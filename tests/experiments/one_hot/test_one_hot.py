@@ -24,15 +24,17 @@ def test_both_forms_start_at_the_shares_of_the_columns():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["columns", "groups"])
-def test_a_run_adds_a_line(form, tmp_path, monkeypatch):
-    data = type("Data", (), {"train": CODES, "test": CODES[:7]})
+@pytest.mark.parametrize(("form", "climb"), [("columns", None), ("groups", 2)])
+def test_a_run_adds_a_line(form, climb, tmp_path, monkeypatch):
+    data = type("Data", (), {"train": CODES, "valid": CODES[:4], "test": CODES[:7]})
     monkeypatch.setattr(one_hot.ds.datasets, "load", lambda name: data)
     record, options = tmp_path / "record.jsonl", "--units 2 --updates 4 --posterior-samples 2 --samples 5 --rows 3"
+    options += "" if climb is None else f" --climb {climb}"
     one_hot.main([*options.split(), "--form", form, "--output", str(tmp_path), "--record", str(record)])
     (line,) = map(json.loads, record.read_text().splitlines())
     parts = {"columns": 6, "groups": 2}[form]
-    assert [line[name] for name in ("form", "updates", "rows", "parts")] == [form, 4, 3, parts]
+    assert [line[name] for name in ("form", "updates", "rows", "parts", "climb")] == [form, 4, 3, parts, climb]
+    assert line["average"] in ("start", "weights", "units", "draws")
     assert np.isfinite(line["value"]) and line["value"] < 0
 
 
