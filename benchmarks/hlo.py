@@ -1,6 +1,6 @@
 """What a program of XLA does, read from its text: operations of matrix products, bytes moved, transfers to the host.
 
-    operations   2 · entries of the result · length of the contracted axes, of each `dot`
+    operations   2 · entries of the result · length of the contracted axes, of each `dot` and each call of a library
     bytes        operands and results of each instruction outside of fusions; of an operand that is only sliced, or
                  gathered from, and of a result that is only updated, the part that is
 
@@ -21,6 +21,9 @@ TRANSFERS = {"infeed", "outfeed", "send", "recv"}
 _LINE = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) ([\w\-]+)\((.*)$")
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{$")
 _SHAPE = re.compile(r"\b([a-z]+\d*)\[([\d,]*)\]")
+
+# of a `dot`, and of a product that XLA hands to a library, as on GPUs
+_AXES = re.compile(r'lhs_contracting_dim(?:s=\{|ension_numbers":\[|ensions":\[)([\d,"]*)')
 
 Instruction = collections.namedtuple("Instruction", "name shape opcode operands rest")
 Costs = collections.namedtuple("Costs", "operations bytes")
@@ -55,6 +58,11 @@ class Program:
         every = [one for lines in self.computations.values() for one in lines.values()]
         return sum(one.opcode in TRANSFERS for one in every)
 
+    def trips(self):
+        """The numbers of passes of the loops of which they are known, a set."""
+        every = [one.rest for lines in self.computations.values() for one in lines.values()]
+        return {int(found[1]) for rest in every if (found := re.search(r'"known_trip_count":\{"n":"(\d+)"', rest))}
+
     def _costs_of(self, one, lines):
         if one.opcode in FREE:
             return Costs(0, 0)
@@ -62,7 +70,7 @@ class Program:
             return self._costs_of_call(one)
         inside = self._called(one)
         moved = self._moved(one, lines, inside)
-        if one.opcode == "dot":
+        if one.opcode == "dot" or one.opcode == "custom-call" and _AXES.search(one.rest):
             return Costs(_products(one, lines), moved)
         return Costs(sum(self._operations(called) for called in inside), moved)
 
@@ -118,7 +126,7 @@ def _written(fused, one):
 
 def _products(one, lines):
     """2 · entries of the result · length of the contracted axes."""
-    axes = re.search(r"lhs_contracting_dims=\{([\d,]*)\}", one.rest)[1]
+    axes = re.sub('"', "", _AXES.search(one.rest)[1])
     _, lengths = _arrays(lines[one.operands[0]].shape)[0]
     contracted = math.prod(lengths[int(axis)] for axis in axes.split(",") if axis)
     return 2 * math.prod(_arrays(one.shape)[0][1]) * contracted

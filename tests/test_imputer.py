@@ -345,12 +345,25 @@ def test_verbose_is_as_in_keras(monkeypatch):
         tiny(verbose="loud").fit(BINARY)
 
 
+def test_likelihoods_of_rows_with_gaps_in_columns_that_depend_on_each_other(unlearnt):
+    x = np.array([[0.1, NAN], [1.0, 2.0], [NAN, 0.3], [0.4, 0.2]])
+    found = tiny("DARN/SBN 2").fit(x).log_likelihood(x, num_samples=3)
+    assert np.isfinite(found.value).all() and found.value.shape == (4,)
+
+
+@pytest.mark.parametrize("options", [{"average": "start"}, {"average": ["units"]}])
+def test_averages_that_no_imputation_has_are_refused_in_fit(options):
+    for samples in (0, 2):
+        with pytest.raises(ValueError, match="An average is one of .*Received: "):
+            tiny(imputation_options=options, posterior_samples=samples).fit(BINARY)
+
+
 def test_what_is_changed_after_the_fit_is_checked_again(unlearnt):
     imputer = tiny().fit(BINARY)
     for name in ("strategy", "imputation_options"):
         with pytest.raises(ValueError, match=f"{name}.*Received: "):
             imputer.set_params(**{"strategy": "mode", name: "nothing"}).transform(BINARY)
-    with pytest.raises(ValueError, match="'nothing' cannot be used to seed"):
+    with pytest.raises(ValueError, match="random_state is .*Received: random_state='nothing'"):
         imputer.set_params(imputation_options=None, random_state="nothing").transform(BINARY)
 
 

@@ -50,7 +50,9 @@ def line(args):
         method["kernel"] = method["kernel"].copy(updates=args.climb)
     model.compile(**method, steps_per_execution=20, evaluation_samples=25)
     steps = -(-len(train) // 100)
-    epochs, folder = max(2, args.updates // steps), args.output / f"{args.dataset}_{args.form}"
+    epochs = max(2, args.updates // steps)
+    parts = args.dataset, args.form, args.units, args.seed, args.chains, args.climb or "validation", epochs
+    folder = args.output / "_".join(map(str, parts))
     collector = ds.posterior.Collector(folder, args.posterior_samples, overwrite=True)
     begun = time.process_time()
     watched = {"validation_data": valid[:500], "callbacks": [collector], "verbose": args.verbose}

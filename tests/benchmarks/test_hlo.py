@@ -64,3 +64,23 @@ ENTRY %main (x: f32[4]) -> f32[4] {
 }
 """
     assert Program(text).transfers() == 1
+
+
+def test_a_product_that_a_library_makes_counts():
+    text = """HloModule m
+ENTRY %main (a: f32[100,50], b: f32[50,20]) -> f32[100,20] {
+  %a = f32[100,50]{1,0} parameter(0)
+  %b = f32[50,20]{1,0} parameter(1)
+  %c = (f32[100,20]{1,0}, s8[64]{0}) custom-call(%a, %b), custom_call_target="__cublas$gemm", backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"],"rhs_contracting_dimensions":["0"]}}}
+  ROOT %d = f32[100,20]{1,0} get-tuple-element(%c), index=0
+}
+"""  # noqa: E501
+    assert Program(text).costs().operations == 2 * 100 * 20 * 50
+
+
+def test_known_numbers_of_passes_are_told():
+    def looped(x):
+        return tf.while_loop(lambda i, _: i < 7, lambda i, x: (i + 1, tf.sin(x)), (0, x))[1]
+
+    found = program_of(looped, tf.ones([9]))
+    assert found.trips() == {7}

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import tensorflow as tf
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc._common.types import Verbose
+
 _T = TypeVar("_T")
 
 
@@ -158,6 +160,15 @@ def _integer(name, value, least, kind):
     if isinstance(value, (bool, np.bool_)) or number is None or number < least:
         raise ValueError(f"{name} must be a {kind} integer. Received: {name}={value!r}")
     return number
+
+
+def verbose(value: object) -> Verbose:
+    """Returns what Keras takes for how much to print: an integer of at least 0, a boolean or "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    if isinstance(value, (int, np.integer)) and value >= 0:
+        return int(value)
+    raise ValueError(f'verbose is an integer of at least 0 or "auto". Received: verbose={value!r}')
 
 
 def steps_at_once(value: object) -> int | Literal["auto"]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from tfdsmcmc import contract, random
+from tfdsmcmc._common import checks
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import bar_of, rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
@@ -98,7 +99,7 @@ def impute(
     contract.check_model(model)
     density = model.density() if posterior is None else _first_density(model, posterior)
     method = density.method_for(method)
-    lengths = burn_in, thinning, num_samples, num_chains
+    lengths, verbose = (burn_in, thinning, num_samples, num_chains), checks.verbose(verbose)
     settings = settings_of(num_imputations, method, *lengths, posterior_weights, evidence_samples, batch_size)
     num_imputations, batch_size = settings.num_imputations, int(batch_size)
     seed = random.stream(seed, "imputation")

@@ -50,7 +50,9 @@ class Part(NamedTuple):
     log_likelihood: np.ndarray | None
 
 
-def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int, bar: keras.utils.Progbar) -> Part:
+def run(
+    density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int, bar: keras.utils.Progbar | None = None
+) -> Part:
     """Runs a plan over all rows, a full batch at a time.
 
     Args:
@@ -59,7 +61,7 @@ def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int, b
       rows: `Rows` of arrays (n, D), with gaps.
       seed: int32 of shape (2,).
       batch_size: rows at a time, at most.
-      bar: is told of each batch.
+      bar: is told of each batch, where there is one.
     """
     batch_size = rows_at_a_time(len(rows.values), batch_size)
     program, parts = density.program(plan), []
@@ -67,7 +69,8 @@ def run(density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int, b
         results = program(batch.padded(batch_size), batch_seed)
         part = plan.summary(tf.nest.map_structure(lambda result: result.numpy(), results))
         parts.append([None if field is None else field[: len(batch.values)] for field in part])
-        bar.add(1)
+        if bar is not None:
+            bar.add(1)
     return Part(*(None if fields[0] is None else np.concatenate(fields) for fields in zip(*parts)))
 
 

@@ -1,12 +1,15 @@
-"""The architecture and the method of an imputer, where they are not given."""
+"""The architecture and the method of an imputer, where they are not given, and checks of what is."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from tfdsmcmc._common import checks
+from tfdsmcmc.imputation.settings import settings_of
 
 # of as many binary columns as weights between any two are worth learning for; of more, or where gaps are not drawn
 BINARY, WIDE = "DARN/DARN 50", "SBN/SBN 50"
@@ -69,10 +72,27 @@ def batch_size_of(batch_size: int | None, num_rows: int) -> int:
     return num_rows if num_rows <= _WHOLE else 100
 
 
-def check_verbose(verbose: object) -> None:
-    """Raises a ValueError for what Keras does not take."""
-    if not (isinstance(verbose, str) and verbose == "auto" or isinstance(verbose, (int, np.integer))):
-        raise ValueError(f'verbose is an integer or "auto". Received: verbose={verbose!r}')
+def random_state_of(value: object) -> np.random.RandomState:
+    """The generator that scikit-learn has for a `random_state`."""
+    try:
+        return check_random_state(value)
+    except ValueError:
+        raise ValueError(
+            "random_state is an integer from 0 to 2**32 - 1, a numpy.random.RandomState or None. "
+            f"Received: random_state={value!r}"
+        ) from None
+
+
+def check_lengths(options: Mapping[str, Any], posterior_samples: int) -> None:
+    """Raises a ValueError for options of imputations that are out of range, or an average of no samples."""
+    settings = dict(options)
+    average = settings.pop("average", None)
+    if average is not None and (average not in ("draws", "weights", "units") or not posterior_samples):
+        raise ValueError(
+            "An average is one of 'draws', 'weights' and 'units', of posterior samples. "
+            f"Received: average={average!r}, posterior_samples={posterior_samples!r}"
+        )
+    settings_of(**settings)
 
 
 def _of_columns(dependent, num_columns, num_rows):

@@ -7,7 +7,7 @@ discrete and means where they are real.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,8 +61,8 @@ class States:
         """
         import pandas
 
-        _check_hashable(self.name, series)
-        codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
+        with _states(self.name, series):
+            codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
         missing = series.isna().to_numpy(bool)
         unseen = (codes < 0) & ~missing
         if unseen.any():
@@ -213,18 +213,31 @@ def _plain(value):
     return value.item() if isinstance(value, (np.number, np.bool_)) else value
 
 
-def _check_hashable(name, series):
-    """Raises a ValueError for lists and the like, which pandas cannot tell from each other."""
-    wrong = [value for value in series if not isinstance(value, Hashable)] if series.dtype == object else []
-    if wrong:
-        raise ValueError(f"Column {name!r} must have values that can be states. Received: {wrong[0]!r}")
+@contextlib.contextmanager
+def _states(name, series):
+    """Where values are told from each other: a ValueError for lists and the like, with which pandas cannot."""
+    try:
+        yield
+    except TypeError:
+        wrong = [value for value in series if not _is_hashable(value)]
+        if not wrong:
+            raise
+        raise ValueError(f"Column {name!r} must have values that can be states. Received: {wrong[0]!r}") from None
+
+
+def _is_hashable(value):
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _labels(name, series, word):
     if hasattr(series.dtype, "categories"):
         return list(series.dtype.categories)
-    _check_hashable(name, series)
-    values = list(series[series.notna()].unique())
+    with _states(name, series):
+        values = list(series[series.notna()].unique())
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return [False, True]
     if word == "binary" and all(value in (0, 1) for value in values):

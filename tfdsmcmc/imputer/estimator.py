@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tfdsmcmc import imputation
+from tfdsmcmc._common import checks
 from tfdsmcmc.imputation.directed import method_for
-from tfdsmcmc.imputation.settings import settings_of
 from tfdsmcmc.imputer import choices, learning, opening, sharing
 from tfdsmcmc.imputer.knowing import Knowing
 from tfdsmcmc.imputer.table import Table
-from tfdsmcmc.posterior.averages import check_average
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
@@ -186,7 +184,6 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_imputation()
         length = learning.epoch_length(self.updates, self.posterior_samples)
         choices.batch_size_of(self.batch_size, 1)
-        choices.check_verbose(self.verbose)
         X, columns = opening.columns_in_fit(self, X)
         rows = columns.standardised(X)
         mixed = isinstance(columns, Table) and columns.mixed
@@ -198,7 +195,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             names = getattr(columns, "names", range(len(columns.kept)))
             empty = [name for name, kept in zip(names, columns.kept, strict=True) if not kept]
             warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=3)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = int(choices.random_state_of(self.random_state).randint(np.iinfo(np.int32).max))
         kinds = [columns.kinds] if mixed else []
         model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, *kinds)
         method_for(model.generative, self._imputation_options().get("method", "auto"))  # which refuses others
@@ -279,13 +276,11 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""
         if self.strategy not in _STRATEGIES:
             raise ValueError(f"strategy is one of {list(_STRATEGIES)}. Received: strategy={self.strategy!r}")
-        check_random_state(self.random_state)
+        checks.verbose(self.verbose)
+        choices.random_state_of(self.random_state)
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)
-            settings = dict(self.imputation_options)
-            if settings.pop("average", None) is not None:
-                check_average(self.imputation_options["average"])
-            settings_of(**settings)
+            choices.check_lengths(self.imputation_options, self.posterior_samples)
 
     def _choices(self, binary, num_columns, gaps, num_rows=10**6):
         """(architecture, method, its options), with defaults where they are not given."""

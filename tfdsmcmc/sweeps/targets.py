@@ -43,8 +43,8 @@ def summed(targets: Sequence[Targets]) -> tuple[list[Targets], Callable[..., tf.
       targets: list of `Targets`; those of power 1 are put together, so that their logarithms are.
     """
     if compiling.by_operations():
-        return _merged(targets), _sum
-    return [_halved(target) for target in _merged(targets)], _sums_of_halves
+        return [_padded(target) for target in _merged(targets)], _sums
+    return [_padded(target, 0.5) for target in _merged(targets)], _sums_of_halves
 
 
 def _merged(targets):
@@ -56,18 +56,19 @@ def _merged(targets):
     return [Targets(weights, logits, 1.0), *others]
 
 
-def _sum(here, sign, row):
-    """Σ_d log (1 + exp λ_d) with λ = here + sign · row, (n, 1)."""
-    return tf.reduce_sum(tf.nn.softplus(here + sign * row), -1, keepdims=True)
-
-
-def _halved(targets):
-    """Half of the weights and logits, and targets that do not count beside them, so that there are equal parts."""
+def _padded(targets, scale=1.0):
+    """Weights and logits times `scale`, and targets that do not count beside them, so that there are equal parts."""
     units = targets.weights.shape[-1]
     lanes = _lanes(units)
     more = [[0, 0], [0, -units % lanes]]
-    logits = tf.pad(0.5 * targets.logits, more, constant_values=NEVER)
-    return Targets(tf.pad(0.5 * targets.weights, more), logits, targets.power)
+    logits = tf.pad(scale * targets.logits, more, constant_values=NEVER)
+    return Targets(tf.pad(scale * targets.weights, more), logits, targets.power)
+
+
+def _sums(here, sign, row):
+    """Σ_d log (1 + exp λ_d) with λ = here + sign · row, (n, lanes): of one sum of all, differences lose digits."""
+    lanes = _lanes(here.shape[-1])
+    return tf.reduce_sum(tf.reshape(tf.nn.softplus(here + sign * row), [-1, here.shape[-1] // lanes, lanes]), 1)
 
 
 def _lanes(units):

@@ -19,10 +19,10 @@ def listed(callbacks: Callbacks | None) -> list[keras.callbacks.Callback]:
     if isinstance(callbacks, keras.callbacks.Callback):
         return [callbacks]
     try:
-        found = list(callbacks or [])
+        found = [] if callbacks is None else list(callbacks)
     except TypeError:
         found = [callbacks]
-    if not all(hasattr(callback, "set_model") for callback in found):
+    if not all(hasattr(callback, "set_model") and not isinstance(callback, type) for callback in found):
         raise ValueError(f"callbacks must be Keras callbacks, one or a list. Received: callbacks={callbacks!r}")
     return found
 
