@@ -8,7 +8,6 @@ A loop counts as often as its body runs where XLA knows that, else once; of bran
 """
 
 import collections
-import json
 import math
 import re
 
@@ -23,7 +22,8 @@ _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{$")
 _SHAPE = re.compile(r"\b([a-z]+\d*)\[([\d,]*)\]")
 
 # of a `dot`, and of a product that XLA hands to a library, as on GPUs
-_AXES = re.compile(r'lhs_contracting_dim(?:s=\{|ension_numbers":\[|ensions":\[)([\d,"]*)')
+_AXES = re.compile(r'lhs_contracting_dim(?:s=\{|ensions":\[)([\d,"]*)')
+_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 Instruction = collections.namedtuple("Instruction", "name shape opcode operands rest")
 Costs = collections.namedtuple("Costs", "operations bytes")
@@ -61,7 +61,7 @@ class Program:
     def trips(self):
         """The numbers of passes of the loops of which they are known, a set."""
         every = [one.rest for lines in self.computations.values() for one in lines.values()]
-        return {int(found[1]) for rest in every if (found := re.search(r'"known_trip_count":\{"n":"(\d+)"', rest))}
+        return {int(found[1]) for rest in every if (found := _TRIPS.search(rest))}
 
     def _costs_of(self, one, lines):
         if one.opcode in FREE:
@@ -77,8 +77,8 @@ class Program:
     def _costs_of_call(self, one):
         if one.opcode == "while":
             body, condition = (self.costs(_named(one, part)) for part in ("body", "condition"))
-            known = re.search(r'"known_trip_count":(\{[^}]*\})', one.rest)
-            trips = int(json.loads(known[1])["n"]) if known else 1
+            known = _TRIPS.search(one.rest)
+            trips = int(known[1]) if known else 1
             return Costs(*(trips * part for part in _sum(body, condition)))
         found = [self.costs(called) for called in self._called(one)]
         return max(found, default=Costs(0, 0))

@@ -97,7 +97,7 @@ def test_models_may_be_many():
     try:
         for _ in range(8):
             rows = Rows(np.zeros((1, 2), np.float32), np.zeros((1, 2), bool))
-            plans.run(bernoulli([0.4, 0.6]).density(), Nothing(), rows, ds.random.as_seed(0), 1, plans.bar_of(0, 1))
+            plans.run(bernoulli([0.4, 0.6]).density(), Nothing(), rows, ds.random.as_seed(0), 1)
     finally:
         logger.removeHandler(handler)
     assert not [message for message in messages if "retracing" in message]

@@ -162,7 +162,7 @@ def learn(
         epochs=epochs,
         steps_per_epoch=length,
         callbacks=[snapshots],
-        verbose=verbose if verbose == "auto" else int(verbose),
+        verbose=checks.verbose(verbose),
     )
     return Posterior(None, snapshots.samples, "draws") if posterior_samples else None
 

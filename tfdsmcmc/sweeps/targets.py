@@ -48,6 +48,7 @@ def summed(targets: Sequence[Targets]) -> tuple[list[Targets], Callable[..., tf.
 
 
 def _merged(targets):
+    """The targets; those of power 1 as one."""
     plain = [t for t in targets if isinstance(t.power, float) and t.power == 1.0]
     if len(plain) < 2:
         return list(targets)

@@ -30,10 +30,14 @@ def test_a_run_adds_a_line(form, climb, tmp_path, monkeypatch):
     monkeypatch.setattr(one_hot.ds.datasets, "load", lambda name: data)
     record, options = tmp_path / "record.jsonl", "--units 2 --updates 4 --posterior-samples 2 --samples 5 --rows 3"
     options += "" if climb is None else f" --climb {climb}"
+    kernels, build = [], one_hot.ds.DeepGenerativeModel.compile
+    compiling = lambda *a, kernel, **k: kernels.append(kernel) or build(*a, kernel=kernel, **k)  # noqa: E731
+    monkeypatch.setattr(one_hot.ds.DeepGenerativeModel, "compile", compiling)
     one_hot.main([*options.split(), "--form", form, "--output", str(tmp_path), "--record", str(record)])
     (line,) = map(json.loads, record.read_text().splitlines())
     parts = {"columns": 6, "groups": 2}[form]
     assert [line[name] for name in ("form", "updates", "rows", "parts", "climb")] == [form, 4, 3, parts, climb]
+    assert [kernel.parameters["updates"] for kernel in kernels] == [climb]
     assert line["average"] in ("start", "weights", "units", "draws")
     assert np.isfinite(line["value"]) and line["value"] < 0
 
