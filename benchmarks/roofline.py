@@ -58,55 +58,55 @@ def peaks():
     }
 
 
-def step():
+def step(rows=ROWS, chains=1):
     """Steps of `fit`: SBN 200-200-200, K = 5, the default prior."""
     import tfdsmcmc as ds
 
     model = ds.models.from_name("SBN/SBN 200-200-200", UNITS)
-    model.compile(kernel="sgnht", steps_per_execution=STEPS)
-    return lambda: model.fit(_rows(ROWS * STEPS), batch_size=ROWS, epochs=1, verbose=0), STEPS
+    model.compile(kernel="sgnht", steps_per_execution=STEPS, num_chains=chains)
+    return lambda: model.fit(_rows(rows), batch_size=rows, steps_per_epoch=STEPS, epochs=1, verbose=0), STEPS
 
 
-def sweep():
-    """Gibbs sweeps over all latent layers: SBN 200-200-200, 100 rows."""
+def sweep(rows=ROWS):
+    """Gibbs sweeps over all latent layers: SBN 200-200-200."""
     import tensorflow as tf
 
     import tfdsmcmc as ds
 
-    model, x = ds.models.from_name("SBN/SBN 200-200-200", UNITS), tf.constant(_rows(ROWS), tf.float32)
+    model, x = ds.models.from_name("SBN/SBN 200-200-200", UNITS), tf.constant(_rows(rows), tf.float32)
     z = [part[0] for part in model.recognition.sample(x, 1, seed=0)]
     gibbs = ds.latents.Gibbs()
     swept = tf.function(lambda z, seed: gibbs.sweep(model.generative, x, z, seed), jit_compile=True, autograph=False)
     return lambda: swept(z, ds.random.as_seed(0))[0].numpy(), 1
 
 
-def evaluation():
-    """Chunks of the importance-sampling estimate: SBN 200-200, 100 rows, K = 1,000."""
+def evaluation(rows=ROWS):
+    """Chunks of the importance-sampling estimate: SBN 200-200, K = 1,000."""
     import tfdsmcmc as ds
     from tfdsmcmc.likelihood.importance import chunk_size
 
-    model, x = ds.models.from_name("SBN/SBN 200-200", UNITS), _rows(ROWS)
+    model, x = ds.models.from_name("SBN/SBN 200-200", UNITS), _rows(rows)
     model.compile()
-    chunks = -(-1000 // chunk_size(model.generative, ROWS, 1000))
-    return lambda: model.log_likelihood(x, 1000, batch_size=ROWS), chunks
+    chunks = -(-1000 // chunk_size(model.generative, rows, 1000))
+    return lambda: model.log_likelihood(x, 1000, batch_size=rows), chunks
 
 
-def annealing():
-    """Steps of `log_partition`: a Boltzmann machine of 784 × 500, 100 runs."""
+def annealing(rows=ROWS):
+    """Steps of `log_partition`: a Boltzmann machine of 784 × 500, as many runs as rows."""
     import tfdsmcmc as ds
 
     machine, steps = ds.boltzmann.RBM(UNITS, 500), 211
     schedule = [i / steps for i in range(steps + 1)]
-    return lambda: ds.boltzmann.log_partition(machine, ROWS, schedule=schedule, seed=0), steps
+    return lambda: ds.boltzmann.log_partition(machine, rows, schedule=schedule, seed=0), steps
 
 
-def divergence():
+def divergence(rows=ROWS):
     """Steps of contrastive divergence, CD-1: a Boltzmann machine of 784 × 500."""
     import tfdsmcmc as ds
 
     machine = ds.boltzmann.RBM(UNITS, 500)
     machine.compile(steps_per_execution=STEPS)
-    return lambda: machine.fit(_rows(ROWS * STEPS), batch_size=ROWS, epochs=1, verbose=0), STEPS
+    return lambda: machine.fit(_rows(rows), batch_size=rows, steps_per_epoch=STEPS, epochs=1, verbose=0), STEPS
 
 
 PROGRAMS = {
@@ -122,10 +122,7 @@ def measure(name):
     """Times a program in this process, and counts what it does."""
     from benchmarks.hlo import Program
 
-    with caught() as programs:
-        call, passes = PROGRAMS[name]()
-        call()
-    hot = max(programs, key=lambda one: one.seconds)
+    hot, passes, call = hot_program(PROGRAMS[name])
     program = Program(hot.function.experimental_get_compiler_ir(*hot.arguments[0], **hot.arguments[1])("optimized_hlo"))
     if passes > 1 and passes in program.trips():
         raise RuntimeError("XLA knows how often the loop runs whose passes are to be counted once")
@@ -135,6 +132,14 @@ def measure(name):
     # a loop whose length XLA does not know counts once, as one pass of it does
     seconds = statistics.median(hot.times) / passes
     return {**program.costs()._asdict(), "transfers": program.transfers(), "seconds": seconds}
+
+
+def hot_program(make, **sizes):
+    """(the program in which a call spends its time, a `Caught`; its passes a call; the call)."""
+    with caught() as programs:
+        call, passes = make(**sizes)
+        call()
+    return max(programs, key=lambda one: one.seconds), passes, call
 
 
 class Caught:
