@@ -2,8 +2,8 @@
 
     python -m benchmarks.gpu_page [--page docs/how_to/gpu.md]
 
-`docs/gpu.jsonl` keeps the lines of `benchmarks/under_jax.py` on the GPU ("gpu"), and on two processors of its machine in
-turn with a program that JAX compiles of a gradient written by hand ("cpu"). Shares are of bytes alone.
+`docs/gpu.jsonl` keeps the lines of `benchmarks/under_jax.py` on the GPU ("gpu"), and on two processors of its machine
+in turn with a program that JAX compiles of a gradient written by hand ("cpu"). Shares are of bytes alone.
 """
 
 import argparse

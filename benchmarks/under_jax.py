@@ -1,4 +1,4 @@
-"""Times programs that `benchmarks.portable` wrote, under JAX's runtime: share of the roofline of the device that it finds.
+"""Times programs that `benchmarks.portable` wrote, under JAX's runtime: their share of the roofline of its device.
 
     python benchmarks/under_jax.py FOLDER [NAME …] [--results FOLDER] [--text FOLDER]
 
@@ -17,17 +17,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import jax
-
-jax.config.update("jax_enable_x64", True)  # or integers of 64 bits would silently become shorter
-
 import jax.numpy as jnp
 import numpy as np
 from jax._src import compiler
-from jax._src.lib import _jax
-from jax._src.lib import xla_client
+from jax._src.lib import _jax, xla_client
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from benchmarks.hlo import Program
+
+jax.config.update("jax_enable_x64", True)  # or integers of 64 bits would silently become shorter
 
 CALLS, MAPS, SMALL = 7, 20, 1 << 18
 

@@ -14,7 +14,7 @@ near the budget: as many as `rws` made in what compiling leaves, by --per-update
 chains, they are divided by their number; `fit` decides itself how many chains there are. Its own processor time is
 measured, from before `compile` to after `fit`, and `rws` counts as it stood then.
 
-The sampler is judged by the average that its validation rows chose, and the other two stand beside. Test rows are
+The sampler is judged by the average that its validation rows chose, and the others stand beside. Test rows are
 looked at in the end alone, the same for all: log-likelihoods by importance samples, or with --annealing-steps by
 annealing, which does not depend on the recognition network, as rows of hundreds of columns ask for.
 
@@ -60,6 +60,7 @@ def parse(arguments=None):
     add("--annealing-rows", type=int, default=50)
     add("--output", default="runs/budget_study")
     add("--jobs", type=number(int), default=None, help=jobs.HELP)
+    add("--choose-again", action="store_true", help="let the finished samplers of --output choose their averages anew")
     add("--record", type=pathlib.Path, help="file that what is finished is added to")
     add("--table", type=pathlib.Path, help="print the tables of such a file")
     kind = parser.add_mutually_exclusive_group()
@@ -80,6 +81,8 @@ def main(arguments=None):
         asked = next((name for name in MADE if getattr(args, name)), None)
         made, command = (MADE[asked], f"{COMMAND} --{asked}") if asked else (tables, COMMAND)
         return marked_page.show(made(finished_runs.recorded(args.table)), args.page, command)
+    if args.choose_again:
+        return cells.choose_again(args)
     named = [(cells.folder_of(args, seed).name, (args, seed)) for seed in args.seeds]
     jobs.run(cells.run, named, args.jobs)
 

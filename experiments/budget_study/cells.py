@@ -3,10 +3,12 @@
 import pathlib
 
 import tfdsmcmc as ds
-from experiments.budget_study.judging import AVERAGES, estimated, stacked
+from experiments.budget_study.judging import AVERAGES, estimated, stacked, with_halves
 from experiments.budget_study.learning import optimizer, planned, sampler
-from experiments.common import finished_runs
+from experiments.common import files, finished_runs
 from experiments.common.rows import random_rows
+from experiments.common.seeded_model import seeded_model
+from tfdsmcmc.posterior.choice import choose, write
 
 KEPT = ("architecture", "prior", "annealing_steps", "temperature")
 
@@ -50,13 +52,31 @@ def _learnt(args, seed, data, folder):
     rows = {"rws": estimated(args, model, x)}
     posterior = ds.posterior.load(folder / "posterior")
     for average in (*AVERAGES, *(["start"] if posterior.starts else [])):
-        if average in (*args.averages, "start") or average == posterior.average:
+        if average in (*args.averages, "start", *posterior.average.split("_and_")):
             rows[average] = estimated(args, own, x, posterior, average)
+    rows = with_halves(rows)
     if args.stacking:
         rows["stacked"] = stacked(args, own, posterior, data.valid[:500], x)
     figures |= {"average": posterior.average, "samples": len(posterior.samples), "rws_seconds": round(mark)}
     figures |= {"rws_updates": marks.updates[[part[0] for part in marks.kept].index(mark)]}
     return figures, rows
+
+
+def choose_again(args):
+    """The finished samplers of the output choose their averages anew, by the same validation rows."""
+    for file in sorted(pathlib.Path(args.output).glob("*/result.json")):
+        folder, about = file.parent, files.read_json(file)
+        name, _, count = about["dataset"].partition("[:")
+        data = ds.datasets.load(name, args.data_dir)
+        train = data.train[: int(count[:-1])] if count else data.train
+        model = seeded_model(about["architecture"], train, about["seed"])
+        posterior = ds.posterior.load(folder / "posterior")
+        choice = choose(posterior, model, model.source("valid", data.valid[:500]), about["seed"])
+        write(folder / "posterior", choice)
+        rows = with_halves(files.read_arrays(folder / "rows.npz"))
+        means = {key: round(float(value.mean()), 3) for key, value in rows.items()}
+        finished_runs.leave(folder, {**about, "average": choice.average, "means": means}, rows)
+        print(folder.name, choice, means, flush=True)
 
 
 def _name(args):

@@ -5,7 +5,7 @@ from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
 
 RUNS = ("data", "model", "seconds", "chains", "test rows", "estimate", "average chosen")
-AVERAGES = ("weights", "units", "draws", "start")
+AVERAGES = ("weights", "units", "draws", "weights_and_start", "units_and_start", "start")
 BESIDE = ("data", "model", *AVERAGES, "units less weights", "draws less weights")
 STACKED = ("data", "model", "stacked less the chosen")
 

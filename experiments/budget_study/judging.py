@@ -22,6 +22,15 @@ def estimated(args, model, x, posterior=None, average=None):
     return posterior.log_likelihood(model, x, samples, average=average).value
 
 
+def with_halves(rows):
+    """A dict of log-likelihoods by average, and what of it mixed with that of the start, half and half, are there."""
+    found = dict(rows)
+    for average in ("weights", "units"):
+        if average in rows and "start" in rows:
+            found[f"{average}_and_start"] = np.logaddexp(rows[average], rows["start"]) - np.log(2.0)
+    return found
+
+
 def stacked(args, model, posterior, valid, x):
     """log of the mixture of each chain's averages whose weights are best on validation rows, of the rows x."""
     chains = [posterior.chain(number) for number in sorted(set(posterior.chain_numbers))]

@@ -82,6 +82,8 @@ _AVERAGES = {
     "weights": "the weights of each chain",
     "units": "the units of each chain",
     "draws": "the samples",
+    "weights_and_start": "the weights of each chain, mixed with those at which sampling began",
+    "units_and_start": "the units of each chain, mixed with the weights at which sampling began",
     "start": "the weights at which sampling began",
 }
 

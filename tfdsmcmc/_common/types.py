@@ -45,7 +45,7 @@ Logs: TypeAlias = dict[str, Any]  # metrics, as Keras hands them to callbacks
 Evaluation: TypeAlias = Any  # a list of numbers, or where `return_dict` is true a dict of them
 
 # names that users write
-Average: TypeAlias = Literal["units", "draws", "weights", "start"]
+Average: TypeAlias = Literal["units", "draws", "weights", "weights_and_start", "units_and_start", "start"]
 AverageChoice: TypeAlias = Literal["auto", "units", "draws", "weights"]  # of these the first leaves it to the data
 Integrator: TypeAlias = Literal["splitting", "euler"]
 KernelName: TypeAlias = Literal["map", "preconditioned_sgld", "sghmc", "sgld", "sgnht"]

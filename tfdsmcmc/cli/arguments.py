@@ -191,7 +191,7 @@ def _add_export(commands):
 def _add_average(command):
     command.add_argument(
         "--average",
-        choices=["units", "draws", "weights", "start"],
+        choices=["units", "draws", "weights", "weights_and_start", "units_and_start", "start"],
         help="what the samples are averaged to (default: what their run chose by its validation rows, else weights)",
     )
 

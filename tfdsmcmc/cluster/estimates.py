@@ -145,7 +145,7 @@ def _task(call, part, how, seed, batch_size, average, file, shard):
     if file is not None and file.is_file():
         with np.load(file, allow_pickle=False) as stored:
             return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
-    (component,) = part.components(call.here().model, average)
+    (component,) = part.components(call.here().model)
     estimate = _importance if how[0] == "importance" else _annealed
     found = estimate(component.density, call.shard_here(shard), how[1], seed, batch_size)
     if file is not None:

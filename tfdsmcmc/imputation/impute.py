@@ -77,7 +77,7 @@ def impute(
         Boltzmann machines, whose p(x_observed given θ_m) nobody knows.
       evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
       batch_size: rows at a time.
-      average: "units", "draws" or "weights", of a `Posterior`, see `posterior.averages`; by default its own.
+      average: of `posterior.averages.AVERAGES`, of a `Posterior`; by default its own.
       verbose: 0 is silent; otherwise a bar tells how many of the batches are done, those of each component.
 
     Returns:

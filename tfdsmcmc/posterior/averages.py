@@ -6,12 +6,14 @@
                  p̄_c(x, z) = Π_layers Π_j (1/M_c) Σ_m p(y_j given its parents and earlier units; θ_cm)
     "start"      (1/C) Σ_c p(x; θ_c0)                               one for each chain: θ_c0 the best weights, on
                  validation rows, of the optimizer of its warm start, which are no draw of the posterior
+    "weights_and_start", "units_and_start"                          half of either, and half of "start"
 
 C is the number of chains, M_c that of the draws of one. "draws" is the posterior predictive density itself; its
 logarithm is far too low where a few draws stand for many weights that the data do not determine, as no draw is right
 about all of a row. "units" puts the average inside the product over units, see `layers.UnitAverage`; "weights" inside
 the logits. Either is of draws of one chain, whose hidden units keep their roles. "start" is what there was before
-anything was sampled: where rows are few and weights many, sampling may have been for the worse. All four are
+anything was sampled: where rows are few and weights many, sampling may have been for the worse. What the two explain
+differs from row to row then, and a mixture of both is at most log 2 below the better one of each row. All are
 normalised densities of x. A component of "weights" or "units" proposes z with the mean φ of its chain, one of "start"
 with the φ of that step.
 
@@ -45,6 +47,8 @@ DESCRIBED: dict[Average, str] = {
     "weights": "mean of the posterior's samples",
     "units": "samples of the posterior, averaged unit by unit",
     "draws": "samples of the posterior",
+    "weights_and_start": "mean of the posterior's samples, mixed with the weights at which the warm start ended",
+    "units_and_start": "samples of the posterior, averaged unit by unit, mixed with the weights of the warm start",
     "start": "weights at which the warm start ended",
 }
 AVERAGES: tuple[Average, ...] = tuple(DESCRIBED)
@@ -86,12 +90,12 @@ class Components(collections.abc.Sequence[Component]):
       samples: sequence of `Sample`.
       chains: the number of the chain of each.
       model: `contract.Model` of their architecture; it is not changed.
-      average: "units", "draws", "weights" or "start".
+      average: of `AVERAGES`.
       starts: list of `Sample`, the weights at which the warm start of each chain ended.
       log_partition: as `model.density` takes it.
 
     Raises:
-      ValueError: for another name, "units" of an undirected model, or "start" where no warm start left weights.
+      ValueError: for another name, units of an undirected model, or "start" where no warm start left weights.
     """
 
     def __init__(
@@ -104,28 +108,33 @@ class Components(collections.abc.Sequence[Component]):
         log_partition: Any = None,
     ):
         check_average(average)
-        if average == "units":
+        own, with_start = parts_of(average)
+        if own == "units":
             contract.check_directed(model, "An average unit by unit", 'Average others over "draws" or "weights".')
-        if average == "start":
-            if not starts:
-                raise ValueError(
-                    "Weights of a warm start are kept where validation rows told which were best. "
-                    "Received: average='start', of samples without them"
-                )
-            samples, average = starts, "draws"
-        self._samples, self._model, self._average = samples, model, average
-        self._log_partition = log_partition
-        if average == "draws":
+        if not starts and (with_start or own == "start"):
+            raise ValueError(
+                "Weights of a warm start are kept where validation rows told which were best. "
+                f"Received: average={average!r}, of samples without them"
+            )
+        self._samples, self._starts, self._model = samples, list(starts), model
+        self._average, self._log_partition = own, log_partition
+        if own == "start":
+            self._places: list[list[int]] = []
+        elif own == "draws":
             self._places = [[i] for i in range(len(samples))]
         else:
             self._places = list(places_of(chains).values())
-        contract.check_partition(log_partition, len(self._places))
+        self._begun: list[int] = list(range(len(starts))) if with_start or own == "start" else []
+        contract.check_partition(log_partition, len(self))
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._places) + len(self._begun)
 
     def __getitem__(self, index: int) -> Component:
-        places = self._places[index]
+        place = range(len(self))[index]
+        if place >= len(self._places):
+            return self._start(place - len(self._places))
+        places = self._places[place]
         if self._average == "draws":
             sample = self._samples[places[0]]
             return Component(self._model, sample.theta, sample.phi, self._log_partition)
@@ -138,7 +147,19 @@ class Components(collections.abc.Sequence[Component]):
     @property
     def draws(self) -> list[int]:
         """How many draws are in each component, a list."""
-        return [len(places) for places in self._places]
+        return [len(places) for places in self._places] + [self._copies(place) for place in self._begun]
+
+    def _start(self, place):
+        """The weights of a warm start; beside units as so many equal draws, so that all are networks of one kind."""
+        sample = self._starts[place]
+        if self._average != "units":
+            return Component(self._model, sample.theta, sample.phi, self._log_partition)
+        copies = self._copies(place)
+        theta = [np.repeat(np.asarray(w, np.float32)[np.newaxis], copies, 0) for w in sample.theta]
+        return Component(unit_average_of(self._model, copies), theta, sample.phi)
+
+    def _copies(self, place):
+        return len(self._places[min(place, len(self._places) - 1)]) if self._average == "units" else 1
 
     def _stacked(self, places):
         model, phi = unit_average_of(self._model, len(places)), RunningMean()
@@ -150,6 +171,12 @@ class Components(collections.abc.Sequence[Component]):
                 stack[m] = value
             phi.add(sample.phi)
         return Component(model, stacks, [w.astype(np.float32) for w in phi.value])
+
+
+def parts_of(average: Average) -> tuple[Average, bool]:
+    """(what the samples are averaged to, whether the weights of the warm start are mixed in)."""
+    own = average.removesuffix("_and_start")
+    return own, own != average  # type: ignore[return-value]
 
 
 def check_average(average: object) -> None:

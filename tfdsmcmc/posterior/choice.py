@@ -3,7 +3,8 @@
 Let d be the differences, row by row, of the log-likelihoods under the best of the averages and another. Of the averages
 in the order "weights", "units", "draws", "start" the first is chosen that is the best, or is behind it by no more than
 two standard errors of the mean of d: the mean of weights is the cheapest to evaluate and to serve, and what a warm
-start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance.
+start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance. Before it come
+"weights_and_start" and "units_and_start", half of each: the estimates of their parts are those of the mixture.
 
 An estimate from importance samples is too low, by half of its squared standard error to first order. So each average
 has as many draws of z for a row in all, 300 for each chain, whatever its number of components: those of "draws" share
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfdsmcmc import files, random
-from tfdsmcmc.posterior.averages import AVERAGES, check_average
+from tfdsmcmc.posterior.averages import AVERAGES, check_average, parts_of
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 
@@ -44,7 +45,7 @@ class Choice(NamedTuple):
     """An average and what it was chosen from.
 
     Attributes:
-      average: "units", "draws", "weights" or "start".
+      average: of `averages.AVERAGES`.
       log_likelihoods: dictionary, the mean over the validation rows of each, in nats.
       num_rows: how many rows chose.
     """
@@ -73,7 +74,7 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
     rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
     rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
     values = {}
-    for average in (name for name in AVERAGES if name != "start" or posterior.starts):
+    for average in ("weights", "units", "draws", *(["start"] if posterior.starts else [])):
         components = (thinned if average == "units" else posterior).components(model, average)
         samples = max(1, _SAMPLES * posterior.num_chains // len(components))
         try:
@@ -81,7 +82,20 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
         except ValueError:
             if average != "units":
                 raise
+    values = _mixed(values)
     return Choice(_cheapest(values), {name: float(value.mean()) for name, value in values.items()}, rows.num_rows)
+
+
+def _mixed(values):
+    """The values in the order of `AVERAGES`, those of half and half among them."""
+    found = {}
+    for average in AVERAGES:
+        own, with_start = parts_of(average)
+        if with_start and own in values and "start" in values:
+            found[average] = np.logaddexp(values[own], values["start"]) - np.log(2.0)
+        elif average in values:
+            found[average] = values[average]
+    return found
 
 
 def _cheapest(values):

@@ -34,7 +34,7 @@ import keras
 from tfdsmcmc import contract, files
 from tfdsmcmc._common import checks
 from tfdsmcmc.posterior import choice, starts, store
-from tfdsmcmc.posterior.averages import check_average
+from tfdsmcmc.posterior.averages import check_average, parts_of
 from tfdsmcmc.posterior.history import Head, History
 from tfdsmcmc.posterior.opening import load
 from tfdsmcmc.posterior.timing import Timing, sampled
@@ -68,7 +68,7 @@ class Collector(keras.callbacks.Callback):
       overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples
         and without a backup, and begins elsewhere whenever it begins (layers without seeds), needs it to be restarted
         unattended.
-      average: what `posterior.load` averages the samples to where nothing else is said, "units", "draws" or "weights";
+      average: what `posterior.load` averages the samples to where nothing else is said, of `averages.AVERAGES`;
         "auto" lets the validation rows of `fit` choose at its end, where there are some and a recognition network
         learns along (`posterior.choice`). It takes some seconds, of wide networks a minute or more.
 
@@ -118,7 +118,7 @@ class Collector(keras.callbacks.Callback):
         if os.path.lexists(self.path) and not self.path.is_dir():
             found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
             raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
-        if self.average == "units":
+        if parts_of(self.average)[0] == "units":
             contract.check_directed(self.model, "An average unit by unit", 'Average others over "draws" or "weights".')
         if self.burn_in is None and not self.model.validates:
             raise ValueError(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfdsmcmc._common import checks
-from tfdsmcmc.posterior.averages import check_average
+from tfdsmcmc.posterior.averages import check_average, parts_of
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut, places_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Draws:
     Args:
       folder: where they are; None for samples in memory.
       samples: sequence of `store.Sample`, by step and then by chain.
-      average: "units", "draws", "weights" or "start".
+      average: of `averages.AVERAGES`.
       starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
     """
 
@@ -88,12 +88,15 @@ class Draws:
         """For each component of an average a posterior with what the component is made of, and nothing else.
 
         Args:
-          average: "units", "draws", "weights" or "start".
+          average: of `averages.AVERAGES`.
 
         Raises:
           ValueError: for another name.
         """
         check_average(average)
+        average, with_start = parts_of(average)
+        if with_start:
+            return [*self.parts(average), *self.parts("start")]
         if average == "start":
             places, starts = [[0] for _ in self.starts], [[start] for start in self.starts]
         else:

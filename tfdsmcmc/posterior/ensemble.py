@@ -8,7 +8,7 @@ The first is the posterior predictive density. Its logarithm is too low: by Var 
 independent draws, to first order, which is nats where a single θ explains rows badly that others explain well. The
 other two average within the model. Which is best differs between data sets, so a run chooses by its validation rows
 (`posterior.choice`), and `Posterior.average` has what it chose; "weights" where there were none. It may choose the
-weights at which a warm start ended, "start", where sampling from them was for the worse.
+weights at which a warm start ended, "start", where sampling from them was for the worse, or half of them.
 
 Hidden units may play other roles in other chains, so weights and units are averaged over the draws of one chain.
 Samples are read from disk one at a time, but for "units".
@@ -25,7 +25,7 @@ from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.posterior.averages import Components, check_average
+from tfdsmcmc.posterior.averages import Components, check_average, parts_of
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.draws import Draws
 from tfdsmcmc.posterior.label_probabilities import label_probabilities
@@ -53,7 +53,7 @@ class Posterior(Draws):
 
     Attributes:
       samples: sequence of `store.Sample`, by step and then by chain, read from disk one at a time.
-      average: what the samples are averaged to where nothing else is said: "units", "draws", "weights" or "start".
+      average: what the samples are averaged to where nothing else is said, of `averages.AVERAGES`.
       starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
     """
 
@@ -102,7 +102,7 @@ class Posterior(Draws):
 
         Args:
           model: of the samples' architecture; it is not changed.
-          average: "units", "draws", "weights" or "start", see `posterior.averages`; by default `self.average`.
+          average: of `averages.AVERAGES`; by default `self.average`.
           log_partition: of Boltzmann machines, see `log_likelihood`.
 
         Raises:
@@ -131,8 +131,9 @@ class Posterior(Draws):
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
           average: "units", unit by unit over the draws of each chain; "draws", the log-mean-exp over all draws; or
-            "weights", of each chain's mean of weights; or "start", of the weights at which its warm start ended. Chains
-            are mixed by log-mean-exp. By default `self.average`.
+            "weights", of each chain's mean of weights; "start", of the weights at which its warm start ended; or half
+            of that, "weights_and_start" and "units_and_start". Chains are mixed by log-mean-exp. By default
+            `self.average`.
           log_partition: of Boltzmann machines, a function from a `Machine` to its `LogPartition` or log Z, such as
             `lambda machine: ds.boltzmann.log_partition(machine, 100, 1000)`; by default exact, where a layer has at
             most 25 units. `annealed_log_likelihood` estimates log Z by itself.
@@ -219,8 +220,8 @@ class Posterior(Draws):
           counts: the numbers m of samples; by default 1, 2, 4, … and all.
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
-          average: as of `log_likelihood`, but for "start"; "draws" takes one pass over the samples, the others one for
-            each count. Where a run has chosen "start" it is by default "weights".
+          average: "units", "draws" or "weights"; "draws" takes one pass over the samples, the others one for each
+            count. What a run has chosen is the default, without its start.
           log_partition: of Boltzmann machines, as of `log_likelihood`.
 
         Returns:
@@ -229,11 +230,11 @@ class Posterior(Draws):
         Raises:
           ValueError: for a model of another architecture, data that do not fit it, or counts out of range.
         """
-        own = "weights" if self.average == "start" else self.average
+        own = "weights" if self.average == "start" else parts_of(self.average)[0]
         average = own if average is None else average
         check_average(average)
         self.check(model)
-        if average == "start":
+        if average.endswith("start"):
             raise ValueError(f"Weights of a warm start do not grow in number. Received: average={average!r}")
         x = kept(model.source_to_estimate(x))
         contract.check_partition(log_partition, len(self.samples))

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc.posterior import store
+from tfdsmcmc.posterior.averages import parts_of
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples
 
@@ -74,6 +75,6 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
     rows.sort()
     averages = {part.average for part in parts}
     average = averages.pop() if len(averages) == 1 else "weights"
-    if average == "start" and len(starts) < offset:
-        average = "weights"
+    if average.endswith("start") and len(starts) < offset:
+        average = "weights" if average == "start" else parts_of(average)[0]
     return Posterior(None, Samples([path for *_, path in rows], [chain for _, chain, _ in rows]), average, starts)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.one_hot import __main__ as one_hot
+from tfdsmcmc.posterior.averages import AVERAGES
 
 CODES = np.eye(3, dtype=np.uint8)[np.random.default_rng(0).integers(0, 3, (60, 2))].reshape(60, 6)
 LINE = {"dataset": "adult", "form": "groups", "units": 50, "seed": 0, "samples": 10, "updates": 4000, "parts": 21}
@@ -38,7 +39,7 @@ def test_a_run_adds_a_line(form, climb, tmp_path, monkeypatch):
     parts = {"columns": 6, "groups": 2}[form]
     assert [line[name] for name in ("form", "updates", "rows", "parts", "climb")] == [form, 4, 3, parts, climb]
     assert [kernel.parameters["updates"] for kernel in kernels] == [climb]
-    assert line["average"] in ("start", "weights", "units", "draws")
+    assert line["average"] in AVERAGES
     assert np.isfinite(line["value"]) and line["value"] < 0
 
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
-from tests.posterior.support import folder_of, written
+from tests.posterior.support import folder_of, sample_of, written
 from tests.serving.exports import export
 from tests.serving.saved_model import loader
 from tfdsmcmc import files
@@ -267,10 +267,13 @@ def test_an_ensemble_draws_from_all_samples(tmp_path):
     assert_frequencies(np.bincount(state_numbers(drawn.numpy()), minlength=16), law)
 
 
-@pytest.mark.parametrize("average", ["units", pytest.param("weights", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "average", ["units_and_start", *(pytest.param(name, marks=pytest.mark.slow) for name in ("units", "weights"))]
+)
 def test_averages_within_the_model_are_served_as_python_has_them(tmp_path, average):
     """Of two chains: likelihoods of both beside each other, with the same components' draws; samples by their law."""
     chains = written(tmp_path, (0, 1, 0, 1))
+    chains.starts = [sample_of(tiny_model((2,), units=4, seed=20 + c), 5)._replace(chain=c) for c in range(2)]
     model = tiny_model((2,), units=4)
     only = ["log_likelihood", "sample", "impute"]
     path = export(model, tmp_path / "m", posterior=chains, average=average, sweeps=3, only=only)

@@ -14,7 +14,7 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from tfdsmcmc.posterior.averages import DESCRIBED
+from tfdsmcmc.posterior.averages import DESCRIBED, parts_of
 from tfdsmcmc.serving.saved_model.machines import MachineFunctions, MachineWeights
 from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
 
@@ -44,7 +44,7 @@ def functions_of(
         an undirected model that is to be compiled, or where log Z is needed and not given.
     """
     components = None if posterior is None else posterior.components(model, average, log_partition)
-    if average == "units" and len(set(components.draws)) > 1:
+    if components is not None and parts_of(average)[0] == "units" and len(set(components.draws)) > 1:
         words = "Units are averaged for export over equally many draws of each chain: cut them, as by posterior[-10:]"
         raise ValueError(f"{words}. Received: chains of {components.draws} draws")
     if hasattr(model, "generative"):
