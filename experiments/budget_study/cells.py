@@ -76,7 +76,7 @@ def choose_again(args):
         rows = with_halves(files.read_arrays(folder / "rows.npz"))
         means = {key: round(float(value.mean()), 3) for key, value in rows.items()}
         finished_runs.leave(folder, {**about, "average": choice.average, "means": means}, rows)
-        print(folder.name, choice, means, flush=True)
+        print(folder.name, choice.average, choice.log_likelihoods, means, flush=True)
 
 
 def _name(args):

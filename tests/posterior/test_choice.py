@@ -36,11 +36,11 @@ def test_the_cheapest_within_two_errors_of_the_best(behind, spread, chosen):
     noise = (noise - noise.mean(1, keepdims=True)) / noise.std(1, ddof=1, keepdims=True)
     names = ("weights", "units", "draws")
     values = {name: -behind[name] + spread * part / 2**0.5 for name, part in zip(names, noise)}
-    assert choice._cheapest(values) == chosen
+    assert choice.preferred(values) == chosen
 
 
 def test_one_row_chooses_the_best():
-    assert choice._cheapest({"weights": np.array([-2.0]), "units": np.array([-1.0])}) == "units"
+    assert choice.preferred({"weights": np.array([-2.0]), "units": np.array([-1.0])}) == "units"
 
 
 @pytest.mark.slow

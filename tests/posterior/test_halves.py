@@ -85,9 +85,9 @@ def test_rows_that_only_one_of_two_explains_choose_both():
     values = choice._mixed({"weights": one, "units": one - 1.0, "draws": one - 2.0, "start": one[::-1]})
     assert list(values) == ["weights", "units", "draws", "weights_and_start", "units_and_start", "start"]
     np.testing.assert_allclose(values["weights_and_start"], np.log((np.exp(-1) + np.exp(-5)) / 2))
-    assert choice._cheapest(values) == "weights_and_start"
+    assert choice.preferred(values) == "weights_and_start"
     behind = choice._mixed({"weights": one - 9.0, "start": one})
-    assert list(behind) == ["weights", "weights_and_start", "start"] and choice._cheapest(behind) == "start"
+    assert list(behind) == ["weights", "weights_and_start", "start"] and choice.preferred(behind) == "start"
     assert list(choice._mixed({"weights": one, "units": one})) == ["weights", "units"]
 
 

@@ -46,13 +46,21 @@ class Choice(NamedTuple):
 
     Attributes:
       average: of `averages.AVERAGES`.
-      log_likelihoods: dictionary, the mean over the validation rows of each, in nats.
-      num_rows: how many rows chose.
+      values: dictionary, the log-likelihoods of the validation rows under each average, float64 arrays (n,).
     """
 
     average: Average
-    log_likelihoods: dict[str, float]
-    num_rows: int
+    values: dict[Average, np.ndarray]
+
+    @property
+    def log_likelihoods(self) -> dict[Average, float]:
+        """Their means, in nats."""
+        return {name: float(value.mean()) for name, value in self.values.items()}
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows chose."""
+        return len(self.values[self.average])
 
 
 def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -> Choice:
@@ -83,7 +91,7 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
             if average != "units":
                 raise
     values = _mixed(values)
-    return Choice(_cheapest(values), {name: float(value.mean()) for name, value in values.items()}, rows.num_rows)
+    return Choice(preferred(values), values)
 
 
 def _mixed(values):
@@ -98,8 +106,12 @@ def _mixed(values):
     return found
 
 
-def _cheapest(values):
-    """The first average that is within two errors of the best; a dictionary of (n,) by name, in their order."""
+def preferred(values: dict[Average, np.ndarray]) -> Average:
+    """The first average that is within two errors of the best.
+
+    Args:
+      values: dictionary of the rows' log-likelihoods (n,) by average, in the order of preference.
+    """
     best = max(values, key=lambda name: np.mean(values[name]))
     for name, value in values.items():
         behind = values[best] - value
@@ -110,7 +122,8 @@ def _cheapest(values):
 
 def write(folder: FilePath, choice: Choice) -> None:
     """Keeps a choice beside the samples."""
-    files.write_json(_file(folder), choice._asdict())
+    told = {"average": choice.average, "log_likelihoods": choice.log_likelihoods, "num_rows": choice.num_rows}
+    files.write_json(_file(folder), told)
 
 
 def read(folder: FilePath) -> Average | None:
