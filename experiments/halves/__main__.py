@@ -4,9 +4,10 @@
     python -m experiments.halves --table docs/halves.jsonl --page docs/study_appendix.md
 
 Half an average and half the weights of the warm start was thought of by a look at test rows of digits and dna. Here it
-is tried on those tables of `experiments.imputation.tables` that have 300 rows, and that were not looked at for it, as
-bits: a column of each state, of numbers a column of each quarter. Of at most --rows rows three fifths are learnt from, a fifth chooses, a fifth is for the figures. Each run has
-the defaults of `methods.dsgnht_nais` and chooses twice, with and without halves; test rows are looked at in the end.
+is tried on those tables of `experiments.imputation.tables` that have 300 rows and were not looked at for it, as bits: a
+column of each state, of numbers a column of each quarter. Of at most --rows rows three fifths are learnt from, a fifth
+chooses, a fifth is for the figures. Each run has the defaults of `methods.dsgnht_nais` and chooses twice, with and
+without halves; test rows are looked at in the end.
 """
 
 import pathlib

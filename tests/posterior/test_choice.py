@@ -62,7 +62,7 @@ def test_it_compares_the_averages_of_the_rows(tmp_path):
 def test_it_is_kept_beside_the_samples_and_read(tmp_path):
     written(tmp_path, CHAINS)
     assert load(tmp_path).average == "weights"
-    choice.write(tmp_path, choice.Choice("units", {"units": -1.0}, 3))
+    choice.write(tmp_path, choice.Choice("units", {"units": np.full(3, -1.0)}))
     assert load(tmp_path).average == "units"
     assert json.loads((tmp_path / "average.json").read_text()) == {
         "average": "units", "log_likelihoods": {"units": -1.0}, "num_rows": 3

@@ -46,7 +46,8 @@ class Choice(NamedTuple):
 
     Attributes:
       average: of `averages.AVERAGES`.
-      values: dictionary, the log-likelihoods of the validation rows under each average, float64 arrays (n,).
+      values: dictionary, the log-likelihoods of the validation rows under each average, float64 arrays (n,);
+        empty where an average was said.
     """
 
     average: Average
@@ -60,7 +61,7 @@ class Choice(NamedTuple):
     @property
     def num_rows(self) -> int:
         """How many rows chose."""
-        return len(self.values[self.average])
+        return len(self.values.get(self.average, ()))
 
 
 def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -> Choice:

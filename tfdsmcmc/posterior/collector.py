@@ -173,7 +173,7 @@ class Collector(keras.callbacks.Callback):
         """The `Choice` of an average at the end of a fit, or None."""
         model = self.model
         if self.average != "auto":
-            return choice.Choice(self.average, {}, 0)
+            return choice.Choice(self.average, {})
         if not (hasattr(model, "generative") and model.validates and model.run.step.phi_follows):
             return None
         try:
