@@ -41,7 +41,7 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
     assert "That is 0.90 to 1.10 times what the optimizer" in found
     assert "| digits | SBN 5 | +0.25 ± 0.75 |" in summary(runs)
     assert "| digits | SBN 5 | 100 | 1 | 2 | importance samples | units, weights |" in more
-    assert "| digits | SBN 5 | −11.50 | −9.00 | −10.50 |  | +2.50 ± 0.50 | +1.00 ± 1.00 |" in more
+    assert "| digits | SBN 5 | −11.50 | −9.00 | −10.50 |  |  |  | +2.50 ± 0.50 | +1.00 ± 1.00 |" in more
     assert "Stacking" not in more
     stacked = details([line(rws=[0, 0], start=[-3, -4], units=[-5, -4], stacked=[-3, -4])])
     assert "| digits | SBN 5 |  | −4.50 |  | −3.50 |  |  |" in stacked
