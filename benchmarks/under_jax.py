@@ -97,7 +97,9 @@ def measured(name, program, best, args):
     told = {part: program.told[part] for part in ("title", "rows")}
     found = {"name": name, **told, "ms": 1e3 * seconds, "compile_s": program.compile_seconds}
     read = Program(program.text)
-    costs = read.costs()
+    costs, passes = read.costs(), program.told["passes"]
+    if passes > 1 and passes in read.trips():
+        raise RuntimeError("XLA knows how often the loop runs whose passes are to be counted once")
     operations = best["operations_precise" if "precise" in name else "operations"]
     least = {"operations": costs.operations / operations, "bytes": costs.bytes / best["bytes"]}
     bound = max(least, key=least.get)

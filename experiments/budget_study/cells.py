@@ -8,7 +8,7 @@ from experiments.budget_study.learning import optimizer, planned, sampler
 from experiments.common import files, finished_runs
 from experiments.common.rows import random_rows
 from experiments.common.seeded_model import seeded_model
-from tfdsmcmc.posterior.choice import choose, write
+from tfdsmcmc.posterior.choice import choose, preferred, write
 
 KEPT = ("architecture", "prior", "annealing_steps", "temperature")
 
@@ -72,8 +72,10 @@ def choose_again(args):
         model = seeded_model(about["architecture"], train, about["seed"])
         posterior = ds.posterior.load(folder / "posterior")
         choice = choose(posterior, model, model.source("valid", data.valid[:500]), about["seed"])
-        write(folder / "posterior", choice)
         rows = with_halves(files.read_arrays(folder / "rows.npz"))
+        known = {name: value for name, value in choice.values.items() if name in rows}  # what test rows were judged by
+        choice = choice._replace(average=preferred(known))
+        write(folder / "posterior", choice)
         means = {key: round(float(value.mean()), 3) for key, value in rows.items()}
         finished_runs.leave(folder, {**about, "average": choice.average, "means": means}, rows)
         print(folder.name, choice.average, choice.log_likelihoods, means, flush=True)

@@ -48,6 +48,18 @@ def test_annealing(folder, options):
     assert_equal(found[:3], whole[:3])
 
 
+def test_other_starts_are_other_results(folder, tmp_path):
+    """Half of each estimate is the start's, of the samples' own weights here, then of others."""
+    posterior = ds.posterior.load(folder)
+    found = []
+    for place in (0, -1):
+        posterior.starts = [posterior.chain(chain).samples[place] for chain in range(2)]
+        options = {"average": "weights_and_start", "shard_rows": 30, **FEW}
+        found.append(ds.cluster.log_likelihood(posterior, make, ROWS, folder=tmp_path, **options))
+        assert_equal(found[-1][:3], posterior.log_likelihood(make(0), ROWS, average="weights_and_start", **FEW)[:3])
+    assert np.abs(found[0].value - found[1].value).max() > 1e-3
+
+
 def test_what_is_there_is_kept(folder, tmp_path, monkeypatch):
     """A second call computes nothing, a third what has been lost; other rows are other results."""
     options = {"shard_rows": 16, "folder": tmp_path, **FEW}

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
-from tests.posterior.support import at, sample_of, unfitted, written
+from tests.posterior.support import at, fit, model_to_fit, sample_of, unfitted, written
 from tests.posterior.test_averages import expected
-from tfdsmcmc.posterior import choice, merged
+from tfdsmcmc.posterior import choice, load, merged
 from tfdsmcmc.rows import ArraySource, rows_of
 from tfdsmcmc.supports import Binary
 
@@ -72,11 +73,21 @@ def test_without_a_start_there_is_no_half(posterior, own):
         posterior.curve(unfitted(), STATES, average=average)
     posterior.average = average
     assert posterior.curve(unfitted(), STATES, 20).average == own
-    posterior.starts = posterior.starts[:1]
+    posterior.starts = posterior.starts[:1]  # one of two chains: no half
     assert merged.merged([posterior]).average == own
+    with pytest.raises(ValueError, match=f"Received: average='{average}', of 2 chains and 1 starts"):
+        posterior.components(unfitted(), average)
     posterior.starts = []
     with pytest.raises(ValueError, match=f"Received: average='{average}'.*"):
         posterior.log_likelihood(unfitted(), STATES, average=average)
+
+
+def test_what_a_run_without_a_warm_start_was_told_is_read_without_it(tmp_path):
+    collector = ds.posterior.Collector(tmp_path, 2, burn_in=0, every=1, average="units_and_start")
+    with pytest.raises(ValueError, match="Received: average='units_and_start', validation_data=None"):
+        fit(model_to_fit(), collector, 2, validation_data=None)
+    fit(model_to_fit(), collector, 3)
+    assert load(tmp_path).average == "units"
 
 
 def test_rows_that_only_one_of_two_explains_choose_both():

@@ -10,6 +10,7 @@ from tfdsmcmc.annealing import latent_paths, schedules
 from tfdsmcmc.augmentation.variational import mean_field_step
 from tfdsmcmc.boltzmann import units
 from tfdsmcmc.boltzmann.partition import schedules as boltzmann_schedules
+from tfdsmcmc.cli import arguments
 from tfdsmcmc.datasets import packed
 from tfdsmcmc.mcmc import by_name
 from tfdsmcmc.model import choices
@@ -37,6 +38,13 @@ from tfdsmcmc.priors import shrinkage
 )
 def test_names_are_those_known(annotated, known):
     assert sorted(typing.get_args(annotated)) == sorted(known)
+
+
+def test_averages_that_a_command_takes_are_those_known():
+    words = ["export", "--average", "weights_and_start", "model.keras", "folder"]
+    for average in components.AVERAGES:
+        words[2] = average
+        assert arguments.parser().parse_args(words).average == average
 
 
 def test_names_of_pretrained_models_are_those_known():

@@ -46,7 +46,7 @@ Evaluation: TypeAlias = Any  # a list of numbers, or where `return_dict` is true
 
 # names that users write
 Average: TypeAlias = Literal["units", "draws", "weights", "weights_and_start", "units_and_start", "start"]
-AverageChoice: TypeAlias = Literal["auto", "units", "draws", "weights"]  # of these the first leaves it to the data
+AverageChoice: TypeAlias = 'Literal["auto"] | Average'  # the first leaves it to the data
 Integrator: TypeAlias = Literal["splitting", "euler"]
 KernelName: TypeAlias = Literal["map", "preconditioned_sgld", "sghmc", "sgld", "sgnht"]
 LatentsName: TypeAlias = Literal["gibbs", "nais"]

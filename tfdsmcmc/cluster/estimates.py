@@ -190,7 +190,7 @@ def _shards(num_rows, batch_size, shard_rows):
 def _folder(folder, model, posterior, source, how, seed, batch_size, average, shards):
     """The folder of results that depend on all these."""
     digest = hashlib.blake2b(digest_size=8)
-    for sample in posterior.samples:
+    for sample in (*posterior.samples, *(posterior.starts if average.endswith("start") else ())):
         digest.update(repr((sample.step, sample.chain)).encode())
         for part in (*sample.theta, *sample.phi):
             digest.update(np.ascontiguousarray(part))

@@ -86,7 +86,7 @@ def random_state_of(value: object) -> np.random.RandomState:
 def check_lengths(options: Mapping[str, Any], posterior_samples: int) -> None:
     """Raises a ValueError for options of imputations that are out of range, or an average of no samples."""
     settings = dict(options)
-    average = settings.pop("average", None)
+    average = settings.pop("average", None)  # samples of an imputer come without weights of a warm start
     if average is not None and (average not in ("draws", "weights", "units") or not posterior_samples):
         raise ValueError(
             "An average is one of 'draws', 'weights' and 'units', of posterior samples. "

@@ -111,10 +111,10 @@ class Components(collections.abc.Sequence[Component]):
         own, with_start = parts_of(average)
         if own == "units":
             contract.check_directed(model, "An average unit by unit", 'Average others over "draws" or "weights".')
-        if not starts and (with_start or own == "start"):
+        if (with_start or own == "start") and not has_starts(starts, chains):
             raise ValueError(
-                "Weights of a warm start are kept where validation rows told which were best. "
-                f"Received: average={average!r}, of samples without them"
+                "Weights of a warm start are kept where validation rows told which were best, one for each chain. "
+                f"Received: average={average!r}, of {len(set(chains))} chains and {len(starts)} starts"
             )
         self._samples, self._starts, self._model = samples, list(starts), model
         self._average, self._log_partition = own, log_partition
@@ -177,6 +177,19 @@ def parts_of(average: Average) -> tuple[Average, bool]:
     """(what the samples are averaged to, whether the weights of the warm start are mixed in)."""
     own = average.removesuffix("_and_start")
     return own, own != average  # type: ignore[return-value]
+
+
+def has_starts(starts: Sequence[Sample], chains: Sequence[int]) -> bool:
+    """Whether each chain has weights of a warm start: of fewer a mixture would not be half and half."""
+    return bool(starts) and len(starts) == len(set(chains))
+
+
+def without_missing(average: Average, starts: Sequence[Sample], chains: Sequence[int]) -> Average:
+    """The average, or where it is of weights of a warm start that are not there what it has beside them: of "start"
+    alone the mean of weights."""
+    if not average.endswith("start") or has_starts(starts, chains):
+        return average
+    return "weights" if average == "start" else parts_of(average)[0]
 
 
 def check_average(average: object) -> None:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfdsmcmc import files, random
-from tfdsmcmc.posterior.averages import AVERAGES, check_average, parts_of
+from tfdsmcmc.posterior.averages import AVERAGES, check_average, has_starts, parts_of
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
 
@@ -83,7 +83,7 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
     rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
     rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
     values = {}
-    for average in ("weights", "units", "draws", *(["start"] if posterior.starts else [])):
+    for average in ("weights", "units", "draws", *(["start"] if has_starts(posterior.starts, chains) else [])):
         components = (thinned if average == "units" else posterior).components(model, average)
         samples = max(1, _SAMPLES * posterior.num_chains // len(components))
         try:

@@ -68,9 +68,10 @@ class Collector(keras.callbacks.Callback):
       overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples
         and without a backup, and begins elsewhere whenever it begins (layers without seeds), needs it to be restarted
         unattended.
-      average: what `posterior.load` averages the samples to where nothing else is said, of `averages.AVERAGES`;
-        "auto" lets the validation rows of `fit` choose at its end, where there are some and a recognition network
-        learns along (`posterior.choice`). It takes some seconds, of wide networks a minute or more.
+      average: what `posterior.load` averages the samples to where nothing else is said, of `averages.AVERAGES`; where
+        no warm start has left its weights, it is what a name says without "start". "auto" lets the validation rows of
+        `fit` choose at its end, where there are some and a recognition network learns along (`posterior.choice`). It
+        takes some seconds, of wide networks a minute or more.
 
     Raises:
       ValueError: for counts out of range; when training starts, for a folder that holds another chain's samples, or
@@ -120,6 +121,11 @@ class Collector(keras.callbacks.Callback):
             raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
         if parts_of(self.average)[0] == "units":
             contract.check_directed(self.model, "An average unit by unit", 'Average others over "draws" or "weights".')
+        if self.average.endswith("start") and not self.model.validates:
+            raise ValueError(
+                "Validation rows tell which weights of a warm start are kept: give fit validation_data. "
+                f"Received: average={self.average!r}, validation_data=None"
+            )
         if self.burn_in is None and not self.model.validates:
             raise ValueError(
                 "The collector waits for the validation log-likelihood: give fit validation_data, or the collector "

@@ -209,9 +209,9 @@ class Posterior(Draws):
         """The log-likelihood of each row against the number of posterior samples.
 
         The first m samples are taken in the order of `samples`. With one seed the last point of the average is
-        `log_likelihood` of the same arguments. Beside it stands the mean of weights of the draws of one chain, the
-        first sample's, with the mean φ as the proposal: where its effective sample size is low, it is underestimated.
-        What warns of that looks at the first component and at the last mean alone.
+        `log_likelihood` of the same arguments, where its average has no start. Beside it stands the mean of weights of
+        the draws of one chain, the first sample's, with the mean φ as the proposal: where its effective sample size is
+        low, it is underestimated. What warns of that looks at the first component and at the last mean alone.
 
         Args:
           model: of the samples' architecture; it is not changed.

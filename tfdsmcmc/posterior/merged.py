@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc.posterior import store
-from tfdsmcmc.posterior.averages import parts_of
+from tfdsmcmc.posterior.averages import without_missing
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples
 
@@ -47,16 +47,16 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
     """
     if not parts:
         raise ValueError("A posterior is of one folder at least. Received: an empty list")
-    first, said, chains = parts[0].samples, None, set()
+    first, said, known = parts[0].samples, None, set()
     for part in parts:
         if part.samples[0].shapes != first[0].shapes:
             raise ValueError(f"Chains of one posterior have weights of the same shapes. Received: {part._folder}")
         found = statement(part._folder)
         said = said or found
         own = (found["seed"], found["chain"]) if found else pathlib.Path(part._folder).resolve()
-        if own in chains:
+        if own in known:
             raise ValueError(f"A chain counts once. Received: {part._folder}, whose chain is there already")
-        chains.add(own)
+        known.add(own)
         if found and not (pathlib.Path(part._folder).parent / "model.keras").exists():
             warnings.warn(f"A chain is not done yet: {part._folder}", RuntimeWarning, stacklevel=3)
         differing = [name for name in SAME if found and found.get(name) != said.get(name)]
@@ -75,6 +75,6 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
     rows.sort()
     averages = {part.average for part in parts}
     average = averages.pop() if len(averages) == 1 else "weights"
-    if average.endswith("start") and len(starts) < offset:
-        average = "weights" if average == "start" else parts_of(average)[0]
-    return Posterior(None, Samples([path for *_, path in rows], [chain for _, chain, _ in rows]), average, starts)
+    chains = [chain for _, chain, _ in rows]
+    average = without_missing(average, starts, chains)
+    return Posterior(None, Samples([path for *_, path in rows], chains), average, starts)

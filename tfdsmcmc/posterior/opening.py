@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfdsmcmc.posterior import choice, merged, starts, store
+from tfdsmcmc.posterior.averages import without_missing
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples, chain_of
 
@@ -56,7 +57,9 @@ def _one(path):
         if found != shapes:
             raise ValueError(f"The samples of a posterior must have the same shapes. Received: {file}")
         chains.append(chain_of(sample))
-    return Posterior(folder, Samples(paths, chains), choice.read(folder) or "weights", starts.read(folder))
+    begun = starts.read(folder)
+    average = without_missing(choice.read(folder) or "weights", begun, chains)
+    return Posterior(folder, Samples(paths, chains), average, begun)
 
 
 def present(model: Learner) -> Posterior:
