@@ -104,7 +104,7 @@ def made(runs):
             "0" if about["with"] == about["without"] else mean_and_error(gain),
         ))  # fmt: skip
     changed = sum(about["with"] != about["without"] for about, _ in runs)
-    text = f"Such a mixture was chosen in {changed} of {len(runs)} runs. The gain is {np.mean(gains):.3f} nats on average."
+    text = f"A mixture was chosen in {changed} of {len(runs)} runs. The gain is {np.mean(gains):.3f} nats on average."
     return "\n".join([*table(HEAD, lines), "", text, ""])
 
 

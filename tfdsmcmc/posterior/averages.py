@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.contract import Density, Model
     from tfdsmcmc.posterior.store import Sample
     from tfdsmcmc.programs import DirectedModel
+    from tfdsmcmc.training.fitting.learner import Learner
 
 # in the order in which `choice` prefers them, and what a manifest says of each
 DESCRIBED: dict[Average, str] = {
@@ -196,6 +197,17 @@ def check_average(average: object) -> None:
     """Raises a ValueError for what is no name of an average."""
     if not isinstance(average, str) or average not in AVERAGES:
         raise ValueError(f"average is one of {list(AVERAGES)}. Received: average={average!r}")
+
+
+def check_fit(average: Average, model: Learner) -> None:
+    """Raises a ValueError where a fit that begins leaves nothing that such an average is made of."""
+    if parts_of(average)[0] == "units":
+        contract.check_directed(model, "An average unit by unit", 'Average others over "draws" or "weights".')
+    if average.endswith("start") and not model.validates:
+        raise ValueError(
+            "Validation rows tell which weights of a warm start are kept: give fit validation_data. "
+            f"Received: average={average!r}, validation_data=None"
+        )
 
 
 def mean_of(samples: Iterable[Sample]) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING
 
 import keras
 
-from tfdsmcmc import contract, files
+from tfdsmcmc import files
 from tfdsmcmc._common import checks
 from tfdsmcmc.posterior import choice, starts, store
-from tfdsmcmc.posterior.averages import check_average, parts_of
+from tfdsmcmc.posterior.averages import check_average, check_fit
 from tfdsmcmc.posterior.history import Head, History
 from tfdsmcmc.posterior.opening import load
 from tfdsmcmc.posterior.timing import Timing, sampled
@@ -119,13 +119,8 @@ class Collector(keras.callbacks.Callback):
         if os.path.lexists(self.path) and not self.path.is_dir():
             found = "a link to nothing" if self.path.is_symlink() and not os.path.exists(self.path) else "a file"
             raise ValueError(f"The collector writes into a folder. Received: path={str(self.path)!r}, {found}")
-        if parts_of(self.average)[0] == "units":
-            contract.check_directed(self.model, "An average unit by unit", 'Average others over "draws" or "weights".')
-        if self.average.endswith("start") and not self.model.validates:
-            raise ValueError(
-                "Validation rows tell which weights of a warm start are kept: give fit validation_data. "
-                f"Received: average={self.average!r}, validation_data=None"
-            )
+        if self.average != "auto":
+            check_fit(self.average, self.model)
         if self.burn_in is None and not self.model.validates:
             raise ValueError(
                 "The collector waits for the validation log-likelihood: give fit validation_data, or the collector "

@@ -44,7 +44,7 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
     assert "| digits | SBN 5 | −11.50 | −9.00 | −10.50 |  |  |  | +2.50 ± 0.50 | +1.00 ± 1.00 |" in more
     assert "Stacking" not in more
     stacked = details([line(rws=[0, 0], start=[-3, -4], units=[-5, -4], stacked=[-3, -4])])
-    assert "| digits | SBN 5 |  | −4.50 |  | −3.50 |  |  |" in stacked
+    assert "| digits | SBN 5 |  | −4.50 |  |  |  | −3.50 |  |  |" in stacked
     assert "| digits | SBN 5 | +1.00 ± 1.00 |" in stacked.split("Stacking, 150 seconds:")[1]
 
 
