@@ -3,7 +3,7 @@
 from experiments.budget_study.table import summary_cells
 from experiments.common.markdown import table
 
-PAIRS = (  # a large gain, usual ones, one that is level, and the one where the sampler is behind
+PAIRS = (  # a large gain, usual ones, one that is level, and the worst of all
     ("dna", "DARN/DARN 50"),
     ("binarized_mnist", "DARN/DARN 50"),
     ("digits", "DARN/DARN 50"),
