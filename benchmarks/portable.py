@@ -2,7 +2,7 @@
 
     python -m benchmarks.portable FOLDER [NAME …]   here
     python benchmarks/under_jax.py FOLDER           there, from a folder that holds `benchmarks`
-    python -m benchmarks.gpu_page                   docs/gpu.jsonl, where its lines are kept, as a page
+    python -m experiments.gpu                       docs/gpu.jsonl, where its lines are kept, as a page
 
 What is written is the program that TensorFlow hands to XLA, before XLA optimizes it for a device, with the arguments
 of a call. Variables travel as arguments; what the program assigns to them is handed to the next call. So figures from

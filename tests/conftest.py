@@ -36,6 +36,7 @@ EAGER = (
     "tests/model/test_frozen.py",
     "tests/proposals/",
     "tests/test_imputer.py",
+    "tests/test_imputer_exact.py",
     "tests/test_imputer_frames.py",
     "tests/test_imputer_tables.py",
 )

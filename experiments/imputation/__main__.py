@@ -17,8 +17,9 @@ import subprocess
 import sys
 
 from experiments.common import files
+from experiments.common import public_tables as tables
 from experiments.common.arguments import number, parser_of, part
-from experiments.imputation import cell, tables
+from experiments.imputation import cell
 from experiments.imputation.amputation import MECHANISMS
 from experiments.imputation.arguments import asked_for, options
 from experiments.imputation.imputers import IMPUTERS, installed

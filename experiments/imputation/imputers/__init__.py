@@ -1,7 +1,6 @@
 """Imputers by name: functions (DataFrame with gaps, m, seed) → `Completion`, each in a file of its package."""
 
-import importlib.util
-
+from experiments.common.packages import has
 from experiments.imputation.imputers.boosted import boosted
 from experiments.imputation.imputers.chained import chained
 from experiments.imputation.imputers.forests import forests
@@ -31,11 +30,3 @@ IMPUTERS = {**WITHOUT_DRAWS, **DRAWING, **VARIANTS}
 def installed(names):
     """The names of imputers without those whose package is not there, and without variants of ours."""
     return [name for name in names if name not in VARIANTS and (name != "miceforest" or has("miceforest"))]
-
-
-def has(package):
-    """Whether a package is there."""
-    try:
-        return importlib.util.find_spec(package) is not None
-    except ValueError:  # named, but not there
-        return False

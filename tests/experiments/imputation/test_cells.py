@@ -9,8 +9,9 @@ import pandas
 import pytest
 
 from experiments.common import files, marked_page
+from experiments.common import public_tables as tables
 from experiments.imputation import __main__ as command
-from experiments.imputation import cell, coverage, page, tables
+from experiments.imputation import cell, coverage, page
 from experiments.imputation.coded import coded, one_hot, restored, standardised, with_gaps
 from experiments.imputation.imputers import IMPUTERS, OWN, VARIANTS
 

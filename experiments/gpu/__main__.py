@@ -1,20 +1,21 @@
 """What was measured on a GPU, as a page.
 
-    python -m benchmarks.gpu_page [--page docs/how_to/gpu.md]
+    python -m experiments.gpu [--page docs/how_to/gpu.md]
 
 `docs/gpu.jsonl` keeps the lines of `benchmarks/under_jax.py` on the GPU ("gpu"), and on two processors of its machine
 in turn with a program that JAX compiles of a gradient written by hand ("cpu"), the `--reference` of `benchmarks`. The
 lines were put together by hand. Shares are of bytes alone, as the peak of products was measured in float64.
 """
 
-import argparse
 import json
 import pathlib
 import statistics
 
 from experiments.common import marked_page
+from experiments.common.arguments import parser_of
 
-RECORD = pathlib.Path(__file__).parents[1] / "docs" / "gpu.jsonl"
+COMMAND = "experiments.gpu"
+RECORD = pathlib.Path(__file__).parents[2] / "docs" / "gpu.jsonl"
 
 
 def page(lines):
@@ -61,12 +62,12 @@ def _median(turns):
     return statistics.median(turns.values())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments=None):
+    parser = parser_of(COMMAND, __doc__)
     parser.add_argument("--page", type=pathlib.Path)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     lines = [json.loads(line) for line in RECORD.read_text(encoding="utf-8").splitlines()]
-    marked_page.show(page(lines), args.page, "benchmarks.gpu_page")
+    marked_page.show(page(lines), args.page, COMMAND)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 
 import tfdsmcmc as ds
-from experiments.imputation.imputers import has
+from experiments.common.packages import has
 
 ROWS = 300
 _ADULT = {

@@ -7,11 +7,11 @@ import numpy as np
 import pandas
 import pytest
 
+from experiments.budget_study import halves
 from experiments.common import finished_runs
 from experiments.common.marked_page import markers
-from experiments.halves import __main__ as halves
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
+DOCS = pathlib.Path(__file__).parents[3] / "docs"
 
 
 def test_states_and_quarters_are_columns_of_bits():

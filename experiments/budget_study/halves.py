@@ -1,13 +1,13 @@
 """Whether averages of which half is the warm start's are worth their place, on data that did not suggest them.
 
-    python -m experiments.halves --output runs/halves --record docs/halves.jsonl
-    python -m experiments.halves --table docs/halves.jsonl --page docs/study_appendix.md
+    python -m experiments.budget_study.halves --output runs/halves --record docs/halves.jsonl
+    python -m experiments.budget_study.halves --table docs/halves.jsonl --page docs/study_appendix.md
 
 An equal mixture of an average and of the warm start's weights was thought of by a look at test rows of digits and dna.
-Here it is tried on those tables of `experiments.imputation.tables` that have 300 rows and were not looked at for it, as
-bits: a column of each state, of numbers a column of each quarter. Of at most --rows rows three fifths are learnt from,
-a fifth chooses, by 500 rows at most, a fifth is for the figures. Each run has the defaults of `methods.dsgnht_nais` and
-chooses twice, with and without mixtures; test rows are looked at in the end.
+Here it is tried on those tables of `experiments.common.public_tables` that have 300 rows and were not looked at for it,
+as bits: a column of each state, of numbers a column of each quarter. Of at most --rows rows three fifths are learnt
+from, a fifth chooses, by 500 rows at most, a fifth is for the figures. Each run has the defaults of
+`methods.dsgnht_nais` and chooses twice, with and without mixtures; test rows are looked at in the end.
 """
 
 import pathlib
@@ -19,16 +19,16 @@ import tfdsmcmc as ds
 from experiments.budget_study.judging import with_halves
 from experiments.budget_study.learning import fitted
 from experiments.common import finished_runs, marked_page
+from experiments.common import public_tables as tables
 from experiments.common.arguments import number, parser_of
 from experiments.common.markdown import number as decimals
 from experiments.common.markdown import table
 from experiments.common.paired import mean_and_error
 from experiments.common.seeded_model import seeded_model
-from experiments.imputation import tables
 from tfdsmcmc.posterior.choice import choose, preferred
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 
-COMMAND = "experiments.halves"
+COMMAND = "experiments.budget_study.halves"
 TABLES = ("anes96", "breast_cancer", "diabetes", "fair", "randhie", "star98")
 OWN = ("weights", "units", "draws", "start")
 HEAD = ("table", "rows", "columns", "model", "chosen without", "chosen with", "nats without", "nats with", "gain")
