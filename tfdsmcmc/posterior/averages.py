@@ -160,7 +160,7 @@ class Components(collections.abc.Sequence[Component]):
         return Component(unit_average_of(self._model, copies), theta, sample.phi)
 
     def _copies(self, place):
-        return len(self._places[min(place, len(self._places) - 1)]) if self._average == "units" else 1
+        return len(self._places[place]) if self._average == "units" else 1
 
     def _stacked(self, places):
         model, phi = unit_average_of(self._model, len(places)), RunningMean()
