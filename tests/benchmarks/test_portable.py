@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from benchmarks import portable
@@ -22,7 +23,7 @@ def _written(folder):
     arguments, named = [tf.constant([3.0, 5.0])], {"times": 2, "nothing": None}
     heading = step.experimental_get_compiler_ir(*arguments, **named)("hlo").splitlines()[0]
     (folder / "outputs.txt").write_text(re.search(r"->\((.*?)\)\}", heading)[1])
-    portable.save(step, [tf.constant([3.0, 5.0])], folder, {"times": 2, "nothing": None}, title="a step", passes=2)
+    portable.save(step, arguments, folder, named, title="a step", passes=2)
     with np.load(folder / "inputs.npz") as stored:
         return json.loads((folder / "program.json").read_text()), [stored[name] for name in sorted(stored)]
 
@@ -45,6 +46,13 @@ def test_the_program_is_written_as_it_is_before_a_device_is_known(tmp_path):
     _written(tmp_path)
     program = (tmp_path / "program.hlo").read_bytes()
     assert b"fusion" not in program and b"add" in program
+
+
+def test_what_is_no_variable_cannot_travel(tmp_path):
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [3, 4]), 0)
+    with pytest.raises(ValueError, match="tensors and variables alone. Received: "):
+        portable.save(tf.function(lambda x: table.lookup(x)), [tf.constant([1])], tmp_path / "program")
+    assert not (tmp_path / "program").exists()
 
 
 def test_every_program_is_one_of_the_roofline():

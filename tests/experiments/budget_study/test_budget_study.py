@@ -185,6 +185,18 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     (result,) = [json.loads(path.read_text()) for path in runs.glob("*/result.json")]
     halves = {"weights_and_start", "units_and_start"}
     assert {"rws", "weights", "units", "draws", "start", "stacked"} | halves == set(result["means"])
+    (chosen,) = runs.glob("*/posterior/average.json")
+    before, (rows,) = chosen.read_text(), [files.read_arrays(path) for path in runs.glob("*/rows.npz")]
+    chosen.write_text(json.dumps({"average": "draws"}))
+    budget_study.main(["--output", str(runs), "--choose-again"])
+    (again,) = [json.loads(path.read_text()) for path in runs.glob("*/result.json")]
+    assert again["average"] == json.loads(chosen.read_text())["average"] and again["means"] == result["means"]
+    assert json.loads(chosen.read_text())["num_rows"] == json.loads(before)["num_rows"]
+    for name, value in files.read_arrays(next(runs.glob("*/rows.npz"))).items():
+        np.testing.assert_array_equal(value, rows[name])
+    np.testing.assert_allclose(
+        rows["units_and_start"], np.log((np.exp(rows["units"]) + np.exp(rows["start"])) / 2), rtol=1e-6
+    )
     record, figure = tmp_path / "averages.jsonl", tmp_path / "averages.png"
     small = ["--test-rows", "20", "--test-samples", "20"]
     for more in ([str(runs), "--record", str(record), *small], ["--table", str(record), "--figure", str(figure)]):

@@ -268,7 +268,11 @@ def test_an_ensemble_draws_from_all_samples(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "average", ["units_and_start", *(pytest.param(name, marks=pytest.mark.slow) for name in ("units", "weights"))]
+    "average",
+    [
+        "units_and_start",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("units", "weights", "weights_and_start")),
+    ],
 )
 def test_averages_within_the_model_are_served_as_python_has_them(tmp_path, average):
     """Of two chains: likelihoods of both beside each other, with the same components' draws; samples by their law."""
