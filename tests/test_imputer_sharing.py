@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from tfdsmcmc import programs
 from tfdsmcmc.imputer import sharing
 
 
@@ -49,6 +50,18 @@ def test_a_second_fit_and_its_imputations_trace_nothing_and_are_what_they_are_al
     assert int(alone.model_.run.steps) == int(second.model_.run.steps) == 2
     np.testing.assert_array_equal(alone.model_.run.seed, second.model_.run.seed)
     assert (alone.model_.run.seed.numpy() != first.model_.run.seed.numpy()).any()
+
+
+def test_completions_of_few_rows_have_the_program_of_transform():
+    sharing.clear()
+    lengths = {"burn_in": 2, "num_samples": 3}
+    fitted = imputer(posterior_samples=2, updates=4, imputation_options=lengths).fit(table(0))
+    fitted.transform(table(0))
+    (twin,) = twins()
+    before = set(programs._programs[twin])
+    completions = fitted.impute(table(0), num_imputations=2)
+    assert before and set(programs._programs[twin]) == before
+    np.testing.assert_array_equal(completions[0][0], [1, 0, completions[0][0, 2]])
 
 
 @pytest.mark.slow

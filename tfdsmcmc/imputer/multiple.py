@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tfdsmcmc.posterior.store import Sample
     from tfdsmcmc.rows import Rows
 
+# a second chain of few rows is cheaper than another program than that of `transform`, which has two
+_CHAINS, _FEW = 2, 1000
+
 
 class _One(NamedTuple):
     """A posterior of one sample."""
@@ -57,7 +60,7 @@ def imputations(
     most = max(np.bincount(places))  # of one sample: as many of each, so that one program serves all
     options = {**options, "posterior_weights": "equal"}
     if options.get("method") != "resampling":
-        options.setdefault("num_chains", int(most))
+        options.setdefault("num_chains", int(max(most, _CHAINS) if len(rows.values) <= _FEW else most))
     stream, drawn = random.stream(seed, "multiple imputation"), []
     bar = bar_of(verbose, len(set(places)), "sample")
     with sharing.in_place_of(model) as twin:

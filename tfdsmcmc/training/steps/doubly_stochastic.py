@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from tfdsmcmc.training.steps.recognition_learning import RecognitionLearning
 
 
+_COMPILED_FROM = 5000  # rows times sweeps of their start: of fewer XLA takes longer to compile it than it takes
+
+
 class StepState(NamedTuple):
     """What a step changes, φ and its optimizer apart.
 
@@ -77,7 +80,8 @@ class DoublyStochasticStep(Step):
       kernel_steps: θ-updates a minibatch.
       learning: `RecognitionLearning`, or None if no φ learns.
       interleaved: whether φ-updates follow each θ-update of a minibatch.
-      jit_compile: whether chains over the latent variables are started by a program that XLA compiles.
+      jit_compile: whether chains over the latent variables are started by a program that XLA compiles, where they are
+        many or long.
       climb: such a step, of the same state, which is made instead while an optimizer climbs before the kernel samples;
         None for the same step throughout.
       climbs: whether it is such a step.
@@ -115,7 +119,7 @@ class DoublyStochasticStep(Step):
         self.per_row: tuple[str, ...] = ("carried",) if estimator.carries == "row" else ()
         self.fills_gaps: bool = estimator.fills_gaps
         self.takes_weights: bool = estimator.takes_weights and (learning is None or learning.proposal.takes_weights)
-        self._start = compiling.program(estimator.start, jit_compile)
+        self._starts = [compiling.program(estimator.start, jit) for jit in (False, jit_compile)]
 
     @property
     def own_variables(self) -> dict[str, keras.Variable | tf.Variable]:
@@ -149,7 +153,8 @@ class DoublyStochasticStep(Step):
             auxiliary = self.prior.initial_auxiliary(self._names, weights, random.stream(seed, "auxiliary"))
         carry_seed = random.stream(seed, "carried latents")
         if self.estimator.carries == "row" and (rows is not None or state is None):
-            carried = row_parts.started(self._start, self.estimator.no_rows(), rows, weights, carry_seed)
+            start = self._starts[rows is not None and rows.num_rows * self.estimator.burn_in > _COMPILED_FROM]
+            carried = row_parts.started(start, self.estimator.no_rows(), rows, weights, carry_seed)
         elif self.estimator.carries == "run" and state is None:
             carried = self.estimator.start(weights, None, carry_seed)
         if state is None and self.kernel_steps and self.kernel.climbs_first and self.learning is not None:

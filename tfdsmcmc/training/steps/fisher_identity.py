@@ -54,6 +54,7 @@ class FisherIdentity(GradientEstimator):
         self.generative, self.recognition = generative, recognition
         self.prior, self.latents = prior, latents
         self.carries, self.fills_gaps = "row" if latents.persistent else None, latents.draw_missing
+        self.burn_in = getattr(latents, "burn_in", 0)
 
     def gradient(
         self,

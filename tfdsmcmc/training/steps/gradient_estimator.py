@@ -32,12 +32,14 @@ class GradientEstimator:
       recognition: `RecognitionNetwork` that it draws by, or None.
       fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any data layer.
       takes_weights: whether its means over the rows of a minibatch heed their weights, `rows.mean_over_rows`.
+      burn_in: sweeps behind each row that `start` starts.
     """
 
     carries: Literal["row", "run"] | None = None
     recognition: RecognitionNetwork | None = None
     fills_gaps = False
     takes_weights = False
+    burn_in = 0
     metric_names: tuple[str, ...] = ()
 
     def gradient(
