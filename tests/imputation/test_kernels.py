@@ -56,7 +56,7 @@ def test_the_start_knows_nothing_of_what_is_missing():
     networks = pair("SBN")
     observed = tf.concat([copies(MASKS["some"], COUNT), copies(MASKS["all missing"], COUNT)], 0)
     rows = Rows(copies(ROW, 2 * COUNT), observed)
-    (x, known, *_), z = kernels.start(networks.generative, networks.recognition, rows, [1, 2])
+    (x, known, *_), z = kernels.start(networks.generative, networks.recognition, rows, [1, 2], passes=0)
     np.testing.assert_array_equal(known, observed)
     assert_frequencies(counts(x[:COUNT], MASKS["some"]), np.full(4, 0.25))
     np.testing.assert_array_equal(x.numpy()[:COUNT, MASKS["some"]], np.repeat(ROW[None, MASKS["some"]], COUNT, 0))
@@ -67,6 +67,38 @@ def test_the_start_knows_nothing_of_what_is_missing():
     exact = np.exp(log_q)[:, agreeing(rows)].mean(1)
     z_found = state_numbers(np.concatenate([part[:COUNT] for part in z], 1))
     assert_frequencies(np.bincount(z_found, minlength=len(exact)), exact)
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_passes_draw_what_is_missing_and_the_latents_in_turn(passes):
+    """x_missing ~ p(x_missing given z), z ~ q(z given x): the law of (z, x_missing) after some of them, enumerated."""
+    networks, mask = pair("SBN"), MASKS["some"]
+    completions, states, log_joint = joint(networks.generative, ROW, mask)
+    x_given_z = np.exp(log_joint) / np.exp(log_joint).sum(1, keepdims=True)
+    q = np.exp(networks.recognition.log_prob([part[:, None] for part in states], completions).numpy())
+    law = q / len(completions)
+    for _ in range(passes):
+        law = q * (law.sum(1) @ x_given_z)
+    rows = Rows(copies(ROW, COUNT), copies(mask, COUNT))
+    rows, z = kernels.start(networks.generative, networks.recognition, rows, [3, 4], passes)
+    np.testing.assert_array_equal(rows.values.numpy()[:, mask], np.repeat(ROW[None, mask], COUNT, 0))
+    found = np.bincount(numbers(rows.values, z, mask), minlength=law.size)
+    assert_frequencies(found, law.ravel())
+
+
+def test_rows_of_which_nothing_is_known_and_dependent_units_have_no_passes():
+    networks = pair("SBN")
+    rows = Rows(copies(ROW, COUNT), copies(MASKS["all missing"], COUNT))
+    rows, z = kernels.start(networks.generative, networks.recognition, rows, [5, 6])
+    *_, log_joint = joint(networks.generative, ROW, MASKS["all missing"])
+    found = np.bincount(numbers(rows.values, z, MASKS["all missing"]), minlength=log_joint.size)
+    assert_frequencies(found, np.exp(log_joint).ravel())
+    networks = pair("DARN")
+    rows = Rows(copies(ROW, 8), copies(MASKS["some"], 8))
+    with_them, without = (
+        kernels.start(networks.generative, networks.recognition, rows, [7, 8], passes) for passes in (5, 0)
+    )
+    tf.nest.map_structure(np.testing.assert_array_equal, with_them, without)
 
 
 def agreeing(rows):

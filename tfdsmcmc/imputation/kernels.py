@@ -12,7 +12,8 @@ turn given all other units, and `metropolis` proposes all of them at once by `co
 
 Without the test of acceptance, z' ~ q(z given x) leads to another law unless q is the posterior: that is the
 "pseudo-Gibbs" sampler of Rezende, Mohamed and Wierstra, "Stochastic backpropagation and approximate inference in deep
-generative models", ICML 2014, which is biased.
+generative models", ICML 2014, which is biased. Chains start with some passes of it where the units of the data layer
+are independent given z: all units are drawn at once then, so that a pass costs a small part of a sweep.
 
 A state of a chain is (rows, z): `Rows` whose missing entries have their present fillings as values.
 
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 
 
+PASSES = 10  # of the pseudo-Gibbs sampler before a chain: more bring it no nearer, see `experiments.first_guess`
+
+
 def start(
     generative: GenerativeNetwork,
     recognition: RecognitionNetwork,
     rows: Rows,
     seed: Seed,
+    passes: int = PASSES,
 ) -> tuple[Rows, list[tf.Tensor]]:
-    """A first state (rows, z): noise in the gaps and z from the recognition network.
+    """A first state (rows, z): noise in the gaps and z from the recognition network, and then passes over both.
 
     Rows with nothing observed start with a draw from the model itself, which is an exact one.
 
@@ -52,10 +57,13 @@ def start(
       recognition: `RecognitionNetwork`.
       rows: (n, D), with gaps; the values in these have no influence.
       seed: int32 of shape (2,).
+      passes: of the pseudo-Gibbs sampler; none where the units of the data layer depend on each other.
     """
-    noise_seed, latent_seed, model_seed = tf.unstack(random.split(seed, 3))
+    noise_seed, latent_seed, model_seed, pass_seed = tf.unstack(random.split(seed, 4))
     x = tf.where(rows.observed, rows.values, generative.support.noise(tf.shape(rows.values), noise_seed))
     z = [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
+    if z and generative.layers[-1].factorised:
+        x, z = _passed(generative, recognition, rows, x, z, pass_seed, passes)
     model_x, model_z = generative.sample(tf.shape(x)[0], model_seed, rows.context)
     some = tf.reduce_any(rows.observed, 1, keepdims=True)
     return rows._replace(values=tf.where(some, x, model_x)), [tf.where(some, *pair) for pair in zip(z, model_z)]
@@ -168,6 +176,18 @@ def expected(generative: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor]) 
     if not data_layer.factorised:
         return x
     return tf.where(rows.observed, x, data_layer.conditional_mean(x, generative.data_parents(rows, z)))
+
+
+def _passed(generative, recognition, rows, x, z, seed, passes):
+    """(x, z) after x_missing ~ p(x_missing given z) and z ~ q(z given x) in turn."""
+
+    def draw_both(i, x, z):
+        data_seed, latent_seed = tf.unstack(random.split(random.fold(seed, i)))
+        parents = generative.data_parents(rows._replace(values=x), z)
+        x = generative.layers[-1].complete(x, rows.observed, parents, data_seed)[0]
+        return i + 1, x, [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
+
+    return tf.while_loop(lambda i, *_: i < passes, draw_both, (0, x, z), maximum_iterations=passes)[1:]
 
 
 def _move_latents(generative, recognition, x, z, seed):
