@@ -38,6 +38,7 @@ EAGER = (
     "tests/test_imputer.py",
     "tests/test_imputer_exact.py",
     "tests/test_imputer_frames.py",
+    "tests/test_imputer_sizes.py",
     "tests/test_imputer_tables.py",
 )
 _COMPILE = DeepGenerativeModel.compile

@@ -3,9 +3,9 @@
     python -m experiments.first_guess --dataset digits dna adult ocr_letters
     python -m experiments.first_guess --page docs/how_to/missing_values.md
 
-An SBN 100-50 learns each data set by `methods.dsgnht_nais()`, one chain, --updates minibatches. Of --rows test rows half
-of the entries are taken away, at random ("half"), or the latter half of the columns ("block"). --chains chains a row
-start with noise in the gaps and z from the recognition network, and go on by passes of the pseudo-Gibbs sampler or
+An SBN 100-50 learns each data set by `methods.dsgnht_nais()`, one chain, --updates minibatches. Of --rows test rows
+half of the entries are taken away, at random ("half"), or the latter half of the columns ("block"). --chains chains a
+row start with noise in the gaps and z from the recognition network, and go on by passes of the pseudo-Gibbs sampler or
 none, and by Gibbs sweeps. A start is worth
 
     Σ_d log p̄_d(x_d) over the entries taken away,      p̄_d = the mean over chains of E[x_d given z], in [0.001, 0.999]

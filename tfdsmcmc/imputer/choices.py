@@ -18,6 +18,10 @@ _MOST_COLUMNS = 256
 _ROWS_A_UNIT, _LEAST_UNITS, _MOST_UNITS = 100, 5, 50  # of latent units beside columns of other kinds
 _WHOLE = 250  # rows that are learnt from all at once
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
+# of chains over what is missing in more than so many rows: a sixteenth of the sweeps, for minutes in place of hours
+_MANY, _SAMPLES_OF_MANY = 10_000, 5
+_LENGTHS_OF_MANY = {"burn_in": 25, "num_samples": 25, "num_chains": 1, "batch_size": 1000}
+_LENGTHS = ("burn_in", "num_samples", "num_chains", "thinning")
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
 
@@ -81,6 +85,17 @@ def random_state_of(value: object) -> np.random.RandomState:
             "random_state is an integer from 0 to 2**32 - 1, a numpy.random.RandomState or None. "
             f"Received: random_state={value!r}"
         ) from None
+
+
+def lengths_of(options: Mapping[str, Any], num_rows: int) -> tuple[dict[str, Any], int | None]:
+    """(options of `imputation.impute`, how many posterior samples are taken at most): shorter chains of many rows.
+
+    Args:
+      options: those that are asked for. They stay, and where a length is among them nothing else is changed.
+      num_rows: with gaps.
+    """
+    shorter = num_rows > _MANY and options.get("method") != "resampling" and not set(_LENGTHS) & set(options)
+    return ({**_LENGTHS_OF_MANY, **options}, _SAMPLES_OF_MANY) if shorter else (dict(options), None)
 
 
 def check_lengths(options: Mapping[str, Any], posterior_samples: int) -> None:

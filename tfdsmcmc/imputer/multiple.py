@@ -15,7 +15,7 @@ import numpy as np
 
 from tfdsmcmc import imputation, random
 from tfdsmcmc.imputation.plans import bar_of
-from tfdsmcmc.imputer import sharing
+from tfdsmcmc.imputer import choices, sharing
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
@@ -58,9 +58,10 @@ def imputations(
     samples = [None] if posterior is None else posterior.samples
     places = [i * len(samples) // count for i in range(count)]
     most = max(np.bincount(places))  # of one sample: as many of each, so that one program serves all
-    options = {**options, "posterior_weights": "equal"}
-    if options.get("method") != "resampling":
-        options.setdefault("num_chains", int(max(most, _CHAINS) if len(rows.values) <= _FEW else most))
+    lengths = choices.lengths_of(options, int((~rows.observed.all(1)).sum()))[0]
+    if options.get("method") != "resampling" and "num_chains" not in options:
+        lengths["num_chains"] = int(max(most, _CHAINS) if len(rows.values) <= _FEW else most)
+    options = {**lengths, "posterior_weights": "equal"}
     stream, drawn = random.stream(seed, "multiple imputation"), []
     bar = bar_of(verbose, len(set(places)), "sample")
     with sharing.in_place_of(model) as twin:

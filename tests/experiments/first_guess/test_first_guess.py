@@ -9,9 +9,10 @@ from experiments.first_guess import __main__ as first_guess
 from tests.imputation.support import MASKS, ROW, joint, pair
 from tfdsmcmc.imputation import kernels
 
-LINE = {"dataset": "dna", "gaps": "half", "updates": 10, "seed": 0, "rows": 5, "chains": 2, "reference": 50, "value": -3.0}
+LINE = {"dataset": "dna", "gaps": "half", "updates": 10, "seed": 0, "rows": 5, "chains": 2, "reference": 50}
 
 
+@pytest.mark.slow
 def test_many_chains_are_worth_the_exact_marginals():
     """Of 1,000 chains p̄ is within 0.05 of Σ_z p(x_d given z) p(z given x_observed) at four errors or more."""
     networks, mask = pair("SBN"), MASKS["some"]
@@ -56,5 +57,6 @@ def test_the_table_has_a_line_for_each_data_set_and_kind_of_gap():
     arms = [{"passes": passes, "sweeps": sweeps} for passes, sweeps in first_guess.ARMS]
     lines = [{**LINE, **arm, "difference": 0.1 * i, "error": 0.02} for i, arm in enumerate(arms)]
     text = first_guess.table([*lines, *({**line, "gaps": "block"} for line in lines)])
-    assert text.splitlines()[2] == "| dna | half | +0.00 ± 0.02 | +0.10 ± 0.02 | +0.20 ± 0.02 | +0.30 ± 0.02 | +0.40 ± 0.02 |"
+    figures = " | ".join(f"+0.{i}0 ± 0.02" for i in range(5))
+    assert text.splitlines()[2] == f"| dna | half | {figures} |"
     assert first_guess.ARMS[-1] == (kernels.PASSES, 50) and len(text.splitlines()) == 4

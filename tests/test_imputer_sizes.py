@@ -1,0 +1,68 @@
+"""Chains over what is missing are shorter where rows are many, unless lengths are asked for."""
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tfdsmcmc.imputer import choices
+
+X = np.tile([[1.0, np.nan, 0.0], [0.0, 1.0, np.nan], [1.0, 1.0, 0.0], [np.nan, 0.0, 1.0]], (2, 1))  # 6 with gaps
+SHORT = {"burn_in": 25, "num_samples": 25, "num_chains": 1, "batch_size": 1000}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return ds.Imputer("SBN 2", updates=6, posterior_samples=3, strategy="mode", jit_compile=False).fit(X)
+
+
+@pytest.fixture
+def asked(fitted, monkeypatch):
+    """Function of (call, what is many): what `imputation.impute` is asked for, the samples of the posterior."""
+
+    def of(call, many):
+        monkeypatch.setattr(choices, "_MANY", many)
+        monkeypatch.setattr(choices, "_SAMPLES_OF_MANY", 2)
+        found = []
+
+        def impute(model, x, mask=None, num_imputations=1, seed=0, posterior=None, **told):
+            found.append(({name: value for name, value in told.items() if name in SHORT}, len(posterior.samples)))
+            raise InterruptedError
+
+        monkeypatch.setattr(ds.imputation, "impute", impute)
+        with pytest.raises(InterruptedError):
+            call(fitted)
+        return found[0]
+
+    return of
+
+
+def test_many_rows_have_short_chains_at_some_of_the_samples(asked):
+    assert asked(lambda imputer: imputer.transform(X), many=5) == (SHORT, 2)
+
+
+def test_other_numbers_of_rows_have_the_defaults(asked):
+    """Rows without gaps do not count."""
+    assert asked(lambda imputer: imputer.transform(X), many=6) == ({}, 3)
+
+
+def test_completions_that_share_a_sample_have_a_chain_each(asked):
+    assert asked(lambda imputer: imputer.impute(X, 9), many=5) == ({**SHORT, "num_chains": 3}, 1)
+
+
+@pytest.mark.parametrize("option", [{"burn_in": 3}, {"num_samples": 4}, {"num_chains": 3}, {"thinning": 2}])
+def test_lengths_that_are_asked_for_stay(option):
+    assert choices.lengths_of(option, 10**6) == (option, None)
+
+
+def test_other_options_stay_and_draws_of_importance_sampling_are_not_sweeps():
+    assert choices.lengths_of({"batch_size": 7}, 10**6) == ({**SHORT, "batch_size": 7}, 5)
+    assert choices.lengths_of({"method": "resampling"}, 10**6) == ({"method": "resampling"}, None)
+    assert choices.lengths_of({}, 10_000) == ({}, None)
+
+
+def test_results_are_where_the_gaps_are(fitted, monkeypatch):
+    monkeypatch.setattr(choices, "_MANY", 5)
+    monkeypatch.setattr(choices, "_LENGTHS_OF_MANY", {"burn_in": 1, "num_samples": 1, "num_chains": 1})
+    filled = fitted.transform(X)
+    np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
+    assert np.isin(filled, [0.0, 1.0]).all()
