@@ -61,7 +61,8 @@ def test_completions_of_few_rows_have_the_program_of_transform():
     before = set(programs._programs[twin])
     completions = fitted.impute(table(0), num_imputations=2)
     assert before and set(programs._programs[twin]) == before
-    np.testing.assert_array_equal(completions[0][0], [1, 0, completions[0][0, 2]])
+    known = ~np.isnan(table(0))
+    assert all((part[known] == table(0)[known]).all() and np.isin(part, [0, 1]).all() for part in completions)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tfdsmcmc.imputer import choices
+from tfdsmcmc.imputer import choices, multiple
 
 X = np.tile([[1.0, np.nan, 0.0], [0.0, 1.0, np.nan], [1.0, 1.0, 0.0], [np.nan, 0.0, 1.0]], (2, 1))  # 6 with gaps
 SHORT = {"burn_in": 25, "num_samples": 25, "num_chains": 1, "batch_size": 1000}
@@ -25,7 +25,9 @@ def asked(fitted, monkeypatch):
         found = []
 
         def impute(model, x, mask=None, num_imputations=1, seed=0, posterior=None, **told):
-            found.append(({name: value for name, value in told.items() if name in SHORT}, len(posterior.samples)))
+            all_samples, own = fitted.posterior_.samples, list(map(id, posterior.samples))
+            places = [i for i, sample in enumerate(all_samples) if id(sample) in own]
+            found.append(({name: value for name, value in told.items() if name in (*SHORT, "average")}, places))
             raise InterruptedError
 
         monkeypatch.setattr(ds.imputation, "impute", impute)
@@ -37,16 +39,32 @@ def asked(fitted, monkeypatch):
 
 
 def test_many_rows_have_short_chains_at_some_of_the_samples(asked):
-    assert asked(lambda imputer: imputer.transform(X), many=5) == (SHORT, 2)
+    assert asked(lambda imputer: imputer.transform(X), many=5) == (SHORT, [0, 2])
 
 
 def test_other_numbers_of_rows_have_the_defaults(asked):
     """Rows without gaps do not count."""
-    assert asked(lambda imputer: imputer.transform(X), many=6) == ({}, 3)
+    assert asked(lambda imputer: imputer.transform(X), many=6) == ({}, [0, 1, 2])
 
 
 def test_completions_that_share_a_sample_have_a_chain_each(asked):
-    assert asked(lambda imputer: imputer.impute(X, 9), many=5) == ({**SHORT, "num_chains": 3}, 1)
+    assert asked(lambda imputer: imputer.impute(X, 9), many=5) == ({**SHORT, "num_chains": 3}, [0])
+
+
+def test_completions_of_few_rows_have_the_chains_of_transform(asked, monkeypatch):
+    assert asked(lambda imputer: imputer.impute(X, 3), many=10) == ({"num_chains": 2}, [0])
+    monkeypatch.setattr(multiple, "_FEW", 7)
+    assert asked(lambda imputer: imputer.impute(X, 3), many=10) == ({"num_chains": 1}, [0])
+
+
+def test_an_average_within_the_model_is_of_all_samples_and_not_of_completions(asked, fitted):
+    fitted.set_params(imputation_options={"average": "weights"})
+    try:
+        told = {**SHORT, "average": "weights"}
+        assert asked(lambda imputer: imputer.transform(X), many=5) == (told, [0, 1, 2])
+        assert asked(lambda imputer: imputer.impute(X, 9), many=5) == ({**SHORT, "num_chains": 3}, [0])
+    finally:
+        fitted.set_params(imputation_options=None)
 
 
 @pytest.mark.parametrize("option", [{"burn_in": 3}, {"num_samples": 4}, {"num_chains": 3}, {"thinning": 2}])

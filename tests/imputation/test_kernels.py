@@ -86,6 +86,16 @@ def test_passes_draw_what_is_missing_and_the_latents_in_turn(passes):
     assert_frequencies(found, law.ravel())
 
 
+def test_there_are_ten_passes_by_default():
+    networks, rows = pair("SBN"), Rows(copies(ROW, 64), copies(MASKS["some"], 64))
+    states = [
+        np.concatenate(kernels.start(networks.generative, networks.recognition, rows, [3, 4], *passes)[1], 1)
+        for passes in ((), (10,), (9,))
+    ]
+    np.testing.assert_array_equal(states[0], states[1])
+    assert (states[0] != states[2]).any()
+
+
 def test_rows_of_which_nothing_is_known_and_dependent_units_have_no_passes():
     networks = pair("SBN")
     rows = Rows(copies(ROW, COUNT), copies(MASKS["all missing"], COUNT))

@@ -38,12 +38,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 
 
-PASSES = 10  # of the pseudo-Gibbs sampler before a chain: more bring it no nearer, see `experiments.first_guess`
-
-
-def begins_near(generative: GenerativeNetwork) -> bool:
-    """Whether chains start with such passes."""
-    return len(generative.layers) > 1 and generative.layers[-1].factorised
+PASSES = 10  # of the pseudo-Gibbs sampler before a chain; `experiments.first_guess` compares them with none
 
 
 def start(
@@ -67,7 +62,7 @@ def start(
     noise_seed, latent_seed, model_seed, pass_seed = tf.unstack(random.split(seed, 4))
     x = tf.where(rows.observed, rows.values, generative.support.noise(tf.shape(rows.values), noise_seed))
     z = [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
-    if begins_near(generative):
+    if z and generative.layers[-1].factorised:
         x, z = _passed(generative, recognition, rows, x, z, pass_seed, passes)
     model_x, model_z = generative.sample(tf.shape(x)[0], model_seed, rows.context)
     some = tf.reduce_any(rows.observed, 1, keepdims=True)

@@ -85,17 +85,15 @@ class SweepPlan(NamedTuple):
 
         # one loop, whose programs are compiled in half of the time that those of two take
         def sweep(i, x, z, mean, accepted, kept, trace):
-            number, seed = i - self.burn_in, random.fold(tf.where(i < self.burn_in, burn_seed, keep_seed), place_of(i))
-            rows, z, share = kernel.sweep(*parts, given._replace(values=x), z, seed)
+            number = i - self.burn_in
+            own = tf.where(number < 0, burn_seed, keep_seed), tf.where(number < 0, i, number)
+            rows, z, share = kernel.sweep(*parts, given._replace(values=x), z, random.fold(*own))
             mean, accepted, log_density = tf.cond(
                 number >= 0, lambda: results(rows, z, share, mean, accepted), lambda: (mean, accepted, no_density)
             )
             # later states take the place of those before them: of the burn-in, and of each `spacing` sweeps the last
             kept = kept.write(tf.maximum(number, 0) // self.spacing, rows.values)
             return i + 1, rows.values, z, mean, accepted, kept, trace.write(tf.maximum(number, 0), log_density)
-
-        def place_of(i):
-            return tf.where(i < self.burn_in, i, i - self.burn_in)
 
         no_density = tf.zeros_like(rows.values[:, 0], tf.float32)
         sums = tf.zeros_like(rows.values, tf.float64), tf.zeros_like(rows.values[:, 0], tf.float64)

@@ -18,7 +18,7 @@ _MOST_COLUMNS = 256
 _ROWS_A_UNIT, _LEAST_UNITS, _MOST_UNITS = 100, 5, 50  # of latent units beside columns of other kinds
 _WHOLE = 250  # rows that are learnt from all at once
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
-# of chains over what is missing in more than so many rows: a sixteenth of the sweeps, for minutes in place of hours
+# of chains over what is missing in more than so many rows, and the samples that are averaged over
 _MANY, _SAMPLES_OF_MANY = 10_000, 5
 _LENGTHS_OF_MANY = {"burn_in": 25, "num_samples": 25, "num_chains": 1, "batch_size": 1000}
 _LENGTHS = ("burn_in", "num_samples", "num_chains", "thinning")
@@ -94,8 +94,11 @@ def lengths_of(options: Mapping[str, Any], num_rows: int) -> tuple[dict[str, Any
       options: those that are asked for. They stay, and where a length is among them nothing else is changed.
       num_rows: with gaps.
     """
-    shorter = num_rows > _MANY and options.get("method") != "resampling" and not set(_LENGTHS) & set(options)
-    return ({**_LENGTHS_OF_MANY, **options}, _SAMPLES_OF_MANY) if shorter else (dict(options), None)
+    if num_rows <= _MANY or options.get("method") == "resampling" or set(_LENGTHS) & set(options):
+        return dict(options), None
+    # an average within the model is one component, of however many samples
+    most = _SAMPLES_OF_MANY if options.get("average") in (None, "draws") else None
+    return {**_LENGTHS_OF_MANY, **options}, most
 
 
 def check_lengths(options: Mapping[str, Any], posterior_samples: int) -> None:

@@ -93,8 +93,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       imputation_options: arguments of `imputation.impute`, such as `burn_in` and `num_chains`, a dict. By default the
         weights of the samples suit new rows, where the method teaches a recognition network to tell them;
         `{"posterior_weights": "equal"}` suits those of `fit`. Where no length is among them, more than 10,000 rows with
-        gaps have one chain each, of 25 and 25 sweeps, and `transform` takes 5 of the samples: 1/16 of the sweeps, and
-        probabilities from 125 states in place of 2,000 or more.
+        gaps have one chain each, of 25 and 25 sweeps, and `transform` takes 5 of the samples at most. Probabilities are
+        then from 125 states in place of 2,000.
       keep_empty_features: whether columns of which nothing was observed stay, filled with 0; of a DataFrame those that
         are no numbers stay empty.
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row

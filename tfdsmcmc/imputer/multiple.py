@@ -61,6 +61,7 @@ def imputations(
     lengths = choices.lengths_of(options, int((~rows.observed.all(1)).sum()))[0]
     if options.get("method") != "resampling" and "num_chains" not in options:
         lengths["num_chains"] = int(max(most, _CHAINS) if len(rows.values) <= _FEW else most)
+    lengths.pop("average", None)  # each is at one sample
     options = {**lengths, "posterior_weights": "equal"}
     stream, drawn = random.stream(seed, "multiple imputation"), []
     bar = bar_of(verbose, len(set(places)), "sample")

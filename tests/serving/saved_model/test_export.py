@@ -18,7 +18,6 @@ from tests.serving.exports import export
 from tests.serving.saved_model import loader
 from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, writing
-from tfdsmcmc.serving.saved_model.content import functions_of
 
 SEED = np.array([3, 4], np.int32)
 QUICK = {"only": ["log_likelihood", "sample"], "verbose": False}
@@ -355,12 +354,3 @@ def test_jitted_exports_say_so_and_answer_alike(tmp_path):
     one, other = (evaluate(tf.saved_model.load(path), binary_states(4), 50) for path in (plain, jitted))
     for name, value in one.items():
         np.testing.assert_allclose(value, other[name], rtol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("architecture", "sweeps"), [("SBN/SBN 2", 20), ("VAE 2", 20), ("DARN/DARN 2", 50), ("NADE", 50)]
-)
-def test_chains_that_begin_near_their_law_are_shorter_by_default(architecture, sweeps):
-    model = ds.models.from_name(architecture, units=3, hidden_units=2)
-    assert functions_of(model, None, None, None, False, None).settings["sweeps"] == sweeps
-    assert functions_of(model, None, None, 7, False, None).settings["sweeps"] == 7

@@ -14,7 +14,6 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from tfdsmcmc.imputation import kernels
 from tfdsmcmc.posterior.averages import DESCRIBED, parts_of
 from tfdsmcmc.serving.saved_model.machines import MachineFunctions, MachineWeights
 from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 _FORMAT = 1  # of the manifest
 _SWEEPS, _STEPS = 50, 1000  # of networks, of machines
-_SWEEPS_FROM_NEAR = 20  # as near as 50 from noise, see `experiments.first_guess`
 
 
 def functions_of(
@@ -53,8 +51,7 @@ def functions_of(
         model.density(log_partition=log_partition)  # which refuses one
         averaged = model if components is None else components[0].model
         weights = Weights(averaged, None if components is None else [component.weights for component in components])
-        default = _SWEEPS_FROM_NEAR if kernels.begins_near(averaged.generative) else _SWEEPS
-        return NetworkFunctions(averaged, weights, sweeps or default, bool(jit))
+        return NetworkFunctions(averaged, weights, sweeps or _SWEEPS, bool(jit))
     if jit:
         raise ValueError(f"jit is of a DeepGenerativeModel. Received: jit={jit!r}, {type(model).__name__}")
     densities = [model.density(None, log_partition)] if components is None else (c.density for c in components)

@@ -56,9 +56,8 @@ def export(
       figures: dictionary of numbers and words for the manifest, such as the test log-likelihood.
       only: names of the signatures to export; by default all that the model can have (see
         `serving.saved_model.signatures`).
-      sweeps: of the Markov chain behind each imputation, by default 50, or 20 where it begins near its law, as units of
-        the data layer are independent given latent ones. Of Boltzmann machines full Gibbs steps, those behind each
-        sample too, by default 1,000.
+      sweeps: of the Markov chain behind each imputation, by default 50; of Boltzmann machines full Gibbs steps, those
+        behind each sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
       jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is
         started with --xla_cpu_compilation_enabled=true.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.training.steps.recognition_learning import RecognitionLearning
 
 
-_COMPILED_FROM = 5000  # rows times sweeps of their start: of fewer XLA takes longer to compile it than it takes
+_COMPILED_FROM = 6000  # rows times draws of their start: of fewer XLA takes longer to compile it than it takes
 
 
 class StepState(NamedTuple):
@@ -153,7 +153,8 @@ class DoublyStochasticStep(Step):
             auxiliary = self.prior.initial_auxiliary(self._names, weights, random.stream(seed, "auxiliary"))
         carry_seed = random.stream(seed, "carried latents")
         if self.estimator.carries == "row" and (rows is not None or state is None):
-            start = self._starts[rows is not None and rows.num_rows * self.estimator.burn_in > _COMPILED_FROM]
+            work = 0 if rows is None else rows.num_rows * (self.estimator.burn_in + 1)
+            start = self._starts[work > _COMPILED_FROM]
             carried = row_parts.started(start, self.estimator.no_rows(), rows, weights, carry_seed)
         elif self.estimator.carries == "run" and state is None:
             carried = self.estimator.start(weights, None, carry_seed)
