@@ -1,6 +1,6 @@
 """How near to p(x_missing given x_observed) chains are after few sweeps, by where they start.
 
-    python -m experiments.first_guess --dataset digits dna adult ocr_letters
+    python -m experiments.first_guess --dataset digits dna adult ocr_letters accidents
     python -m experiments.first_guess --page docs/how_to/missing_values.md
 
 An SBN 100-50 learns each data set by `methods.dsgnht_nais()`, one chain, --updates minibatches. Of --rows test rows
