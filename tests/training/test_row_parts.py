@@ -1,12 +1,14 @@
 """Parts of a state with an entry for each row: started, read and replaced."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+import tfdsmcmc as ds
 from tfdsmcmc import random
 from tfdsmcmc.rows import source_of
 from tfdsmcmc.supports import Real
-from tfdsmcmc.training.steps import row_parts
+from tfdsmcmc.training.steps import doubly_stochastic, row_parts
 
 ROWS = 2500  # two whole blocks and a half
 X = np.arange(2 * ROWS, dtype=np.float32).reshape(ROWS, 2)
@@ -47,3 +49,15 @@ def test_entries_are_read_and_replaced_where_their_rows_are():
     (replaced,) = row_parts.with_rows([tf.constant(part)], tf.constant(index), [tf.constant(entries)])
     part[index] = entries
     np.testing.assert_array_equal(replaced, part)
+
+
+@pytest.mark.parametrize(("limit", "program"), [(8, 0), (7, 1)])
+def test_few_rows_start_without_xla(limit, program, monkeypatch):
+    """Of 4 rows and a burn-in of one sweep, 8 draws; the programs are the plain one and that of the method."""
+    monkeypatch.setattr(doubly_stochastic, "_COMPILED_FROM", limit)
+    model = ds.models.from_name("SBN 2", units=3, seed=0)
+    model.compile("sgnht", ds.latents.Gibbs(2, 1, persistent=True), None, jit_compile=False)
+    called, starts = [], model.run.step._starts
+    model.run.step._starts = [lambda *a, i=i: called.append(i) or starts[i](*a) for i in (0, 1)]
+    model.fit(np.eye(4, 3), batch_size=2, epochs=1, verbose=0)
+    assert called == [program]
