@@ -11,17 +11,20 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
 	$(BIN)/python -m experiments.common.quiet_script recipes/digits.py
 
-# files are dealt out to this many processes, which begin anew after some: TensorFlow keeps what it compiles
+# so many processes at a time have so many files each, by the files' own names, so that rooms are mixed
 WORKERS ?= 3
-FILES ?= $(shell find tests -name 'test_*.py' | sort)
-TESTS := $(BIN)/python -m pytest -q -p no:cacheprovider -n $(WORKERS) --dist loadfile
+BATCH ?= 24
+FILES ?= $(shell find tests -name 'test_*.py' | awk -F/ '{print $$NF, $$0}' | sort | cut -d ' ' -f 2)
+# the processes share the cores already; what one has found is printed whole when it ends
+TESTS = @printf '%s\n' $(FILES) | TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1 xargs -P $(WORKERS) -n $(1) sh -c \
+	'found=$$($(BIN)/python -m pytest -q -p no:cacheprovider $(2) "$$@" 2>&1); failed=$$?; echo "$$found"; exit $$failed' tests
 
-test: $(READY)  ## the default suite, 64 files at a time
-	@printf '%s\n' $(FILES) | xargs -n 64 $(TESTS) -m "not slow"
+test: $(READY)  ## the default suite
+	$(call TESTS,$(BATCH),-m "not slow")
 
-# a process for each file, so many at a time
+# a process for each file: TensorFlow keeps what it compiles
 test-all: $(READY)  ## the slow statistical and training tests too
-	@printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n 1 $(BIN)/python -m pytest -q -p no:cacheprovider
+	$(call TESTS,1)
 
 lint: $(READY)  ## style, and what a type checker says of the public names and of programs that use them
 	$(BIN)/ruff check .

@@ -11,12 +11,7 @@ from __future__ import annotations
 
 import gc
 import inspect
-import os
 import pathlib
-
-if "PYTEST_XDIST_WORKER" in os.environ:  # the processes share the cores already; TensorFlow reads this when it starts
-    for _threads in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
-        os.environ.setdefault(_threads, "1")
 
 import keras
 import pytest

@@ -160,7 +160,7 @@ def _ranks(lines):
     for score, (title, *_) in SCORES.items():
         places, count = ranks(lines, score)
         cells = {name: found[2] for name, found in beside(lines, score).items()}
-        head += [f"{title}: rank of {count}", "cells"]
+        head += [f"{title}: mean rank in {count} cells", "cells beside ours"]
         columns += [{name: number(rank) for name, rank in places.items()}, cells]
     rows = [[name, *(column.get(name, "") for column in columns)] for name in _named(lines)]
     return "\n".join(table(["imputer", *head], rows))
