@@ -62,7 +62,7 @@ def scores(model, x, observed, passes, sweeps, chains, seed):
         rows, z = kernels.start(*networks, Rows(x, observed), start_seed, passes)
 
         def sweep(i, x, z):
-            moved, z, _ = kernels.gibbs(*networks, rows._replace(values=x), z, random.fold(sweep_seed, i))
+            moved, z, *_ = kernels.gibbs(*networks, rows._replace(values=x), z, random.fold(sweep_seed, i))
             return i + 1, moved.values, z
 
         _, x, z = tf.while_loop(lambda i, *_: i < sweeps, sweep, (0, rows.values, z), maximum_iterations=sweeps)

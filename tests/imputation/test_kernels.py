@@ -38,7 +38,7 @@ def test_a_step_keeps_the_law(name, kernel):
     assert p.max() < 0.9, "there is little to sample: choose other weights"
     step = kernels.KERNELS[kernel]
     rows = Rows(x, copies(mask, COUNT))
-    moved, moved_z, accepted = step(networks.generative, networks.recognition, rows, z, tf.constant([5, 6]))
+    moved, moved_z, accepted, _ = step(networks.generative, networks.recognition, rows, z, tf.constant([5, 6]))
     np.testing.assert_array_equal(moved.observed, rows.observed)
     np.testing.assert_array_equal(moved.values.numpy()[:, mask], x.numpy()[:, mask])
     after = numbers(moved.values, moved_z, mask)

@@ -27,12 +27,12 @@ def test_a_plan_is_the_chain_run_by_hand(name, kernel, imputations, samples, bur
     start_seed, burn_seed, keep_seed = tf.unstack(random.split(seed, 3))
     state, z = kernel.start(*parts, rows.map(lambda part: tf.tile(part, [chains, 1])), start_seed)
     for i in range(burn_in):
-        state, z, _ = kernel.sweep(*parts, state, z, random.fold(burn_seed, i))
+        state, z, *_ = kernel.sweep(*parts, state, z, random.fold(burn_seed, i))
     states, means, shares, densities = [], [], [], []
     for i in range(plan.states * plan.spacing):
-        state, z, share = kernel.sweep(*parts, state, z, random.fold(keep_seed, i))
+        state, z, share, told = kernel.sweep(*parts, state, z, random.fold(keep_seed, i))
         states.append(state.values.numpy())
-        means.append(kernel.expected(*parts, state, z).numpy())
+        means.append((kernel.expected(*parts, state, z) if told is None else told).numpy())
         shares.append(np.zeros(3 * chains) if share is None else share.numpy())
         densities.append(kernel.log_density(*parts, state, z).numpy())
     by_chain = (chains, 3, -1)

@@ -20,6 +20,7 @@ from tfdsmcmc.boltzmann.deep import stack as deep
 from tfdsmcmc.boltzmann.deep.sweeps import sweep_hidden
 from tfdsmcmc.boltzmann.machines.machine import sum_softplus
 from tfdsmcmc.boltzmann.machines.sampling import fieldless
+from tfdsmcmc.imputation.sweep_plan import Move
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed
@@ -44,11 +45,11 @@ class MachineKernel:
         rows: Rows,
         z: Sequence[tf.Tensor],
         seed: Seed,
-    ) -> tuple[Rows, list[tf.Tensor], None]:
+    ) -> Move:
         visible_seed, hidden_seed = tf.unstack(random.split(seed))
         drawn = machine.visible.drawn(visible_seed, tf.shape(z[0])[0], *machine.visible_law(z[0]))
         v = _kept(rows, drawn)
-        return rows._replace(values=v), [self._hidden(machine, v, hidden_seed)], None
+        return Move(rows._replace(values=v), [self._hidden(machine, v, hidden_seed)])
 
     def expected(self, machine: Machine, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return _kept(rows, machine.visible.mean(*machine.visible_law(z[0])))
@@ -69,11 +70,11 @@ class StackKernel:
         rows, own = _filled(rows, seed)
         return rows, deep.ascended(stack, rows.values, own)[1:]
 
-    def sweep(self, stack: Stack, rows: Rows, z: Sequence[tf.Tensor], seed: Seed) -> tuple[Rows, list[tf.Tensor], None]:
+    def sweep(self, stack: Stack, rows: Rows, z: Sequence[tf.Tensor], seed: Seed) -> Move:
         hidden_seed, visible_seed = tf.unstack(random.split(seed))
         _, *z = sweep_hidden(stack, [rows.values, *z], 1.0, hidden_seed)
         v = _kept(rows, _bits(stack.machines[0].visible_logits(z[0]), visible_seed))
-        return rows._replace(values=v), z, None
+        return Move(rows._replace(values=v), z)
 
     def expected(self, stack: Stack, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return _kept(rows, tf.sigmoid(stack.machines[0].visible_logits(z[0])))
@@ -99,11 +100,11 @@ class MixtureKernel:
         rows: Rows,
         z: Sequence[tf.Tensor],
         seed: Seed,
-    ) -> tuple[Rows, list[tf.Tensor], None]:
+    ) -> Move:
         component_seed, unit_seed = tf.unstack(random.split(seed))
         uniform = random.open_uniform(tf.shape(z[0]), component_seed)
         chosen = tf.argmax(z[0] - tf.math.log(-tf.math.log(uniform)), 1)
-        return rows._replace(values=_kept(rows, _bits(tf.gather(logits, chosen), unit_seed))), z, None
+        return Move(rows._replace(values=_kept(rows, _bits(tf.gather(logits, chosen), unit_seed))), z)
 
     def expected(self, log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
         return _kept(rows, tf.matmul(tf.exp(z[0]), tf.sigmoid(logits)))

@@ -30,8 +30,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.imputation.sweep_plan import Move
 from tfdsmcmc.rows import Rows
-from tfdsmcmc.sweeps.gibbs import sweep_all
+from tfdsmcmc.sweeps.gibbs import sweep_all_and_mean
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed
@@ -75,7 +76,7 @@ def gibbs(
     rows: Rows,
     z: Sequence[tf.Tensor],
     seed: Seed,
-) -> tuple[Rows, list[tf.Tensor], None]:
+) -> Move:
     """One sweep over all latent layers, from the data upwards, and the missing entries.
 
     Args:
@@ -86,10 +87,10 @@ def gibbs(
       seed: int32 of shape (2,).
 
     Returns:
-      (rows, z, None).
+      `Move`, with probabilities of missing bits that depend on each other.
     """
-    x, z = sweep_all(generative, rows, z, seed)
-    return rows._replace(values=x), z, None
+    x, z, mean = sweep_all_and_mean(generative, rows, z, seed)
+    return Move(rows._replace(values=x), z, mean=mean)
 
 
 def metropolis(
@@ -98,11 +99,11 @@ def metropolis(
     rows: Rows,
     z: Sequence[tf.Tensor],
     seed: Seed,
-) -> tuple[Rows, list[tf.Tensor], tf.Tensor]:
+) -> Move:
     """One proposal of z and one of the missing entries; arguments as for `gibbs`, any layers.
 
     Returns:
-      (rows, z, accepted): the share of the proposals that was accepted, (n,).
+      `Move`, with the share of the proposals that was accepted.
     """
     latent_seed, data_seed = tf.unstack(random.split(seed))
     x, shares = rows.values, []
@@ -112,7 +113,8 @@ def metropolis(
     x, accepted = _move_data(generative, rows, z, data_seed)
     if accepted is not None:
         shares.append(accepted)
-    return rows._replace(values=x), z, sum(shares) / len(shares) if shares else tf.ones(tf.shape(x)[:1])
+    accepted = sum(shares) / len(shares) if shares else tf.ones(tf.shape(x)[:1])
+    return Move(rows._replace(values=x), z, accepted)
 
 
 KERNELS: dict[str, Callable[..., Any]] = {"gibbs": gibbs, "metropolis": metropolis}
@@ -148,7 +150,7 @@ class NetworkKernel(NamedTuple):
         rows: Rows,
         z: Sequence[tf.Tensor],
         seed: Seed,
-    ) -> tuple[Rows, list[tf.Tensor], tf.Tensor | None]:
+    ) -> Move:
         return KERNELS[self.name](generative, recognition, rows, z, seed)
 
     def expected(
@@ -171,7 +173,7 @@ class NetworkKernel(NamedTuple):
 
 
 def expected(generative: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
-    """The values, with the mean given z in the gaps; their fillings themselves where the units depend on each other."""
+    """The values, with the mean given z in the gaps; their fillings where units depend on each other and no sweep told."""
     x, data_layer = rows.values, generative.layers[-1]
     if not data_layer.factorised:
         return x

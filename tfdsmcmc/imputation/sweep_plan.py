@@ -1,15 +1,16 @@
 """Imputations as states of Markov chains.
 
-Each row has several chains, which start apart. After the burn-in every sweep counts for the probabilities, by the mean
-of x_missing given the latent variables where that is known (Rao-Blackwell), and states a fixed number of sweeps apart
+Each row has several chains, which start apart. After the burn-in every sweep counts for the probabilities, by a mean
+of x_missing that is known (Rao-Blackwell): given the latent variables, or of each missing bit given all else as it was
+when the bit was drawn. States a fixed number of sweeps apart
 are the imputations, in turn of each chain: imputations of different chains are independent once these have forgotten
 their start, those of one chain only as far as the sweeps between them make them so.
 
 A kernel is a value with
 
     start(*parts, rows, seed)         a first state (rows, z): `Rows` that have their fillings as values in the gaps
-    sweep(*parts, rows, z, seed)      the next state (rows, z), and the share of accepted proposals or None
-    expected(*parts, rows, z)         the values, with the mean given z in the gaps
+    sweep(*parts, rows, z, seed)      a `Move`
+    expected(*parts, rows, z)         the values, with the mean given z in the gaps; asked where a move tells no mean
     log_density(*parts, rows, z)      log p of the state up to a constant, (n,)
 
 where `parts` is what the model is made of: two networks, or the weights of a machine.
@@ -32,6 +33,22 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Seed
     from tfdsmcmc.imputation.settings import Settings
     from tfdsmcmc.rows.rows import Rows
+
+
+class Move(NamedTuple):
+    """What a sweep leads to.
+
+    Attributes:
+      rows, z: the next state.
+      accepted: (n,), the share of accepted proposals; None where nothing is proposed.
+      mean: (n, D), the values, with means of what the sweep drew in the gaps; None where it knows no better ones than
+        `expected`.
+    """
+
+    rows: Rows
+    z: Nest
+    accepted: tf.Tensor | None = None
+    mean: tf.Tensor | None = None
 
 
 def plan_sweeps(kernel: Any, settings: Settings) -> SweepPlan:
@@ -77,23 +94,25 @@ class SweepPlan(NamedTuple):
         kernel, counted = self.kernel, self.states * self.spacing
         given, z = kernel.start(*parts, rows, start_seed)
 
-        def results(rows, z, share, mean, accepted):
+        def results(move, mean, accepted):
             # in float32 what a sweep adds to a long sum would be lost
-            mean += tf.cast(kernel.expected(*parts, rows, z), mean.dtype)
-            accepted += 0.0 if share is None else tf.cast(share, accepted.dtype)
-            return mean, accepted, kernel.log_density(*parts, rows, z)
+            values = kernel.expected(*parts, move.rows, move.z) if move.mean is None else move.mean
+            mean += tf.cast(values, mean.dtype)
+            accepted += 0.0 if move.accepted is None else tf.cast(move.accepted, accepted.dtype)
+            return mean, accepted, kernel.log_density(*parts, move.rows, move.z)
 
         # one loop, whose programs are compiled in half of the time that those of two take
         def sweep(i, x, z, mean, accepted, kept, trace):
             number = i - self.burn_in
             own = tf.where(number < 0, burn_seed, keep_seed), tf.where(number < 0, i, number)
-            rows, z, share = kernel.sweep(*parts, given._replace(values=x), z, random.fold(*own))
+            move = kernel.sweep(*parts, given._replace(values=x), z, random.fold(*own))
             mean, accepted, log_density = tf.cond(
-                number >= 0, lambda: results(rows, z, share, mean, accepted), lambda: (mean, accepted, no_density)
+                number >= 0, lambda: results(move, mean, accepted), lambda: (mean, accepted, no_density)
             )
             # later states take the place of those before them: of the burn-in, and of each `spacing` sweeps the last
-            kept = kept.write(tf.maximum(number, 0) // self.spacing, rows.values)
-            return i + 1, rows.values, z, mean, accepted, kept, trace.write(tf.maximum(number, 0), log_density)
+            kept = kept.write(tf.maximum(number, 0) // self.spacing, move.rows.values)
+            trace = trace.write(tf.maximum(number, 0), log_density)
+            return i + 1, move.rows.values, move.z, mean, accepted, kept, trace
 
         no_density = tf.zeros_like(rows.values[:, 0], tf.float32)
         sums = tf.zeros_like(rows.values, tf.float64), tf.zeros_like(rows.values[:, 0], tf.float64)
@@ -121,8 +140,8 @@ def swept(kernel: Any, parts: Sequence[Any], rows: Rows, z: Nest, seed: Seed, sw
     """The state (x, z) after so many sweeps of a kernel from (rows, z)."""
 
     def sweep(i, x, z):
-        moved, z, _ = kernel.sweep(*parts, rows._replace(values=x), z, random.fold(seed, i))
-        return i + 1, moved.values, z
+        move = kernel.sweep(*parts, rows._replace(values=x), z, random.fold(seed, i))
+        return i + 1, move.rows.values, move.z
 
     return _loop(sweep, (0, rows.values, z), sweeps)[1:]
 

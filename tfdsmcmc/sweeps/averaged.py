@@ -66,8 +66,9 @@ def sweep_averaged(
     place: int,
     seed: Seed,
     update: tf.Tensor | None = None,
-) -> tf.Tensor:
-    """`gibbs_sweeps.sweep` where `takes(factors)`; each factor's child or parent is the variable.
+    chances: bool = False,
+) -> list[tf.Tensor]:
+    """`gibbs_sweeps.sweep_any` where `takes(factors)`; each factor's child or parent is the variable.
 
     Args:
       factors: list of `gibbs_sweeps.Factor`.
@@ -75,9 +76,10 @@ def sweep_averaged(
       place: of the variable in that list.
       seed: int32 of shape (2,).
       update: (n, units), True where a unit is drawn; None to draw all.
+      chances: whether to tell the probabilities that units were drawn with.
 
     Returns:
-      (n, units), the new values.
+      [new values], and behind them with `chances` those probabilities, all (n, units).
     """
     rows, latent_parts = as_rows(values[0]), values[1:]
     shape = as_rows(values[place]).values.shape
@@ -93,11 +95,11 @@ def sweep_averaged(
         optional = [part > 0 for part in others]
         mask = optional.pop() if update is not None else None
         data = Rows(x, None if rows.complete else optional.pop(), context)
-        return (_sweep(factors, [data, *latent], place, uniform, mask),), ()
+        return tuple(_sweep(factors, [data, *latent], place, uniform, mask, chances)), ()
 
     widest = max(_weights(factor.layer)[0].shape[0] * factor.layer.units for factor in factors)
-    ((drawn,), _) = in_blocks(of_block, parts, max(1, _BLOCK_ENTRIES // widest), 1)
-    return tf.ensure_shape(drawn, shape)
+    found, _ = in_blocks(of_block, parts, max(1, _BLOCK_ENTRIES // widest), 1 + chances)
+    return [tf.ensure_shape(part, shape) for part in found]
 
 
 def parents_of(factor: Any, values: Sequence[tf.Tensor | Rows]) -> tf.Tensor:
@@ -114,7 +116,7 @@ def parents_of(factor: Any, values: Sequence[tf.Tensor | Rows]) -> tf.Tensor:
     return seen if rows.context is None else tf.concat([tf.cast(seen, tf.float32), rows.context], -1)
 
 
-def _sweep(factors, values, place, uniform, update):
+def _sweep(factors, values, place, uniform, update, chances):
     """The sweep of a block of rows; the uniform numbers are (n, units)."""
     current = as_rows(values[place]).values
     linear, targets = tf.zeros_like(current), []
@@ -128,7 +130,7 @@ def _sweep(factors, values, place, uniform, update):
         else:
             targets.append(_within(factor, current, parents))
 
-    def draw_unit(j, logits, signs, totals, drawn):
+    def draw_unit(j, logits, signs, totals, *told):
         old = current[:, j]
         sign, log_odds, turned = 1.0 - 2.0 * old, linear[:, j], []
         for target, here, own_signs, total in zip(targets, logits, signs, totals):
@@ -140,7 +142,8 @@ def _sweep(factors, values, place, uniform, update):
                 # once the unit has turned over, its own term is that of the new value
                 turned[-1] = there, turned[-1][1] + sign * own
                 log_odds += target.power * own
-        new = tf.cast(uniform[:, j] < tf.sigmoid(log_odds), current.dtype)
+        chance = tf.sigmoid(log_odds)
+        new = tf.cast(uniform[:, j] < chance, current.dtype)
         if update is not None:
             new = tf.where(update[:, j], new, old)
         over = new != old
@@ -148,13 +151,13 @@ def _sweep(factors, values, place, uniform, update):
         totals = [tf.where(over, after, before) for (_, after), before in zip(turned, totals)]
         here = tf.one_hot(j, current.shape[-1]) * tf.where(over, -2.0, 0.0)[:, tf.newaxis]
         signs = [part * (1.0 + here) if target.own else part for target, part in zip(targets, signs)]
-        return j + 1, logits, signs, totals, drawn.write(j, new)
+        return j + 1, logits, signs, totals, *(array.write(j, part) for array, part in zip(told, (new, chance)))
 
     start = [[getattr(target, name) for target in targets] for name in ("logits", "signs", "total")]
     units = current.shape[-1]
-    state = (0, *start, tf.TensorArray(current.dtype, units))
-    drawn = tf.while_loop(lambda j, *_: j < units, draw_unit, state, maximum_iterations=units)[-1]
-    return tf.transpose(drawn.stack())
+    state = (0, *start, *(tf.TensorArray(current.dtype, units) for _ in range(1 + chances)))
+    told = tf.while_loop(lambda j, *_: j < units, draw_unit, state, maximum_iterations=units)[4:]
+    return [tf.transpose(array.stack()) for array in told]
 
 
 def _children(factor, value, child):

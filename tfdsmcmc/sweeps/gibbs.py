@@ -20,10 +20,15 @@ log-odds are
 where l_j is the unit's own logit. The second sum is kept: for each unit the first one alone is evaluated, and it takes
 the second's place where the unit turns over, as λ + s A_j takes that of λ. So the kept sum is at all times that of the
 logits as they are, and no errors add up in it. `targets` says how the sums are taken.
+
+A sweep hands on the probability that each unit was drawn with, σ(its log-odds), where that is asked for. Under the law
+that the sweep keeps, its mean is that of the unit, E σ(…) = P(v_lj = 1), and it scatters less than the drawn units do
+(Rao-Blackwell).
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -103,21 +108,25 @@ def sweep_all(
     Returns:
       (x, z), the filled rows (n, D) and the new z.
     """
-    seeds = tf.unstack(random.split(seed, len(z) + 1))
-    x, data_layer = rows.values, network.layers[-1]
-    # of rows with gaps the sweeps sum out what is missing, of a tensor nothing
-    given = rows if data_layer.factorised else rows._replace(observed=None)
-    factors, values = generative_factors(network), [given, *z]
-    for place in range(1, len(values)):
-        values[place] = sweep(factors, values, place, seeds[place])
-    z = values[1:]
-    if rows.complete:
-        return x, z
-    if data_layer.factorised:
-        return data_layer.complete(x, rows.observed, network.data_parents(rows, z), seeds[0])[0], z
-    if data_layer.redraws:
-        return data_layer.redrawn(x, rows.observed, network.data_parents(rows, z), seeds[0]), z
-    return sweep(factors, values, 0, seeds[0], tf.logical_not(rows.observed)), z
+    return _swept(network, rows, z, seed, False)[:2]
+
+
+def sweep_all_and_mean(
+    network: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor], seed: Seed
+) -> tuple[tf.Tensor, list[tf.Tensor], tf.Tensor | None]:
+    """`sweep_all` and what it knows of the mean of x, at no further cost.
+
+    Args:
+      network: `GenerativeNetwork` of binary latent layers.
+      rows: `Rows` (n, D), with gaps and their present fillings as values.
+      z: list of (n, H_l).
+      seed: int32 of shape (2,).
+
+    Returns:
+      (x, z, mean): the third (n, D), what is observed and the probabilities that missing bits were drawn with, where
+      these were drawn one by one; else None.
+    """
+    return _swept(network, rows, z, seed, True)
 
 
 def sweep(
@@ -135,38 +144,51 @@ def sweep(
     Returns:
       (n, units), the new values.
     """
-    around = [factor for factor in factors if place in (factor.child, factor.parent)]
-    if averaged_sweeps.takes(around):
-        return averaged_sweeps.sweep_averaged(around, values, place, seed, update)
-    logistic = all(type(factor.layer) in (SBN, DARN) for factor in around)  # a subclass may have logits of its own
-    return (sweep_logistic if logistic else sweep_any)(around, values, place, seed, update)
+    return _form_of(factors, place)(values, place, seed, update)[0]
 
 
 def sweep_any(
-    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
-) -> tf.Tensor:
-    """`sweep` for layers of any kind; each factor's child or parent is the variable."""
+    factors: Sequence[Factor],
+    values: _Values,
+    place: int,
+    seed: Seed,
+    update: tf.Tensor | None = None,
+    chances: bool = False,
+) -> list[tf.Tensor]:
+    """`sweep` for layers of any kind; each factor's child or parent is the variable.
+
+    Returns:
+      [new values], and behind them with `chances` the probabilities that units were drawn with, all (n, units).
+    """
     current = as_rows(values[place]).values
     units = current.shape[-1]
     uniform = random.open_uniform([units, tf.shape(current)[0]], seed)
 
-    def draw_unit(j, value):
+    def draw_unit(j, value, *told):
         here = tf.one_hot(j, units)
         both = tf.stack([value * (1.0 - here), value * (1.0 - here) + here])
         moved = values[place]._replace(values=both) if isinstance(values[place], Rows) else both
         trial = [*values[:place], moved, *values[place + 1 :]]
         density = sum(factor.power * _log_prob(factor, trial) for factor in factors)
-        one = _draw(uniform[j], density[1] - density[0])
-        drawn = tf.where(one[:, tf.newaxis] > 0, both[1], both[0])
-        return j + 1, drawn if update is None else tf.where(update[:, j][:, tf.newaxis], drawn, value)
+        chance = tf.sigmoid(density[1] - density[0])
+        drawn = tf.where((uniform[j] < chance)[:, tf.newaxis], both[1], both[0])
+        drawn = drawn if update is None else tf.where(update[:, j][:, tf.newaxis], drawn, value)
+        return j + 1, drawn, *(array.write(j, chance) for array in told)
 
-    return tf.while_loop(lambda j, _: j < units, draw_unit, (0, current), maximum_iterations=units)[1]
+    state = (0, current, *(tf.TensorArray(current.dtype, units) for _ in range(chances)))
+    _, drawn, *told = tf.while_loop(lambda j, *_: j < units, draw_unit, state, maximum_iterations=units)
+    return [drawn, *(tf.transpose(array.stack()) for array in told)]
 
 
 def sweep_logistic(
-    factors: Sequence[Factor], values: _Values, place: int, seed: Seed, update: tf.Tensor | None = None
-) -> tf.Tensor:
-    """`sweep` where each factor is an SBN or a DARN; each factor's child or parent is the variable."""
+    factors: Sequence[Factor],
+    values: _Values,
+    place: int,
+    seed: Seed,
+    update: tf.Tensor | None = None,
+    chances: bool = False,
+) -> list[tf.Tensor]:
+    """`sweep_any` where each factor is an SBN or a DARN."""
     current = as_rows(values[place]).values
     units = current.shape[-1]
     uniform = random.open_uniform([units, tf.shape(current)[0]], seed)
@@ -187,13 +209,14 @@ def sweep_logistic(
     targets, softplus_sums = summed(targets)
     old = tf.transpose(current)
 
-    def draw_unit(j, rows, logits, sums, linear, draws):
+    def draw_unit(j, rows, logits, sums, linear, *told):
         sign = 1.0 - 2.0 * old[j][:, tf.newaxis]
         log_odds, turned = linear[:, j], []
         for target, row, here, kept in zip(targets, rows, logits, sums):
             turned.append(softplus_sums(here, sign, row))
             log_odds -= sign[:, 0] * target.power * tf.reduce_sum(turned[-1] - kept, -1)
-        new = _draw(uniform[j], log_odds)
+        chance = tf.sigmoid(log_odds)
+        new = tf.cast(uniform[j] < chance, chance.dtype)
         if update is not None:
             new = tf.where(update[:, j], new, old[j])
         change = (new - old[j])[:, tf.newaxis]
@@ -203,13 +226,46 @@ def sweep_logistic(
         sums = [tf.where(change != 0, there, kept) for there, kept in zip(turned, sums)]
         # XLA on a CPU makes scalar code of the loop over targets if it has to find row j inside it
         rows = [target.weights[tf.minimum(j + 1, units - 1)] for target in targets]
-        return j + 1, rows, logits, sums, linear, draws.write(j, new)
+        told = [array.write(j, part) for array, part in zip(told, (new, chance))]
+        return j + 1, rows, logits, sums, linear, *told
 
     rows, logits = [target.weights[0] for target in targets], [target.logits for target in targets]
     sums = [softplus_sums(here, 0.0, row) for here, row in zip(logits, rows)]
-    start = (0, rows, logits, sums, linear, tf.TensorArray(current.dtype, units))
-    draws = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[-1]
-    return tf.transpose(draws.stack())
+    start = (0, rows, logits, sums, linear, *(tf.TensorArray(current.dtype, units) for _ in range(1 + chances)))
+    told = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[5:]
+    return [tf.transpose(array.stack()) for array in told]
+
+
+def _form_of(factors, place):
+    """Function of the other arguments of `sweep_any`, in the form that suits these factors."""
+    around = [factor for factor in factors if place in (factor.child, factor.parent)]
+    if averaged_sweeps.takes(around):
+        form = averaged_sweeps.sweep_averaged
+    else:
+        logistic = all(type(factor.layer) in (SBN, DARN) for factor in around)  # a subclass may have logits of its own
+        form = sweep_logistic if logistic else sweep_any
+    return functools.partial(form, around)
+
+
+def _swept(network, rows, z, seed, chances):
+    """(x, z, mean or None) of `sweep_all`."""
+    seeds = tf.unstack(random.split(seed, len(z) + 1))
+    x, data_layer = rows.values, network.layers[-1]
+    # of rows with gaps the sweeps sum out what is missing, of a tensor nothing
+    given = rows if data_layer.factorised else rows._replace(observed=None)
+    factors, values = generative_factors(network), [given, *z]
+    for place in range(1, len(values)):
+        values[place] = sweep(factors, values, place, seeds[place])
+    z = values[1:]
+    if rows.complete:
+        return x, z, None
+    if data_layer.factorised:
+        return data_layer.complete(x, rows.observed, network.data_parents(rows, z), seeds[0])[0], z, None
+    if data_layer.redraws:
+        return data_layer.redrawn(x, rows.observed, network.data_parents(rows, z), seeds[0]), z, None
+    missing = tf.logical_not(rows.observed)
+    x, *told = _form_of(factors, 0)(values, 0, seeds[0], missing, chances)
+    return x, z, tf.where(missing, told[0], x) if chances else None
 
 
 def _as_parent(factor, value, child):
@@ -239,7 +295,3 @@ def _log_prob(factor, values):
 def _parents(factor, values):
     """The values of the factor's parents: of rows with gaps what a recognition network sees."""
     return averaged_sweeps.parents_of(factor, values)
-
-
-def _draw(uniform, log_odds):
-    return tf.cast(uniform < tf.sigmoid(log_odds), log_odds.dtype)
