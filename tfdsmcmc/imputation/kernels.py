@@ -173,7 +173,7 @@ class NetworkKernel(NamedTuple):
 
 
 def expected(generative: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor]) -> tf.Tensor:
-    """The values, with the mean given z in the gaps; their fillings where units depend on each other and no sweep told."""
+    """The values, with the mean given z in the gaps; their fillings where the units depend on each other."""
     x, data_layer = rows.values, generative.layers[-1]
     if not data_layer.factorised:
         return x
