@@ -102,6 +102,16 @@ def test_log_z_from_a_mixture():
         assert found.standard_error < plain.standard_error
 
 
+def test_a_frozen_mixture_and_shares_of_any_sum_are_bases():
+    """log Z knows nothing of a constant that all log π have in common, and needs no weights that learn."""
+    rbm, mixture = tiny_rbm(3, 4, seed=2), ds.boltzmann.MixtureOfBernoullis(3, 3)
+    rbm.compile(jit_compile=False)
+    found = log_partition(rbm, 5, 4, base=mixture)
+    mixture.log_shares.assign_add([2.0, 2.0, 2.0])
+    mixture.trainable = False
+    np.testing.assert_allclose(log_partition(rbm, 5, 4, base=mixture).log_weights, found.log_weights, atol=1e-4)
+
+
 def test_sources_of_rows_are_bases():
     """Grey rows, and what `fit` takes beside arrays: the runs begin at the same rates."""
     rbm = tiny_rbm(4, 3)

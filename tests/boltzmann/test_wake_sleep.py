@@ -146,3 +146,20 @@ def test_estimates_with_recognition_weights_of_its_own(widths):
     assert_near(estimate.value, truth.log_p, estimate.standard_error + 1e-6)
     alone = dbn.log_likelihood(V, num_samples=2000, seed=1)
     assert estimate.effective_sample_size.mean() > 1.2 * alone.effective_sample_size.mean()
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_frozen_machines_are_refused_before_anything_moves(level):
+    dbn = tiny_dbn((3, 2, 3))
+    dbn.rbms[level].trainable = False
+    with pytest.raises(ValueError, match="Received: .* frozen"):
+        dbn.compile(jit_compile=False)
+    assert dbn.run is None and dbn.parts.own is None
+    dbn.rbms[level].trainable = True
+    dbn.compile(jit_compile=False)
+    dbn.rbms[level].trainable = False
+    before = dbn.get_weights()
+    with pytest.raises(ValueError, match="Received: .* frozen"):
+        dbn.fine_tune(ROWS, verbose=0)
+    for one, other in zip(dbn.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(one, other)

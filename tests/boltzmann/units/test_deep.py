@@ -69,6 +69,34 @@ def test_bounds_and_estimates(visible):
     assert_means(means, truth.law @ truth.v)
 
 
+def tied(visible, more=0):
+    """A network whose upper machine, with so many more hidden units, began as the lower one upside down."""
+    below = rbm_of(visible, "binary", seed=1)
+    rbm = ds.boltzmann.RBM(3, below.units + more, hidden=below.visible)
+    rbm.kernel.assign(np.random.default_rng(2).normal(0.3, 0.3, rbm.kernel.shape))
+    dbn = ds.boltzmann.DBN([below, rbm])
+    for each in dbn.rbms:
+        each.compile(jit_compile=False)
+    dbn.tie(1)
+    return dbn
+
+
+@pytest.mark.parametrize("visible", ["spin", "categorical", "gaussian", "learnt gaussian"])
+def test_a_tied_start_changes_nothing(visible):
+    """Each weight of importance sampling is p*(v) of the machine below, whatever the draw."""
+    dbn = tied(visible)
+    rows = ds.boltzmann.exact_draws(dbn.rbms[0], 4, seed=1)
+    below = dbn.rbms[0].log_likelihood(rows).value
+    np.testing.assert_allclose(dbn.log_likelihood(rows, 1).value, below, atol=1e-4)
+
+
+@pytest.mark.parametrize("visible", ["spin", "gaussian", "learnt gaussian"])
+def test_a_tie_takes_off_what_more_hidden_units_add_to_one_unit(visible):
+    states = np.concatenate([np.zeros([1, 3]), np.eye(3)]).astype(np.float32)
+    wider, exact = (tied(visible, more).rbms[1].machine.unnormalized_log_prob(states) for more in (4, 0))
+    np.testing.assert_allclose(wider - exact, np.full(4, wider[0] - exact[0]), atol=1e-5)
+
+
 def test_a_greedy_fit_and_what_takes_binary_units_alone():
     rows = ds.boltzmann.exact_draws(rbm_of("gaussian", "binary"), 20, seed=1)
     dbn = network("gaussian")

@@ -44,8 +44,10 @@ def compile(
       jit_compile: whether to compile with XLA.
 
     Raises:
-      ValueError: for a single machine, units that are not binary, an argument of another kind or out of range.
+      ValueError: for a single machine, a frozen one, units that are not binary, an argument of another kind or out of
+        range.
     """
+    _check_learns(self)
     kernel = MAP(optimizer=keras.optimizers.SGD(0.01, momentum=0.9)) if kernel is None else kernel
     estimator = ContrastiveWakeSleep() if estimator is None else estimator
     if not isinstance(kernel, MAP):
@@ -81,8 +83,10 @@ def fine_tune(self: DBN, x: RowsLike, **arguments: Any) -> keras.callbacks.Histo
       `keras.callbacks.History`; of validation data `val_unnormalized_bound`.
 
     Raises:
-      ValueError: for data or counts that do not fit, or a network that is not compiled; nothing is changed then.
+      ValueError: for data or counts that do not fit, a machine that was frozen, or a network that is not compiled;
+        nothing is changed then.
     """
+    _check_learns(self)
     return Learner.fit(self, x, **arguments)
 
 
@@ -119,3 +123,9 @@ def evaluate(
         return {"unnormalized_bound": deep_estimates.mean_unnormalized_bound(*arguments)}
 
     return evaluated(self, measured, y, callbacks, verbose, return_dict, keras_arguments)
+
+
+def _check_learns(dbn):
+    """Raises a ValueError for frozen machines: the gradient is that of all layers."""
+    if frozen := [rbm.name for rbm in dbn.rbms if len(rbm.theta_variables) < len(rbm.all_theta)]:
+        raise ValueError(f"fine_tune learns all machines, and none of them may be frozen. Received: {frozen} frozen")

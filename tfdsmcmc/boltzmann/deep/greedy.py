@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 def tie(self: DBN, level: int) -> None:
     """Lets a machine start where the network stays as it was without it: W = W_below', b = a_below, a = b_below.
 
+    Further parameters of the units, such as precisions, are those of the machine below too.
     With it the bound of the network is the log-likelihood of the one below, and what the machine learns raises it.
     Hidden units beyond those of the equation keep their own weights. What they add to log p(v) of the machine,
-    Σ_j ς(a_j + Σ_i v_i W_ij) with ς(λ) = log(1 + exp λ), is taken off b as if one visible unit were on at a time:
-    b_i = a_below,i − Σ_j [ς(a_j + W_ij) − ς(a_j)]. Left are products of weights from two visible units, which for
-    small random weights have no common sign; large ones change the network.
+    Σ_j Γ(a_j + Σ_i v_i W_ij), of binary units with Γ(λ) = log(1 + exp λ), is taken off b as if one visible unit were on
+    at a time: b_i = a_below,i − Σ_j [Γ(a_j + W_ij) − Γ(a_j)]. Left are products of weights from two visible units,
+    which for small random weights have no common sign; large ones change the network.
 
     Args:
       level: its place in `rbms`, at least 1; it has no fewer hidden units than the one below has visible ones.
@@ -38,13 +39,16 @@ def tie(self: DBN, level: int) -> None:
         raise ValueError(f"level is a place above the first machine. Received: level={level}")
     check_tie(*self.rbms[level - 1 : level + 1])
     below, rbm = self.rbms[level - 1 : level + 1]
-    kernel, hidden_bias = rbm.kernel.numpy(), rbm.hidden_bias.numpy()
-    kernel[:, : below.units], hidden_bias[: below.units] = below.kernel.numpy().T, below.bias.numpy()
-    extra = hidden_bias[below.units :]
-    added = np.logaddexp(0, extra + kernel[:, below.units :]) - np.logaddexp(0, extra)
+    tied, (hidden_bias, *further) = below.units, [part.numpy() for part in rbm.machine.hidden_weights]
+    kernel, (added, nothing) = rbm.kernel.numpy(), _cumulants_beyond(rbm, tied)
+    kernel[:, :tied] = below.kernel.numpy().T
+    for own, part in zip([hidden_bias, *further], below.machine.visible_weights, strict=True):
+        own[:tied] = part
     rbm.kernel.assign(kernel)
-    rbm.bias.assign(below.hidden_bias.numpy() - added.sum(1))
-    rbm.hidden_bias.assign(hidden_bias)
+    rbm.bias.assign(below.hidden_bias.numpy() - (added - nothing))
+    names = ["hidden_bias", *(f"hidden_{name}" for name in rbm.hidden.parameters)]
+    for name, own in zip(names, [hidden_bias, *further], strict=True):
+        dict(rbm.named_weights)[name].assign(own)
     if rbm.run is not None and rbm.run.num_chains > 1:  # the variables are those of chain 0
         rbm.run.move_to([rbm.run.weights[0]] * rbm.run.num_chains)
 
@@ -114,6 +118,16 @@ def check_tie(below: RBM, rbm: RBM) -> None:
             f"A tied machine has at least as many hidden units as the one below has visible ones, {below.units}. "
             f"Received: {rbm.hidden_units}"
         )
+
+
+def _cumulants_beyond(rbm, first):
+    """Γ of the hidden units from a place on, by float64: with one visible unit on at a time, (D,), and with none."""
+    machine = rbm.machine.cast("float64")
+    field, *further = (part[first:] for part in machine.hidden_natural)
+    if not field.shape[0]:
+        return np.zeros(rbm.units), 0.0
+    fields = [field + machine.kernel[:, first:], field]
+    return [machine.hidden.cumulant(each, *further).numpy() for each in fields]
 
 
 def _fit(dbn, x, epochs, callbacks, tied, arguments):

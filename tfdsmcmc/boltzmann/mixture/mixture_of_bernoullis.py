@@ -138,7 +138,12 @@ class MixtureOfBernoullis(Learner):
           steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
           jit_compile: whether to compile with XLA.
           num_chains: runs from other initial weights beside this one.
+
+        Raises:
+          ValueError: for an argument out of range, or a mixture that is frozen.
         """
+        if not self.theta_variables:
+            raise ValueError("A mixture must have weights that learn. Received: a frozen one")
         settings = {
             "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),

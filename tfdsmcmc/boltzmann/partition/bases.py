@@ -41,11 +41,9 @@ def checked_base(base: Any, machine: Machine) -> tuple[np.ndarray | None, Any]:
     if isinstance(base, MixtureOfBernoullis):
         if machine.visible != Binary():
             raise ValueError(f"A mixture of Bernoullis is a base of binary units. Received: {machine.visible!r}")
-        mixture = Mixture(*(tf.cast(variable.value, tf.float32) for variable in base.theta_variables))
         if base.units != units:
             raise ValueError(f"base must be a mixture of {units} units. Received: one of {base.units}")
-        check_finite("the mixture's weights", mixture)
-        return None, mixture
+        return None, Mixture(*base.density().parts)  # checked, frozen or not, and with shares that add up to 1
     if hasattr(base, "units") or hasattr(base, "element_spec") or len(_shape("base", base)) == 2:
         rows = complete_rows("base", base, units, machine.visible.support)
         return rows, [tf.constant(part) for part in machine.visible.fit(rows, _SMOOTHING)]
