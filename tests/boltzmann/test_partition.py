@@ -14,6 +14,7 @@ from tests.conformance.paths import run_path_test
 from tests.oracles import binary_states, log_sum, sigmoid, state_numbers
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann import LogPartition, log_partition, log_partition_ratio
+from tfdsmcmc.boltzmann.machines import sampling
 from tfdsmcmc.boltzmann.partition import schedules
 from tfdsmcmc.boltzmann.partition.paths import BaseRatePath, MachinePath
 
@@ -175,6 +176,14 @@ def test_estimates_are_said_in_a_line():
         rbm.log_likelihood(np.eye(3), both)
     with pytest.raises(ValueError, match="both directions. Received: direction='reverse'"):
         ds.boltzmann.sandwich(rbm, 5, 5, direction="reverse")
+
+
+def test_what_is_no_log_partition_is_refused_before_rows_are_gone_through(monkeypatch):
+    rbm = ds.boltzmann.RBM(3, 2)
+    monkeypatch.setattr(sampling, "unnormalized_log_prob", lambda *_: pytest.fail("rows were gone through"))
+    for estimate in (rbm.log_likelihood, lambda x, given: rbm.density(log_partition=given).log_likelihood(x, 1, 0, 10)):
+        with pytest.raises(ValueError, match="Received: log_partition='exact'"):
+            estimate(np.eye(3), "exact")
 
 
 def test_long_chains_stand_in_for_exact_draws(monkeypatch):

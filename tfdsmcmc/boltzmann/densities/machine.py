@@ -68,8 +68,9 @@ class MachineDensity(UndirectedDensity):
         """log p(x) of each row, however many samples."""
         batch_size = checks.positive_integer("batch_size", batch_size)
         source = self.model.source_to_estimate(x)
+        known = self.known_partition()  # what is refused is refused before the rows are gone through
         value = sampling.unnormalized_log_prob(self.machine, source, batch_size, self.uses_xla)
-        return normalised(self.machine, value, self._known(self.machine))
+        return normalised(self.machine, value, known)
 
     def annealed_log_likelihood(
         self,

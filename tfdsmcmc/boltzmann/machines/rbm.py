@@ -14,7 +14,7 @@ from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.machines import imputing, learning, sampling
 from tfdsmcmc.boltzmann.machines.contrastive_divergence import FLAT
 from tfdsmcmc.boltzmann.machines.layer import BoltzmannLayer
-from tfdsmcmc.boltzmann.partition.estimates import normalised
+from tfdsmcmc.boltzmann.partition.estimates import known_partition, normalised
 from tfdsmcmc.boltzmann.partition.exact import machine_of
 from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.priors import Prior
@@ -230,7 +230,9 @@ class RBM(Learner):
         Raises:
           ValueError: for data that do not fit, or where log Z is needed and not given.
         """
-        return normalised(self, self.unnormalized_log_prob(x, batch_size), log_partition)
+        source = self.source_to_estimate(x)
+        known = known_partition(self, log_partition)  # what is refused is refused before the rows are gone through
+        return normalised(self, self.unnormalized_log_prob(source, batch_size), known)
 
     @described_by(imputing.impute)
     def impute(
