@@ -15,12 +15,14 @@ demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, e
 WORKERS ?= 3
 BATCH ?= 24
 FILES ?= $(shell find tests -name 'test_*.py' | awk -F/ '{print $$NF, $$0}' | sort | cut -d ' ' -f 2)
-# the processes share the cores already; what one has found is printed whole when it ends
-TESTS = @printf '%s\n' $(FILES) | TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1 xargs -P $(WORKERS) -n $(1) sh -c \
-	'found=$$($(BIN)/python -m pytest -q -p no:cacheprovider $(2) "$$@" 2>&1); failed=$$?; echo "$$found"; exit $$failed' tests
+# the processes share the cores already; what one has found is printed whole when it ends; 5 says that all were slow
+TESTS = @printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n $(1) sh -c 'export TF_NUM_INTRAOP_THREADS=$${TF_NUM_INTRAOP_THREADS:-1}; \
+	export TF_NUM_INTEROP_THREADS=$${TF_NUM_INTEROP_THREADS:-1}; \
+	found=$$($(BIN)/python -m pytest -q -p no:cacheprovider $(2) "$$@" 2>&1); failed=$$?; $(3) printf "%s\n" "$$found"; \
+	exit $$failed' tests
 
 test: $(READY)  ## the default suite
-	$(call TESTS,$(BATCH),-m "not slow")
+	$(call TESTS,$(BATCH),-m "not slow",test $$failed -ne 5 || failed=0;)
 
 # a process for each file: TensorFlow keeps what it compiles
 test-all: $(READY)  ## the slow statistical and training tests too

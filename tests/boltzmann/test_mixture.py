@@ -97,10 +97,9 @@ def test_a_file_and_several_starts(tmp_path):
     np.testing.assert_array_equal(mixture.logits.numpy(), loaded.logits.numpy())
 
 
-def frozen(mixture):
-    mixture.trainable = False
+def frozen(mixture, name):
+    (mixture if name is None else getattr(mixture, name)).trainable = False
     return mixture
-
 
 
 BAD = {
@@ -109,7 +108,8 @@ BAD = {
     "smoothing": lambda: ds.boltzmann.MixtureOfBernoullis(3, 2, smoothing=0),
     "concentration": lambda: ds.boltzmann.MixtureOfBernoullis(3, 2, concentration=-1),
     "width": lambda: mixture_of().fit(ROWS, verbose=0),
-    "frozen": lambda: frozen(mixture_of()).fit(np.zeros((4, 4)), verbose=0),
+    "frozen": lambda: frozen(mixture_of(), None).fit(np.zeros((4, 4)), verbose=0),
+    "frozen in part": lambda: frozen(mixture_of(), "logits").fit(np.zeros((4, 4)), verbose=0),
     "gaps": lambda: mixture_of().fit(np.full((2, 4), np.nan), verbose=0),
     "no pass": lambda: mixture_of().fit(np.zeros((4, 4)), steps_per_epoch=1, verbose=0),
     "weights": lambda: mixture_of(logits=LOGITS * np.nan).log_likelihood(np.zeros((1, 4))),

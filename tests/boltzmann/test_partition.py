@@ -184,6 +184,9 @@ def test_what_is_no_log_partition_is_refused_before_rows_are_gone_through(monkey
     for estimate in (rbm.log_likelihood, lambda x, given: rbm.density(log_partition=given).log_likelihood(x, 1, 0, 10)):
         with pytest.raises(ValueError, match="Received: log_partition='exact'"):
             estimate(np.eye(3), "exact")
+    monkeypatch.setattr(sys.modules[type(rbm).__module__], "known_partition", lambda *_: pytest.fail("log Z was found"))
+    with pytest.raises(ValueError, match="Received: batch_size=0"):
+        rbm.log_likelihood(np.eye(3), None, 0)
 
 
 def test_long_chains_stand_in_for_exact_draws(monkeypatch):

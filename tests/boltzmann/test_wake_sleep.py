@@ -149,6 +149,17 @@ def test_estimates_with_recognition_weights_of_its_own(widths):
 
 
 @pytest.mark.parametrize("level", [0, 1])
+def test_layer_by_layer_frozen_machines_are_refused_before_anything_moves(level):
+    dbn = tiny_dbn((3, 2, 3))
+    dbn.rbms[level].trainable = False
+    before = dbn.get_weights()
+    with pytest.raises(ValueError, match=f"Received: the machine at place {level}, which is frozen"):
+        dbn.fit(ROWS, epochs=1, verbose=0)
+    for one, other in zip(dbn.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("level", [0, 1])
 def test_frozen_machines_are_refused_before_anything_moves(level):
     dbn = tiny_dbn((3, 2, 3))
     dbn.rbms[level].trainable = False

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfdsmcmc as ds
 from tests.imputation.support import MASKS, NETWORKS, ROW, copies, missing, pair
+from tests.oracles import randomize
 from tfdsmcmc.imputation.kernels import NetworkKernel, gibbs
 from tfdsmcmc.imputation.settings import Settings
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
 from tfdsmcmc.rows import Rows
-from tfdsmcmc.sweeps.gibbs import sweep_all, sweep_all_and_mean
+from tfdsmcmc.sweeps.averaged import sweep_averaged
+from tfdsmcmc.sweeps.gibbs import generative_factors, sweep_all, sweep_all_and_mean, sweep_any
 
 DEPENDENT = ["DARN", "NADE", "mixed", "no latent layers"]
 COUNT = 64
@@ -39,6 +42,20 @@ def test_probabilities_are_those_given_all_else_when_a_bit_was_drawn(name, mask)
         zero, one = (np.where(np.arange(4) == d, bit, then).astype(np.float32) for bit in (0, 1))
         difference = networks.generative.log_joint(one, z) - networks.generative.log_joint(zero, z)
         np.testing.assert_allclose(mean[:, d], tf.sigmoid(difference), rtol=2e-4)
+
+
+def test_averages_over_draws_of_the_weights_know_them_too():
+    """Beside the plain form of the sweep, where the same uniform draws gave the same units."""
+    networks, rows, z = start("DARN", MASKS["some"])
+    factor = generative_factors(networks.generative)[0]
+    layer = ds.layers.UnitAverage(factor.layer, 3)
+    layer.build((None, factor.layer.parent_units))
+    randomize(layer, seed=1, scale=1.5)
+    arguments = [factor._replace(layer=layer)], [rows.values, *z], 0, [5, 6], tf.logical_not(rows.observed), True
+    (fast, found), (plain, exact) = sweep_averaged(*arguments), sweep_any(*arguments)
+    same = np.all(fast == plain, 1)
+    assert same.mean() > 0.9 and np.std(exact[same], 0).min() > 0.01
+    np.testing.assert_allclose(found[same], exact[same], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -1,10 +1,11 @@
 """Imputations as states of Markov chains.
 
-Each row has several chains, which start apart. After the burn-in every sweep counts for the probabilities, by a mean
-of x_missing that is known (Rao-Blackwell): given the latent variables, or of each missing bit given all else as it was
-when the bit was drawn. States a fixed number of sweeps apart
-are the imputations, in turn of each chain: imputations of different chains are independent once these have forgotten
-their start, those of one chain only as far as the sweeps between them make them so.
+Each row has several chains, which start apart. After the burn-in every sweep counts for the probabilities, where it is
+known by a mean of x_missing (Rao-Blackwell): that given the latent variables, or by Gibbs sampling of bits that depend
+on each other that of each bit given all else as it was when the bit was drawn. Elsewhere what was drawn counts. States
+a fixed number of sweeps apart are the imputations, in turn of each chain: imputations of different chains are
+independent once these have forgotten their start, those of one chain only as far as the sweeps between them make them
+so.
 
 A kernel is a value with
 

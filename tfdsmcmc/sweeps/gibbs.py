@@ -22,8 +22,8 @@ the second's place where the unit turns over, as λ + s A_j takes that of λ. So
 logits as they are, and no errors add up in it. `targets` says how the sums are taken.
 
 A sweep hands on the probability that each unit was drawn with, σ(its log-odds), where that is asked for. Under the law
-that the sweep keeps, its mean is that of the unit, E σ(…) = P(v_lj = 1), and it scatters less than the drawn units do
-(Rao-Blackwell).
+that the sweep keeps, its mean is that of the unit, E σ(…) = P(v_lj = 1), and its variance is at most that of the drawn
+unit (Rao-Blackwell).
 """
 
 from __future__ import annotations

@@ -146,6 +146,11 @@ def _fit(dbn, x, epochs, callbacks, tied, arguments):
                 "A machine learns in one network, the last that it was put into. "
                 f"Received: the machine at place {level}, which is in another one"
             )
+        if not rbm.theta_variables:
+            raise ValueError(
+                "fit learns all machines: to learn one alone call `rbm.fit` of it. "
+                f"Received: the machine at place {level}, which is frozen"
+            )
         if tied and level and (rbm.run is None or int(rbm.run.steps) == 0):
             check_tie(dbn.rbms[level - 1], rbm)
     source = source_of("x", x, dbn.units, dbn.support, arguments.pop("mask", None), missing=False)

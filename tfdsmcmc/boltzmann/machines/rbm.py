@@ -230,7 +230,7 @@ class RBM(Learner):
         Raises:
           ValueError: for data that do not fit, or where log Z is needed and not given.
         """
-        source = self.source_to_estimate(x)
+        source, batch_size = self.source_to_estimate(x), checks.positive_integer("batch_size", batch_size)
         known = known_partition(self, log_partition)  # what is refused is refused before the rows are gone through
         return normalised(self, self.unnormalized_log_prob(source, batch_size), known)
 

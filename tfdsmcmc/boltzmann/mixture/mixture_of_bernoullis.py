@@ -142,8 +142,8 @@ class MixtureOfBernoullis(Learner):
         Raises:
           ValueError: for an argument out of range, or a mixture that is frozen.
         """
-        if not self.theta_variables:
-            raise ValueError("A mixture must have weights that learn. Received: a frozen one")
+        if len(self.theta_variables) < len(self.all_theta):
+            raise ValueError("A mixture learns all of its weights. Received: one with frozen weights")
         settings = {
             "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),
