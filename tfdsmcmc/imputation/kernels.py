@@ -42,11 +42,6 @@ if TYPE_CHECKING:
 PASSES = 10  # of the pseudo-Gibbs sampler before a chain; `experiments.first_guess` compares them with none
 
 
-def passes_of(generative: GenerativeNetwork) -> int:
-    """How many passes `start` makes: none where the units of the data layer depend on each other given z."""
-    return PASSES if generative.latent_units and generative.layers[-1].factorised else 0
-
-
 def start(
     generative: GenerativeNetwork,
     recognition: RecognitionNetwork,
@@ -68,7 +63,7 @@ def start(
     noise_seed, latent_seed, model_seed, pass_seed = tf.unstack(random.split(seed, 4))
     x = tf.where(rows.observed, rows.values, generative.support.noise(tf.shape(rows.values), noise_seed))
     z = [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
-    if passes_of(generative):
+    if z and generative.layers[-1].factorised:
         x, z = _passed(generative, recognition, rows, x, z, pass_seed, passes)
     model_x, model_z = generative.sample(tf.shape(x)[0], model_seed, rows.context)
     some = tf.reduce_any(rows.observed, 1, keepdims=True)

@@ -215,12 +215,6 @@ def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
     assert "encode" not in plain and "impute_packed" in plain
 
 
-def test_chains_without_passes_cost_their_sweeps(tmp_path):
-    """Where the units of the data layer depend on each other."""
-    model = ds.models.from_name("DARN/SBN 2", units=3)
-    assert functions_of(model, None, None, 4, False, None).costs("impute") == (0, 4)
-
-
 @pytest.mark.parametrize(
     ("average", "each", "count"),
     [("draws", 1, 3), ("units", 3, 1), ("weights", 1, 1)],  # sets of weights behind a draw, components
@@ -228,8 +222,8 @@ def test_chains_without_passes_cost_their_sweeps(tmp_path):
 def test_what_a_request_costs(tmp_path, average, each, count):
     """In draws of the latents at one set of weights, for each row and for each unit of its count; three samples.
 
-    Samples are of one component each, estimates of all. An imputation is a chain of 10 passes and 4 sweeps; which
-    component it is of follows from the evidence for each, 8 times 32 draws of all.
+    Samples are of one component each, estimates of all. An imputation is a chain of sweeps; which component it is of
+    follows from the evidence for each, 8 times 32 draws of all.
     """
     model = folder_of(tmp_path)
     functions = functions_of(model, ds.posterior.load(tmp_path), average, 4, False, None)
@@ -237,7 +231,7 @@ def test_what_a_request_costs(tmp_path, average, each, count):
     assert {name: functions.costs(name) for name in functions.names} == {
         "log_likelihood": (0, each * count),
         "sample": (0, each),
-        "impute": (evidence, 14 * each),
+        "impute": (evidence, 4 * each),
         "encode": (0, each * count),
         "reconstruct": (0, each * count),
     }
