@@ -144,8 +144,8 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
         ("impute", {"x": np.where(MASK, HALF, 0)}, "x must be binary, each entry 0 or 1 where it is observed."),
         ("impute", {"mask": MASK[:3]}, r"mask must have as many rows as x, 16. Received: 3"),
         ("impute", {"mask": MASK[:, :2]}, r"tensor mask \[16,2\]"),
-        ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 433 .* Received: 0"),
-        ("impute", {"num_imputations": 434}, r"num_imputations must be between 1 and 433 .* Received: 434"),
+        ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 123 .* Received: 0"),
+        ("impute", {"num_imputations": 124}, r"num_imputations must be between 1 and 123 .* Received: 124"),
         ("sample", {"num_samples": 40_001}, r"num_samples must be between 1 and 40000. Received: 40001"),
         ("sample", {"seed": [[1, 2]]}, r"tensor seed \[1,2\]"),
         ("log_likelihood_rows", {"seed": SEEDS[:4]}, r"seed must have as many rows as x, 16. Received: 4"),
@@ -162,7 +162,8 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
 )  # fmt: skip
 def test_bad_requests_name_the_input_and_leave_no_trace(signatures, name, bad, message):
     """In a graph, as a server runs it: the error names the input, and the next answer is as before. At 40,000 draws a
-    request, 3 samples of θ and 16 rows 833 draws fit; and 433 chains of 4 sweeps, after 256 draws for each sample."""
+    request, 3 samples of θ and 16 rows 833 draws fit; and 123 chains of 10 passes and 4 sweeps, after 256 draws for
+    each sample."""
     before = call(signatures[name], **GOOD[name])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         call(signatures[name], **{**GOOD[name], **bad})
@@ -222,8 +223,8 @@ def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
 def test_what_a_request_costs(tmp_path, average, each, count):
     """In draws of the latents at one set of weights, for each row and for each unit of its count; three samples.
 
-    Samples are of one component each, estimates of all. An imputation is a chain of sweeps; which component it is of
-    follows from the evidence for each, 8 times 32 draws of all.
+    Samples are of one component each, estimates of all. An imputation is a chain of sweeps after ten passes; which
+    component it is of follows from the evidence for each, 8 times 32 draws of all.
     """
     model = folder_of(tmp_path)
     functions = functions_of(model, ds.posterior.load(tmp_path), average, 4, False, None)
@@ -231,9 +232,31 @@ def test_what_a_request_costs(tmp_path, average, each, count):
     assert {name: functions.costs(name) for name in functions.names} == {
         "log_likelihood": (0, each * count),
         "sample": (0, each),
-        "impute": (evidence, 4 * each),
+        "impute": (evidence, (10 + 4) * each),
         "encode": (0, each * count),
         "reconstruct": (0, each * count),
     }
     with pytest.raises(KeyError):
         functions.costs("another")
+
+
+@pytest.mark.parametrize(
+    ("layers", "passes"),
+    [
+        ([ds.layers.SBN(2), ds.layers.SBN(4)], 10),
+        ([ds.layers.SBN(2), ds.layers.DARN(4)], 0),
+        ([ds.layers.SBN(4)], 0),
+    ],
+)
+def test_an_imputation_costs_what_starts_its_chain(layers, passes, monkeypatch):
+    """A pass draws all latent units, as a sweep does: each draw of the recognition network but the first is a pass."""
+    latent = [ds.layers.SBN(layer.units) for layer in layers[:-1]]
+    model = ds.DeepGenerativeModel(generative=ds.GenerativeNetwork(layers), recognition=ds.RecognitionNetwork(latent))
+    drawn = []
+    sample = ds.RecognitionNetwork.sample
+    monkeypatch.setattr(ds.RecognitionNetwork, "sample", lambda *args: drawn.append(1) or sample(*args))
+    functions = functions_of(model, None, None, 3, False, None)
+    rows = {"x": tf.constant(X[:2]), "mask": tf.constant(MASK[:2]), "seed": tf.constant(SEED)}
+    functions.impute(num_imputations=tf.constant(1), **rows)
+    assert len(drawn) == 1 + passes
+    assert functions.costs("impute") == (0, passes + 3)

@@ -19,7 +19,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
 from tfdsmcmc.imputation.directed import method_for
-from tfdsmcmc.imputation.kernels import NetworkKernel
+from tfdsmcmc.imputation.kernels import NetworkKernel, passes_of
 from tfdsmcmc.imputation.resampling import Resampling
 from tfdsmcmc.imputation.sweep_plan import swept
 from tfdsmcmc.likelihood.expectations import expectations
@@ -87,7 +87,8 @@ class NetworkFunctions(Functions):
         each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
         count = self.weights.count
         evidence = each * count * _EVIDENCE.num_samples if count > 1 else 0
-        others = {"sample": (0, each), "impute": (evidence, each * self._sweeps)}
+        chain = passes_of(self._generative) + self._sweeps
+        others = {"sample": (0, each), "impute": (evidence, each * chain)}
         return {**dict.fromkeys(self.names, (0, each * count)), **others}[name]
 
     def encode(
