@@ -9,6 +9,7 @@ from tests.oracles import binary_states
 from tests.posterior.support import folder_of
 from tfdsmcmc.serving.saved_model.content import functions_of
 from tfdsmcmc.serving.saved_model.signatures import names
+from tfdsmcmc.serving.saved_model.signatures import signatures as signatures_of
 
 X = binary_states(4).astype(np.float32)
 MASK = np.arange(64).reshape(16, 4) % 3 > 0
@@ -198,6 +199,31 @@ def test_missing_entries_have_no_influence(signatures):
     np.testing.assert_array_equal(answers[0], answers[1])
     np.testing.assert_array_equal(answers[0], answers[2])
     np.testing.assert_array_equal(answers[0][:, MASK], np.tile(X[MASK], [3, 1]))
+
+
+def test_bits_that_are_no_row_of_the_model_are_refused_packed_or_not():
+    """Of one variable of three states: two ones, none, and a state that is missing beside one that is not."""
+    model = ds.boltzmann.RBM(3, 2, visible=ds.boltzmann.units.Categorical([3]))
+    functions = functions_of(model, None, None, 1, False, None)
+    chosen = "log_likelihood", "log_likelihood_packed", "impute", "impute_packed"
+    served = signatures_of(functions, chosen, 1000)
+
+    def answered(x, mask, packed):
+        data = {"x": np.asarray([x], bool), "mask": np.asarray([mask], bool)}
+        if packed:
+            data = {key: np.packbits(bits, axis=1) for key, bits in data.items()}
+        else:
+            data["x"] = data["x"].astype(np.float32)
+        call(served["impute" + "_packed" * packed], **data, num_imputations=2, seed=SEED)
+        if all(mask):
+            call(served["log_likelihood" + "_packed" * packed], x=data["x"], num_samples=2, seed=SEED)
+
+    for packed in (False, True):
+        answered([0, 1, 0], [1, 1, 1], packed)
+        answered([0, 1, 0], [0, 0, 0], packed)
+        for x, mask in (([1, 1, 0], [1, 1, 1]), ([0, 0, 0], [1, 1, 1]), ([0, 1, 0], [1, 1, 0])):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="x must be one 1 and zeros in each group"):
+                answered(x, mask, packed)
 
 
 def test_real_data_and_models_without_latent_layers_have_fewer_signatures():

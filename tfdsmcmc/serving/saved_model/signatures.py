@@ -176,7 +176,7 @@ class Inputs(NamedTuple):
                 most = tf.minimum(most, _ENTRIES // model.widest // tf.maximum(rows, 1))
             those = " for so many rows" if led else ""
             checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
-            if not self.packed and "x" in values:
+            if "x" in values and not (self.packed and model.support.takes_bits):
                 checks.append(_entries("x", values["x"], values.get("mask"), model.support))
         with tf.control_dependencies(checks):
             return {name: tf.identity(value) for name, value in values.items()}
