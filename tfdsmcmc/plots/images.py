@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+_HALF_A_SHADE = 1 / 512  # which rounding may add, and nobody sees
+
 
 def samples(x: ArrayLike, shape: Sequence[int], columns: int | None = None, title: str | None = None) -> Figure:
     """Rows of data as a grid of images.
@@ -29,9 +31,13 @@ def samples(x: ArrayLike, shape: Sequence[int], columns: int | None = None, titl
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: if x and shape do not fit, or columns is no positive integer.
+      ValueError: if x and shape do not fit, entries are outside of [0, 1], or columns is no positive integer.
     """
-    return _figure(_grid(_images(x, shape), columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
+    images = _images(x, shape)
+    if not ((images >= -_HALF_A_SHADE) & (images <= 1 + _HALF_A_SHADE)).all():  # NaN would look like 0
+        found = f"entries from {images.min():g} to {images.max():g}"
+        raise ValueError(f"Entries of pictures must lie in [0, 1]. Received: {found}")
+    return _figure(_grid(images, columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
 
 
 def features(
