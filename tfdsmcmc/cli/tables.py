@@ -152,4 +152,4 @@ def _is_word(cell):
         float(cell)
     except ValueError:
         return True
-    return False
+    return "_" in cell  # which Python passes over: 2019_1 would be 20191
