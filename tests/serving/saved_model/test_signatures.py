@@ -159,6 +159,8 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
          "x must have at most 51 rows. Received: 64"),
         ("impute_rows", {"mask": MASK[:1]}, r"mask must have as many rows as x, 16. Received: 1"),
         ("log_likelihood_packed", {"x": np.zeros([2, 2], np.uint8)}, r"tensor x \[2,2\]"),
+        ("log_likelihood_packed", {"x": np.packbits(np.eye(5, dtype=bool), axis=1)},
+         "x must have 4 units a row, and zeros for bits beyond them. Received: 8"),
     ],
 )  # fmt: skip
 def test_bad_requests_name_the_input_and_leave_no_trace(signatures, name, bad, message):

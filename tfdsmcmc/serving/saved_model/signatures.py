@@ -159,6 +159,7 @@ class Inputs(NamedTuple):
         """
         (draws, row, each, chunk), model, specs = budget, self.functions, self.specs
         values = {name: tf.ensure_shape(values[name], spec.shape, name=name) for name, spec in specs.items()}
+        bytes_of_x = values.get("x")
         if self.packed:
             types = {name: spec.dtype for name, spec in Inputs(self.plain, model).specs.items()}
             bits = {name: _unpacked(values[name], model.units) for name in ("x", "mask") if name in values}
@@ -177,6 +178,8 @@ class Inputs(NamedTuple):
                 most = tf.minimum(most, _ENTRIES // model.widest // tf.maximum(rows, 1))
             those = " for so many rows" if led else ""
             checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
+            if self.packed:  # of longer rows the rest would go unseen
+                checks.append(_none_beyond(bytes_of_x, model.units))
             if "x" in values and not (self.packed and model.support.takes_bits):
                 checks.append(_entries("x", values["x"], values.get("mask"), model.support))
         with tf.control_dependencies(checks):
@@ -198,6 +201,13 @@ def _entries(name, x, mask, support):
     good = support.holds(x, mask)
     where = "" if mask is None else " where it is observed"
     return _require(tf.reduce_all(good), f"{name} must be {support.described}{where}. Received: ", _first(x, ~good))
+
+
+def _none_beyond(packed, units):
+    """Refuses rows of bits of which there are some beyond the last unit; `numpy.packbits` leaves zeros there."""
+    beyond = packed[:, -1] & tf.constant((1 << -units % 8) - 1, tf.uint8)
+    parts = f"x must have {units} units a row, and zeros for bits beyond them. Received: ", _first(beyond, beyond > 0)
+    return _require(tf.reduce_all(beyond == 0), *parts)
 
 
 def _first(values, where):
