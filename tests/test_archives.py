@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tfdsmcmc._common import archives
-from tfdsmcmc.cli import main
+from tfdsmcmc.cli import main, tables
 from tfdsmcmc.datasets import packed, parsing
 from tfdsmcmc.posterior import store
 
@@ -27,7 +27,7 @@ def bomb(tmp_path, monkeypatch):
 
 
 def test_what_unpacks_to_too_much_is_refused(bomb, capsys):
-    for read, name in ((packed.read, "a.npz"), (parsing.read_arrays, "b.npz")):
+    for read, name in ((packed.read, "a.npz"), (parsing.read_arrays, "b.npz"), (tables.read, "c.npz")):
         with pytest.raises(ValueError, match=r"unpack to 4,194,304 bytes. Received: .*npz, of [\d,]+ bytes"):
             read(bomb(name))
     assert main(["sample", str(bomb("model.keras")), "rows.npy"]) != 0
@@ -63,3 +63,16 @@ def test_weights_that_state_more_than_their_file(tmp_path):
         file.attrs["step"] = 1
     with pytest.raises(ValueError, match="weights of 17,179,869,184 bytes, more than the file.*Received: .*sample_"):
         store.read_sample(path)
+
+
+def test_entries_that_are_no_arrays(tmp_path):
+    """NumPy hands them out as bytes, which have no shape."""
+    path = tmp_path / "a.npz"
+    np.savez(path, n_features=np.array(8), shape=np.array([8]))
+    with zipfile.ZipFile(path, "a") as archive:
+        for split in ("train", "valid", "test"):
+            archive.writestr(f"{split}.npy", b"no array")
+            archive.writestr(f"{split}_data.npy", b"no array")
+    for read in (packed.read, parsing.read_arrays, tables.read):
+        with pytest.raises(ValueError, match="is no array.*Received: "):
+            read(path)

@@ -1,6 +1,7 @@
 """Pictures: what is drawn where."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,6 +41,29 @@ def test_learning_curves_draw_the_metrics_there_are():
     lines = figure.axes[0].get_lines()
     assert [list(line.get_ydata()) for line in lines] == [[-3.0, -2.0], [-2.5, -2.2]]
     assert [list(line.get_xdata()) for line in lines] == [[1, 2], [1, 2]]
+
+
+def test_learning_curves_stand_at_their_epochs():
+    """A fit that goes on begins where it went on; values of every other epoch stand nowhere rather than at the first
+    ones."""
+    history = SimpleNamespace(history={"log_likelihood": [-3.0, -2.0]}, epoch=[4, 5])
+    assert list(plots.learning_curves(history).axes[0].get_lines()[0].get_xdata()) == [5, 6]
+    metrics = {"log_likelihood": [-3.0, -2.0, -1.0, -0.5], "val_log_likelihood": [-2.0, -1.0]}
+    for history in (metrics, SimpleNamespace(history=metrics, epoch=[0, 1, 2, 3])):
+        plots.learning_curves(history, ["log_likelihood"])
+        for names in (["log_likelihood", "val_log_likelihood"], ["val_log_likelihood"]):
+            with pytest.raises(ValueError, match="each of 4 epochs. Received: shapes .*'val_log_likelihood'"):
+                plots.learning_curves(history, names)
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf])
+def test_entries_that_have_no_shade_are_refused(entry):
+    """They would be drawn as 0 or as 1; finite ones beyond, as a normal data layer draws them, are."""
+    x = np.full((2, 4), 0.5)
+    plots.samples(x * 4, (2, 2))
+    x[1, 2] = entry
+    with pytest.raises(ValueError, match="must be finite. Received: entries from"):
+        plots.samples(x, (2, 2))
 
 
 def test_saving_makes_folders_and_whole_files(tmp_path):
@@ -127,6 +151,9 @@ def test_partition_functions_from_both_sides():
     for wrong in ([below[0]], [1.0, 2.0]):
         with pytest.raises(ValueError, match="There is a LogPartition for each of 2 counts. Received: "):
             plots.log_partitions([10, 100], wrong)
+    for counts in ([0, 100], [-1, 100], [np.nan, 100], 10):
+        with pytest.raises(ValueError, match="counts must be .*positive numbers. Received: counts="):
+            plots.log_partitions(counts, below)
 
 
 def test_runs_go_from_left_to_right():

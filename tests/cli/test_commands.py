@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -84,13 +85,59 @@ def test_export_writes_a_version(fitted, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_resume_goes_on_with_the_chain(fitted, tmp_path):
-    import shutil
-
     path = shutil.copy(fitted / "model.keras", tmp_path / "model.keras")
     before = keras.saving.load_model(path)
     assert main(["fit", "digits", str(path), "--resume", "--epochs", "1"]) == 0
     after = keras.saving.load_model(path)
     assert int(after.run.epochs) == int(before.run.epochs) + 1
+
+
+def test_options_that_would_do_nothing_are_refused(fitted, tmp_path, capsys):
+    """Before any work, and by their names."""
+    model, other = str(fitted / "model.keras"), str(tmp_path / "m.keras")
+    for option, value in (("--burn-in", "0"), ("--every", "1"), ("--posterior-samples", "50"), ("--patience", "9")):
+        said = refused(["fit", "digits", other, "--epochs", "1", option, value], capsys)
+        assert "--posterior alone" in said and said.endswith(f"Received: {option}")
+    assert "--shape 8x8" in refused(["sample", model, str(tmp_path / "x.npy"), "--shape", "8x8"], capsys)
+    np.savez(tmp_path / "rows.npz", x=np.full((1, 64), np.nan))
+    for option in ("--header", "--no-header"):
+        said = refused(["impute", model, str(tmp_path / "rows.npz"), str(tmp_path / "x.csv"), option], capsys)
+        assert option in said
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.npz"]
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_fit(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(ds.DeepGenerativeModel, "fit", lambda *args, **kwargs: pytest.fail("it was fitted"))
+    (tmp_path / "m.keras").mkdir()
+    for option in ("--overwrite", "--resume"):
+        assert "no folder" in refused(["fit", "digits", str(tmp_path / "m.keras"), option], capsys)
+
+
+def test_a_resumed_fit_keeps_samples_of_what_samples_alone(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(ds.DeepGenerativeModel, "fit", lambda *args, **kwargs: None)
+    for method, status in (("rws", 2), ("dsgnht_nais", 0)):
+        model, folder = tmp_path / f"{method}.keras", tmp_path / method
+        assert main(["fit", "digits", str(model), "--layers", "2", "--epochs", "1", "--method", method]) == 0
+        arguments = ["fit", "digits", str(model), "--epochs", "1", "--resume", "--posterior", str(folder)]
+        assert main(arguments) == status
+    assert "methods that sample. Received: " in capsys.readouterr().err
+
+
+def test_an_average_that_there_is_not_is_refused_before_the_estimates(fitted, tmp_path, capsys):
+    """Samples of which no warm start left weights."""
+    for path in (fitted / "posterior").glob("sample_*.h5"):
+        shutil.copy(path, tmp_path)
+    arguments = ["evaluate", str(fitted / "model.keras"), "digits", "--posterior", str(tmp_path)]
+    assert main([*arguments, "--num-samples", "5", "--average", "start"]) == 2
+    said = capsys.readouterr()
+    assert not said.out and "Received: average='start'" in said.err
+
+
+def test_a_missing_package_is_told_in_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "werkzeug", None)
+    assert main(["serve", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "pip install tfdsmcmc[serving]" in line
 
 
 def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):

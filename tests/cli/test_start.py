@@ -1,5 +1,6 @@
-"""How the command line starts: without TensorFlow where nothing is computed, and without its log."""
+"""How the command line starts: without TensorFlow where nothing is computed, and without its log; and how it ends."""
 
+import os
 import subprocess
 import sys
 
@@ -31,3 +32,24 @@ def test_nothing_of_tensorflows_log_is_seen(tmp_path):
     ended = run("sample", str(tmp_path / "none.keras"), "x.npy")
     assert ended.returncode == 2
     assert [line for line in ended.stderr.splitlines() if "none.keras" not in line] == []
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+def test_it_ends_silently_where_nobody_reads_on(buffered):
+    """As `datasets | head -1` may end; with the status that shells give to a broken pipe."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"}
+    command = [sys.executable, "-m", "tfdsmcmc", "datasets"]
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, env=environment)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_what_cannot_be_written_is_told_in_one_line():
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    command = [sys.executable, "-m", "tfdsmcmc", "datasets"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    assert ended.returncode == 2 and ended.stderr.startswith("datasets: ") and len(ended.stderr.splitlines()) == 1

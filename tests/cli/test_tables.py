@@ -40,6 +40,12 @@ def test_a_first_line_of_words_and_numbers_is_not_guessed(tmp_path):
         table_of(tmp_path, "1,?,0\n0,1,1\n", header=False)
 
 
+def test_names_with_underscores_are_no_numbers(tmp_path):
+    assert table_of(tmp_path, "2019_1,2019_2\n0,1\n").header == ["2019_1", "2019_2"]
+    with pytest.raises(ValueError, match="a number or empty. Received: '1_0' in line 2"):
+        table_of(tmp_path, "a,b\n1_0,1\n")
+
+
 def test_an_empty_line_is_a_gap_in_a_single_column(tmp_path):
     np.testing.assert_array_equal(table_of(tmp_path, "1\n\n0\n").x, [[1], [np.nan], [0]])
     np.testing.assert_array_equal(table_of(tmp_path, "1,0\n\n0,1\n").x, [[1, 0], [0, 1]])

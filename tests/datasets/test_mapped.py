@@ -94,6 +94,22 @@ def test_files_of_numpy_alone(tmp_path, small_blocks):
         ds.datasets.open(path, units=12)
 
 
+def test_a_file_has_no_splits(tmp_path):
+    """Its rows must not pass for those of a test split, or for rows that are drawn anew."""
+    path = ds.datasets.pack(tmp_path / "rows.npy", X)
+    assert len(ds.datasets.open(path, "train")) == len(X)
+    for given in ({"split": "test"}, {"binarization": "each_epoch"}, {"seed": 3}):
+        with pytest.raises(ValueError, match=f"has no {next(iter(given))}. Received: "):
+            ds.datasets.open(path, **given)
+
+
+def test_labels_are_an_array():
+    for rows in (mapped_rows.MappedRows(X, labels=X[:, 0].tolist()), ds.datasets.GreyRows(X, labels=X[:, 0].tolist())):
+        np.testing.assert_array_equal(rows.labels[[0, 2]], X[[0, 2], 0])
+    with pytest.raises(ValueError, match="A row has 13 features. Received: shape="):
+        ds.datasets.GreyRows(X, shape=(-1, -13))
+
+
 def test_entries_are_checked_to_the_last_row(tmp_path, small_blocks):
     for row in (0, 20, 40):
         wrong = X.copy()

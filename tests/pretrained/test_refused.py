@@ -45,7 +45,7 @@ def test_no_source(releases, monkeypatch):
     assert is_empty(releases.cache)
 
 
-@pytest.mark.parametrize("source", ["ftp://example.org/files", "file:///etc", 3, b"folder"])
+@pytest.mark.parametrize("source", ["ftp://example.org/files", "file:///etc", 3, b"folder", "a\0b"])
 def test_a_source_of_another_kind(releases, source):
     refused("source is a folder, or an address", source=source, cache=releases.cache)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import zipfile
 
+import numpy as np
+
 _FREE, _RATIO = 2**30, 100  # bytes, and times the size, that any archive may unpack to
 
 
@@ -27,3 +29,16 @@ def check(path: str | os.PathLike[str]) -> None:
     size = os.path.getsize(path)
     if unpacked > max(_FREE, _RATIO * size):
         raise ValueError(f"An archive that would unpack to {unpacked:,} bytes. Received: {path}, of {size:,} bytes")
+
+
+def array(stored: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
+    """An array of an open .npz; NumPy hands out bytes where the entry is none.
+
+    Raises:
+      KeyError: where there is no entry of this name.
+      ValueError: for one that is no array.
+    """
+    found = stored[name]
+    if not isinstance(found, np.ndarray):
+        raise ValueError(f"{name} is no array. Received: {len(found):,} bytes")
+    return found

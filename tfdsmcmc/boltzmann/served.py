@@ -4,6 +4,7 @@
     draws         x, (n, D): ends of Gibbs chains of the topmost machine, from random bits, and one pass down
     completions   x with its missing entries drawn by Gibbs sweeps, observed ones held fixed
     cost          draws that each unit of a request's count takes
+    chunk         units that log_terms takes at a time
 
 x is (n, D) float32, seeds are int32 of shape (2,).
 """
@@ -33,6 +34,8 @@ _CHUNK = 32  # draws of a row held at a time
 class ServedMachine:
     """Of a `Machine`."""
 
+    chunk: int = 1  # none is drawn
+
     def cost(self, name: str, steps: int) -> int:
         return 1 if name == "log_likelihood" else steps
 
@@ -56,6 +59,7 @@ class ServedMachine:
 class ServedStack:
     """Of a `deep.Stack` of two machines or more."""
 
+    chunk: int = _CHUNK
     cost: Callable[..., int] = ServedMachine.cost
 
     def log_terms(
@@ -87,6 +91,8 @@ class ServedStack:
 
 class ServedMixture:
     """Of log π and the logits of μ: all is exact, and nothing takes steps."""
+
+    chunk: int = 1
 
     def cost(self, name: str, steps: int) -> int:
         return 1

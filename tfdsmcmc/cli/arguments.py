@@ -93,8 +93,8 @@ def _add_fit(commands):
     )
     command.add_argument("--num-samples", type=int, help="draws of the latents a row (default: that of the method)")
     command.add_argument("--posterior", help="folder for posterior samples; not collected by default")
-    command.add_argument("--posterior-samples", type=int, default=50, help="how many")
-    command.add_argument("--patience", type=int, default=1000, help="updates over which validation must settle")
+    command.add_argument("--posterior-samples", type=int, help="how many (default: 50)")
+    command.add_argument("--patience", type=int, help="updates over which validation must settle (default: 1000)")
     command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
     command.add_argument(
         "--every", type=int, help="epochs from one sample to the next (default: as many as have 100 updates)"

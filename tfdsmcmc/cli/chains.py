@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def collector_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of a `Collector`."""
+    many = 50 if args.posterior_samples is None else args.posterior_samples
+    patience = 1000 if args.patience is None else args.patience
+    return {"num_samples": many, "patience": patience, "burn_in": args.burn_in, "every": args.every}
+
+
 def fit_chain(args: argparse.Namespace, make: Callable[..., Any]) -> None:
     """Learns chain I of N; `make(args, units, seed, num_chains)` is the model of the other options."""
     chain, count = checks.nonnegative_integer("--chain", args.chain), checks.positive_integer("--of", args.of)
@@ -22,7 +29,6 @@ def fit_chain(args: argparse.Namespace, make: Callable[..., Any]) -> None:
     if wrong:
         raise ValueError(f"A chain has a folder of its own in --folder. Received: {', '.join(wrong)}")
     data = ds.datasets.load(args.dataset, args.data_dir)
-    collector = {"num_samples": args.posterior_samples, "patience": args.patience, "burn_in": args.burn_in}
     ds.cluster.fit_chain(
         functools.partial(make, args, data.train.shape[1], num_chains=1),
         chain,
@@ -30,7 +36,7 @@ def fit_chain(args: argparse.Namespace, make: Callable[..., Any]) -> None:
         args.folder,
         checks.positive_integer("--epochs", args.epochs),
         checks.nonnegative_integer("--seed", args.seed or 0),
-        {**collector, "every": args.every},
+        collector_options(args),
         {"batch_size": args.batch_size, "validation_data": data.valid, "verbose": "auto"},
     )
     print(f"chain {chain} of {count} is in {args.folder}; posterior.load({args.folder!r}) merges those that there are")

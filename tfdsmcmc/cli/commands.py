@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
 _AUGMENTATION = ("online_vb", "polya_gamma_gibbs", "vb")  # the methods by augmentation
+_OF_COLLECTOR = ("posterior_samples", "patience", "burn_in", "every")
 _REFIT_EPOCHS = 10
 
 
@@ -34,13 +35,19 @@ def fit(args: argparse.Namespace) -> None:
     path = pathlib.Path(args.model)
     if path.suffix != ".keras":
         raise ValueError(f"The model's file ends in .keras. Received: {args.model}")
+    if path.is_dir():
+        raise ValueError(f"The model's file is no folder. Received: {args.model}")
     if path.exists() and not (args.resume or args.overwrite):
         raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
     epochs = checks.positive_integer("--epochs", args.epochs)
     if args.posterior:
         _check_samples("--posterior", args.method)
+    elif given := [name for name in _OF_COLLECTOR if getattr(args, name) is not None]:
+        raise ValueError(f"Samples are kept with --posterior alone. Received: {_typed(given)}")
     data = ds.datasets.load(args.dataset, args.data_dir)
     model = _resumed(args) if args.resume else _new_model(args, data.train.shape[1])
+    if args.posterior and isinstance(getattr(model.run.step, "kernel", None), ds.mcmc.MAP):
+        raise ValueError(f"--posterior is for methods that sample. Received: {args.model}, of one that climbs")
     callbacks = [_collector(args)] if args.posterior else []
     path.parent.mkdir(parents=True, exist_ok=True)
     done = int(model.run.epochs)
@@ -66,8 +73,7 @@ def fit(args: argparse.Namespace) -> None:
 
 
 def _collector(args):
-    counts = args.posterior_samples, args.patience, args.burn_in, args.every
-    return ds.posterior.Collector(args.posterior, *counts, overwrite=args.overwrite)
+    return ds.posterior.Collector(args.posterior, **chains.collector_options(args), overwrite=args.overwrite)
 
 
 def _check_samples(option, method):
@@ -96,9 +102,9 @@ def _new_model(args, units, seed=None, num_chains=None):
 
 def _resumed(args):
     settings = ("layers", "method", "learning_rate", "num_samples", "seed")
-    given = [f"--{name.replace('_', '-')}" for name in settings if getattr(args, name) is not None]
+    given = [name for name in settings if getattr(args, name) is not None]
     if given:
-        raise ValueError(f"--resume goes on with what the model was made with. Received: {' '.join(given)}")
+        raise ValueError(f"--resume goes on with what the model was made with. Received: {_typed(given)}")
     model = _load(args.model)
     if model.run is None:
         raise ValueError(f"The model was saved without a chain; there is nothing to resume. Received: {args.model}")
@@ -111,7 +117,7 @@ def evaluate(args: argparse.Namespace) -> None:
     model = _load(args.model)
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
     if posterior is not None:
-        posterior.check(model)
+        posterior.components(model, args.average)  # which refuses what does not fit, before hours of estimates
     x = getattr(ds.datasets.load(args.dataset, args.data_dir), args.split)
     _print_estimate("weights of the model", model.log_likelihood(x, args.num_samples, args.seed))
     if posterior is not None:
@@ -124,6 +130,8 @@ def sample(args: argparse.Namespace) -> None:
     output = pathlib.Path(args.output)
     if output.suffix not in (".png", ".pdf", ".svg", ".npy"):
         raise ValueError(f"The file's name must end in .png, .pdf, .svg or .npy. Received: {args.output}")
+    if args.shape and output.suffix == ".npy":
+        raise ValueError(f"--shape is of a picture. Received: --shape {args.shape} with {args.output}")
     model = _load(args.model)
     shape = _shape(args.shape, model.generative.units) if output.suffix != ".npy" else None
     x = model.sample(args.num_samples, args.seed, args.probabilities)
@@ -214,7 +222,14 @@ def _shape(text, units):
         height, width = (int(number) for number in text.lower().split("x"))
     except ValueError:
         raise ValueError(f"--shape takes HEIGHTxWIDTH, such as 16x8. Received: {text}") from None
+    if height < 1 or height * width != units:
+        raise ValueError(f"--shape must be of {units} entries. Received: --shape {text}")
     return height, width
+
+
+def _typed(names):
+    """Options as they are typed."""
+    return " ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
 def _print_estimate(name, estimate):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfdsmcmc import files
+from tfdsmcmc._common import archives
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
@@ -59,11 +60,14 @@ def read(path: FilePath, header: bool | None = None) -> Table:
         or the numbers 0, 1, …, as pandas writes them for columns without names.
 
     Raises:
-      ValueError: for a file that is missing, damaged or no table of numbers, or a first line of numbers and words.
+      ValueError: for a file that is missing, damaged or no table of numbers, a first line of numbers and words, an
+        .npz with a header, or one that would unpack to far more than it is.
     """
     path = check_name(path)
     if not path.is_file():
         raise ValueError(f"No such file. Received: {path}")
+    if header is not None and path.suffix != ".csv":
+        raise ValueError(f"Column names are of a .csv. Received: --{'' if header else 'no-'}header with {path}")
     return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, header)
 
 
@@ -85,9 +89,10 @@ def write_npz(path: FilePath, **arrays: np.ndarray) -> None:
 
 
 def _read_npz(path):
+    archives.check(path)
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+            arrays = {name: archives.array(file, name) for name in file.files}
     except Exception as error:  # damaged files fail in many ways, down to the tokens of a header
         raise ValueError(f"Not a whole .npz file of numbers ({error}). Received: {path}") from error
     mask = arrays.pop("mask", None)
@@ -147,4 +152,4 @@ def _is_word(cell):
         float(cell)
     except ValueError:
         return True
-    return False
+    return "_" in cell  # which Python passes over: 2019_1 would be 20191

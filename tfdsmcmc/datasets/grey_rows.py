@@ -44,10 +44,11 @@ class GreyRows:
                 f"Received: {array.dtype.name} of shape {array.shape}"
             )
         self.shape: tuple[int, ...] = (array.shape[1],) if shape is None else tuple(int(n) for n in shape)
-        if math.prod(self.shape) != array.shape[1]:
+        if math.prod(self.shape) != array.shape[1] or any(n < 1 for n in self.shape):
             raise ValueError(f"A row has {array.shape[1]} features. Received: shape={shape}")
-        if labels is not None and np.shape(labels) != array.shape[:1]:
-            raise ValueError(f"labels must be one for each of {len(array)} rows. Received: shape={np.shape(labels)}")
+        labels = None if labels is None else np.asarray(labels)
+        if labels is not None and labels.shape != array.shape[:1]:
+            raise ValueError(f"labels must be one for each of {len(array)} rows. Received: shape={labels.shape}")
         self.values, self.labels = array, labels
         self.units: int = array.shape[1]
 

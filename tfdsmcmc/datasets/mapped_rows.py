@@ -64,6 +64,7 @@ class MappedRows:
         if stored.shape[1] != bytes_of_row(math.prod(shape), packed) or any(n < 1 for n in shape):
             kind = "bytes of packed bits" if packed else "features"
             raise ValueError(f"A row has {stored.shape[1]} {kind}. Received: shape={shape}")
+        labels = None if labels is None else np.asarray(labels)
         if labels is not None and labels.shape != stored.shape[:1]:
             raise ValueError(f"labels must be one for each of {len(stored)} rows. Received: shape={labels.shape}")
         self.shape, self.packed, self.labels = shape, packed, labels

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tfdsmcmc.datasets.mapped_rows import MappedRows
     from tfdsmcmc.datasets.packed import Split
 
+_DEFAULTS = {"split": "train", "binarization": "dynamic", "seed": 0}  # of what says which rows of a dataset they are
+
 
 @overload
 def open(
@@ -71,7 +73,8 @@ def open(
       `MappedRows`; of "each_epoch" `GreyRows`, in memory.
 
     Raises:
-      ValueError: for an unknown name, split or binarization, or a file that is broken or holds something else.
+      ValueError: for an unknown name, split or binarization, a file that is broken or holds something else, or a
+        split, binarization or seed with a file NAME.npy.
       FileNotFoundError: where there is no such file, or the data are not at hand and cannot be downloaded.
 
     Example:
@@ -82,6 +85,10 @@ def open(
     (300, (8, 8), [2, 3, 3], dtype('uint8'))
     """
     if isinstance(name_or_path, os.PathLike) or str(name_or_path).endswith(".npy"):
+        given = {"split": split, "binarization": binarization, "seed": seed}
+        others = {name: value for name, value in given.items() if value != _DEFAULTS[name]}
+        if others:
+            raise ValueError(f"A file NAME.npy has no {', '.join(others)}. Received: {others}")
         return mapped_file.read(pathlib.Path(name_or_path), units)
     if units is not None:
         raise ValueError(f"units is of a file of bits NAME.npy. Received: units={units!r} with {name_or_path!r}")

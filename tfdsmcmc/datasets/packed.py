@@ -128,10 +128,10 @@ def read(path: FilePath, splits: Sequence[str] = SPLITS) -> Packed:
     archives.check(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in splits}
+            arrays = {name: archives.array(stored, name) for name in splits}
             width, shape = int(stored["n_features"]), tuple(int(n) for n in stored["shape"])
             labelled = all(_key(name) in stored for name in splits)
-            labels = {name: stored[_key(name)] for name in splits} if labelled else None
+            labels = {name: archives.array(stored, _key(name)) for name in splits} if labelled else None
     except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"Not a packed dataset ({reason}). Received: {path}") from None

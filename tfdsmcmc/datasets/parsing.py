@@ -46,7 +46,7 @@ def read_arrays(path: FilePath) -> dict[str, np.ndarray]:
     archives.check(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
-            arrays = {split: stored[f"{split}_data"] for split in SPLITS}
+            arrays = {split: archives.array(stored, f"{split}_data") for split in SPLITS}
     except (
         OSError,
         ValueError,

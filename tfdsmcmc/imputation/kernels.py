@@ -63,11 +63,17 @@ def start(
     noise_seed, latent_seed, model_seed, pass_seed = tf.unstack(random.split(seed, 4))
     x = tf.where(rows.observed, rows.values, generative.support.noise(tf.shape(rows.values), noise_seed))
     z = [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
-    if z and generative.layers[-1].factorised:
+    if passes := passes_of(generative, passes):
         x, z = _passed(generative, recognition, rows, x, z, pass_seed, passes)
     model_x, model_z = generative.sample(tf.shape(x)[0], model_seed, rows.context)
     some = tf.reduce_any(rows.observed, 1, keepdims=True)
     return rows._replace(values=tf.where(some, x, model_x)), [tf.where(some, *pair) for pair in zip(z, model_z)]
+
+
+def passes_of(generative: GenerativeNetwork, passes: int = PASSES) -> int:
+    """How many of the passes a chain starts with: none without latent layers, or where the data's units depend on each
+    other."""
+    return passes if generative.latent_units and generative.layers[-1].factorised else 0
 
 
 def gibbs(

@@ -28,7 +28,8 @@ def learning_curves(
     """Metrics against the epoch.
 
     Args:
-      history: dict from metric name to a list of values, one an epoch; or a Keras `History`.
+      history: dict from metric name to a list of values, one an epoch, from the first on; or a Keras `History`, which
+        knows its epochs.
       names: those to draw, where there are any.
       title: of the figure.
 
@@ -36,23 +37,28 @@ def learning_curves(
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: for no dict, or if none of the names is in the history.
+      ValueError: for no dict, if none of the names is in the history, or where one has fewer values than there are
+        epochs, as with `validation_freq`: which epochs they are of is not known.
     """
-    history = getattr(history, "history", history)
+    epochs, history = getattr(history, "epoch", None), getattr(history, "history", history)
     if not isinstance(history, dict):
         raise ValueError(f"A history is a dict from names to lists of values. Received: {type(history).__name__}")
     drawn = [name for name in names if name in history]
     if not drawn:
         raise ValueError(f"None of {list(names)} is in the history. Received: {sorted(history)}")
+    curves = {name: numbers(name, history[name]) for name in drawn}
+    epochs = range(max(map(np.size, history.values()))) if epochs is None else epochs
+    if any(values.shape != (len(epochs),) for values in curves.values()):
+        found = {name: values.shape for name, values in curves.items()}
+        raise ValueError(f"A curve has a value for each of {len(epochs)} epochs. Received: shapes {found}")
     labels = {
         "log_likelihood": "training, the step's own estimate",
         "val_log_likelihood": "validation, importance sampling",
     }
     figure = new_figure((6.0, 4.0))
     axes = figure.add_subplot()
-    for name in drawn:
-        values = numbers(name, history[name])
-        axes.plot(np.arange(1, len(values) + 1), values, label=labels.get(name, name))
+    for name, values in curves.items():
+        axes.plot(np.asarray(epochs) + 1, values, label=labels.get(name, name))
     axes.set_xlabel("epoch")
     axes.set_ylabel("log-likelihood (nats a row)" if any("log_likelihood" in n for n in drawn) else "")
     axes.set_title(title or "")
@@ -158,7 +164,7 @@ def log_partitions(
     The bars are intervals at three standard errors; an end that is infinite is not drawn.
 
     Args:
-      counts: of runs or of steps, one for each estimate.
+      counts: of runs or of steps, one for each estimate, positive.
       below: list of `boltzmann.LogPartition`, forward.
       above: likewise, in reverse; None for none.
       exact: log Z where it is known.
@@ -169,9 +175,11 @@ def log_partitions(
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: for what are no such estimates, or not one for each count.
+      ValueError: for counts that are not positive, what are no such estimates, or not one for each count.
     """
     counts = numbers("counts", counts)
+    if counts.ndim != 1 or not (np.isfinite(counts) & (counts > 0)).all():  # their axis is logarithmic
+        raise ValueError(f"counts must be a sequence of positive numbers. Received: counts={counts.tolist()}")
     figure = new_figure((6.0, 4.0))
     axes = figure.add_subplot()
     for estimates, name, style in ((below, "from below", "o-"), (above, "from above", "s--")):

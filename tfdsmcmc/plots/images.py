@@ -29,9 +29,13 @@ def samples(x: ArrayLike, shape: Sequence[int], columns: int | None = None, titl
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: if x and shape do not fit, or columns is no positive integer.
+      ValueError: if x and shape do not fit, entries are not finite, or columns is no positive integer.
     """
-    return _figure(_grid(_images(x, shape), columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
+    images = _images(x, shape)
+    if not np.isfinite(images).all():  # NaN would look like 0
+        found = f"entries from {images.min():g} to {images.max():g}"
+        raise ValueError(f"Entries of pictures must be finite. Received: {found}")
+    return _figure(_grid(images, columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
 
 
 def features(

@@ -56,7 +56,8 @@ def source_of(release: Release, source: FilePath | None) -> FilePath:
             "`python -m experiments.pretrained.page --released` tells the package of it. "
             f"Received: source={source!r}"
         )
-    if not isinstance(given, (str, os.PathLike)) or ("://" in str(given) and not is_address(given)):
+    odd = "\0" in str(given) or ("://" in str(given) and not is_address(given))
+    if odd or not isinstance(given, (str, os.PathLike)):
         raise ValueError(f"source is a folder, or an address {' or '.join(_SCHEMES)}. Received: source={given!r}")
     return given
 

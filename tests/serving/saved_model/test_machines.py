@@ -15,6 +15,7 @@ from tests.serving.saved_model.test_loader import assert_same_in_both
 from tfdsmcmc import random
 from tfdsmcmc.boltzmann.deep import stack as deep
 from tfdsmcmc.posterior.store import Sample
+from tfdsmcmc.serving.saved_model.content import functions_of
 
 SEED = np.array([3, 4], np.int32)
 V = binary_states(3).astype(np.float32)
@@ -167,6 +168,14 @@ def test_the_loader_of_a_server(tmp_path):
         for name, model in (("rbm", rbm), ("dbn", dbn))
     ]
     assert_same_in_both(tmp_path, {path: requests(V) for path in paths})
+
+
+def test_importance_samples_count_as_many_as_are_made_at_a_time():
+    """Those of a belief network; what is exact makes none."""
+    for model, costs in ((tiny_rbm(), (0, 1, 1)), (tiny_dbn((3, 2, 3)), (0, 1, 32))):
+        functions = functions_of(model, None, None, 5, False, 4.0)
+        assert functions.costs("log_likelihood") == costs
+        assert functions.costs("sample") == functions.costs("impute") == (0, 5, 1)
 
 
 BAD = {

@@ -9,6 +9,7 @@ from tests.oracles import binary_states
 from tests.posterior.support import folder_of
 from tfdsmcmc.serving.saved_model.content import functions_of
 from tfdsmcmc.serving.saved_model.signatures import names
+from tfdsmcmc.serving.saved_model.signatures import signatures as signatures_of
 
 X = binary_states(4).astype(np.float32)
 MASK = np.arange(64).reshape(16, 4) % 3 > 0
@@ -133,19 +134,19 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
         ("log_likelihood", {"x": NAN}, r"x must be binary, each entry 0 or 1. Received: nan"),
         ("log_likelihood", {"x": X[:, :3]}, r"tensor x \[16,3\]"),
         ("log_likelihood", {"x": X[0]}, r"tensor x \[4\]"),
-        ("log_likelihood", {"num_samples": 0}, r"num_samples must be between 1 and 833 .* Received: 0"),
+        ("log_likelihood", {"num_samples": 0}, r"num_samples must be between 1 and 832 .* Received: 0"),
         ("log_likelihood", {"num_samples": -2**31}, r"num_samples must be between 1 and"),
-        ("log_likelihood", {"num_samples": 834}, r"num_samples must be between 1 and 833 .* Received: 834"),
+        ("log_likelihood", {"num_samples": 833}, r"num_samples must be between 1 and 832 .* Received: 833"),
         ("log_likelihood", {"num_samples": 2**31 - 1}, r"num_samples must be between 1 and"),
         ("log_likelihood", {"num_samples": [9, 9]}, r"tensor num_samples \[2\]"),
-        ("log_likelihood", {"x": np.zeros([13334, 4], np.float32)},
-         r"x must have at most 13333 rows. Received: 13334"),
+        ("log_likelihood", {"x": np.zeros([417, 4], np.float32)},
+         r"x must have at most 416 rows. Received: 417"),
         ("log_likelihood", {"seed": [1, 2, 3]}, r"tensor seed \[3\]"),
         ("impute", {"x": np.where(MASK, HALF, 0)}, "x must be binary, each entry 0 or 1 where it is observed."),
         ("impute", {"mask": MASK[:3]}, r"mask must have as many rows as x, 16. Received: 3"),
         ("impute", {"mask": MASK[:, :2]}, r"tensor mask \[16,2\]"),
-        ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 433 .* Received: 0"),
-        ("impute", {"num_imputations": 434}, r"num_imputations must be between 1 and 433 .* Received: 434"),
+        ("impute", {"num_imputations": 0}, r"num_imputations must be between 1 and 123 .* Received: 0"),
+        ("impute", {"num_imputations": 124}, r"num_imputations must be between 1 and 123 .* Received: 124"),
         ("sample", {"num_samples": 40_001}, r"num_samples must be between 1 and 40000. Received: 40001"),
         ("sample", {"seed": [[1, 2]]}, r"tensor seed \[1,2\]"),
         ("log_likelihood_rows", {"seed": SEEDS[:4]}, r"seed must have as many rows as x, 16. Received: 4"),
@@ -158,11 +159,14 @@ HALF, NAN = X / 2, np.where(X > 0, np.nan, 0).astype(np.float32)
          "x must have at most 51 rows. Received: 64"),
         ("impute_rows", {"mask": MASK[:1]}, r"mask must have as many rows as x, 16. Received: 1"),
         ("log_likelihood_packed", {"x": np.zeros([2, 2], np.uint8)}, r"tensor x \[2,2\]"),
+        ("log_likelihood_packed", {"x": np.packbits(np.eye(5, dtype=bool), axis=1)},
+         "x must have 4 units a row, and zeros for bits beyond them. Received: 8"),
     ],
 )  # fmt: skip
 def test_bad_requests_name_the_input_and_leave_no_trace(signatures, name, bad, message):
     """In a graph, as a server runs it: the error names the input, and the next answer is as before. At 40,000 draws a
-    request, 3 samples of θ and 16 rows 833 draws fit; and 433 chains of 4 sweeps, after 256 draws for each sample."""
+    request, 3 samples of θ and 16 rows 832 draws, 26 times 32, fit; and 123 chains of 10 passes and 4 sweeps, after
+    256 draws for each sample."""
     before = call(signatures[name], **GOOD[name])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         call(signatures[name], **{**GOOD[name], **bad})
@@ -171,7 +175,7 @@ def test_bad_requests_name_the_input_and_leave_no_trace(signatures, name, bad, m
 
 
 def test_the_largest_requests_are_answered(signatures):
-    assert call(signatures["log_likelihood"], **{**GOOD["log_likelihood"], "num_samples": 833})["value"].shape == (16,)
+    assert call(signatures["log_likelihood"], **{**GOOD["log_likelihood"], "num_samples": 832})["value"].shape == (16,)
     assert call(signatures["sample"], num_samples=40_000, seed=SEED)["x"].shape == (40_000, 4)
 
 
@@ -199,6 +203,31 @@ def test_missing_entries_have_no_influence(signatures):
     np.testing.assert_array_equal(answers[0][:, MASK], np.tile(X[MASK], [3, 1]))
 
 
+def test_bits_that_are_no_row_of_the_model_are_refused_packed_or_not():
+    """Of one variable of three states: two ones, none, and a state that is missing beside one that is not."""
+    model = ds.boltzmann.RBM(3, 2, visible=ds.boltzmann.units.Categorical([3]))
+    functions = functions_of(model, None, None, 1, False, None)
+    chosen = "log_likelihood", "log_likelihood_packed", "impute", "impute_packed"
+    served = signatures_of(functions, chosen, 1000)
+
+    def answered(x, mask, packed):
+        data = {"x": np.asarray([x], bool), "mask": np.asarray([mask], bool)}
+        if packed:
+            data = {key: np.packbits(bits, axis=1) for key, bits in data.items()}
+        else:
+            data["x"] = data["x"].astype(np.float32)
+        call(served["impute" + "_packed" * packed], **data, num_imputations=2, seed=SEED)
+        if all(mask):
+            call(served["log_likelihood" + "_packed" * packed], x=data["x"], num_samples=2, seed=SEED)
+
+    for packed in (False, True):
+        answered([0, 1, 0], [1, 1, 1], packed)
+        answered([0, 1, 0], [0, 0, 0], packed)
+        for x, mask in (([1, 1, 0], [1, 1, 1]), ([0, 0, 0], [1, 1, 1]), ([0, 1, 0], [1, 1, 0])):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="x must be one 1 and zeros in each group"):
+                answered(x, mask, packed)
+
+
 def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
     def offered(*layers, latent=()):
         generative, recognition = ds.GenerativeNetwork(layers), ds.RecognitionNetwork(latent)
@@ -220,20 +249,43 @@ def test_real_data_and_models_without_latent_layers_have_fewer_signatures():
     [("draws", 1, 3), ("units", 3, 1), ("weights", 1, 1)],  # sets of weights behind a draw, components
 )
 def test_what_a_request_costs(tmp_path, average, each, count):
-    """In draws of the latents at one set of weights, for each row and for each unit of its count; three samples.
+    """In draws of the latents at one set of weights, for each row and for each unit of its count; three samples. Where
+    draws are made 32 at a time one costs as much as 32.
 
-    Samples are of one component each, estimates of all. An imputation is a chain of sweeps; which component it is of
-    follows from the evidence for each, 8 times 32 draws of all.
+    Samples are of one component each, estimates of all. An imputation is a chain of sweeps after ten passes; which
+    component it is of follows from the evidence for each, 8 times 32 draws of all.
     """
     model = folder_of(tmp_path)
     functions = functions_of(model, ds.posterior.load(tmp_path), average, 4, False, None)
     evidence = 8 * 32 * each * count if count > 1 else 0
     assert {name: functions.costs(name) for name in functions.names} == {
-        "log_likelihood": (0, each * count),
-        "sample": (0, each),
-        "impute": (evidence, 4 * each),
-        "encode": (0, each * count),
-        "reconstruct": (0, each * count),
+        "log_likelihood": (0, each * count, 32),
+        "sample": (0, each, 1),
+        "impute": (evidence, (10 + 4) * each, 1),
+        "encode": (0, each * count, 32),
+        "reconstruct": (0, each * count, 32),
     }
     with pytest.raises(KeyError):
         functions.costs("another")
+
+
+@pytest.mark.parametrize(
+    ("layers", "passes"),
+    [
+        ([ds.layers.SBN(2), ds.layers.SBN(4)], 10),
+        ([ds.layers.SBN(2), ds.layers.DARN(4)], 0),
+        ([ds.layers.SBN(4)], 0),
+    ],
+)
+def test_an_imputation_costs_what_starts_its_chain(layers, passes, monkeypatch):
+    """A pass draws all latent units, as a sweep does: each draw of the recognition network but the first is a pass."""
+    latent = [ds.layers.SBN(layer.units) for layer in layers[:-1]]
+    model = ds.DeepGenerativeModel(generative=ds.GenerativeNetwork(layers), recognition=ds.RecognitionNetwork(latent))
+    drawn = []
+    sample = ds.RecognitionNetwork.sample
+    monkeypatch.setattr(ds.RecognitionNetwork, "sample", lambda *args: drawn.append(1) or sample(*args))
+    functions = functions_of(model, None, None, 3, False, None)
+    rows = {"x": tf.constant(X[:2]), "mask": tf.constant(MASK[:2]), "seed": tf.constant(SEED)}
+    functions.impute(num_imputations=tf.constant(1), **rows)
+    assert len(drawn) == 1 + passes
+    assert functions.costs("impute") == (0, passes + 3, 1)

@@ -59,6 +59,7 @@ def export(
       sweeps: of the Markov chain behind each imputation, by default 50; of Boltzmann machines full Gibbs steps, those
         behind each sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
+        Importance samples are made, and count, 32 for a row at a time.
       jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is
         started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside

@@ -95,8 +95,9 @@ class Functions:
         self.settings: dict[str, Any] = {}
         self.figures: dict[str, Any] = {}
 
-    def costs(self, name: str) -> tuple[int, int]:
-        """(for each row, for each unit of its count) the draws that a function takes."""
+    def costs(self, name: str) -> tuple[int, int, int]:
+        """(for each row, for each unit of its count) the draws that a function takes; and how many units it takes at a
+        time, of which it makes all where fewer are asked for."""
         raise NotImplementedError(f"{type(self).__name__} must define costs.")
 
     def log_likelihood(

@@ -67,8 +67,9 @@ class MachineFunctions(Functions):
             self.figures = {"log_partition": known.value, "log_partition_direction": known.direction}
             self.figures["log_partition_standard_error"] = error if math.isfinite(error) else None
 
-    def costs(self, name: str) -> tuple[int, int]:
-        return 0, self._served.cost(name, self._sweeps) * (self.weights.count if name == "log_likelihood" else 1)
+    def costs(self, name: str) -> tuple[int, int, int]:
+        each = self._served.cost(name, self._sweeps)
+        return (0, each * self.weights.count, self._served.chunk) if name == "log_likelihood" else (0, each, 1)
 
     def _terms(self, x, num_samples, seed):
         def at_one(component, seed):

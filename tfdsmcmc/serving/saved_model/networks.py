@@ -19,7 +19,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
 from tfdsmcmc.imputation.directed import method_for
-from tfdsmcmc.imputation.kernels import NetworkKernel
+from tfdsmcmc.imputation.kernels import NetworkKernel, passes_of
 from tfdsmcmc.imputation.resampling import Resampling
 from tfdsmcmc.imputation.sweep_plan import swept
 from tfdsmcmc.likelihood.expectations import expectations
@@ -82,13 +82,14 @@ class NetworkFunctions(Functions):
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
         self.names = [*Functions.names, *(["encode"] if generative.latent_units else []), "reconstruct"]
 
-    def costs(self, name: str) -> tuple[int, int]:
+    def costs(self, name: str) -> tuple[int, int, int]:
         # a draw in a network that is averaged over M sets of weights, unit by unit, counts M times
         each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
         count = self.weights.count
         evidence = each * count * _EVIDENCE.num_samples if count > 1 else 0
-        others = {"sample": (0, each), "impute": (evidence, each * self._sweeps)}
-        return {**dict.fromkeys(self.names, (0, each * count)), **others}[name]
+        chain = passes_of(self._generative) + self._sweeps
+        others = {"sample": (0, each, 1), "impute": (evidence, each * chain, 1)}
+        return {**dict.fromkeys(self.names, (0, each * count, _CHUNK)), **others}[name]
 
     def encode(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None

@@ -69,7 +69,7 @@ def signatures(functions: Functions, chosen: Iterable[str], max_draws: int) -> d
     """
     inputs = {name: Inputs(name, functions) for name in chosen}
     budgets = {name: (max_draws, *functions.costs(one.plain)) for name, one in inputs.items()}
-    least = max(ROWS * (row + COUNT * each) for _, row, each in budgets.values())
+    least = max(ROWS * (row + -(-COUNT // chunk) * chunk * each) for _, row, each, chunk in budgets.values())
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
     traced = {}  # once for all signatures that call it
@@ -151,32 +151,36 @@ class Inputs(NamedTuple):
             made[name] = np.packbits(value > 0, axis=1) if bits else value.astype(spec.dtype.as_numpy_dtype)
         return made
 
-    def checked(self, values: Mapping[str, tf.Tensor], budget: tuple[int, int, int]) -> dict[str, tf.Tensor]:
+    def checked(self, values: Mapping[str, tf.Tensor], budget: tuple[int, int, int, int]) -> dict[str, tf.Tensor]:
         """The tensors, each behind its checks; packed data come out as float32 and bool.
 
-        Of a budget (draws, row, each) of draws of the latents, rows · (row + count · each) is at most `draws`.
+        Of a budget (draws, row, each, chunk) of draws of the latents, rows · (row + count · each) is at most `draws`,
+        with the count rounded up to a multiple of `chunk`.
         """
-        (draws, row, each), model, specs = budget, self.functions, self.specs
+        (draws, row, each, chunk), model, specs = budget, self.functions, self.specs
         values = {name: tf.ensure_shape(values[name], spec.shape, name=name) for name, spec in specs.items()}
+        bytes_of_x = values.get("x")
         if self.packed:
             types = {name: spec.dtype for name, spec in Inputs(self.plain, model).specs.items()}
             bits = {name: _unpacked(values[name], model.units) for name in ("x", "mask") if name in values}
             values |= {name: tf.cast(unpacked, types[name]) for name, unpacked in bits.items()}
         first, led = next(iter(specs)), self.rowwise or "x" in values
         rows = tf.cast(tf.shape(values[first])[0] if led else 1, tf.int64)
-        most = draws // (row + each)
+        most = draws // (row + chunk * each)
         checks = [_require(rows <= most, f"{first} must have at most {most} rows. Received: ", rows)]
         of, count = (first, rows) if led else ("num_samples", tf.cast(values["num_samples"], tf.int64))
         checks += [_same_rows(name, values[name], of, count) for name, spec in specs.items() if has_rows(spec)]
         if "context" in values:
             checks.append(_entries("context", values["context"], None, model.context.support))
         with tf.control_dependencies(checks):
-            most = (draws // tf.maximum(rows, 1) - row) // each
+            most = (draws // tf.maximum(rows, 1) - row) // (chunk * each) * chunk
             if "mask" in values or "x" not in values:  # all that is drawn is held at once
                 most = tf.minimum(most, _ENTRIES // model.widest // tf.maximum(rows, 1))
             those = " for so many rows" if led else ""
             checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
-            if not self.packed and "x" in values:
+            if self.packed:  # of longer rows the rest would go unseen
+                checks.append(_none_beyond(bytes_of_x, model.units))
+            if "x" in values and not (self.packed and model.support.takes_bits):
                 checks.append(_entries("x", values["x"], values.get("mask"), model.support))
         with tf.control_dependencies(checks):
             return {name: tf.identity(value) for name, value in values.items()}
@@ -197,6 +201,13 @@ def _entries(name, x, mask, support):
     good = support.holds(x, mask)
     where = "" if mask is None else " where it is observed"
     return _require(tf.reduce_all(good), f"{name} must be {support.described}{where}. Received: ", _first(x, ~good))
+
+
+def _none_beyond(packed, units):
+    """Refuses rows of bits of which there are some beyond the last unit; `numpy.packbits` leaves zeros there."""
+    beyond = packed[:, -1] & tf.constant((1 << -units % 8) - 1, tf.uint8)
+    parts = f"x must have {units} units a row, and zeros for bits beyond them. Received: ", _first(beyond, beyond > 0)
+    return _require(tf.reduce_all(beyond == 0), *parts)
 
 
 def _first(values, where):
