@@ -114,13 +114,7 @@ def sweep_all(
 def sweep_all_and_mean(
     network: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor], seed: Seed
 ) -> tuple[tf.Tensor, list[tf.Tensor], tf.Tensor | None]:
-    """`sweep_all` and what it knows of the mean of x, at no further cost.
-
-    Args:
-      network: `GenerativeNetwork` of binary latent layers.
-      rows: `Rows` (n, D), with gaps and their present fillings as values.
-      z: list of (n, H_l).
-      seed: int32 of shape (2,).
+    """`sweep_all` and what it knows of the mean of x, at no further cost; arguments as there.
 
     Returns:
       (x, z, mean): the third (n, D), what is observed and the probabilities that missing bits were drawn with, where
