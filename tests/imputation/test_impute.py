@@ -90,19 +90,26 @@ def test_probabilities_are_the_exact_means(name, method, lengths):
 
 
 @pytest.mark.slow
-def test_the_effective_size_is_that_of_the_probabilities():
-    """Plain draws of 0 and 1 for a DARN: their variance over rows is p(1 − p)/N_eff, to a quarter; Metropolis chains
-    have fewer effective states than Gibbs sampling, and both fewer than the sweeps."""
+def test_the_effective_size_is_that_of_the_draws():
+    """Means of draws of 0 and 1 for a DARN: their variance over rows is p(1 − p)/N_eff, to a quarter; Metropolis chains
+    have fewer effective states than Gibbs sampling, and both fewer than the sweeps. Probabilities are these means, by
+    Gibbs sampling those of what the draws were made with, which are worth more."""
     networks, mask = pair("DARN"), MASKS["some"]
     rows, p, _ = missing(networks.generative, ROW, mask)
     mean = p @ rows[:, ~mask]
     found = {}
     for method in ("gibbs", "metropolis"):
-        result = replicates(networks, mask, 512, method=method, num_samples=300, num_chains=2, burn_in=20, seed=6)
+        lengths = {"num_imputations": 600, "num_samples": 300, "num_chains": 2, "burn_in": 20, "thinning": 1}
+        result = replicates(networks, mask, 512, method=method, seed=6, **lengths)
+        means = result.x.mean(0)[:, ~mask]
         found[method] = result.effective_sample_size.mean()
         assert np.all(result.effective_sample_size <= 600)
-        worth = (mean * (1 - mean) / result.probabilities[:, ~mask].var(0)).min()
+        worth = (mean * (1 - mean) / means.var(0)).min()
         assert 0.4 < found[method] / worth < 2.5, (method, found, worth)
+        if method == "metropolis":
+            np.testing.assert_allclose(result.probabilities[:, ~mask], means, atol=1e-6)
+        else:
+            assert np.all(result.probabilities[:, ~mask].var(0) < means.var(0) / 2)
     assert found["metropolis"] < 0.8 * found["gibbs"]
 
 
