@@ -25,6 +25,13 @@ def test_warmup():
     np.testing.assert_allclose([schedule(t) for t in STEPS], [plain(t) * s for t, s in zip(STEPS, share)], rtol=1e-6)
 
 
+def test_a_decay_that_is_constant_first():
+    """ℓ₀ for c steps, and from then on the decay as it is from its start."""
+    schedule, plain = (mcmc.PolynomialDecay(0.2, 30.0, 0.7, constant_steps=steps) for steps in (25, 0))
+    np.testing.assert_allclose([schedule(t) for t in (0, 13, 25)], 0.2, rtol=1e-6)
+    np.testing.assert_allclose([schedule(25 + t) for t in STEPS], [plain(t) for t in STEPS], rtol=1e-6)
+
+
 def test_cyclical():
     """½ ℓ₀ (cos(π (t mod c)/c) + 1): ℓ₀ at the start of each cycle, half of it in the middle."""
     schedule = mcmc.Cyclical(0.2, cycle_steps=8)
@@ -34,7 +41,7 @@ def test_cyclical():
     assert all(0 < schedule(step) <= 0.2 for step in range(17))
 
 
-SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
+SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20, 5), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -62,6 +69,7 @@ def test_schedule_is_a_keras_schedule(schedule):
         (mcmc.PolynomialDecay, "offset", [0.0, -1.0, np.inf, None]),
         (mcmc.PolynomialDecay, "power", [-0.5, np.nan, None]),
         (mcmc.PolynomialDecay, "warmup_steps", [-1, 2.5, True, None]),
+        (mcmc.PolynomialDecay, "constant_steps", [-1, 2.5, True, None]),
         (mcmc.Cyclical, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None]),
         (mcmc.Cyclical, "cycle_steps", [0, -1, 2.5, True, None]),
     ],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
-    """ℓ_t = ℓ₀ (1 + t/b)^(−γ): with γ in (½, 1] the sum of the rates diverges and that of their squares does not.
+    """ℓ_t = ℓ₀ (1 + max(0, t − c)/b)^(−γ): with γ in (½, 1] the sum of the rates diverges, that of their squares not.
 
     In the first w steps (t + 1)/w of it, for an optimizer whose first gradients are for the most part noise.
 
@@ -25,6 +25,7 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
       offset: b, in steps.
       power: γ.
       warmup_steps: w.
+      constant_steps: c, the step from which on the rate falls.
 
     Raises:
       ValueError: for an argument out of range.
@@ -38,16 +39,19 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
         offset: float = 1000.0,
         power: float = 0.55,
         warmup_steps: int = 0,
+        constant_steps: int = 0,
     ):
         self.initial_learning_rate: float = positive_number("initial_learning_rate", initial_learning_rate)
         self.offset: float = positive_number("offset", offset)
         self.power: float = nonnegative_number("power", power)
         self.warmup_steps: int = nonnegative_integer("warmup_steps", warmup_steps)
+        self.constant_steps: int = nonnegative_integer("constant_steps", constant_steps)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         step = tf.cast(step, tf.float32)
         risen = tf.minimum(1.0, (step + 1.0) / max(1, self.warmup_steps))
-        return self.initial_learning_rate * risen * (1.0 + step / self.offset) ** -self.power
+        falling = tf.maximum(0.0, step - float(self.constant_steps))
+        return self.initial_learning_rate * risen * (1.0 + falling / self.offset) ** -self.power
 
     def get_config(self) -> Config:
         return {
@@ -55,6 +59,7 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
             "offset": self.offset,
             "power": self.power,
             "warmup_steps": self.warmup_steps,
+            "constant_steps": self.constant_steps,
         }
 
 
