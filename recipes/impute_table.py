@@ -61,7 +61,7 @@ def main():
     there = frame.notna().to_numpy()
     hidden = there & (np.random.default_rng(1).random(frame.shape) < 0.1)
     print(f"{len(frame):,} rows, {frame.shape[1]} columns, {(~there).sum():,} gaps, {hidden.sum():,} hidden")
-    updates = 20 if args.quick else args.updates
+    updates = 40 if args.quick else args.updates
     imputer = ds.Imputer(updates=updates, imputation_options=options, random_state=0)
     filled = imputer.fit_transform(frame.mask(hidden))
     print("\n".join(compared(filled, frame, hidden)))
