@@ -11,7 +11,7 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
 
     rws           reweighted wake-sleep, flat prior, K of the sampler, the weights of the best epoch on validation data
     rws_fast      the same with Adam(0.01), not Adam(0.003)
-    rws_falling   the same with the optimizers of the sampler: Adam of a rate that rises and falls, and Adam(0.01) for φ
+    rws_falling   the same with the optimizers of the sampler: Adam of a rate that rises and falls, and that of φ
     rws_learnt    rws with the prior that samplers have by default
     sampler       `methods.dsgnht_nais()` and the default prior, nothing else
     cold          the same without a warm start

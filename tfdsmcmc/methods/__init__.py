@@ -27,8 +27,9 @@ The samplers with importance samples are what `docs/study.md` found best, withou
 Adam with K = 10, whose rate and patience go by the updates that are planned, then the splitting scheme with K = 25 and
 a learning rate of each weight's own, as fast as the noise of its gradient permits (`mcmc.WarmStart`), reweighted
 wake-sleep updates of φ by Adam, and three chains, each with a warm start and a recognition network of its own. The
-rate of φ is 1e-2 for 5,000 updates and falls then, as a network of wide layers stays coarse at that rate. There are two
-chains where fewer than 18,000 updates are planned, and one below 12,000 or of more than 100,000 weights (`compile`).
+rate of φ was 1e-2 there; it is for 5,000 updates and falls then, as a network of wide layers stays coarse at that rate.
+There are two chains where fewer than 18,000 updates are planned, and one below 12,000 or of more than 100,000 weights
+(`compile`).
 `as_published=True` gives what the paper has but for the prior, which is the model's
 (there `prior=StudentT(df=2.2, loc=0.0, scale=0.09)`): no warm start, the Euler scheme, a thermostat of mass 1, K = 5,
 wake updates of φ by Adam(3e-4) with fresh draws, ten θ-updates on each minibatch and a φ-update after each of them, one

@@ -43,9 +43,10 @@ def fit(
       batch_size: B, of rows with random access; by default 100.
       epochs: the epoch to stop at.
       verbose: as in Keras.
-      callbacks: list of Keras callbacks. Those that set a learning rate set that of φ; a kernel takes a schedule. A
-        run that `BackupAndRestore` restores goes on bit for bit from the end of an epoch; from the middle of one
-        (its `save_freq` a number) the epoch begins anew, with other draws.
+      callbacks: list of Keras callbacks. Those that set a learning rate set that of φ, where its optimizer has a
+        number and no schedule; a kernel takes a schedule. A run that `BackupAndRestore` restores goes on bit for bit
+        from the end of an epoch; from the middle of one (its `save_freq` a number) the epoch begins anew, with other
+        draws.
       validation_split: fraction of rows with random access, the last ones, to validate on.
       validation_data: what x may be.
       shuffle: whether rows with random access are read in a new order each epoch.
