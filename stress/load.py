@@ -139,6 +139,8 @@ def _value(name, spec):
     """An input of `_ROWS` rows, or of one number."""
     shape = [_ROWS if size["size"] == "-1" else int(size["size"]) for size in spec["tensor_shape"]["dim"]]
     values = np.random.default_rng(0).integers(0, 2, shape)
+    if spec["dtype"] == "DT_UINT8":
+        values *= 128  # packed: the first of eight units, as those beyond the last must be 0
     if name.startswith("num_"):
         values = np.full(shape, _ROWS)
     return (values.astype(bool) if spec["dtype"] == "DT_BOOL" else values).tolist()

@@ -3,7 +3,6 @@
 import re
 
 import keras
-import numpy as np
 import pytest
 
 import tfdsmcmc as ds
@@ -108,17 +107,6 @@ def rates_of_climb(method):
     rate = method["kernel"].optimizer.get_config()["learning_rate"]
     rate = keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else lambda _, constant=rate: constant
     return [round(float(rate(step)), 7) for step in (0, 1999, 2000, 6000)]
-
-
-@pytest.mark.parametrize("name", NAIS)
-def test_the_rate_of_the_recognition_network_falls_where_runs_are_long(name):
-    """0.01 for 5,000 updates, then 0.01 (1 + (t − 5,000)/5,000)^(−3/4); an optimizer that is given stays as it is."""
-    rate = getattr(ds.methods, name)()["proposal"].optimizer.get_config()["learning_rate"]
-    rate = keras.saving.deserialize_keras_object(rate)
-    expected = [0.01, 0.01, 0.01 / 2**0.75, 0.00125]
-    np.testing.assert_allclose([rate(t) for t in (0, 5000, 10_000, 80_000)], expected, rtol=1e-5)
-    given = getattr(ds.methods, name)(optimizer=keras.optimizers.Adam(0.02))["proposal"].optimizer
-    assert given.get_config()["learning_rate"] == pytest.approx(0.02)
 
 
 def assert_parts(method, expected, warm=False):

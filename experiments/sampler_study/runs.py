@@ -13,6 +13,7 @@ from experiments.sampler_study.callbacks import Best, Climb, Until
 from experiments.sampler_study.settings import OPTIMIZERS, PRIORS, SAMPLERS
 
 DRAWS = 6  # of a posterior that are annealed
+BURN_IN = 20  # passes of Gibbs sampling by augmentation
 
 
 class TooLittleTime(Exception):
@@ -23,7 +24,7 @@ def run_without_recognition(setting, args, seed, data, folder, seconds):
     """Gibbs sampling of the units in the time that a sampler took; returns a dict of figures."""
     callbacks = [Until(seconds)]
     if setting == "augmentation":
-        batch_size, burn_in, every = 500, 20, 1
+        batch_size, burn_in, every = 500, BURN_IN, 1
         prior = {"bias": tfp.distributions.Normal(0.0, 1.0), "": ds.priors.ColumnThreeParameterBetaNormal()}
         method = ds.methods.polya_gamma_gibbs()
     else:

@@ -33,6 +33,18 @@ def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values,
     assert len(history.epoch) == steps[-1] // 2
 
 
+def test_what_a_callback_sets_of_the_collector_holds(tmp_path):
+    """As one that goes by the clock does: burn-in ends after the second epoch, then every epoch has a sample."""
+    model, collector = model_to_fit(), ds.posterior.Collector(tmp_path / "run", 3, burn_in=9, every=9, stop=False)
+
+    def settle(epoch, logs):
+        collector.burn_in, collector.every = (2, 1) if epoch >= 1 else (9, 9)
+
+    settling = keras.callbacks.LambdaCallback(on_epoch_end=settle)
+    model.fit(X, batch_size=4, epochs=5, verbose=0, callbacks=[settling, collector])
+    assert [store.step_of(path) for path in store.sample_paths(tmp_path / "run")] == [6, 8, 10]
+
+
 @pytest.mark.parametrize(
     ("heat", "settled", "told"),
     [([9.0, 1.9, 1.9, 9.0], 2, []), pytest.param([1.0, 1.0, 2.5, 4.0], 2, ["2.5"], marks=pytest.mark.slow),

@@ -216,8 +216,8 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
 
 
 def _rate_of_recognition():
-    """The rate of φ, as it stood for 5,000 updates: what short runs are used to. At it a network of wide layers stays
-    coarse, so that few of the K draws count and the gradient of θ is biased; from there on it falls."""
+    """The rate of φ: high for as long as short runs last, which lose by less. At it a network of wide layers stays
+    coarse, so that few of the K draws count and the gradient of θ is biased: from there on it falls."""
     return PolynomialDecay(1e-2, offset=5000.0, power=0.75, constant_steps=5000)
 
 

@@ -139,12 +139,12 @@ class Collector(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         step = int(self.model.run.steps)
+        self._timing.burn_in, self._timing.every = self.burn_in, self.every  # which callbacks may have set
         if self._records and self._records[-1][0] == step:  # the run was stopped before its first step
             return
         value = (logs or {}).get("val_log_likelihood")
         value = None if value is None else float(value)
-        draw = store.draw_of(self.model)
-        run = self.model.run
+        draw, run = store.draw_of(self.model), self.model.run
         self._records.append([step, int(run.epochs), value, run.sampled, store.checksum(draw)])
         self.path.mkdir(parents=True, exist_ok=True)
         with files.locked(self.path):

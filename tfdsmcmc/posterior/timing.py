@@ -29,6 +29,8 @@ class Timing:
       every: epochs, or None.
 
     Attributes:
+      burn_in: as it was given, or has been set since; like `every` it holds for the records that come.
+      every: likewise.
       first: the first record of the chain, or None.
       last_epoch: at which the fit ends, where that is known.
     """
@@ -37,7 +39,7 @@ class Timing:
     last_epoch: int | None
 
     def __init__(self, num_samples: int, patience: int, burn_in: int | None, every: int | None):
-        self._num_samples, self._patience, self._burn_in, self._every = num_samples, patience, burn_in, every
+        self._num_samples, self._patience, self.burn_in, self.every = num_samples, patience, burn_in, every
         self.last_epoch = None
         self.look_anew()
 
@@ -56,8 +58,8 @@ class Timing:
         if last == start:
             return True
         before = next(place for place in range(last - 1, start - 1, -1) if sampled(records[place]))
-        if self._every is not None:
-            return (last - start) // self._every > (before - start) // self._every
+        if self.every is not None:
+            return (last - start) // self.every > (before - start) // self.every
         first, earlier, now = (records[place][0] for place in (start, before, last))
         spacing = self._updates_between(records[start])
         return (now - first) // spacing > (earlier - first) // spacing
@@ -65,10 +67,10 @@ class Timing:
     def epochs_to_go(self, records: Sequence[list[Any]], missing: int) -> int:
         """After about how many more epochs the last of so many samples is due."""
         step, epoch = records[-1][:2]
-        apart = self._every or max(1, _UPDATES_BETWEEN[0] * epoch / step)
+        apart = self.every or max(1, _UPDATES_BETWEEN[0] * epoch / step)
         start = self._start(records)
         if start is None:
-            return max((self._burn_in or 0) - epoch, 0) + 1 + math.ceil((missing - 1) * apart)
+            return max((self.burn_in or 0) - epoch, 0) + 1 + math.ceil((missing - 1) * apart)
         since = len(records) - 1 - start
         return math.ceil((since // apart + missing) * apart) - since
 
@@ -91,8 +93,8 @@ class Timing:
         """Whether collecting begins with this record of the chain, those before having been looked at."""
         self.first = record if self.first is None else self.first
         step, epoch, value = record[:3]
-        if self._burn_in is not None:
-            return epoch > self._burn_in
+        if self.burn_in is not None:
+            return epoch > self.burn_in
         self._trend.add(step, value)
         late = self.last_epoch and 2 * epoch >= self.first[1] + self.last_epoch
         return late or self._trend.settled()
