@@ -4,6 +4,7 @@ import datetime
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -13,7 +14,7 @@ from tfdsmcmc.imputer.table import Table
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("narwhals")
-pytest.importorskip("pyarrow")
+pyarrow = pytest.importorskip("pyarrow")
 
 TINY = {"updates": 2, "posterior_samples": 1, "batch_size": 10, "jit_compile": False, "random_state": 0}
 SHORT = {"burn_in": 0, "num_samples": 1, "thinning": 1, "num_chains": 1}
@@ -52,6 +53,16 @@ def test_values_and_types_there_and_back(native):
     for name in FRAME.columns:
         known = FRAME[name].is_not_null() & (FRAME[name].is_not_nan() if name == "x" else True)
         assert again[name].filter(known).to_list() == FRAME[name].filter(known).to_list()
+
+
+@pytest.mark.parametrize("library", [pl.DataFrame, pyarrow.table], ids=["polars", "arrow"])
+def test_a_column_that_is_all_null_takes_the_type_of_what_fills_it(library):
+    """A few rows to fill may have nothing of a column that `fit` knows; libraries then have no type for it."""
+    native = library({"x": [None, None], "c": [None, None], "b": [True, None]})
+    filled = pd.DataFrame({"x": [1.5, -2.0], "c": ["r", "g"], "b": [True, False]})
+    made = pl.DataFrame(frames.like(native, filled))
+    assert made.to_dict(as_series=False) == filled.to_dict("list")
+    assert made.dtypes == [pl.Float64, pl.String, pl.Boolean]
 
 
 @pytest.mark.slow

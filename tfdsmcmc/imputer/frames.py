@@ -108,7 +108,8 @@ def _back(nw, frame, name, series, dtype):
     if dtype is not None and frame.implementation.is_pyarrow():
         import pyarrow  # whose dictionaries have types of their own
 
-        array = pyarrow.array(values, frame.to_native().schema.field(name).type)
+        kind = frame.to_native().schema.field(name).type  # of a column that is all null, none: that of what fills it
+        array = pyarrow.array(values, None if pyarrow.types.is_null(kind) else kind)
         return nw.from_native(pyarrow.chunked_array([array]), series_only=True)
     if dtype is None or dtype in (nw.Categorical, nw.Enum):
         made = nw.new_series(name, values, backend=frame.implementation)
