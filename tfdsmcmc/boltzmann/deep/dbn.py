@@ -241,9 +241,10 @@ class DBN(Learner):
         Raises:
           ValueError: for arguments out of range, or weights that are not finite.
         """
-        probabilities = checks.boolean("probabilities", probabilities)
+        stack = self.stack
+        sampling.check_chains(self.rbms[-1], num_samples, steps, probabilities)  # what is refused counts no seed
         seed = self.next_seed() if seed is None else seed
-        return sampling.sample_of_stack(self.stack, num_samples, seed, steps, probabilities, self.uses_xla)
+        return sampling.sample_of_stack(stack, num_samples, seed, steps, probabilities, self.uses_xla)
 
     @described_by(imputing.impute)
     def impute(

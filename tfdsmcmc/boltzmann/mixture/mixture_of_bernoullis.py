@@ -201,8 +201,9 @@ class MixtureOfBernoullis(Learner):
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
         probabilities = checks.boolean("probabilities", probabilities)
-        seed = self.next_seed() if seed is None else seed
-        return self.density().sample(num_samples, seed, probabilities)
+        density = self.density()
+        seed = self.next_seed() if seed is None else seed  # what is refused counts none
+        return density.sample(num_samples, seed, probabilities)
 
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0
