@@ -124,6 +124,11 @@ class Fitting:
     def check_compiled(self, name: str) -> None:
         """Raises a ValueError where `name` is called before `compile`, or with other layers frozen than then."""
         model = self._model
+        if name == "fit" and not model.theta_variables:
+            raise ValueError(
+                "Nothing that fit() learns is trainable: set trainable = True before compile(). "
+                "Received: no trainable weights"
+            )
         if model.run is None:
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
         now = {variable.path for variable in model.theta_variables}
