@@ -59,3 +59,29 @@ def test_without_one_it_is_annealed(name):
 def test_counts_are_checked_where_log_z_is_given_too(name, options, log_partition):
     with pytest.raises(ValueError, match=r"^num_.*Received: "):
         MODELS[name]().density(None, log_partition).annealed_log_likelihood(V, 1, **options)
+
+
+def likelihoods(model, known):
+    """All that normalise rows by a log Z."""
+    density = model.density(log_partition=known)
+    yield from (lambda: density.log_likelihood(V, 5, 0, 10), lambda: density.annealed_log_likelihood(V, 1, num_runs=2))
+    yield from (density.known_partition, lambda: model.log_likelihood(V, log_partition=known))
+    if isinstance(model, ds.boltzmann.DBN):
+        yield lambda: model.log_likelihood_bound(V, 5, known)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_ratio_of_two_machines_is_no_log_partition(name):
+    """Neither of the second nor of the first, nor of a machine and itself; a number is taken at its word."""
+    model = MODELS[name]()
+    top = model if name == "RBM" else model.rbms[-1]
+    other = tiny_rbm(top.units, 4, seed=8)
+    for pair in [(other, top), (top, other), (top, top)]:
+        ratio = ds.boltzmann.log_partition_ratio(*pair, num_runs=3, num_steps=3)
+        for found in likelihoods(model, ratio):
+            with pytest.raises(ValueError, match="of one machine.* Received: a log_partition_ratio of "):
+                found()
+    for found in likelihoods(model, ratio.value):
+        found()
+    for found in likelihoods(model, ds.boltzmann.log_partition(top, 3, 3)):
+        found()
