@@ -81,6 +81,22 @@ def test_a_run_from_before_comes_back_with_what_is_frozen(make, tmp_path):
 
 
 @pytest.mark.parametrize("make", [rbm, mixture])
+def test_chains_keep_their_weights_while_frozen(make, tmp_path):
+    """They are θ, and a file of weights alone is of the model's variables, chain 0's."""
+    model = make()
+    model.save_weights(tmp_path / "alone.weights.h5")
+    model.compile(jit_compile=False, num_chains=2)
+    model.fit(X, **FIT)
+    (_, nothing), (second, _) = model.chain_weights()
+    model.trainable = False
+    assert nothing == model.chain_weights()[0][1] == []
+    assert_same(model.chain_weights()[1][0], second)
+    model.load_weights(tmp_path / "alone.weights.h5")
+    assert_same(model.chain_weights()[1][0], second)
+    assert_same(model.chain_weights()[0][0], values(make()))
+
+
+@pytest.mark.parametrize("make", [rbm, mixture])
 @pytest.mark.parametrize("frozen", [slice(None), slice(1, 2)])
 def test_what_is_frozen_is_not_compiled(make, frozen):
     """All of the weights, or some; nothing is changed."""

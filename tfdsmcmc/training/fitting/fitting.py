@@ -211,6 +211,8 @@ class Fitting:
     def pairs(self, weights: Sequence[Sequence[np.ndarray]]) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
         """(θ, φ) of each chain of the weights of a run; φ is that of the model where no chain has its own."""
         model = self._model
+        if not model.phi_variables:  # where θ is frozen too, its number is not that of the run
+            return [(list(own), []) for own in weights]
         count, shared = len(model.theta_variables), [variable.numpy() for variable in model.phi_variables]
         return [(list(own[:count]), list(own[count:]) or shared) for own in weights]
 
