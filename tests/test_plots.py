@@ -3,6 +3,7 @@
 import sys
 from types import SimpleNamespace
 
+import keras
 import numpy as np
 import pytest
 
@@ -43,17 +44,59 @@ def test_learning_curves_draw_the_metrics_there_are():
     assert [list(line.get_xdata()) for line in lines] == [[1, 2], [1, 2]]
 
 
+def epochs_of(history, name):
+    (line,) = plots.learning_curves(history, [name]).axes[0].get_lines()
+    return list(line.get_xdata())
+
+
 def test_learning_curves_stand_at_their_epochs():
-    """A fit that goes on begins where it went on; values of every other epoch stand nowhere rather than at the first
-    ones."""
+    """A fit that goes on begins where it went on; a dict tells no epochs: values of every other one stand nowhere."""
     history = SimpleNamespace(history={"log_likelihood": [-3.0, -2.0]}, epoch=[4, 5])
-    assert list(plots.learning_curves(history).axes[0].get_lines()[0].get_xdata()) == [5, 6]
+    assert epochs_of(history, "log_likelihood") == [5, 6]
     metrics = {"log_likelihood": [-3.0, -2.0, -1.0, -0.5], "val_log_likelihood": [-2.0, -1.0]}
-    for history in (metrics, SimpleNamespace(history=metrics, epoch=[0, 1, 2, 3])):
-        plots.learning_curves(history, ["log_likelihood"])
-        for names in (["log_likelihood", "val_log_likelihood"], ["val_log_likelihood"]):
-            with pytest.raises(ValueError, match="each of 4 epochs. Received: shapes .*'val_log_likelihood'"):
-                plots.learning_curves(history, names)
+    for names in (["log_likelihood", "val_log_likelihood"], ["val_log_likelihood"]):
+        with pytest.raises(ValueError, match="each of 4 epochs.* Received: shapes .*'val_log_likelihood'"):
+            plots.learning_curves(metrics, names)
+    assert epochs_of(metrics, "log_likelihood") == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("package", ["tfdsmcmc", "keras"])
+@pytest.mark.parametrize(("epochs", "initial", "every"), [(4, 0, 2), (10, 0, 3), (5, 0, 2), (8, 4, 2), (3, 0, 1)])
+def test_validation_stands_at_the_epochs_it_is_of(package, epochs, initial, every):
+    """As callbacks see them in the fit; Keras notes no validation_freq, and one integer alone gives so many values."""
+    history, seen = fitted(package, epochs, initial, every)
+    assert epochs_of(history, "val_loss") == seen and epochs_of(history, "loss") == list(range(initial + 1, epochs + 1))
+
+
+def test_listed_epochs_of_validation():
+    """Beyond the last and of a fit that stops early too; of Keras' own fit the list cannot be known, and is refused
+    where no integer, or more than one, gives so many values."""
+    assert epochs_of(fitted("tfdsmcmc", 6, 0, [1, 4, 5, 9])[0], "val_loss") == [1, 4, 5]
+    assert epochs_of(fitted("tfdsmcmc", 6, 0, (3, 1), stop=4)[0], "val_loss") == [1, 3]
+    assert epochs_of(fitted("tfdsmcmc", 4, 0, 3)[0], "val_loss") == [3]
+    assert epochs_of(fitted("tfdsmcmc", 7, 2, 3)[0], "val_loss") == [3, 6]
+    for every in ([1, 2, 4], [1], 3, 4):  # three values of four, or one, of every third epoch or of every fourth
+        with pytest.raises(ValueError, match="known validation_freq. Received: shapes .*'val_loss'"):
+            plots.learning_curves(fitted("keras", 4, 0, every)[0], ["val_loss"])
+
+
+def fitted(package, epochs, initial, every, stop=None):
+    """(the history of a fit, the epochs with validation)."""
+    seen, rows = [], np.eye(2, dtype=np.float32)
+
+    def look(epoch, logs):
+        seen.extend([epoch + 1] if "val_loss" in logs else [])
+        model.stop_training = epoch + 1 == stop
+
+    told = {"epochs": epochs, "initial_epoch": initial, "validation_freq": every, "verbose": 0}
+    told["callbacks"] = [keras.callbacks.LambdaCallback(on_epoch_end=look)]
+    if package == "keras":
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        return model.fit(rows, rows[:, :1], validation_data=(rows, rows[:, :1]), **told), seen
+    model = ds.boltzmann.MixtureOfBernoullis(2, 2)
+    model.compile(jit_compile=False)
+    return model.fit(rows, validation_data=rows, **told), seen
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf])

@@ -81,6 +81,19 @@ def test_written_numbers_are_read_back_exactly(tmp_path):
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["x.csv"]
 
 
+def test_known_numbers_are_written_in_float64(tmp_path):
+    """In place of others, for all imputations of a row; those of none in float32, as short as they read back."""
+    known = np.array([[0.1, np.nan], [np.nan, 16777217.0], [-1 / 3, 5e-324]])
+    x = np.float32(np.arange(12).reshape(6, 2) + 0.7)
+    tables.write_csv(tmp_path / "x.csv", x, None, False, known)
+    found = tables.read(tmp_path / "x.csv").x
+    np.testing.assert_array_equal(np.where(np.isnan(known), np.nan, found[:3]), known)
+    np.testing.assert_array_equal(found[3:][~np.isnan(known)], known[~np.isnan(known)])
+    assert (tmp_path / "x.csv").read_text().splitlines()[:2] == ["0.1,1.7", "2.7,16777217.0"]
+    tables.write_csv(tmp_path / "n.csv", x[:3], None, True, known)
+    assert (tmp_path / "n.csv").read_text() == "0,1\n2,16777217\n0,0\n"
+
+
 def test_npz(tmp_path):
     x, mask = np.eye(3, dtype=np.uint8), np.eye(3) > 0
     tables.write_npz(tmp_path / "m.npz", x=x, mask=mask)

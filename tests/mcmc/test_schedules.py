@@ -41,6 +41,7 @@ def test_cyclical():
     assert all(0 < schedule(step) <= 0.2 for step in range(17))
 
 
+HUGE = [10**400, 10**5000]  # no floats; Python does not even write the second out
 SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20, 5), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
 
 
@@ -65,20 +66,37 @@ def test_schedule_is_a_keras_schedule(schedule):
 @pytest.mark.parametrize(
     "cls, name, values",
     [
-        (mcmc.PolynomialDecay, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None]),
-        (mcmc.PolynomialDecay, "offset", [0.0, -1.0, np.inf, None]),
-        (mcmc.PolynomialDecay, "power", [-0.5, np.nan, None]),
-        (mcmc.PolynomialDecay, "warmup_steps", [-1, 2.5, True, None]),
-        (mcmc.PolynomialDecay, "constant_steps", [-1, 2.5, True, None]),
-        (mcmc.Cyclical, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None]),
-        (mcmc.Cyclical, "cycle_steps", [0, -1, 2.5, True, None]),
+        (mcmc.PolynomialDecay, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None, *HUGE]),
+        (mcmc.PolynomialDecay, "offset", [0.0, -1.0, np.inf, None, *HUGE]),
+        (mcmc.PolynomialDecay, "power", [-0.5, np.nan, None, *HUGE]),
+        (mcmc.PolynomialDecay, "warmup_steps", [-1, 2.5, True, None, 2**63, *HUGE]),
+        (mcmc.PolynomialDecay, "constant_steps", [-1, 2.5, True, None, 2**63, *HUGE]),
+        (mcmc.Cyclical, "initial_learning_rate", [0.0, -1.0, np.nan, "fast", None, *HUGE]),
+        (mcmc.Cyclical, "cycle_steps", [0, -1, 2.5, True, None, 2**63, *HUGE]),
+        (RiseAndFall, "learning_rate", [0.0, None, *HUGE]),
+        (RiseAndFall, "offset", [0.0, None, *HUGE]),
+        (RiseAndFall, "rise", [0, 2.5, None, 2**63, *HUGE]),
+        (RiseAndFall, "rising", [0.0, 1.0, None, *HUGE]),
     ],
 )
 def test_errors(cls, name, values):
-    arguments = {mcmc.PolynomialDecay: {}, mcmc.Cyclical: {"cycle_steps": 5}}[cls]
+    arguments = {
+        mcmc.PolynomialDecay: {"initial_learning_rate": 0.1},
+        mcmc.Cyclical: {"initial_learning_rate": 0.1, "cycle_steps": 5},
+        RiseAndFall: {"learning_rate": 0.1},
+    }[cls]
     for value in values:
         with pytest.raises(ValueError, match=rf"{name} .*Received: {name}="):
-            cls(**{"initial_learning_rate": 0.1, **arguments, name: value})
+            cls(**{**arguments, name: value})
+
+
+def test_as_many_steps_as_an_int64_counts():
+    """So long nothing falls, or the rise goes on; a cycle is still at its start."""
+    most = 2**63 - 1
+    assert float(mcmc.PolynomialDecay(0.25, constant_steps=most)(9)) == 0.25
+    assert float(mcmc.Cyclical(0.25, most)(9)) == 0.25
+    rising = [mcmc.PolynomialDecay(0.25, offset=1e30, warmup_steps=most), RiseAndFall(0.25, offset=1e30, rise=most)]
+    np.testing.assert_allclose([schedule(9) for schedule in rising], 0.25 * 10 / 2**63, rtol=1e-6)
 
 
 @pytest.mark.parametrize("cls", [mcmc.SGHMC, mcmc.SGNHT])

@@ -27,6 +27,13 @@ def test_what_networks_take():
     assert as_rows(X).values is X and as_rows(X).complete
 
 
+def test_places_with_gaps():
+    """Of rows with a mask that hides nothing too, and of none."""
+    np.testing.assert_array_equal(GAPPY.with_gaps, [0, 2])
+    for rows in (COMPLETE, COMPLETE._replace(observed=np.ones((4, 3), bool)), GAPPY.take(slice(0, 0))):
+        assert rows.with_gaps.shape == (0,) and rows.with_gaps.dtype == np.int64
+
+
 def test_with_nan():
     for rows, x in ((GAPPY, X), (COMPLETE, COMPLETE.values)):
         for form in (rows, rows.map(tf.constant)):

@@ -38,14 +38,14 @@ def nonnegative_number(name: str, value: _T) -> _T:
         return value
     number = _number(value)
     if not math.isfinite(number) or number < 0:
-        raise ValueError(f"{name} must be a finite number, at least 0. Received: {name}={value!r}")
+        raise ValueError(f"{name} must be a finite number, at least 0. Received: {name}={_shown(value)}")
     return value
 
 
 def boolean(name: str, value: object) -> bool:
     """True or False, of Python or NumPy."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False. Received: {name}={value!r}")
+        raise ValueError(f"{name} must be True or False. Received: {name}={_shown(value)}")
     return bool(value)
 
 
@@ -53,14 +53,14 @@ def positive_number(name: str, value: _T) -> _T:
     """Returns `value`; a plain number must be finite and above 0, a tensor is taken as it is."""
     nonnegative_number(name, value)
     if not _is_tensor(value) and float(value) == 0.0:
-        raise ValueError(f"{name} must be above 0. Received: {name}={value!r}")
+        raise ValueError(f"{name} must be above 0. Received: {name}={_shown(value)}")
     return value
 
 
 def fraction(name: str, value: object) -> float:
     """Returns a plain number between 0 and 1, without either."""
     if not 0 < _number(value) < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, without either. Received: {name}={value!r}")
+        raise ValueError(f"{name} must be a number between 0 and 1, without either. Received: {name}={_shown(value)}")
     return _number(value)
 
 
@@ -158,8 +158,13 @@ def _integer(name, value, least, kind):
     except TypeError:
         number = None
     if isinstance(value, (bool, np.bool_)) or number is None or number < least:
-        raise ValueError(f"{name} must be a {kind} integer. Received: {name}={value!r}")
+        raise ValueError(f"{name} must be a {kind} integer. Received: {name}={_shown(value)}")
     return number
+
+
+def _shown(value):
+    """What an error says of it; Python writes out no integer of more than 4,300 digits."""
+    return f"an integer of {value.bit_length()} bits" if isinstance(value, int) and abs(value) >> 1024 else repr(value)
 
 
 def verbose(value: object) -> Verbose:

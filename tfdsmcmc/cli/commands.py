@@ -166,11 +166,11 @@ def impute(args: argparse.Namespace) -> None:
             probabilities=result.probabilities,
             effective_sample_size=result.effective_sample_size,
         )
-    elif args.probabilities or args.majority:
-        x = support.mode(result.probabilities) if args.majority else result.probabilities
-        tables.write_csv(output, x, table.header, integers=args.majority)
-    else:
-        tables.write_csv(output, result.x.reshape(-1, result.x.shape[-1]), table.header, integers=support.discrete)
+    else:  # what is observed as it was read, which float32 would round
+        x, integers = result.x.reshape(-1, result.x.shape[-1]), support.discrete
+        if args.probabilities or args.majority:
+            x, integers = support.mode(result.probabilities) if args.majority else result.probabilities, args.majority
+        tables.write_csv(output, x, table.header, integers, table.known)
     sizes = result.effective_sample_size[np.isfinite(result.effective_sample_size)]
     worth = f", effective samples {np.median(sizes):.1f} (median)" if len(sizes) else ""
     print(f"wrote {output}: {len(sizes)} rows with gaps of {len(table.x)}{worth}")

@@ -38,6 +38,11 @@ class Table(NamedTuple):
     mask: np.ndarray | None
     header: list[str] | None
 
+    @property
+    def known(self) -> np.ndarray:
+        """x with nan wherever it is not observed."""
+        return self.x if self.mask is None else np.where(self.mask, self.x, np.nan)
+
 
 def check_name(path: FilePath) -> pathlib.Path:
     """The path, if its name ends in one of the suffixes.
@@ -71,15 +76,30 @@ def read(path: FilePath, header: bool | None = None) -> Table:
     return _read_npz(path) if path.suffix == ".npz" else _read_csv(path, header)
 
 
-def write_csv(path: FilePath, x: np.ndarray, header: Sequence[str] | None, integers: bool) -> None:
-    """Writes rows (n, D) as a .csv; integers without a point, other numbers so that they are read back exactly."""
-    text = (lambda v: str(int(v))) if integers else (lambda v: np.format_float_positional(np.float32(v), trim="0"))
+def write_csv(
+    path: FilePath, x: np.ndarray, header: Sequence[str] | None, integers: bool, known: np.ndarray | None = None
+) -> None:  # fmt: skip
+    """Writes rows as a .csv; integers without a point, other numbers so that they are read back exactly.
+
+    Args:
+      path: of the file.
+      x: (n, D), in float32.
+      header: the columns' names, or None.
+      integers: whether all entries are.
+      known: (m, D) float64, for m rows after each other what to write in place of x, nan for none; or None.
+    """
+    known = np.full((1, 1), np.nan) if known is None else known
+
+    def text(value, known):
+        value = np.float32(value) if np.isnan(known) else known
+        return str(int(value)) if integers else np.format_float_positional(value, trim="0")
 
     with files.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         if header:
             writer.writerow(header)
-        writer.writerows([text(value) for value in row] for row in x)
+        for number, row in enumerate(x):
+            writer.writerow([text(*pair) for pair in np.broadcast(row, known[number % len(known)])])
 
 
 def write_npz(path: FilePath, **arrays: np.ndarray) -> None:

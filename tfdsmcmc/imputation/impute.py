@@ -107,7 +107,7 @@ def impute(
     if components is None and average is not None:
         raise ValueError(f"An average is of a posterior. Received: average={average!r}, posterior=None")
     rows = density.rows("x", x, mask)
-    places = [] if rows.complete else np.flatnonzero(~rows.observed.all(1))
+    places = rows.with_gaps
     if not len(places):
         return _whole(rows, places, None, num_imputations, method == "metropolis")
     gappy, batch_size = rows.take(places), rows_at_a_time(len(places), batch_size)

@@ -261,7 +261,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _imputation(self, rows):
         """`imputation.Imputation` of rows, in the units of the data layer."""
-        options, most = choices.lengths_of(self._imputation_options(), int((~rows.observed.all(1)).sum()))
+        options, most = choices.lengths_of(self._imputation_options(), len(rows.with_gaps))
         posterior = self.posterior_
         if most is not None and posterior is not None:
             posterior = posterior[:: -(-len(posterior.samples) // most)]

@@ -13,6 +13,8 @@ from tfdsmcmc._common.checks import fraction, nonnegative_integer, nonnegative_n
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Config, TensorLike
 
+_MOST_STEPS = 2**63 - 1  # a count of steps is an int64
+
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
@@ -44,8 +46,8 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
         self.initial_learning_rate: float = positive_number("initial_learning_rate", initial_learning_rate)
         self.offset: float = positive_number("offset", offset)
         self.power: float = nonnegative_number("power", power)
-        self.warmup_steps: int = nonnegative_integer("warmup_steps", warmup_steps)
-        self.constant_steps: int = nonnegative_integer("constant_steps", constant_steps)
+        self.warmup_steps: int = _steps("warmup_steps", warmup_steps, nonnegative_integer)
+        self.constant_steps: int = _steps("constant_steps", constant_steps, nonnegative_integer)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         step = tf.cast(step, tf.float32)
@@ -97,7 +99,7 @@ class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
     ):
         self.learning_rate: float = positive_number("learning_rate", learning_rate)
         self.offset: float = positive_number("offset", offset)
-        self.rise: int = positive_integer("rise", rise)
+        self.rise: int = _steps("rise", rise, positive_integer)
         self.rising: float = fraction("rising", rising)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
@@ -137,7 +139,7 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
 
     def __init__(self, initial_learning_rate: float, cycle_steps: int):
         self.initial_learning_rate: float = positive_number("initial_learning_rate", initial_learning_rate)
-        self.cycle_steps: int = positive_integer("cycle_steps", cycle_steps)
+        self.cycle_steps: int = _steps("cycle_steps", cycle_steps, positive_integer)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         phase = tf.cast(tf.math.floormod(tf.cast(step, tf.int64), self.cycle_steps), tf.float32) / self.cycle_steps
@@ -145,3 +147,11 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
 
     def get_config(self) -> Config:
         return {"initial_learning_rate": self.initial_learning_rate, "cycle_steps": self.cycle_steps}
+
+
+def _steps(name, value, check):
+    """A number of steps that passes `check`."""
+    number = check(name, value)
+    if number > _MOST_STEPS:
+        raise ValueError(f"{name} must be at most 2**63 - 1. Received: {name}=an integer of {number.bit_length()} bits")
+    return number

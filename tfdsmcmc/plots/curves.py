@@ -29,7 +29,8 @@ def learning_curves(
 
     Args:
       history: dict from metric name to a list of values, one an epoch, from the first on; or a Keras `History`, which
-        knows its epochs.
+        knows its epochs. `fit` of this package notes `validation_freq` there, so that validation stands at the epochs
+        that it is of. Elsewhere that is taken for the one integer that gives as many values, if there is one.
       names: those to draw, where there are any.
       title: of the figure.
 
@@ -37,20 +38,26 @@ def learning_curves(
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: for no dict, if none of the names is in the history, or where one has fewer values than there are
-        epochs, as with `validation_freq`: which epochs they are of is not known.
+      ValueError: for no dict, if none of the names is in the history, or where one has not a value for each epoch and
+        which epochs its values are of is not known, as of a dict with `validation_freq`.
     """
-    epochs, history = getattr(history, "epoch", None), getattr(history, "history", history)
+    epochs, told = getattr(history, "epoch", None), getattr(history, "params", None) or {}
+    history = getattr(history, "history", history)
     if not isinstance(history, dict):
         raise ValueError(f"A history is a dict from names to lists of values. Received: {type(history).__name__}")
     drawn = [name for name in names if name in history]
     if not drawn:
         raise ValueError(f"None of {list(names)} is in the history. Received: {sorted(history)}")
     curves = {name: numbers(name, history[name]) for name in drawn}
-    epochs = range(max(map(np.size, history.values()))) if epochs is None else epochs
-    if any(values.shape != (len(epochs),) for values in curves.values()):
+    whole = range(1, max(map(np.size, history.values())) + 1) if epochs is None else [epoch + 1 for epoch in epochs]
+    counts = _every(told, whole) if epochs is not None else []
+    places = {name: _epochs_of(name, values, whole, counts) for name, values in curves.items()}
+    if None in places.values():
         found = {name: values.shape for name, values in curves.items()}
-        raise ValueError(f"A curve has a value for each of {len(epochs)} epochs. Received: shapes {found}")
+        raise ValueError(
+            f"A curve has a value for each of {len(whole)} epochs, or is validation in a History of a known "
+            f"validation_freq. Received: shapes {found}"
+        )
     labels = {
         "log_likelihood": "training, the step's own estimate",
         "val_log_likelihood": "validation, importance sampling",
@@ -58,7 +65,7 @@ def learning_curves(
     figure = new_figure((6.0, 4.0))
     axes = figure.add_subplot()
     for name, values in curves.items():
-        axes.plot(np.asarray(epochs) + 1, values, label=labels.get(name, name))
+        axes.plot(places[name], values, label=labels.get(name, name))
     axes.set_xlabel("epoch")
     axes.set_ylabel("log-likelihood (nats a row)" if any("log_likelihood" in n for n in drawn) else "")
     axes.set_title(title or "")
@@ -204,3 +211,19 @@ def log_partitions(
 
 def _spoken(name):
     return {"log_likelihood": "log-likelihood (nats a row)", "log_prior": "log prior"}.get(name, str(name))
+
+
+def _every(told, epochs):
+    """What validation_freq may have been: what a fit noted, else any integer."""
+    return [told["validation_freq"]] if "validation_freq" in told else range(2, max(epochs, default=0) + 1)
+
+
+def _epochs_of(name, values, epochs, frequencies):
+    """The epochs that values are of, as Keras counts them from 1; None where they are not known."""
+    if values.shape == (len(epochs),):
+        return list(epochs)
+    if values.ndim != 1 or not name.startswith("val_"):
+        return None
+    looks = {tuple(e for e in epochs if (e in f if np.iterable(f) else e % f == 0)) for f in frequencies}
+    fitting = [look for look in looks if len(look) == len(values)]
+    return list(fitting[0]) if len(fitting) == 1 else None

@@ -48,6 +48,11 @@ class Rows(NamedTuple):
         return self.observed is None
 
     @property
+    def with_gaps(self) -> np.ndarray:
+        """The places of the rows of arrays (n, D) in which entries are missing, in order."""
+        return np.zeros(0, np.int64) if self.observed is None else np.flatnonzero(~self.observed.all(-1))
+
+    @property
     def plain(self) -> Array | Rows:
         """The values alone where there is nothing beside them, else these rows: what networks take."""
         return self.values if self.observed is None and self.context is None and self.weight is None else self

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 from collections.abc import Mapping
 from numbers import Real
 from types import ModuleType
@@ -121,6 +122,22 @@ def array_of(name: str, value: Any, spec: tf.TensorSpec) -> np.ndarray:
                 raise BadRequest(f"{name} must be between {low} and {high}. Received: {found}")
     with np.errstate(over="ignore"):
         return array.astype(wanted)
+
+
+def size_of(arrays: Mapping[str, np.ndarray], outputs: Mapping[str, tf.TensorSpec]) -> int | None:
+    """The numbers of an answer of a signature of `saved_model.signatures`; None where its shapes do not tell.
+
+    Args:
+      arrays: its inputs.
+      outputs: `tf.TensorSpec`s, whose unknown lengths are those of imputations and rows, of draws or of rows.
+    """
+    lengths = [len(arrays[name]) for name in ("x", "seed") if name in arrays and arrays[name].ndim == 2][:1]
+    count = arrays.get("num_imputations" if lengths else "num_samples")  # beside the rows, or alone
+    lengths += [int(count)] if count is not None and count.ndim == 0 else []
+    if any(spec.shape.rank is None or list(spec.shape).count(None) != len(lengths) for spec in outputs.values()):
+        return None
+    widths = [[size for size in spec.shape if size is not None] for spec in outputs.values()]
+    return math.prod(lengths) * sum(map(math.prod, widths))
 
 
 def has_rows(spec: tf.TensorSpec) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ from tfdsmcmc.boltzmann.deep.stack_weights import StackWeights
 from tfdsmcmc.boltzmann.deep.sweeps import check_binary
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
 from tfdsmcmc.boltzmann.densities.stack import StackDensity
+from tfdsmcmc.boltzmann.frozen import thawed
 from tfdsmcmc.boltzmann.machines import sampling
 from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.training.fitting.learner import Learner
@@ -140,6 +142,10 @@ class DBN(Learner):
     def uses_xla(self) -> bool:
         return self.fitting.settings.get("jit_compile", self.rbms[-1].uses_xla)
 
+    @property
+    def saved_frozen(self) -> bool:
+        return any(rbm.saved_frozen for rbm in self.rbms)
+
     def check_rows(self, rows: Rows | Source) -> None:
         self.rbms[0].check_rows(rows)
 
@@ -241,9 +247,10 @@ class DBN(Learner):
         Raises:
           ValueError: for arguments out of range, or weights that are not finite.
         """
-        probabilities = checks.boolean("probabilities", probabilities)
+        stack = self.stack
+        sampling.check_chains(self.rbms[-1], num_samples, steps, probabilities)  # what is refused counts no seed
         seed = self.next_seed() if seed is None else seed
-        return sampling.sample_of_stack(self.stack, num_samples, seed, steps, probabilities, self.uses_xla)
+        return sampling.sample_of_stack(stack, num_samples, seed, steps, probabilities, self.uses_xla)
 
     @described_by(imputing.impute)
     def impute(
@@ -273,8 +280,15 @@ class DBN(Learner):
 
     def get_config(self) -> Config:
         rbms = [keras.saving.serialize_keras_object(rbm) for rbm in self.rbms]
-        return {"name": self.name, "rbms": rbms, "own_recognition": self._own is not None}
+        own = {"trainable": self.trainable, "own_recognition": self._own is not None}
+        return {"name": self.name, "rbms": rbms, **own}
 
     @classmethod
     def from_config(cls, config: Config) -> Self:
         return cls(**{**config, "rbms": [keras.saving.deserialize_keras_object(rbm) for rbm in config["rbms"]]})
+
+    def compile_from_config(self, config: Config) -> None:
+        with contextlib.ExitStack() as stack:
+            for rbm in self.rbms:
+                stack.enter_context(thawed(rbm))
+            super().compile_from_config(config)

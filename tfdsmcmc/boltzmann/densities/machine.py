@@ -81,9 +81,13 @@ class MachineDensity(UndirectedDensity):
         num_runs: int = 16,
         **annealing: Any,
     ) -> LogLikelihood:
-        """With log Z by `boltzmann.log_partition`."""
-        found = annealed_log_partition(self, num_runs, num_steps, **annealing, seed=seed)
-        return MachineDensity(self.model, self.machine, found).log_likelihood(x, 1, seed, batch_size)
+        """With log Z, unless it is given, by `boltzmann.log_partition`."""
+        for name, count in (("num_runs", num_runs), ("num_steps", num_steps)):
+            checks.positive_integer(name, count)
+        known = self._known(self.machine)
+        if known is None:
+            known = annealed_log_partition(self, num_runs, num_steps, **annealing, seed=seed)
+        return MachineDensity(self.model, self.machine, known).log_likelihood(x, 1, seed, batch_size)
 
     def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
         return sampling.ends_of_chains(self, num_samples, seed, STEPS, probabilities)

@@ -9,6 +9,7 @@ import keras
 
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
+from tfdsmcmc.boltzmann.frozen import check_learns
 from tfdsmcmc.boltzmann.machines.contrastive_divergence import ContrastiveDivergence
 from tfdsmcmc.boltzmann.machines.sampling import mean_unnormalized
 from tfdsmcmc.mcmc import MAP
@@ -46,11 +47,12 @@ def compile(
       num_chains: C, Markov chains over the weights; the variables are those of chain 0.
 
     Raises:
-      ValueError: for an argument of another kind or out of range.
+      ValueError: for an argument of another kind or out of range, or a machine that is frozen.
 
     Warns:
       UserWarning: for a kernel that samples and an estimator whose chains start at the rows.
     """
+    check_learns(self)
     kernel = MAP(optimizer=keras.optimizers.SGD(0.05, momentum=0.5)) if kernel is None else kernel
     kernel = kernel_of(kernel)
     samples = not isinstance(kernel, MAP)

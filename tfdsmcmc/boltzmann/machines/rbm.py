@@ -11,6 +11,7 @@ from tfdsmcmc._common import checks
 from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc.boltzmann.deep.stack import Stack
 from tfdsmcmc.boltzmann.densities.machine import MachineDensity
+from tfdsmcmc.boltzmann.frozen import thawed
 from tfdsmcmc.boltzmann.machines import imputing, learning, sampling
 from tfdsmcmc.boltzmann.machines.contrastive_divergence import FLAT
 from tfdsmcmc.boltzmann.machines.layer import BoltzmannLayer
@@ -87,6 +88,7 @@ class RBM(Learner):
         random.as_seed(seed)  # no larger than a seed may be
         super().__init__(**kwargs)
         layer.build((None, units))
+        layer.trainable = self.trainable
         self.layer, self._visible_units = layer, units
         self.visible, self.hidden = layer.visible, layer.hidden
         self.prior: Prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
@@ -150,6 +152,10 @@ class RBM(Learner):
     @property
     def named_weights(self) -> list[tuple[str, keras.Variable]]:
         return list(zip(self.machine._fields, self.layer.weights))
+
+    @property
+    def saved_frozen(self) -> bool:
+        return not self.theta_variables
 
     def source(
         self, name: str, x: RowsLike, mask: ArrayLike | None = None, num_rows: int | None = None,
@@ -259,12 +265,17 @@ class RBM(Learner):
 
     def get_config(self) -> Config:
         sizes = {"name": self.name, "units": self.units, "hidden_units": self.hidden_units, "seed": self.seed}
+        sizes["trainable"] = not self.saved_frozen
         parts = {"prior": self.prior, "visible": self.visible, "hidden": self.hidden}
         return sizes | {name: keras.saving.serialize_keras_object(part) for name, part in parts.items()}
 
     @classmethod
     def from_config(cls, config: Config) -> Self:
         return cls(**{**config, "prior": keras.saving.deserialize_keras_object(config["prior"])})
+
+    def compile_from_config(self, config: Config) -> None:
+        with thawed(self):
+            super().compile_from_config(config)
 
     def learn_above(self, lift: Lift | None) -> None:
         """Lets the machine learn from rows that lie below other machines.
@@ -278,4 +289,5 @@ class RBM(Learner):
         if lift != self._lift:
             self._lift = lift
             if self.run is not None:
-                self.compile(**self.fitting.settings)
+                with thawed(self):
+                    self.compile(**self.fitting.settings)

@@ -71,6 +71,7 @@ def sample(
     Raises:
       ValueError: for arguments out of range, or weights that are not finite.
     """
+    check_chains(self, num_samples, steps, probabilities, start)  # what is refused counts no seed
     seed = self.next_seed() if seed is None else seed
     return ends_of_chains(self, num_samples, seed, steps, probabilities, start)
 
@@ -80,18 +81,27 @@ def ends_of_chains(
     start: ArrayLike | None = None,
 ) -> np.ndarray:  # fmt: skip
     """`sample` of what has a `machine`, `units`, `support` where chains are to begin at rows, and `uses_xla`."""
-    num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
-    probabilities = checks.boolean("probabilities", probabilities)
-    machine = machine_of(rbm)
-    start = None if start is None else complete_rows("start", start, rbm.units, rbm.support)
-    if start is not None and len(start) != num_samples:
-        raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
+    machine, num_samples, steps, probabilities, start = check_chains(rbm, num_samples, steps, probabilities, start)
     start_seed, chain_seed = tf.unstack(random.split(random.stream(seed, "sample")))
     if start is None:
         start = fieldless(machine, num_samples, start_seed)
     run = program(_last_step, rbm.uses_xla)
     v, means = run(machine, tf.cast(start, tf.float32), tf.constant(steps - 1), chain_seed)
     return (means if probabilities else v).numpy()
+
+
+def check_chains(
+    rbm: RBM | MachineDensity | Topmost, num_samples: int, steps: int, probabilities: bool = False,
+    start: ArrayLike | None = None,
+) -> tuple[Machine, int, int, bool, np.ndarray | None]:  # fmt: skip
+    """The machine and the arguments of `ends_of_chains` in a plain form, or its ValueError."""
+    num_samples, steps = checks.positive_integer("num_samples", num_samples), checks.positive_integer("steps", steps)
+    probabilities = checks.boolean("probabilities", probabilities)
+    machine = machine_of(rbm)
+    start = None if start is None else complete_rows("start", start, rbm.units, rbm.support)
+    if start is not None and len(start) != num_samples:
+        raise ValueError(f"start must have a row for each sample, {num_samples}. Received: {len(start)} rows")
+    return machine, num_samples, steps, probabilities, start
 
 
 def sample_of_stack(

@@ -22,6 +22,7 @@ import tensorflow as tf
 from tfdsmcmc import imputation, random
 from tfdsmcmc._common import checks
 from tfdsmcmc.boltzmann.densities.mixture import MixtureDensity
+from tfdsmcmc.boltzmann.frozen import check_learns, thawed
 from tfdsmcmc.boltzmann.machines.layer import MixtureLayer
 from tfdsmcmc.boltzmann.mixture.expectation_maximisation import ExpectationMaximisation
 from tfdsmcmc.boltzmann.weights import parts_at
@@ -83,6 +84,7 @@ class MixtureOfBernoullis(Learner):
         super().__init__(**kwargs)
         layer = MixtureLayer(components, seed, name="mixture")
         layer.build((None, units))
+        layer.trainable = self.trainable
         self.layer, self.seed, self._arguments = layer, seed, arguments
         self.built = True
 
@@ -116,6 +118,10 @@ class MixtureOfBernoullis(Learner):
         return [("log_shares", self.log_shares), ("logits", self.logits)]
 
     @property
+    def saved_frozen(self) -> bool:
+        return not self.theta_variables
+
+    @property
     def shares(self) -> np.ndarray:
         """π, (C,)."""
         return np.exp(self.log_shares.numpy())
@@ -142,8 +148,7 @@ class MixtureOfBernoullis(Learner):
         Raises:
           ValueError: for an argument out of range, or a mixture that is frozen.
         """
-        if len(self.theta_variables) < len(self.all_theta):
-            raise ValueError("A mixture learns all of its weights. Received: one with frozen weights")
+        check_learns(self)
         settings = {
             "steps_per_execution": checks.steps_at_once(steps_per_execution),
             "jit_compile": bool(jit_compile),
@@ -201,8 +206,9 @@ class MixtureOfBernoullis(Learner):
         """
         num_samples = checks.positive_integer("num_samples", num_samples)
         probabilities = checks.boolean("probabilities", probabilities)
-        seed = self.next_seed() if seed is None else seed
-        return self.density().sample(num_samples, seed, probabilities)
+        density = self.density()
+        seed = self.next_seed() if seed is None else seed  # what is refused counts none
+        return density.sample(num_samples, seed, probabilities)
 
     def impute(
         self, x: RowsLike, mask: ArrayLike | None = None, num_imputations: int = 1, seed: Seed = 0
@@ -239,4 +245,8 @@ class MixtureOfBernoullis(Learner):
         return MixtureDensity(self, *parts_at(self, weights, "the mixture's weights"))
 
     def get_config(self) -> Config:
-        return {"name": self.name, **self._arguments}
+        return {"name": self.name, "trainable": not self.saved_frozen, **self._arguments}
+
+    def compile_from_config(self, config: Config) -> None:
+        with thawed(self):
+            super().compile_from_config(config)

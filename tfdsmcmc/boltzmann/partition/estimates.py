@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.densities.machine import MachineDensity
     from tfdsmcmc.boltzmann.machines.rbm import RBM
 
+_OVER = "/"  # between the fingerprints of a ratio
 _ERRORS = 3.0  # standard errors on either side of an interval
 
 
@@ -40,7 +41,8 @@ class LogPartition(NamedTuple):
       starts: of what the runs begin at: "independent" or "exact" draws, or "chains", ends of Markov chains, with which
         neither bound is sure.
       log_weights: (R,) float64.
-      fingerprint: of the weights whose log Z it is, as `fingerprint_of` gives it; None where that is not known.
+      fingerprint: of the weights whose log Z it is, as `fingerprint_of` gives it, of a ratio of two machines' as
+        `fingerprint_of_ratio` does; None where that is not known.
     """
 
     value: float
@@ -109,14 +111,25 @@ def fingerprint_of(rbm: RBM | Machine) -> str:
     return digest.hexdigest()
 
 
+def fingerprint_of_ratio(a: RBM | Machine, b: RBM | Machine) -> str:
+    """What stands for the weights of two machines where log Z_b − log Z_a is meant; that of no one machine."""
+    return fingerprint_of(b) + _OVER + fingerprint_of(a)
+
+
 def known_partition(rbm: RBM | Machine | MachineDensity, log_partition: LogPartition | float | None) -> LogPartition:
     """`LogPartition` of what a user gives: one, a number, or None for the exact value.
 
     Raises:
-      ValueError: for something else, an estimate of other weights, or None where there is no exact value.
+      ValueError: for something else, an estimate of other weights or of a ratio, or None where there is no exact
+        value.
     """
     if isinstance(log_partition, LogPartition):
         found = log_partition
+        if _OVER in (found.fingerprint or ""):
+            raise ValueError(
+                "log_partition is log Z of one machine: add that of the first to the ratio, and give the number. "
+                f"Received: a log_partition_ratio of {found.value:.3f}"
+            )
         if found.fingerprint not in (None, fingerprint_of(rbm)):
             units, hidden_units = machine_of(rbm).kernel.shape
             raise ValueError(

@@ -25,7 +25,7 @@ from tfdsmcmc.boltzmann.machines.machine import Machine
 from tfdsmcmc.boltzmann.machines.sampling import program
 from tfdsmcmc.boltzmann.partition import schedules
 from tfdsmcmc.boltzmann.partition.bases import checked_base, path_from
-from tfdsmcmc.boltzmann.partition.estimates import LogPartition, fingerprint_of
+from tfdsmcmc.boltzmann.partition.estimates import LogPartition, fingerprint_of, fingerprint_of_ratio
 from tfdsmcmc.boltzmann.partition.exact import exact_draws, is_enumerable, machine_of
 from tfdsmcmc.boltzmann.partition.paths import MachinePath, log_uncoupled
 from tfdsmcmc.programs import power_of_two
@@ -129,7 +129,7 @@ def log_partition_ratio(
       chain_steps: of each chain, from draws without a field, of binary units random bits.
 
     Returns:
-      `LogPartition`, whose value is the difference.
+      `LogPartition`, whose value is the difference. It is no log Z: what takes one refuses it.
 
     Raises:
       ValueError: for machines of different widths, weights that are not finite, or arguments out of range.
@@ -156,7 +156,8 @@ def log_partition_ratio(
     log_weights = _run(_machine_forward, ends, betas, num_runs, run_seed, jit)
     constants = [float(log_uncoupled(machine.cast(tf.float64))) for machine in (first, second)]
     starts = "exact" if is_enumerable(first) else "chains"
-    return LogPartition.of_weights(log_weights, constants[1] - constants[0], starts=starts)
+    found = LogPartition.of_weights(log_weights, constants[1] - constants[0], starts=starts)
+    return found._replace(fingerprint=fingerprint_of_ratio(first, second))
 
 
 class PartitionSandwich(NamedTuple):

@@ -118,7 +118,7 @@ def predict(predictions: Predictions, body: bytes) -> dict[str, Any]:
     """The answer to the body of a prediction, in columns.
 
     Raises:
-      BadRequest: for what is no such object, for too many numbers, and as `Predictions.predict`.
+      BadRequest: for what is no such object, and as `Predictions.predict`.
     """
     try:
         request = json.loads(body)
@@ -129,10 +129,7 @@ def predict(predictions: Predictions, body: bytes) -> dict[str, Any]:
         words = 'The body must be an object with "inputs", and "signature_name" unless it is the default'
         raise BadRequest(f"{words}. Received: {str(found)[:99]}")
     name = request.get("signature_name", "serving_default")
-    outputs = predictions.predict(name, request["inputs"])
-    if (size := sum(array.size for array in outputs.values())) > MOST:
-        words = f"An answer must be at most {MOST:,} numbers: ask for less at a time"
-        raise BadRequest(f"{words}. Received: {name} with {size:,}")
+    outputs = predictions.predict(name, request["inputs"], MOST)
     lists = {key: value.tolist() for key, value in outputs.items()}
     return {"outputs": next(iter(lists.values())) if len(lists) == 1 else lists}
 

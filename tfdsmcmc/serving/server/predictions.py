@@ -17,7 +17,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from tfdsmcmc import files
 from tfdsmcmc._common import forks
-from tfdsmcmc.serving.arrays import BadRequest, Signature, arrays_of, signatures_of
+from tfdsmcmc.serving.arrays import BadRequest, Signature, arrays_of, signatures_of, size_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,16 +62,18 @@ class Predictions:
             words = f"The SavedModel cannot be loaded, {reason}. Received: {found[self.version]}"
             raise ValueError(words) from error
 
-    def predict(self, signature: str, inputs: Any) -> dict[str, np.ndarray]:
+    def predict(self, signature: str, inputs: Any, most: int | None = None) -> dict[str, np.ndarray]:
         """Calls one signature; returns an array for each output.
 
         Args:
           signature: its name.
           inputs: for each of its inputs an array or nested list; for a single input that alone will do.
+          most: numbers of an answer; None for any.
 
         Raises:
-          BadRequest: for a signature, an input or a value that there is not, or that does not fit, and for a signature
-            whose outputs are no numbers.
+          BadRequest: for a signature, an input or a value that there is not, or that does not fit, for a signature
+            whose outputs are no numbers, and for more of them than `most`: before they are computed, where the
+            manifest says that the signature is one of this package.
         """
         forks.check()
         if not isinstance(signature, str) or signature not in self.signatures:
@@ -81,10 +83,13 @@ class Predictions:
         if odd:
             raise BadRequest(f"{signature} must give numbers, or true and false, to be answered. Received: {odd}")
         arrays = arrays_of(signature, inputs, self.signatures[signature].inputs)
+        if signature in self._own:
+            _check_size(signature, size_of(arrays, self.signatures[signature].outputs), most)
         try:
             outputs = self._model.signatures[signature](**{name: tf.constant(array) for name, array in arrays.items()})
         except (tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError) as error:
             raise BadRequest(_words(error.message, arrays)) from None
+        _check_size(signature, sum(int(tf.size(value)) for value in outputs.values()), most)
         return {name: value.numpy() for name, value in outputs.items()}
 
     def _load(self, folder):
@@ -99,6 +104,15 @@ class Predictions:
         except (OSError, ValueError, RecursionError):
             found = None
         self.manifest: dict[str, Any] | None = found if isinstance(found, dict) else None
+        listed = (self.manifest or {}).get("signatures")
+        self._own = {"serving_default", *listed} if isinstance(listed, dict) else set()
+
+
+def _check_size(signature, size, most):
+    """Refuses an answer of more numbers than are to be given; a size that is not known is not."""
+    if most is not None and size is not None and size > most:
+        words = f"An answer must be at most {most:,} numbers: ask for less at a time"
+        raise BadRequest(f"{words}. Received: {signature} with {size:,}")
 
 
 def _words(message, arrays):

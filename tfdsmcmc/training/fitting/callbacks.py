@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 
@@ -41,6 +41,23 @@ def check_callbacks(callbacks: Callbacks | None, weights: Iterable[keras.Variabl
             "TensorBoard ends the process at an image of a weight without entries, as a layer without parents has: "
             f"give it write_images=False. Received: write_images=True, empty weights {empty}"
         )
+
+
+class ValidationEpochs(keras.callbacks.Callback):
+    """Has the `History` of a fit say at which epochs it validates; Keras notes the values alone.
+
+    Args:
+      validation_freq: as of `fit`.
+    """
+
+    def __init__(self, validation_freq: int | Sequence[int]):
+        super().__init__()
+        self.validation_freq: int | Sequence[int] = validation_freq
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        history = getattr(self.model, "history", None)
+        if isinstance(history, keras.callbacks.History):
+            history.params = {**(history.params or {}), "validation_freq": self.validation_freq}
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfdsmcmc._common import checks
 from tfdsmcmc.training.fitting import arguments
-from tfdsmcmc.training.fitting.callbacks import between, listed
+from tfdsmcmc.training.fitting.callbacks import ValidationEpochs, between, listed
 from tfdsmcmc.training.fitting.epochs import EpochCounter
 from tfdsmcmc.training.fitting.restarts import RestoredEpoch, mend_backups
 
@@ -70,7 +70,7 @@ def fit(
       and `skipped_steps` (the fraction of the updates that were left out as not finite); and for validation
       `val_log_likelihood` and `val_effective_sample_size`. Callbacks of Keras find −log_likelihood as `loss` and
       `val_loss`. The log-likelihoods are estimated with the recognition network; where it does not learn they are
-      far too low until `refit_recognition`.
+      far too low until `refit_recognition`. Its `params` have `validation_freq`.
 
     Raises:
       ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
@@ -93,7 +93,8 @@ def fit(
         self.steps_per_execution = feed.at_once
         rows = feed.source if feed.source.random_access else None
         counted = told.num_rows or feed.source.total_weight
-        before = [EpochCounter(self.run, rows, counted, told.epochs_a_look), *self.watchers()]
+        looks = ValidationEpochs(told.validation_freq)
+        before = [EpochCounter(self.run, rows, counted, told.epochs_a_look), looks, *self.watchers()]
         restored = RestoredEpoch(self.run, told.initial_epoch)
         mend_backups(own)
         try:

@@ -124,6 +124,11 @@ class Fitting:
     def check_compiled(self, name: str) -> None:
         """Raises a ValueError where `name` is called before `compile`, or with other layers frozen than then."""
         model = self._model
+        if name == "fit" and not model.theta_variables:
+            raise ValueError(
+                "Nothing that fit() learns is trainable: set trainable = True before compile(). "
+                "Received: no trainable weights"
+            )
         if model.run is None:
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
         now = {variable.path for variable in model.theta_variables}
@@ -206,6 +211,8 @@ class Fitting:
     def pairs(self, weights: Sequence[Sequence[np.ndarray]]) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
         """(θ, φ) of each chain of the weights of a run; φ is that of the model where no chain has its own."""
         model = self._model
+        if not model.phi_variables:  # where θ is frozen too, its number is not that of the run
+            return [(list(own), []) for own in weights]
         count, shared = len(model.theta_variables), [variable.numpy() for variable in model.phi_variables]
         return [(list(own[:count]), list(own[count:]) or shared) for own in weights]
 

@@ -93,6 +93,11 @@ class Learner(keras.Model):
         """Whether rows may have missing entries."""
         return True
 
+    @property
+    def saved_frozen(self) -> bool:
+        """Whether weights are frozen in a way that a file keeps, beside a run that was compiled before."""
+        return False
+
     def check_rows(self, rows: Rows | Source) -> None:
         """Raises a ValueError for rows that the model cannot learn from, such as rows with gaps for some."""
 
@@ -204,7 +209,7 @@ class Learner(keras.Model):
 
     def save(self, filepath: FilePath, overwrite: bool = True, **kwargs: Any) -> None:
         """Saves model, compile arguments and run as a .keras file; an interrupted save leaves the old file whole."""
-        if self.run is not None:
+        if self.run is not None and not self.saved_frozen:
             self.fitting.check_compiled("save")
         saving.save(super().save, filepath, overwrite, **kwargs)
 

@@ -74,8 +74,8 @@ class StoredRun:
     def _later(self, state, names):
         """Variables that files lack which were written before there were such."""
         run, count = self._model.run, len(self._model.theta_variables)
-        # of φ among the weights of a run of several chains
-        places = range(count, len(run.step.variables) if run else 0)
+        # of φ among the weights of a run of several chains; there is none of a model that is frozen
+        places = range(count, len(run.step.variables) if run and self._model.phi_variables else 0)
         kept = ("refits", "epochs_before", "assigned_", "best_phi_", *(f"weights_{i}" for i in places))
         later = {name for name in state if name.startswith(kept) and name not in names}
         return later | (_added_last(run.state, state, names) if run else set())

@@ -1,0 +1,87 @@
+"""Densities of Boltzmann machines and networks at a log Z that is given, exact or annealed."""
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.boltzmann.oracle import Enumerated, tiny_rbm
+from tests.oracles import binary_states
+
+V = binary_states(3)
+MODELS = {
+    "RBM": lambda: tiny_rbm(3, 2),
+    "DBN of one": lambda: ds.boltzmann.DBN([tiny_rbm(3, 2)]),
+    "DBN": lambda: ds.boltzmann.DBN([tiny_rbm(3, 2), tiny_rbm(2, 3, seed=1)]),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("as_function", [False, True])
+def test_annealed_estimates_take_a_log_partition_that_is_given(name, as_function):
+    """log p falls by as much as log Z rises, and the error of log Z is that of the mean; a function sees the topmost
+    machine, once."""
+    model, asked = MODELS[name](), []
+    top = Enumerated(model.machines[-1] if name != "RBM" else model.machine)
+    options = {"seed": 1, "num_steps": 3, "num_runs": 5}
+
+    def found(log_partition):
+        def told(machine):
+            asked.append(machine.kernel.numpy())
+            return log_partition
+
+        return model.density(None, told if as_function else log_partition).annealed_log_likelihood(V, **options)
+
+    exact = found(top.log_z)
+    if name != "DBN":
+        np.testing.assert_allclose(exact.value, top.log_unnormalized - top.log_z, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found(top.log_z + 2.0).value, exact.value - 2.0, rtol=1e-6)
+    uncertain = ds.boltzmann.LogPartition(top.log_z + 2.0, 0.25, (0.0, 9.0), 3.0)
+    np.testing.assert_allclose(found(uncertain).value, exact.value - 2.0, rtol=1e-6)
+    assert found(uncertain).shared_standard_error == 0.25
+    assert len(asked) == 4 * as_function and all(np.array_equal(kernel, top.kernel) for kernel in asked)
+
+
+@pytest.mark.parametrize("name", ["RBM", "DBN of one"])
+def test_without_one_it_is_annealed(name):
+    """Once for all rows, by the seed, runs and steps that were asked for."""
+    model = MODELS[name]()
+    rbm = model if name == "RBM" else model.rbms[0]
+    for told in (None, lambda machine: None):
+        rows = model.density(None, told).annealed_log_likelihood(V, 4, num_steps=3, num_runs=5, schedule="linear")
+        found = ds.boltzmann.log_partition(rbm, 5, 3, schedule="linear", seed=4)
+        np.testing.assert_allclose(rows.value, rbm.log_likelihood(V, found).value, rtol=1e-6)
+        assert rows.shared_standard_error == found.standard_error > 0
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("options", [{"num_runs": 0}, {"num_steps": 1.5}])
+@pytest.mark.parametrize("log_partition", [None, 3.0])
+def test_counts_are_checked_where_log_z_is_given_too(name, options, log_partition):
+    with pytest.raises(ValueError, match=r"^num_.*Received: "):
+        MODELS[name]().density(None, log_partition).annealed_log_likelihood(V, 1, **options)
+
+
+def likelihoods(model, known):
+    """All that normalise rows by a log Z."""
+    density = model.density(log_partition=known)
+    yield from (lambda: density.log_likelihood(V, 5, 0, 10), lambda: density.annealed_log_likelihood(V, 1, num_runs=2))
+    yield from (density.known_partition, lambda: model.log_likelihood(V, log_partition=known))
+    if isinstance(model, ds.boltzmann.DBN):
+        yield lambda: model.log_likelihood_bound(V, 5, known)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_ratio_of_two_machines_is_no_log_partition(name):
+    """Neither of the second nor of the first, nor of a machine and itself; a number is taken at its word."""
+    model = MODELS[name]()
+    top = model if name == "RBM" else model.rbms[-1]
+    other = tiny_rbm(top.units, 4, seed=8)
+    for pair in [(other, top), (top, other), (top, top)]:
+        ratio = ds.boltzmann.log_partition_ratio(*pair, num_runs=3, num_steps=3)
+        for found in likelihoods(model, ratio):
+            with pytest.raises(ValueError, match="of one machine.* Received: a log_partition_ratio of "):
+                found()
+    for found in likelihoods(model, ratio.value):
+        found()
+    for found in likelihoods(model, ds.boltzmann.log_partition(top, 3, 3)):
+        found()
