@@ -7,7 +7,8 @@ import tfdsmcmc as ds
 from tfdsmcmc.imputer import choices, multiple
 
 X = np.tile([[1.0, np.nan, 0.0], [0.0, 1.0, np.nan], [1.0, 1.0, 0.0], [np.nan, 0.0, 1.0]], (2, 1))  # 6 with gaps
-SHORT = {"burn_in": 25, "num_samples": 25, "num_chains": 1, "batch_size": 1000}
+SHORT = {"burn_in": 5, "num_samples": 5, "thinning": 1, "num_chains": 1, "batch_size": 1000}
+SHORTEST = {**SHORT, "burn_in": 2, "num_samples": 3}
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +20,9 @@ def fitted():
 def asked(fitted, monkeypatch):
     """Function of (call, what is many): what `imputation.impute` is asked for, the samples of the posterior."""
 
-    def of(call, many):
+    def of(call, many, very_many=100_000):
         monkeypatch.setattr(choices, "_MANY", many)
+        monkeypatch.setattr(choices, "_VERY_MANY", very_many)
         monkeypatch.setattr(choices, "_SAMPLES_OF_MANY", 2)
         found = []
 
@@ -40,6 +42,21 @@ def asked(fitted, monkeypatch):
 
 def test_many_rows_have_short_chains_at_some_of_the_samples(asked):
     assert asked(lambda imputer: imputer.transform(X), many=5) == (SHORT, [0, 2])
+
+
+def test_means_of_very_many_rows_have_the_shortest_chains(asked):
+    assert asked(lambda imputer: imputer.transform(X), many=4, very_many=5) == (SHORTEST, [0, 2])
+    assert asked(lambda imputer: imputer.transform(X), many=4, very_many=6) == (SHORT, [0, 2])
+
+
+def test_draws_of_very_many_rows_have_chains_that_mix(asked, fitted, monkeypatch):
+    monkeypatch.setattr(multiple, "_FEW", 5)
+    assert asked(lambda imputer: imputer.impute(X, 3), many=4, very_many=5) == (SHORT, [0])
+    fitted.set_params(strategy="draw")
+    try:
+        assert asked(lambda imputer: imputer.transform(X), many=4, very_many=5) == (SHORT, [0, 2])
+    finally:
+        fitted.set_params(strategy="mode")
 
 
 def test_other_numbers_of_rows_have_the_defaults(asked):
@@ -73,7 +90,8 @@ def test_lengths_that_are_asked_for_stay(option):
 
 
 def test_other_options_stay_and_draws_of_importance_sampling_are_not_sweeps():
-    assert choices.lengths_of({"batch_size": 7}, 10**6) == ({**SHORT, "batch_size": 7}, 5)
+    assert choices.lengths_of({"batch_size": 7}, 10**6) == ({**SHORTEST, "batch_size": 7}, 10)
+    assert choices.lengths_of({"batch_size": 7}, 100_000) == ({**SHORT, "batch_size": 7}, 10)
     assert choices.lengths_of({"method": "resampling"}, 10**6) == ({"method": "resampling"}, None)
     assert choices.lengths_of({}, 10_000) == ({}, None)
 

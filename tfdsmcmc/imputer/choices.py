@@ -18,9 +18,11 @@ _MOST_COLUMNS = 256
 _ROWS_A_UNIT, _LEAST_UNITS, _MOST_UNITS = 100, 5, 50  # of latent units beside columns of other kinds
 _WHOLE = 250  # rows that are learnt from all at once
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
-# of chains over what is missing in more than so many rows, and the samples that are averaged over
-_MANY, _SAMPLES_OF_MANY = 10_000, 5
-_LENGTHS_OF_MANY = {"burn_in": 25, "num_samples": 25, "num_chains": 1, "batch_size": 1000}
+# of chains over what is missing in more than so many rows, and the samples that are averaged over: at equal cost short
+# chains at many samples of the weights beat long ones at few
+_MANY, _VERY_MANY, _SAMPLES_OF_MANY = 10_000, 100_000, 10
+_LENGTHS_OF_MANY = {"burn_in": 5, "num_samples": 5, "thinning": 1, "num_chains": 1, "batch_size": 1000}
+_LENGTHS_OF_VERY_MANY = {"burn_in": 2, "num_samples": 3}  # of means; a draw is the end of a chain, which is to mix
 _LENGTHS = ("burn_in", "num_samples", "num_chains", "thinning")
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
@@ -87,18 +89,20 @@ def random_state_of(value: object) -> np.random.RandomState:
         ) from None
 
 
-def lengths_of(options: Mapping[str, Any], num_rows: int) -> tuple[dict[str, Any], int | None]:
+def lengths_of(options: Mapping[str, Any], num_rows: int, draws: bool = False) -> tuple[dict[str, Any], int | None]:
     """(options of `imputation.impute`, how many posterior samples are taken at most): shorter chains of many rows.
 
     Args:
       options: those that are asked for. They stay, and where a length is among them nothing else is changed.
       num_rows: with gaps.
+      draws: whether what is drawn is asked for, and not its mean.
     """
     if num_rows <= _MANY or options.get("method") == "resampling" or set(_LENGTHS) & set(options):
         return dict(options), None
     # an average within the model is one component, of however many samples
     most = _SAMPLES_OF_MANY if options.get("average") in (None, "draws") else None
-    return {**_LENGTHS_OF_MANY, **options}, most
+    shortest = _LENGTHS_OF_VERY_MANY if num_rows > _VERY_MANY and not draws else {}
+    return {**_LENGTHS_OF_MANY, **shortest, **options}, most
 
 
 def check_lengths(options: Mapping[str, Any], posterior_samples: int) -> None:

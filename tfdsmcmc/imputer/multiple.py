@@ -58,7 +58,7 @@ def imputations(
     samples = [None] if posterior is None else posterior.samples
     places = [i * len(samples) // count for i in range(count)]
     most = max(np.bincount(places))  # of one sample: as many of each, so that one program serves all
-    lengths = choices.lengths_of(options, len(rows.with_gaps))[0]
+    lengths = choices.lengths_of(options, len(rows.with_gaps), draws=True)[0]
     if options.get("method") != "resampling" and "num_chains" not in options:
         lengths["num_chains"] = int(max(most, _CHAINS) if len(rows.values) <= _FEW else most)
     lengths.pop("average", None)  # each is at one sample
