@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import tfdsmcmc as ds
 from tfdsmcmc.imputer import choices, multiple
@@ -102,3 +103,20 @@ def test_results_are_where_the_gaps_are(fitted, monkeypatch):
     filled = fitted.transform(X)
     np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
     assert np.isin(filled, [0.0, 1.0]).all()
+
+
+@pytest.mark.parametrize("rows, size", [(1, 1), (2, 1), (5, 3), (150, 75), (199, 100), (200, 100), (10**6, 100)])
+def test_minibatches_are_half_of_few_rows(rows, size):
+    assert choices.batch_size_of(None, rows) == size and choices.batch_size_of(7, rows) == 7
+
+
+@pytest.mark.slow
+def test_columns_that_nearly_say_each_other_keep_their_scales():
+    """Steps are no longer than the noise of gradients permits: of all rows, with few gaps, gradients have none."""
+    x, generator = load_iris().data, np.random.default_rng(2)
+    chance = 0.2 / (1.0 + np.exp(-2.0 * (x - x.mean(0)) / x.std(0)))
+    imputer = ds.Imputer(random_state=0).fit(np.where(generator.random(x.shape) < chance, np.nan, x))
+    names = [variable.path for variable in imputer.model_.theta_variables]
+    place = next(i for i, name in enumerate(names) if "real_0_bias" in name)
+    # the columns have standard deviation 1, and their regressions on each other a log scale below 0
+    assert max(np.max(sample.theta[place]) for sample in imputer.posterior_.samples) < 1.0

@@ -16,7 +16,7 @@ BINARY, WIDE = "DARN/DARN 50", "SBN/SBN 50"
 OTHER_WIDE = "VAE 10"  # of columns of other kinds
 _MOST_COLUMNS = 256
 _ROWS_A_UNIT, _LEAST_UNITS, _MOST_UNITS = 100, 5, 50  # of latent units beside columns of other kinds
-_WHOLE = 250  # rows that are learnt from all at once
+_MOST_ROWS = 100  # of a minibatch
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
 # of chains over what is missing in more than so many rows, and the samples that are averaged over: at equal cost short
 # chains at many samples of the weights beat long ones at few
@@ -72,10 +72,14 @@ def dependent_columns(architecture: str) -> bool:
 
 
 def batch_size_of(batch_size: int | None, num_rows: int) -> int:
-    """The rows of a minibatch: by default all of few, whose gradients then have no noise of the choice of rows."""
+    """The rows of a minibatch: by default half of them, and at most 100.
+
+    The noise of the choice of rows says how much each weight is determined, and so how long its steps may be. A column
+    that others say nearly exactly had steps far too long where the gradients of all rows, with few gaps, had no noise.
+    """
     if batch_size is not None:
         return checks.positive_integer("batch_size", batch_size)
-    return num_rows if num_rows <= _WHOLE else 100
+    return min(-(-num_rows // 2), _MOST_ROWS)
 
 
 def random_state_of(value: object) -> np.random.RandomState:

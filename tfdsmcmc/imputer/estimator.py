@@ -84,7 +84,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes that of a
         sampler for one chain with its defaults. Where `method` becomes "dsgnht_gibbs", `draw_missing` is among them.
       updates: minibatches to learn from.
-      batch_size: rows in each; by default all of up to 250, else 100.
+      batch_size: rows in each; by default half of X, at most 100.
       posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;
         0 for the last weights alone. Where the method climbs to one θ they are points of its path.
       strategy: "probabilities" for the conditional means, of binary columns the probabilities of a one; "mode" for 1
