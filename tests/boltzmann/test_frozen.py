@@ -8,6 +8,9 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.boltzmann.oracle import tiny_rbm
+from tests.serving.exports import export
+from tests.serving.saved_model.loader import manifest_of
+from tfdsmcmc.posterior.store import Sample
 
 X = np.eye(4, dtype=np.float32)[[0, 1, 2, 3, 0, 1]]
 FIT = {"batch_size": 3, "verbose": 0}
@@ -94,6 +97,35 @@ def test_chains_keep_their_weights_while_frozen(make, tmp_path):
     model.load_weights(tmp_path / "alone.weights.h5")
     assert_same(model.chain_weights()[1][0], second)
     assert_same(model.chain_weights()[0][0], values(make()))
+
+
+def network():
+    return ds.boltzmann.DBN([tiny_rbm(4, 3), tiny_rbm(3, 2, seed=1)])
+
+
+@pytest.mark.parametrize("make", [rbm, mixture, network])
+def test_what_is_frozen_is_asked_and_exported(make, tmp_path):
+    """At its own weights and at samples of them, by all that takes the model that can learn; and takes their mean."""
+    model, other = make(), make()
+    samples = [Sample([v.numpy() + shift for v in model.theta_variables], [], 0, 0) for shift in (0.1, 0.3)]
+    posterior = ds.posterior.Posterior(None, samples)
+
+    def values_of():
+        own, given = model.density(), model.density((samples[0].theta, []))
+        estimates = [each.log_likelihood(X, 3, 0, 10) for each in (own, given)]
+        return [posterior.log_likelihood(model, X, 3).value, *[each.value for each in estimates]]
+
+    expected = values_of()
+    model.trainable = False
+    np.testing.assert_array_equal(values_of(), expected)
+    listed = []
+    for each, folder in ((other, "thawed"), (model, "frozen")):
+        path = export(each, tmp_path / folder, posterior=posterior, only=["sample"], sweeps=2)
+        listed.append(manifest_of(path)["model"]["weights"])
+    assert listed[0] == listed[1] and len(listed[0]) == len(samples[0].theta)
+    posterior.apply_mean(model)
+    for variable, low, high in zip(model.all_theta, *(sample.theta for sample in samples), strict=True):
+        np.testing.assert_allclose(variable.numpy(), (low + high) / 2, rtol=1e-5)
 
 
 @pytest.mark.parametrize("make", [rbm, mixture])
