@@ -136,10 +136,14 @@ def test_what_is_frozen_is_not_compiled(make, frozen):
     names = [name for name, _ in model.named_weights][frozen]
     for variable in model.theta_variables[frozen]:
         variable.trainable = False
-    message = f"trainable: set trainable = True before compile(). Received: frozen weights {names}"
+    advice = "trainable: set trainable = True, of the model and of these weights, before compile(). "
+    message = f"{advice}Received: frozen weights {names}"
     with pytest.raises(ValueError, match=re.escape(message)):
         model.compile(jit_compile=False)
     assert model.run is None
+    for part in (model, *model.weights):  # as it says
+        part.trainable = True
+    model.compile(jit_compile=False)
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -174,14 +178,18 @@ def test_a_network_that_is_frozen_comes_back_frozen(tmp_path):
     assert not loaded.trainable and not any(each.theta_variables for each in loaded.rbms)
 
 
-def test_a_frozen_machine_with_a_run_takes_its_place_in_a_network():
+@pytest.mark.parametrize("by_weights", [False, True])
+def test_a_frozen_machine_with_a_run_takes_its_place_in_a_network(by_weights):
     """Its run begins anew, as that of any machine does, for when it is thawed."""
     above = tiny_rbm(3, 2)
     above.compile(jit_compile=False)
-    above.trainable = False
+    parts = above.theta_variables if by_weights else [above]
+    for part in parts:
+        part.trainable = False
     dbn = ds.boltzmann.DBN([rbm(), above])
     assert not above.theta_variables and above.lift is not None
-    above.trainable = True
+    for part in parts:
+        part.trainable = True
     dbn.rbms[0].compile(jit_compile=False)
     dbn.fit(X, **FIT)
     assert int(above.run.steps) == 2
