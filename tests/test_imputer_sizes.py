@@ -21,10 +21,10 @@ def fitted():
 def asked(fitted, monkeypatch):
     """Function of (call, what is many): what `imputation.impute` is asked for, the samples of the posterior."""
 
-    def of(call, many, very_many=100_000):
+    def of(call, many, very_many=100_000, samples=2):
         monkeypatch.setattr(choices, "_MANY", many)
         monkeypatch.setattr(choices, "_VERY_MANY", very_many)
-        monkeypatch.setattr(choices, "_SAMPLES_OF_MANY", 2)
+        monkeypatch.setattr(choices, "_SAMPLES_OF_MANY", samples)
         found = []
 
         def impute(model, x, mask=None, num_imputations=1, seed=0, posterior=None, **told):
@@ -75,10 +75,27 @@ def test_completions_of_few_rows_have_the_chains_of_transform(asked, monkeypatch
     assert asked(lambda imputer: imputer.impute(X, 3), many=10) == ({"num_chains": 1}, [0])
 
 
+def test_fewer_samples_have_longer_chains(asked):
+    """A mean of three states, or of five, would have no other values than thirds or fifths."""
+
+    def found(num_rows, samples, average="draws"):
+        told = choices.lengths_of({"average": average}, num_rows, False, samples)[0]
+        return told["burn_in"], told["num_samples"]
+
+    assert [found(10**5, count) for count in (0, 1, 2, 5, 8, 10, 20, 1000)] == [
+        (25, 25), (25, 25), (25, 25), (10, 10), (7, 7), (5, 5), (5, 5), (5, 5)
+    ]  # fmt: skip
+    assert found(10**5, 11) == (9, 9)  # every second one
+    assert [found(10**6, count) for count in (0, 1, 2, 5, 10)] == [(20, 25), (20, 25), (10, 15), (4, 6), (2, 3)]
+    assert found(10**5, 20, "weights") == (25, 25) and found(10**6, 20, "units") == (20, 25)
+    assert choices.lengths_of({}, 10**6, True, 0)[0] == SHORT
+    assert asked(lambda imputer: imputer.transform(X), 5, samples=20)[0] == {**SHORT, "burn_in": 25, "num_samples": 25}
+
+
 def test_an_average_within_the_model_is_of_all_samples_and_not_of_completions(asked, fitted):
     fitted.set_params(imputation_options={"average": "weights"})
     try:
-        told = {**SHORT, "average": "weights"}
+        told = {**SHORT, "burn_in": 10, "num_samples": 10, "average": "weights"}  # one component in place of two
         assert asked(lambda imputer: imputer.transform(X), many=5) == (told, [0, 1, 2])
         assert asked(lambda imputer: imputer.impute(X, 9), many=5) == ({**SHORT, "num_chains": 3}, [0])
     finally:

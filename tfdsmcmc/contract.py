@@ -102,6 +102,14 @@ class Model(Protocol):
         """
 
 
+def sampled_theta(model: Model) -> list[keras.Variable]:
+    """The variables of which a posterior has samples: θ, of machines and mixtures whether or not it is frozen.
+
+    These learn all of their weights or none; of directed networks frozen layers have no samples.
+    """
+    return getattr(model, "all_theta", model.theta_variables)
+
+
 def check_model(model: object, name: str = "model") -> None:
     """Raises a ValueError for what is no `Model`."""
     if not callable(getattr(model, "density", None)):

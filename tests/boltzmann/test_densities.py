@@ -81,7 +81,10 @@ def test_a_ratio_of_two_machines_is_no_log_partition(name):
         for found in likelihoods(model, ratio):
             with pytest.raises(ValueError, match="of one machine.* Received: a log_partition_ratio of "):
                 found()
-    for found in likelihoods(model, ratio.value):
-        found()
+    for known in (ratio.value, ratio._replace(value=2.0, fingerprint=None)):  # what it says to give
+        for found in likelihoods(model, known):
+            found()
+    uncertain = ratio._replace(value=2.0, standard_error=0.25, fingerprint=None)
+    assert model.density(log_partition=uncertain).known_partition().standard_error == 0.25
     for found in likelihoods(model, ds.boltzmann.log_partition(top, 3, 3)):
         found()

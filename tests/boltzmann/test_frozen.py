@@ -8,6 +8,9 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.boltzmann.oracle import tiny_rbm
+from tests.serving.exports import export
+from tests.serving.saved_model.loader import manifest_of
+from tfdsmcmc.posterior.store import Sample
 
 X = np.eye(4, dtype=np.float32)[[0, 1, 2, 3, 0, 1]]
 FIT = {"batch_size": 3, "verbose": 0}
@@ -96,6 +99,35 @@ def test_chains_keep_their_weights_while_frozen(make, tmp_path):
     assert_same(model.chain_weights()[0][0], values(make()))
 
 
+def network():
+    return ds.boltzmann.DBN([tiny_rbm(4, 3), tiny_rbm(3, 2, seed=1)])
+
+
+@pytest.mark.parametrize("make", [rbm, mixture, network])
+def test_what_is_frozen_is_asked_and_exported(make, tmp_path):
+    """At its own weights and at samples of them, by all that takes the model that can learn; and takes their mean."""
+    model, other = make(), make()
+    samples = [Sample([v.numpy() + shift for v in model.theta_variables], [], 0, 0) for shift in (0.1, 0.3)]
+    posterior = ds.posterior.Posterior(None, samples)
+
+    def values_of():
+        own, given = model.density(), model.density((samples[0].theta, []))
+        estimates = [each.log_likelihood(X, 3, 0, 10) for each in (own, given)]
+        return [posterior.log_likelihood(model, X, 3).value, *[each.value for each in estimates]]
+
+    expected = values_of()
+    model.trainable = False
+    np.testing.assert_array_equal(values_of(), expected)
+    listed = []
+    for each, folder in ((other, "thawed"), (model, "frozen")):
+        path = export(each, tmp_path / folder, posterior=posterior, only=["sample"], sweeps=2)
+        listed.append(manifest_of(path)["model"]["weights"])
+    assert listed[0] == listed[1] and len(listed[0]) == len(samples[0].theta)
+    posterior.apply_mean(model)
+    for variable, low, high in zip(model.all_theta, *(sample.theta for sample in samples), strict=True):
+        np.testing.assert_allclose(variable.numpy(), (low + high) / 2, rtol=1e-5)
+
+
 @pytest.mark.parametrize("make", [rbm, mixture])
 @pytest.mark.parametrize("frozen", [slice(None), slice(1, 2)])
 def test_what_is_frozen_is_not_compiled(make, frozen):
@@ -104,10 +136,14 @@ def test_what_is_frozen_is_not_compiled(make, frozen):
     names = [name for name, _ in model.named_weights][frozen]
     for variable in model.theta_variables[frozen]:
         variable.trainable = False
-    message = f"trainable: set trainable = True before compile(). Received: frozen weights {names}"
+    advice = "trainable: set trainable = True, of the model and of these weights, before compile(). "
+    message = f"{advice}Received: frozen weights {names}"
     with pytest.raises(ValueError, match=re.escape(message)):
         model.compile(jit_compile=False)
     assert model.run is None
+    for part in (model, *model.weights):  # as it says
+        part.trainable = True
+    model.compile(jit_compile=False)
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -142,14 +178,18 @@ def test_a_network_that_is_frozen_comes_back_frozen(tmp_path):
     assert not loaded.trainable and not any(each.theta_variables for each in loaded.rbms)
 
 
-def test_a_frozen_machine_with_a_run_takes_its_place_in_a_network():
+@pytest.mark.parametrize("by_weights", [False, True])
+def test_a_frozen_machine_with_a_run_takes_its_place_in_a_network(by_weights):
     """Its run begins anew, as that of any machine does, for when it is thawed."""
     above = tiny_rbm(3, 2)
     above.compile(jit_compile=False)
-    above.trainable = False
+    parts = above.theta_variables if by_weights else [above]
+    for part in parts:
+        part.trainable = False
     dbn = ds.boltzmann.DBN([rbm(), above])
     assert not above.theta_variables and above.lift is not None
-    above.trainable = True
+    for part in parts:
+        part.trainable = True
     dbn.rbms[0].compile(jit_compile=False)
     dbn.fit(X, **FIT)
     assert int(above.run.steps) == 2

@@ -91,7 +91,9 @@ def test_known_numbers_are_written_in_float64(tmp_path):
     np.testing.assert_array_equal(found[3:][~np.isnan(known)], known[~np.isnan(known)])
     assert (tmp_path / "x.csv").read_text().splitlines()[:2] == ["0.1,1.7", "2.7,16777217.0"]
     tables.write_csv(tmp_path / "n.csv", x[:3], None, True, known)
-    assert (tmp_path / "n.csv").read_text() == "0,1\n2,16777217\n0,0\n"
+    assert (tmp_path / "n.csv").read_text() == "0,2\n3,16777217\n0,0\n"
+    tables.write_csv(tmp_path / "n.csv", np.eye(2), None, True, np.array([[0.99999999, np.nan], [-0.99999999, 2.0]]))
+    assert (tmp_path / "n.csv").read_text() == "1,0\n-1,2\n"  # integers in float32, which is what is checked
 
 
 def test_npz(tmp_path):

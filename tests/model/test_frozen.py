@@ -6,7 +6,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.model.support import patterns, state
-from tests.oracles import tiny_model
+from tests.oracles import flat, tiny_model
 
 KERNEL = {"kernel": ds.mcmc.SGLD(learning_rate=0.01), "jit_compile": False, "num_chains": 3}
 
@@ -57,6 +57,19 @@ def test_what_was_frozen_since_compile_is_refused_before_anything_happens(tmp_pa
     for one, other in zip(before, state(model), strict=True):
         np.testing.assert_array_equal(one, other)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("parts", [["generative"], ["recognition"], ["generative", "recognition"]])
+def test_chains_keep_theta_and_phi_apart_while_frozen(parts):
+    """They are told by what the run learns, not by what is trainable at present."""
+    model = tiny_model((2,), units=4, seed=3)
+    model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.01), num_chains=2, jit_compile=False)
+    before = model.chain_weights()
+    for part in parts:
+        getattr(model, part).trainable = False
+    for (theta, phi), (same, other) in zip(before, model.chain_weights(), strict=True):
+        assert (len(theta), len(phi)) == (len(same), len(other)) == (4, 2)
+        np.testing.assert_array_equal(flat([*theta, *phi]), flat([*same, *other]))
 
 
 @pytest.mark.parametrize(

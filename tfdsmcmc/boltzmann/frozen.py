@@ -18,7 +18,8 @@ def check_learns(model: RBM | MixtureOfBernoullis) -> None:
     if frozen:
         raise ValueError(
             f"{type(model).__name__} learns all of its weights, and {'some' if learnt else 'none'} of them are "
-            f"trainable: set trainable = True before compile(). Received: frozen weights {frozen}"
+            "trainable: set trainable = True, of the model and of these weights, before compile(). "
+            f"Received: frozen weights {frozen}"
         )
 
 
@@ -28,6 +29,8 @@ def thawed(model: RBM | MixtureOfBernoullis) -> Iterator[None]:
     layer, trainable = model.layer, model.layer.trainable
     flags = [variable.trainable for variable in layer.weights]
     layer.trainable = True
+    for variable in layer.weights:  # Keras leaves them as they are where the layer was trainable
+        variable.trainable = True
     try:
         yield
     finally:

@@ -18,16 +18,14 @@ def parts_at(model: Learner, weights: ThetaAndPhi | None, name: str) -> Any:
     """θ as a list of float32 tensors: the model's own, frozen or not, or the first of a pair (θ, φ); checked.
 
     Args:
-      model: with `theta_variables`, and `all_theta` which has those that are frozen too.
+      model: with `all_theta`.
       weights: pair of lists of arrays, or None.
       name: what to call them in an error.
 
     Raises:
       ValueError: for other shapes, or what is not finite.
     """
-    variables = model.all_theta if weights is None else model.theta_variables
-    if weights is not None and len(variables) != len(model.all_theta):
-        raise ValueError(f"{name} are given for a model that is frozen. Received: {len(weights[0])} arrays")
+    variables = model.all_theta
     parts = variables if weights is None else weights[0]
     expected, found = ([tuple(np.shape(part)) for part in group] for group in (variables, parts))
     if found != expected:

@@ -92,7 +92,7 @@ def write_csv(
 
     def text(value, known):
         value = np.float32(value) if np.isnan(known) else known
-        return str(int(value)) if integers else np.format_float_positional(value, trim="0")
+        return str(round(value)) if integers else np.format_float_positional(value, trim="0")
 
     with files.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

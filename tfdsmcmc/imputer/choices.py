@@ -23,6 +23,7 @@ _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one ch
 _MANY, _VERY_MANY, _SAMPLES_OF_MANY = 10_000, 100_000, 10
 _LENGTHS_OF_MANY = {"burn_in": 5, "num_samples": 5, "thinning": 1, "num_chains": 1, "batch_size": 1000}
 _LENGTHS_OF_VERY_MANY = {"burn_in": 2, "num_samples": 3}  # of means; a draw is the end of a chain, which is to mix
+_LONGEST = 25  # sweeps, of what has chains at fewer samples, and so longer ones
 _LENGTHS = ("burn_in", "num_samples", "num_chains", "thinning")
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
@@ -93,20 +94,29 @@ def random_state_of(value: object) -> np.random.RandomState:
         ) from None
 
 
-def lengths_of(options: Mapping[str, Any], num_rows: int, draws: bool = False) -> tuple[dict[str, Any], int | None]:
+def lengths_of(
+    options: Mapping[str, Any], num_rows: int, draws: bool = False, num_samples: int | None = None
+) -> tuple[dict[str, Any], int | None]:  # fmt: skip
     """(options of `imputation.impute`, how many posterior samples are taken at most): shorter chains of many rows.
 
     Args:
       options: those that are asked for. They stay, and where a length is among them nothing else is changed.
       num_rows: with gaps.
       draws: whether what is drawn is asked for, and not its mean.
+      num_samples: of the posterior, 0 for the model's own weights, over which a mean is taken: there are about as many
+        sweeps in all of fewer; by default enough of them.
     """
     if num_rows <= _MANY or options.get("method") == "resampling" or set(_LENGTHS) & set(options):
         return dict(options), None
     # an average within the model is one component, of however many samples
     most = _SAMPLES_OF_MANY if options.get("average") in (None, "draws") else None
     shortest = _LENGTHS_OF_VERY_MANY if num_rows > _VERY_MANY and not draws else {}
-    return {**_LENGTHS_OF_MANY, **shortest, **options}, most
+    lengths = {**_LENGTHS_OF_MANY, **shortest}
+    if not draws and num_samples is not None:
+        parts = -(-num_samples // -(-num_samples // most)) if most and num_samples else 1
+        longer = {name: -(-lengths[name] * _SAMPLES_OF_MANY // parts) for name in ("burn_in", "num_samples")}
+        lengths |= {name: max(lengths[name], min(_LONGEST, length)) for name, length in longer.items()}
+    return {**lengths, **options}, most
 
 
 def check_lengths(options: Mapping[str, Any], posterior_samples: int) -> None:

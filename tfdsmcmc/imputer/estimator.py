@@ -95,6 +95,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         `{"posterior_weights": "equal"}` suits those of `fit`. Where no length is among them, more than 10,000 rows with
         gaps have one chain each, of 5 and 5 sweeps, and `transform` takes 10 of the samples at most. Probabilities are
         then from 50 states in place of 2,000. Of more than 100,000 such rows they are from 30, after 2 sweeps each.
+        Of fewer samples, or of an average within the model, chains are longer, up to 25 and 25 sweeps.
       keep_empty_features: whether columns of which nothing was observed stay, filled with 0; of a DataFrame those that
         are no numbers stay empty.
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row
@@ -261,9 +262,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _imputation(self, rows):
         """`imputation.Imputation` of rows, in the units of the data layer."""
-        draws = self.strategy == "draw"
-        options, most = choices.lengths_of(self._imputation_options(), len(rows.with_gaps), draws)
-        posterior = self.posterior_
+        posterior, draws = self.posterior_, self.strategy == "draw"
+        count = 0 if posterior is None else len(posterior.samples)
+        options, most = choices.lengths_of(self._imputation_options(), len(rows.with_gaps), draws, count)
         if most is not None and posterior is not None:
             posterior = posterior[:: -(-len(posterior.samples) // most)]
         with sharing.in_place_of(self.model_) as twin:

@@ -245,7 +245,7 @@ class Posterior(Draws):
         """The model's variables, if their shapes are those of the samples; else a ValueError."""
         contract.check_model(model)
         first = self.samples[0]
-        groups = (model.theta_variables, model.phi_variables)
+        groups = (contract.sampled_theta(model), model.phi_variables)
         expected = [[tuple(v.shape) for v in group] for group in groups]
         found = [[w.shape for w in group] for group in (first.theta, first.phi)]
         if expected != found:

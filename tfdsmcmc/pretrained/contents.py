@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import keras
 
-from tfdsmcmc import files
+from tfdsmcmc import contract, files
 from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.boltzmann import RBM
 from tfdsmcmc.model import DeepGenerativeModel
@@ -75,4 +75,4 @@ def read_model(folder: FilePath) -> DeepGenerativeModel | RBM:
 
 def _variables(model):
     """Those of θ and of φ, lists."""
-    return model.theta_variables, getattr(model, "phi_variables", [])
+    return contract.sampled_theta(model), getattr(model, "phi_variables", [])

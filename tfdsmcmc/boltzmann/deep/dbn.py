@@ -266,7 +266,7 @@ class DBN(Learner):
         """p(x; θ) at weights (θ, φ), by default the network's own: what averages, imputation and serving ask of it.
 
         Args:
-          weights: pair of lists of arrays, those of `theta_variables` and [].
+          weights: pair of lists of arrays, those of `all_theta` and [].
           log_partition: log Z of the topmost machine as `log_likelihood_bound` takes it, or a function from a `Machine`
             to it.
 

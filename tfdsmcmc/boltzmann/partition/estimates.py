@@ -127,8 +127,8 @@ def known_partition(rbm: RBM | Machine | MachineDensity, log_partition: LogParti
         found = log_partition
         if _OVER in (found.fingerprint or ""):
             raise ValueError(
-                "log_partition is log Z of one machine: add that of the first to the ratio, and give the number. "
-                f"Received: a log_partition_ratio of {found.value:.3f}"
+                "log_partition is log Z of one machine: add that of the first to the value, and give the number, or "
+                f"with its error replace the fingerprint by None. Received: a log_partition_ratio of {found.value:.3f}"
             )
         if found.fingerprint not in (None, fingerprint_of(rbm)):
             units, hidden_units = machine_of(rbm).kernel.shape

@@ -129,7 +129,8 @@ def log_partition_ratio(
       chain_steps: of each chain, from draws without a field, of binary units random bits.
 
     Returns:
-      `LogPartition`, whose value is the difference. It is no log Z: what takes one refuses it.
+      `LogPartition`, whose value is the difference. It is no log Z: what takes one refuses it, unless log Z_a
+      is added to the value and the fingerprint replaced by None.
 
     Raises:
       ValueError: for machines of different widths, weights that are not finite, or arguments out of range.

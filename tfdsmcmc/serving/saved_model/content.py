@@ -14,6 +14,7 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from tfdsmcmc import contract
 from tfdsmcmc.posterior.averages import DESCRIBED, parts_of
 from tfdsmcmc.serving.saved_model.machines import MachineFunctions, MachineWeights
 from tfdsmcmc.serving.saved_model.networks import NetworkFunctions, Weights
@@ -97,7 +98,8 @@ def manifest(
 def _parts(model):
     """The layers of networks; the class and the shapes of the weights of machines."""
     if not hasattr(model, "generative"):
-        return {"class": type(model).__name__, "weights": [list(variable.shape) for variable in model.theta_variables]}
+        weights = [list(variable.shape) for variable in contract.sampled_theta(model)]
+        return {"class": type(model).__name__, "weights": weights}
     parts = {
         key: [{"class": type(layer).__name__, "name": layer.name, "units": layer.units} for layer in network.layers]
         for key, network in (("generative", model.generative), ("recognition", model.recognition))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc import random
+from tfdsmcmc import contract, random
 from tfdsmcmc.serving.saved_model.functions import ESTIMATE, SHARED, Components, Functions
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class MachineFunctions(Functions):
     estimate = (*ESTIMATE, SHARED)
 
     def __init__(self, model: Model, weights: MachineWeights, sweeps: int):
-        widest = max(max(variable.shape, default=1) for variable in model.theta_variables)
+        widest = max(max(variable.shape, default=1) for variable in contract.sampled_theta(model))
         super().__init__(weights, model.units, model.support, widest)
         self._served, self._sweeps, self.settings = weights.served, sweeps, {"sweeps": sweeps}
         if weights.count == 1:  # of several components each has a log Z of its own

@@ -117,6 +117,11 @@ class Fitting:
             self.begin_run(step, settings)
         self.settings = settings
 
+    @property
+    def num_theta(self) -> int:
+        """How many of the weights of a run are θ; a chain's own φ follows. What was frozen since `compile` counts."""
+        return len(self.compiled.step.variables)
+
     def seed_of(self, purpose: str) -> tf.Tensor:
         """The stateless seed of a run for one purpose."""
         return random.stream(random.stream(self._model.seed, self.stream), purpose)
@@ -210,10 +215,7 @@ class Fitting:
 
     def pairs(self, weights: Sequence[Sequence[np.ndarray]]) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
         """(θ, φ) of each chain of the weights of a run; φ is that of the model where no chain has its own."""
-        model = self._model
-        if not model.phi_variables:  # where θ is frozen too, its number is not that of the run
-            return [(list(own), []) for own in weights]
-        count, shared = len(model.theta_variables), [variable.numpy() for variable in model.phi_variables]
+        count, shared = self.num_theta, [variable.numpy() for variable in self._model.phi_variables]
         return [(list(own[:count]), list(own[count:]) or shared) for own in weights]
 
     def _at_once(self, steps):

@@ -67,15 +67,15 @@ class StoredRun:
         """Gives all chains the recognition network of chain 0, if a file of a run that had one for all was loaded."""
         if self._phi_is_shared:
             self._phi_is_shared = False
-            run, count = self._model.run, len(self._model.theta_variables)
+            run, count = self._model.run, self._fitting.num_theta
             first = run.weights[0]
             run.move_to([[*weights[:count], *first[count:]] for weights in run.weights])
 
     def _later(self, state, names):
         """Variables that files lack which were written before there were such."""
-        run, count = self._model.run, len(self._model.theta_variables)
-        # of φ among the weights of a run of several chains; there is none of a model that is frozen
-        places = range(count, len(run.step.variables) if run and self._model.phi_variables else 0)
+        run = self._model.run
+        # of φ among the weights of a run of several chains
+        places = range(self._fitting.num_theta, len(run.step.variables)) if run else ()
         kept = ("refits", "epochs_before", "assigned_", "best_phi_", *(f"weights_{i}" for i in places))
         later = {name for name in state if name.startswith(kept) and name not in names}
         return later | (_added_last(run.state, state, names) if run else set())
