@@ -7,8 +7,8 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
-from tfdsmcmc.distributions.affine import affine
 from tests.conformance.layers import run_layer_test
+from tfdsmcmc.distributions.affine import affine
 
 
 class _OneHot(tfp.distributions.OneHotCategorical):
