@@ -128,6 +128,7 @@ def test_minibatches_are_half_of_few_rows(rows, size):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_columns_that_nearly_say_each_other_keep_their_scales():
     """Steps are no longer than the noise of gradients permits: of all rows, with few gaps, gradients have none."""
     x, generator = load_iris().data, np.random.default_rng(2)
