@@ -22,6 +22,10 @@ Rosenthal, "Coupling and ergodicity of adaptive Markov chain Monte Carlo algorit
 become smaller. A kernel that samples from its first step on has D = 1 there, and after a climb of fewer than ten
 updates D is a guess: thousands of steps are too hot. θ's own motion counts as noise, which matters where ℓλ is near
 2√h or above.
+
+Gradients of all rows have no noise of the choice of rows, and where the latent variables add little of theirs D is 1,
+however large λ is: of real columns that say each other nearly exactly, λ is the inverse of a small variance, and steps
+with ℓλ above 4 are flung off. Take minibatches of at most half of the rows there.
 """
 
 from __future__ import annotations
