@@ -60,6 +60,24 @@ def test_draws_of_very_many_rows_have_chains_that_mix(asked, fitted, monkeypatch
         fitted.set_params(strategy="mode")
 
 
+def test_a_draw_is_at_one_sample_where_all_weigh_alike(asked, fitted):
+    """Which one is random: each of three in 60 seeds, false failures 1e-10; means are over all of them."""
+    fitted.set_params(strategy="draw", imputation_options={"posterior_weights": "equal"})
+    try:
+        found = []
+        for seed in range(60):
+            fitted.set_params(random_state=seed)
+            found.append(asked(lambda imputer: imputer.transform(X), many=5))
+        assert all(told == SHORT and len(places) == 1 for told, places in found)
+        assert {places[0] for _, places in found} == {0, 1, 2}
+        assert asked(lambda imputer: imputer.transform(X), many=5) == found[-1]
+        assert asked(lambda imputer: imputer._imputation(imputer._opened(X)[1]), many=5) == (SHORT, [0, 2])
+        fitted.set_params(imputation_options={"posterior_weights": "equal", "average": "weights"})
+        assert asked(lambda imputer: imputer.transform(X), many=5)[1] == [0, 1, 2]
+    finally:
+        fitted.set_params(strategy="mode", imputation_options=None, random_state=None)
+
+
 def test_other_numbers_of_rows_have_the_defaults(asked):
     """Rows without gaps do not count."""
     assert asked(lambda imputer: imputer.transform(X), many=6) == ({}, [0, 1, 2])

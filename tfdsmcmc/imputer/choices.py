@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tfdsmcmc import random
 from tfdsmcmc._common import checks
 from tfdsmcmc.imputation.settings import settings_of
 
@@ -117,6 +118,16 @@ def lengths_of(
         longer = {name: -(-lengths[name] * _SAMPLES_OF_MANY // parts) for name in ("burn_in", "num_samples")}
         lengths |= {name: max(lengths[name], min(_LONGEST, length)) for name, length in longer.items()}
     return {**lengths, **options}, most
+
+
+def one_serves(options: Mapping[str, Any]) -> bool:
+    """Whether a draw at one random posterior sample has the law of one from all of them: if they weigh alike."""
+    return options.get("posterior_weights") == "equal" and options.get("average") in (None, "draws")
+
+
+def place_of_draw(count: int, seed: int) -> int:
+    """The number of that sample, below `count`."""
+    return int(random.integers([], count, random.stream(seed, "posterior sample of a draw")))
 
 
 def check_lengths(options: Mapping[str, Any], posterior_samples: int) -> None:

@@ -89,7 +89,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         0 for the last weights alone. Where the method climbs to one θ they are points of its path.
       strategy: "probabilities" for the conditional means, of binary columns the probabilities of a one; "mode" for 1
         where that is above ½, else 0, of real columns the conditional means; "draw" for one draw from the conditional
-        law. In a DataFrame the first is the second, for its types have no probabilities.
+        law, of all rows at one random sample of the weights where these weigh alike. In a DataFrame the first is the
+        second, for its types have no probabilities.
       imputation_options: arguments of `imputation.impute`, such as `burn_in` and `num_chains`, a dict. By default the
         weights of the samples suit new rows, where the method teaches a recognition network to tell them;
         `{"posterior_weights": "equal"}` suits those of `fit`. Where no length is among them, more than 10,000 rows with
@@ -228,9 +229,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, rows, finish = self._opened(X)
         if rows.complete:
             return finish(X, None)
-        result = self._imputation(rows)
         if self.strategy == "draw":
-            return finish(X, result.x[0])
+            return finish(X, self._imputation(rows, draws=True).x[0])
+        result = self._imputation(rows)
         table = isinstance(self.columns_, Table)
         if table or self.strategy == "mode" and self.columns_.binary:
             return finish(X, self.model_.support.mode(result.probabilities))
@@ -260,13 +261,16 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_imputation()
         return opening.opened(self, X)
 
-    def _imputation(self, rows):
+    def _imputation(self, rows, draws=False):
         """`imputation.Imputation` of rows, in the units of the data layer."""
-        posterior, draws = self.posterior_, self.strategy == "draw"
+        posterior = self.posterior_
         count = 0 if posterior is None else len(posterior.samples)
         options, most = choices.lengths_of(self._imputation_options(), len(rows.with_gaps), draws, count)
-        if most is not None and posterior is not None:
-            posterior = posterior[:: -(-len(posterior.samples) // most)]
+        if posterior is not None and draws and choices.one_serves(options):
+            place = choices.place_of_draw(count, self._seed())
+            posterior = posterior[place : place + 1]
+        elif posterior is not None and most is not None:
+            posterior = posterior[:: -(-count // most)]
         with sharing.in_place_of(self.model_) as twin:
             told = {"seed": self._seed(), "verbose": self.verbose, **options}
             return imputation.impute(twin, ArraySource(rows), posterior=posterior, **told)

@@ -153,13 +153,13 @@ class WarmStart(StochasticGradientKernel):
         return self._parameters["noise_tolerance"]
 
     @property
-    def _tolerance(self):
+    def tolerance(self) -> Number | None:
         """h; None where one ℓ serves all entries."""
         return self.kernel.noise_tolerance if isinstance(self.noise_tolerance, str) else self.noise_tolerance
 
     @property
     def adapts_to_gradient_noise(self) -> bool:
-        return self._tolerance is not None or self.kernel.adapts_to_gradient_noise
+        return self.tolerance is not None or self.kernel.adapts_to_gradient_noise
 
     @property
     def learning_rate(self) -> LearningRate:
@@ -263,7 +263,7 @@ class WarmStart(StochasticGradientKernel):
 
     @property
     def _of_noise(self):
-        return () if self._tolerance is None else ("noise_variance", "previous_gradient")
+        return () if self.tolerance is None else ("noise_variance", "previous_gradient")
 
     def _update(self, parts, gradients, results, step_size, seed):
         def sample():
@@ -287,7 +287,7 @@ class WarmStart(StochasticGradientKernel):
 
     def _noise(self, gradients, results):
         """What of the results tells the noise, after one more gradient; a dict, empty where nobody asks."""
-        if self._tolerance is None:
+        if self.tolerance is None:
             return {}
         counted = results.step - results.skipped_steps, results.sampler.step
         variances = noise_after(results.noise_variance, gradients, results.previous_gradient, *counted)
@@ -295,6 +295,6 @@ class WarmStart(StochasticGradientKernel):
 
     def _scales(self, results):
         """D of each part."""
-        if self._tolerance is None:
+        if self.tolerance is None:
             return [tf.ones([], part.dtype) for part in results.best_state]
-        return scales(results.noise_variance, self._tolerance, *self.kernel._step_size(results.sampler.step))
+        return scales(results.noise_variance, self.tolerance, *self.kernel._step_size(results.sampler.step))

@@ -1,0 +1,57 @@
+"""Minibatches of all rows, whose noise does not say how long steps may be, are warned of where rows hold numbers."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+
+REAL = np.float32([[0.1, -1.2], [1.3, 0.4], [-0.7, 0.2], [0.5, 0.6]])
+WHOLE = "half of the rows.*Received: 4 rows, batch_size="
+
+
+def model_of(data_layer, **arguments):
+    generative = ds.GenerativeNetwork([ds.layers.SBN(2), data_layer])
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]), seed=0)
+    model.compile(**ds.methods.dsgnht_nais(num_chains=1, **arguments), jit_compile=False)
+    return model
+
+
+def said(model, x, **options):
+    """The warnings of whole batches that a fit gives."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.fit(x, epochs=1, verbose=0, **options)
+    return [warning for warning in found if "all rows" in str(warning.message)]
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 4}, {"batch_size": 9}])
+def test_all_real_rows_at_once(options):
+    (warning,) = said(model_of(ds.layers.MLPGaussian(2)), REAL, **options)
+    assert warning.filename == __file__ and issubclass(warning.category, UserWarning)
+    with pytest.warns(UserWarning, match=WHOLE + str(options.get("batch_size", 100))):
+        model_of(ds.layers.MLPGaussian(2)).fit(REAL, epochs=1, verbose=0, **options)
+
+
+def test_all_rows_of_a_table_with_a_real_column():
+    layer = ds.layers.Mixed([ds.columns.Binary(), ds.columns.Real()])
+    assert len(said(model_of(layer), np.abs(np.sign(REAL[:, :1])) * REAL[:, 1:] ** [[0, 1]])) == 1
+
+
+def test_several_chains():
+    model = model_of(ds.layers.MLPGaussian(2))
+    model.compile(**ds.methods.dsgnht_nais(num_chains=2), jit_compile=False)
+    assert len(said(model, REAL)) == 1
+
+
+def test_what_has_noise_or_needs_none_is_not_warned_of():
+    """Half of the rows; states, whose probabilities are at most 1; a kernel of one rate for all entries."""
+    assert not said(model_of(ds.layers.MLPGaussian(2)), REAL, batch_size=2)
+    assert not said(model_of(ds.layers.SBN(2)), np.float32(REAL > 0))
+    assert not said(model_of(ds.layers.Mixed([ds.columns.Binary(), ds.columns.Ordinal(2)])), np.array([[1, 1, 0], [0, 0, 1]]))
+    plain = ds.mcmc.WarmStart(ds.mcmc.SGNHT(1e-4, 0.1), noise_tolerance=None)
+    for kernel in (plain, ds.mcmc.SGNHT(1e-4, 0.1)):
+        model = model_of(ds.layers.MLPGaussian(2))
+        model.compile(kernel=kernel, proposal=ds.proposals.NAIS(2), optimizer="adam", jit_compile=False)
+        assert not said(model, REAL)
