@@ -49,9 +49,10 @@ def test_what_has_noise_or_needs_none_is_not_warned_of():
     """Half of the rows; states, whose probabilities are at most 1; a kernel of one rate for all entries."""
     assert not said(model_of(ds.layers.MLPGaussian(2)), REAL, batch_size=2)
     assert not said(model_of(ds.layers.SBN(2)), np.float32(REAL > 0))
-    assert not said(model_of(ds.layers.Mixed([ds.columns.Binary(), ds.columns.Ordinal(2)])), np.array([[1, 1, 0], [0, 0, 1]]))
-    plain = ds.mcmc.WarmStart(ds.mcmc.SGNHT(1e-4, 0.1), noise_tolerance=None)
-    for kernel in (plain, ds.mcmc.SGNHT(1e-4, 0.1)):
+    states = ds.layers.Mixed([ds.columns.Binary(), ds.columns.Ordinal(2)])
+    assert not said(model_of(states), np.array([[1, 1, 0], [0, 0, 1]]))
+    plain = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=1e-4), noise_tolerance=None)
+    for kernel in (plain, ds.mcmc.SGNHT(learning_rate=1e-4)):
         model = model_of(ds.layers.MLPGaussian(2))
-        model.compile(kernel=kernel, proposal=ds.proposals.NAIS(2), optimizer="adam", jit_compile=False)
+        model.compile(**{**ds.methods.dsgnht_nais(num_chains=1), "kernel": kernel}, jit_compile=False)
         assert not said(model, REAL)

@@ -25,7 +25,8 @@ def warn_of_whole_batches(
       batch_size: B.
 
     Warns:
-      UserWarning: for rows of numbers, all of them in a minibatch, by a kernel with rates by noise (`mcmc.rates_by_noise`).
+      UserWarning: for rows of numbers, all of them in a minibatch, by a kernel with rates by noise, see
+        `mcmc.rates_by_noise`.
     """
     by_noise = isinstance(kernel, WarmStart) and kernel.tolerance is not None
     if by_noise and not support.discrete and source.random_access and 1 < source.num_rows <= batch_size:
