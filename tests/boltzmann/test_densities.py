@@ -88,3 +88,9 @@ def test_a_ratio_of_two_machines_is_no_log_partition(name):
     assert model.density(log_partition=uncertain).known_partition().standard_error == 0.25
     for found in likelihoods(model, ds.boltzmann.log_partition(top, 3, 3)):
         found()
+
+
+@pytest.mark.parametrize("log_partition", [None, 3.0])
+def test_options_of_other_names_are_refused_where_log_z_is_given_too(log_partition):
+    with pytest.raises(ValueError, match=r"among .*'schedule'.* Received: \['steps'\]"):
+        MODELS["RBM"]().density(None, log_partition).annealed_log_likelihood(V, 1, steps=3)

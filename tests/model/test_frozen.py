@@ -59,6 +59,27 @@ def test_what_was_frozen_since_compile_is_refused_before_anything_happens(tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("learnt", [False, True])
+@pytest.mark.parametrize("part", [lambda model: model.recognition, lambda model: model.recognition.layers[0]])
+def test_a_recognition_network_that_froze_since_compile_is_refused_too(learnt, part):
+    """Of one chain, before anything moves; what was frozen before `compile` stays as it is."""
+    model = deep_model()
+    model.compile(**{**KERNEL, "num_chains": 1})
+    if learnt:
+        model.fit(patterns(20), batch_size=10, verbose=0)
+    before = state(model)
+    part(model).trainable = False
+    with pytest.raises(ValueError, match="frozen or unfrozen since compile.* Received: .*recognition"):
+        model.fit(patterns(20), batch_size=10, verbose=0)
+    for one, other in zip(before, state(model), strict=True):
+        np.testing.assert_array_equal(one, other)
+    own = [variable.numpy() for variable in part(model).weights]
+    model.compile(**{**KERNEL, "num_chains": 1})
+    model.fit(patterns(20), batch_size=10, verbose=0)
+    for one, other in zip(own, part(model).weights, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("parts", [["generative"], ["recognition"], ["generative", "recognition"]])
 def test_chains_keep_theta_and_phi_apart_while_frozen(parts):
     """They are told by what the run learns, not by what is trainable at present."""

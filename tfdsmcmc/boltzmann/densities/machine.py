@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
 
 _KERNEL = MachineKernel()
+_ANNEALING = {"num_runs", "num_steps", "schedule", "base", "direction", "draws", "chain_steps"}
 
 
 class MachineDensity(UndirectedDensity):
@@ -84,6 +85,9 @@ class MachineDensity(UndirectedDensity):
         """With log Z, unless it is given, by `boltzmann.log_partition`."""
         for name, count in (("num_runs", num_runs), ("num_steps", num_steps)):
             checks.positive_integer(name, count)
+        unknown = sorted(set(annealing) - _ANNEALING)  # of a log Z that is given too
+        if unknown:
+            raise ValueError(f"Options of annealing are among {sorted(_ANNEALING)}. Received: {unknown}")
         known = self._known(self.machine)
         if known is None:
             known = annealed_log_partition(self, num_runs, num_steps, **annealing, seed=seed)

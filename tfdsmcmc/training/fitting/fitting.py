@@ -74,6 +74,7 @@ class Fitting:
         self._model = model
         self.compiled: Compiled = Compiled(None, {})
         self.stream: str = "fit"
+        self._beside: set[str] = set()  # what the step learnt beside its own weights, when it was compiled
         self.feed: Feed | None = None
         self.validation: Source | None = None
         self.validates: bool = False
@@ -100,6 +101,7 @@ class Fitting:
         several = step if chains == 1 else SeveralChains(step, chains)
         self._model.run = Run(several, self.seed_of("chain"), settings["jit_compile"], self._model.run)
         self.compiled = Compiled(step, settings, chains_for)
+        self._beside = _paths(step.beside)
 
     def settle(self, steps: int | None, stored: int | None = None) -> None:
         """Settles before the first step how many chains there are, where `compile` has left that open.
@@ -136,10 +138,11 @@ class Fitting:
             )
         if model.run is None:
             raise ValueError(f"Call compile() before {name}(). Received: a model that is not compiled")
-        now = {variable.path for variable in model.theta_variables}
+        now, compiled = _paths(model.theta_variables), _paths(model.run.step.variables)
         if model.run.num_chains > 1:
-            now |= {variable.path for variable in model.phi_variables}
-        compiled = {variable.path for variable in model.run.step.variables}
+            now |= _paths(model.phi_variables)
+        elif name == "fit":
+            now, compiled = now | _paths(self.compiled.step.beside), compiled | self._beside
         if now != compiled:
             raise ValueError(
                 f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
@@ -222,3 +225,8 @@ class Fitting:
         """S, the minibatches that one compiled call works off."""
         told = self.settings["steps_per_execution"]
         return min(_MOST_AT_ONCE, steps or _MOST_AT_ONCE) if told == "auto" else told
+
+
+def _paths(variables):
+    """The names of variables in their model."""
+    return {variable.path for variable in variables}
