@@ -22,6 +22,7 @@ from tfdsmcmc.training.feeding.feed import feed_of, take
 from tfdsmcmc.training.fitting.callbacks import check_callbacks
 from tfdsmcmc.training.fitting.chains_of_files import chains_of_backup
 from tfdsmcmc.training.fitting.sources import sources_of_fit
+from tfdsmcmc.training.fitting.whole_batches import warn_of_whole_batches
 from tfdsmcmc.training.run import Run
 from tfdsmcmc.training.steps.several_chains import SeveralChains
 
@@ -191,6 +192,7 @@ class Fitting:
         """
         source, validation = sources_of_fit(self._model, x, mask, validation_data, told, sample_weight)
         check_callbacks(callbacks, self._model.weights)
+        warn_of_whole_batches(self.compiled.step, self._model.support, source, told)
         steps = told.epoch_steps(source)
         planned = None if steps is None else told.planned_epochs * int(steps)
         if steps is None and validation is None:
