@@ -73,7 +73,7 @@ def fit(
       far too low until `refit_recognition`. Its `params` have `validation_freq`.
 
     Warns:
-      UserWarning: for rows of numbers, all of them in a minibatch, where their noise tells the length of steps.
+      UserWarning: for rows of numbers with random access, all in a minibatch, where noise tells the length of steps.
 
     Raises:
       ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
