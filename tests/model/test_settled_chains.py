@@ -131,6 +131,21 @@ def test_a_file_that_does_not_fit_leaves_it_open(tmp_path):
         np.testing.assert_array_equal(part, now)
 
 
+def test_what_had_frozen_before_such_a_file_is_refused_after_it(tmp_path, monkeypatch):
+    """Of one chain, in whose place the file would have put several."""
+    several = compiled(2, latent=(3,))
+    fit(several, 1)
+    several.save_weights(tmp_path / "run.weights.h5")
+    monkeypatch.setattr(choices, "_MANY_WEIGHTS", 1)
+    model = compiled()
+    model.recognition.trainable = False
+    with pytest.raises(ValueError, match="could not be loaded"):
+        model.load_weights(tmp_path / "run.weights.h5")
+    assert chains_of(model) == (1, "auto")
+    with pytest.raises(ValueError, match="frozen or unfrozen since compile"):
+        fit(model, 1)
+
+
 class Killed(Exception):
     pass
 

@@ -45,6 +45,28 @@ def test_several_chains():
     assert len(said(model, REAL)) == 1
 
 
+def test_a_warning_that_is_an_error_changes_nothing():
+    """How many chains there are is left to the fit that goes on."""
+    model = model_of(ds.layers.MLPGaussian(2))
+    model.compile(**ds.methods.dsgnht_nais(num_chains="auto"), jit_compile=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with pytest.raises(UserWarning, match=WHOLE):
+            model.fit(REAL, epochs=1, verbose=0)
+    assert (model.run.num_chains, model.fitting.settings["num_chains"]) == (3, "auto")
+
+
+def test_where_no_weight_of_the_kernel_moves_nothing_is_warned_of():
+    """φ alone learns, or nothing does."""
+    model = model_of(ds.layers.MLPGaussian(2))
+    assert not said(model, REAL, initial_epoch=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model.refit_recognition(REAL, epochs=1)
+    model.compile(**ds.methods.dsgnht_nais(num_chains=1), kernel_steps=0, jit_compile=False)
+    assert not said(model, REAL)
+
+
 def test_what_has_noise_or_needs_none_is_not_warned_of():
     """Half of the rows; states, whose probabilities are at most 1; a kernel of one rate for all entries."""
     assert not said(model_of(ds.layers.MLPGaussian(2)), REAL, batch_size=2)

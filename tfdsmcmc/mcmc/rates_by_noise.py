@@ -25,8 +25,7 @@ updates D is a guess: thousands of steps are too hot. θ's own motion counts as 
 
 Gradients of all rows have no noise of the choice of rows, and where the latent variables add little of theirs D is 1,
 however large λ is: of real columns that say each other nearly exactly, λ is the inverse of a small variance, and steps
-with ℓλ above 4 are flung off. Take minibatches of at most half of the rows
-there: `fit` warns of others.
+with ℓλ above 4 are flung off. Take minibatches of at most half of the rows there. `fit` warns of those of all rows.
 """
 
 from __future__ import annotations

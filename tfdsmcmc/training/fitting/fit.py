@@ -13,7 +13,6 @@ from tfdsmcmc.training.fitting import arguments
 from tfdsmcmc.training.fitting.callbacks import ValidationEpochs, between, listed
 from tfdsmcmc.training.fitting.epochs import EpochCounter
 from tfdsmcmc.training.fitting.restarts import RestoredEpoch, mend_backups
-from tfdsmcmc.training.fitting.whole_batches import warn_of_whole_batches
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -74,7 +73,7 @@ def fit(
       far too low until `refit_recognition`. Its `params` have `validation_freq`.
 
     Warns:
-      UserWarning: for rows of numbers, all of them in a minibatch, where their noise tells the length of steps.
+      UserWarning: for rows of numbers with random access, all in a minibatch, where noise tells the length of steps.
 
     Raises:
       ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since
@@ -95,8 +94,6 @@ def fit(
         self._stored.share_phi()
         feed = self.fitting.begin(x, mask, validation_data, told, own, sample_weight)
         self.steps_per_execution = feed.at_once
-        kernel = getattr(self.fitting.compiled.step, "kernel", None)
-        warn_of_whole_batches(kernel, self.support, feed.source, told.batch_size)
         rows = feed.source if feed.source.random_access else None
         counted = told.num_rows or feed.source.total_weight
         looks = ValidationEpochs(told.validation_freq)

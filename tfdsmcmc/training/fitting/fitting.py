@@ -22,6 +22,7 @@ from tfdsmcmc.training.feeding.feed import feed_of, take
 from tfdsmcmc.training.fitting.callbacks import check_callbacks
 from tfdsmcmc.training.fitting.chains_of_files import chains_of_backup
 from tfdsmcmc.training.fitting.sources import sources_of_fit
+from tfdsmcmc.training.fitting.whole_batches import warn_of_whole_batches
 from tfdsmcmc.training.run import Run
 from tfdsmcmc.training.steps.several_chains import SeveralChains
 
@@ -49,11 +50,13 @@ class Compiled(NamedTuple):
       settings: dict of the arguments of `compile`.
       chains_for: function (steps that the first fit plans, or None where they are not known) → C, where the settings
         have "auto"; else None.
+      beside: names of what the step learnt beside its own weights when its run began.
     """
 
     step: Step | None
     settings: dict[str, Any]
     chains_for: ChainsFor | None = None
+    beside: frozenset[str] = frozenset()
 
 
 class Fitting:
@@ -74,7 +77,6 @@ class Fitting:
         self._model = model
         self.compiled: Compiled = Compiled(None, {})
         self.stream: str = "fit"
-        self._beside: set[str] = set()  # what the step learnt beside its own weights, when it was compiled
         self.feed: Feed | None = None
         self.validation: Source | None = None
         self.validates: bool = False
@@ -100,8 +102,7 @@ class Fitting:
         chains = chains_for(None) if chains == "auto" else chains
         several = step if chains == 1 else SeveralChains(step, chains)
         self._model.run = Run(several, self.seed_of("chain"), settings["jit_compile"], self._model.run)
-        self.compiled = Compiled(step, settings, chains_for)
-        self._beside = _paths(step.beside)
+        self.compiled = Compiled(step, settings, chains_for, _paths(step.beside))
 
     def settle(self, steps: int | None, stored: int | None = None) -> None:
         """Settles before the first step how many chains there are, where `compile` has left that open.
@@ -110,7 +111,7 @@ class Fitting:
           steps: that the first `fit` plans, or None where they are not known.
           stored: the number of chains of a stored run that takes this one's place, or None.
         """
-        step, settings, chains_for = self.compiled
+        step, settings, chains_for, _ = self.compiled
         if settings.get("num_chains") != "auto":
             return
         chains = stored or chains_for(steps)
@@ -142,7 +143,7 @@ class Fitting:
         if model.run.num_chains > 1:
             now |= _paths(model.phi_variables)
         elif name == "fit":
-            now, compiled = now | _paths(self.compiled.step.beside), compiled | self._beside
+            now, compiled = now | _paths(self.compiled.step.beside), compiled | self.compiled.beside
         if now != compiled:
             raise ValueError(
                 f"Layers were frozen or unfrozen since compile(): call it again before {name}(). "
@@ -191,6 +192,7 @@ class Fitting:
         """
         source, validation = sources_of_fit(self._model, x, mask, validation_data, told, sample_weight)
         check_callbacks(callbacks, self._model.weights)
+        warn_of_whole_batches(self.compiled.step, self._model.support, source, told)
         steps = told.epoch_steps(source)
         planned = None if steps is None else told.planned_epochs * int(steps)
         if steps is None and validation is None:
@@ -229,4 +231,4 @@ class Fitting:
 
 def _paths(variables):
     """The names of variables in their model."""
-    return {variable.path for variable in variables}
+    return frozenset(variable.path for variable in variables)
