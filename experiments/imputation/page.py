@@ -4,6 +4,8 @@ An imputer stands beside ours over the cells that both have; ranks are of the ce
 where an imputer has all cells that ours has. Errors are of means of tables, the tables as a sample.
 """
 
+import statistics
+
 import numpy as np
 import scipy.stats
 
@@ -64,9 +66,12 @@ def scores_of(lines, score):
 
 
 def over_tables(values):
-    """(mean, standard error) of a dict from cells to values: of the means of the tables."""
+    """(mean, standard error) of a dict from cells to values: of the means of the tables, whatever their order.
+
+    A mean half way between two printed figures would otherwise be printed as the order has it.
+    """
     names = sorted({key[0] for key in values})
-    means = [np.mean([value for key, value in values.items() if key[0] == name]) for name in names]
+    means = [statistics.fmean(value for key, value in values.items() if key[0] == name) for name in names]
     return np.mean(means), np.std(means, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.nan
 
 
