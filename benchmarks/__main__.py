@@ -1,8 +1,9 @@
 """python -m benchmarks [training] [gibbs] [evaluation] [averages] [serving] [rows] [boltzmann] [augmentation]
     [variational] [iterations] [collecting] [cluster] [many_draws] [starting] [roofline]
-    [--reference FOLDER] [--small]
+    [tables] [--reference FOLDER] [--small] [--large]
 
-Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --reference names
+Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --large has
+the largest of the tables too, which takes most of an hour. --reference names
 a folder with a hand-written JAX program of the same step, jax_hand.py, run in turn with ours where it and JAX are
 there; --reference-python the interpreter that has JAX.
 """
@@ -27,6 +28,7 @@ from benchmarks import (
     rows,
     serving,
     starting,
+    tables,
     training,
     variational,
 )
@@ -47,6 +49,7 @@ PARTS = {
     "many_draws": many_draws.main,
     "starting": starting.main,
     "roofline": roofline.main,
+    "tables": tables.main,
 }
 
 
@@ -59,6 +62,7 @@ def main():
     parser.add_argument("--reference", default=os.environ.get("TFDSMCMC_REFERENCE"), help="folder of jax_hand.py")
     parser.add_argument("--reference-python", default=os.environ.get("TFDSMCMC_REFERENCE_PYTHON", sys.executable))
     parser.add_argument("--small", action="store_true", help="of serving: a small model")
+    parser.add_argument("--large", action="store_true", help="of tables: that of 500,000 rows too")
     args = parser.parse_args()
     if unknown := set(args.parts) - set(PARTS):
         parser.error(f"no such parts: {sorted(unknown)}")
