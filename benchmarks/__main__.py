@@ -2,10 +2,10 @@
     [variational] [iterations] [collecting] [cluster] [many_draws] [starting] [roofline]
     [tables] [--reference FOLDER] [--small] [--large]
 
-Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --large has
-the largest of the tables too, which takes most of an hour. --reference names
-a folder with a hand-written JAX program of the same step, jax_hand.py, run in turn with ours where it and JAX are
-there; --reference-python the interpreter that has JAX.
+Prints tables. --small has that of serving for a small model, to see in minutes how averages compare. --large has the
+largest of the tables too, which takes most of an hour. --reference names a folder with a hand-written JAX program of
+the same step, jax_hand.py, run in turn with ours where it and JAX are there; --reference-python the interpreter that
+has JAX.
 """
 
 import argparse
