@@ -5,6 +5,7 @@ log p(v) = log p*(v) − log Z,      log Z exact, given, or annealed
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc._common import checks
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
 
 _KERNEL = MachineKernel()
-_ANNEALING = {"num_runs", "num_steps", "schedule", "base", "direction", "draws", "chain_steps"}
+_ANNEALING = set(inspect.signature(annealed_log_partition).parameters) - {"rbm"}
 
 
 class MachineDensity(UndirectedDensity):
