@@ -8,8 +8,9 @@ import tfdsmcmc as ds
 from tfdsmcmc.imputer import choices, multiple
 
 X = np.tile([[1.0, np.nan, 0.0], [0.0, 1.0, np.nan], [1.0, 1.0, 0.0], [np.nan, 0.0, 1.0]], (2, 1))  # 6 with gaps
-SHORT = {"burn_in": 5, "num_samples": 5, "thinning": 1, "num_chains": 1, "batch_size": 1000}
-SHORTEST = {**SHORT, "burn_in": 2, "num_samples": 3}
+LESS = {"burn_in": 25, "num_samples": 6, "continued_burn_in": 2, "thinning": 1, "num_chains": 4, "batch_size": 500}
+SHORT = {"burn_in": 20, "num_samples": 4, "continued_burn_in": 1, "thinning": 1, "num_chains": 1, "batch_size": 1000}
+SHORTEST = {**SHORT, "burn_in": 15, "num_samples": 3}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,8 @@ def fitted():
 def asked(fitted, monkeypatch):
     """Function of (call, what is many): what `imputation.impute` is asked for, the samples of the posterior."""
 
-    def of(call, many, very_many=100_000, samples=2):
+    def of(call, many, very_many=100_000, samples=2, some=0):
+        monkeypatch.setattr(choices, "_SOME", some)
         monkeypatch.setattr(choices, "_MANY", many)
         monkeypatch.setattr(choices, "_VERY_MANY", very_many)
         monkeypatch.setattr(choices, "_SAMPLES_OF_MANY", samples)
@@ -80,7 +82,13 @@ def test_a_draw_is_at_one_sample_where_all_weigh_alike(asked, fitted):
 
 def test_other_numbers_of_rows_have_the_defaults(asked):
     """Rows without gaps do not count."""
-    assert asked(lambda imputer: imputer.transform(X), many=6) == ({}, [0, 1, 2])
+    assert asked(lambda imputer: imputer.transform(X), many=6, some=6) == ({}, [0, 1, 2])
+
+
+def test_a_few_thousand_rows_have_shorter_chains_at_all_samples(asked):
+    """Of three samples in place of twenty each has more sweeps."""
+    told = {**LESS, "num_samples": 40}
+    assert asked(lambda imputer: imputer.transform(X), many=6, some=5) == (told, [0, 1, 2])
 
 
 def test_completions_that_share_a_sample_have_a_chain_each(asked):
@@ -88,9 +96,11 @@ def test_completions_that_share_a_sample_have_a_chain_each(asked):
 
 
 def test_completions_of_few_rows_have_the_chains_of_transform(asked, monkeypatch):
-    assert asked(lambda imputer: imputer.impute(X, 3), many=10) == ({"num_chains": 2}, [0])
+    assert asked(lambda imputer: imputer.impute(X, 3), many=10, some=8) == ({"num_chains": 2}, [0])
     monkeypatch.setattr(multiple, "_FEW", 7)
-    assert asked(lambda imputer: imputer.impute(X, 3), many=10) == ({"num_chains": 1}, [0])
+    assert asked(lambda imputer: imputer.impute(X, 3), many=10, some=8) == ({"num_chains": 1}, [0])
+    told = {**LESS, "burn_in": 50, "num_chains": 1}
+    assert asked(lambda imputer: imputer.impute(X, 3), many=10, some=5) == (told, [0])
 
 
 def test_fewer_samples_have_longer_chains(asked):
@@ -98,29 +108,30 @@ def test_fewer_samples_have_longer_chains(asked):
 
     def found(num_rows, samples, average="draws"):
         told = choices.lengths_of({"average": average}, num_rows, False, samples)[0]
-        return told["burn_in"], told["num_samples"]
+        return told["num_samples"]
 
-    assert [found(10**5, count) for count in (0, 1, 2, 5, 8, 10, 20, 1000)] == [
-        (25, 25), (25, 25), (25, 25), (10, 10), (7, 7), (5, 5), (5, 5), (5, 5)
-    ]  # fmt: skip
-    assert found(10**5, 11) == (9, 9)  # every second one
-    assert [found(10**6, count) for count in (0, 1, 2, 5, 10)] == [(20, 25), (20, 25), (10, 15), (4, 6), (2, 3)]
-    assert found(10**5, 20, "weights") == (25, 25) and found(10**6, 20, "units") == (20, 25)
+    assert [found(10**4, count) for count in (0, 1, 2, 5, 10, 20, 1000)] == [50, 50, 50, 24, 12, 6, 6]
+    assert [found(10**5, count) for count in (0, 1, 2, 5, 8, 10, 20, 1000)] == [40, 40, 20, 8, 5, 4, 4, 4]
+    assert found(10**5, 11) == 7  # every second one
+    assert [found(10**6, count) for count in (0, 1, 2, 5, 10)] == [30, 30, 15, 6, 3]
+    assert found(10**4, 20, "units") == 50 and found(10**5, 20, "weights") == 40
     assert choices.lengths_of({}, 10**6, True, 0)[0] == SHORT
-    assert asked(lambda imputer: imputer.transform(X), 5, samples=20)[0] == {**SHORT, "burn_in": 25, "num_samples": 25}
+    assert asked(lambda imputer: imputer.transform(X), 5, samples=4)[0] == {**SHORT, "num_samples": 6}
 
 
 def test_an_average_within_the_model_is_of_all_samples_and_not_of_completions(asked, fitted):
     fitted.set_params(imputation_options={"average": "weights"})
     try:
-        told = {**SHORT, "burn_in": 10, "num_samples": 10, "average": "weights"}  # one component in place of two
+        told = {**SHORT, "num_samples": 8, "average": "weights"}  # one component in place of two
         assert asked(lambda imputer: imputer.transform(X), many=5) == (told, [0, 1, 2])
         assert asked(lambda imputer: imputer.impute(X, 9), many=5) == ({**SHORT, "num_chains": 3}, [0])
     finally:
         fitted.set_params(imputation_options=None)
 
 
-@pytest.mark.parametrize("option", [{"burn_in": 3}, {"num_samples": 4}, {"num_chains": 3}, {"thinning": 2}])
+@pytest.mark.parametrize(
+    "option", [{"burn_in": 3}, {"continued_burn_in": 3}, {"num_samples": 4}, {"num_chains": 3}, {"thinning": 2}]
+)
 def test_lengths_that_are_asked_for_stay(option):
     assert choices.lengths_of(option, 10**6) == (option, None)
 
@@ -129,12 +140,15 @@ def test_other_options_stay_and_draws_of_importance_sampling_are_not_sweeps():
     assert choices.lengths_of({"batch_size": 7}, 10**6) == ({**SHORTEST, "batch_size": 7}, 10)
     assert choices.lengths_of({"batch_size": 7}, 100_000) == ({**SHORT, "batch_size": 7}, 10)
     assert choices.lengths_of({"method": "resampling"}, 10**6) == ({"method": "resampling"}, None)
-    assert choices.lengths_of({}, 10_000) == ({}, None)
+    assert choices.lengths_of({}, 10_000) == (LESS, None) and choices.lengths_of({}, 1_000) == ({}, None)
 
 
 def test_results_are_where_the_gaps_are(fitted, monkeypatch):
+    monkeypatch.setattr(choices, "_SOME", 4)
     monkeypatch.setattr(choices, "_MANY", 5)
-    monkeypatch.setattr(choices, "_LENGTHS_OF_MANY", {"burn_in": 1, "num_samples": 1, "num_chains": 1})
+    monkeypatch.setattr(
+        choices, "_LENGTHS_OF_MANY", {"burn_in": 1, "continued_burn_in": 0, "num_samples": 1, "num_chains": 1}
+    )
     filled = fitted.transform(X)
     np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
     assert np.isin(filled, [0.0, 1.0]).all()

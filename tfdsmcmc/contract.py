@@ -62,7 +62,7 @@ class Density(Protocol):
         """The plan of an estimate of log p(x_observed; θ)."""
 
     def program(self, plan: Any) -> Any:
-        """The plan compiled: a function of (rows, seed)."""
+        """The plan compiled: a function of (rows, seed), and of what else the plan asks for."""
 
 
 @runtime_checkable

@@ -41,16 +41,18 @@ def ensemble(networks):
 
 
 @pytest.mark.parametrize(
-    ("name", "method", "weights"),
+    ("name", "method", "weights", "continued"),
     [
-        ("SBN", "gibbs", "likelihood"),
-        pytest.param("SBN", "gibbs", "equal", marks=pytest.mark.slow),
-        ("SBN", "resampling", "likelihood"),
-        pytest.param("DARN", "gibbs", "likelihood", marks=pytest.mark.slow),
+        ("SBN", "gibbs", "likelihood", None),
+        pytest.param("SBN", "gibbs", "equal", None, marks=pytest.mark.slow),
+        ("SBN", "resampling", "likelihood", None),
+        pytest.param("DARN", "gibbs", "likelihood", None, marks=pytest.mark.slow),
+        ("DARN", "gibbs", "likelihood", 5),
+        pytest.param("SBN", "gibbs", "equal", 5, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.compiled
-def test_the_mixture_has_the_exact_law(name, method, weights):
+def test_the_mixture_has_the_exact_law(name, method, weights, continued):
     """2,048 copies of a row: chi-square of the draws and z-tests of the probabilities, false failures at most 1e-6.
     The mixture with the other kind of weights is another law."""
     networks = pair(name)
@@ -63,7 +65,7 @@ def test_the_mixture_has_the_exact_law(name, method, weights):
     lengths = {"burn_in": 10, "num_samples": 150 if method == "resampling" else 1, "num_chains": 1, "thinning": 1}
     result = ds.imputation.impute(
         networks, x, seed=1, method=method, posterior=posterior, posterior_weights=weights,
-        evidence_samples=150, batch_size=rows, **lengths,
+        evidence_samples=150, batch_size=rows, continued_burn_in=continued, **lengths,
     )  # fmt: skip
     assert_frequencies(counts(result.x, MASK), exact)
     completions = missing(networks.generative, ROW, MASK)[0]

@@ -18,6 +18,7 @@ import numpy as np
 
 from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
+from tfdsmcmc.imputation.continued import Chains, ContinuedPlan
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import bar_of, rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
@@ -49,6 +50,7 @@ def impute(
     batch_size: int = 100,
     average: Average | None = None,
     verbose: Verbose = 0,
+    continued_burn_in: int | None = None,
 ) -> Imputation:
     """Draws the missing entries of rows given the observed ones.
 
@@ -79,6 +81,9 @@ def impute(
       batch_size: rows at a time.
       average: of `posterior.averages.AVERAGES`, of a `Posterior`; by default its own.
       verbose: 0 is silent; otherwise a bar tells how many of the batches are done, those of each component.
+      continued_burn_in: sweeps, in place of `burn_in`, of the chains at each component but the first, which then go on
+        from where those at the one before ended; by default they start anew. So many components cost little more than
+        one. The effective sample size takes the components for independent, and is too large then.
 
     Returns:
       `Imputation`; the observed entries are those given, in float32.
@@ -100,7 +105,9 @@ def impute(
     density = model.density() if posterior is None else _first_density(model, posterior)
     method = density.method_for(method)
     lengths, verbose = (burn_in, thinning, num_samples, num_chains), checks.verbose(verbose)
-    settings = settings_of(num_imputations, method, *lengths, posterior_weights, evidence_samples, batch_size)
+    settings = settings_of(
+        num_imputations, method, *lengths, posterior_weights, evidence_samples, batch_size, continued_burn_in
+    )
     num_imputations, batch_size = settings.num_imputations, int(batch_size)
     seed = random.stream(seed, "imputation")
     components = None if posterior is None else _components_of(model, posterior, average)
@@ -185,14 +192,18 @@ def _components_of(model, posterior, average):
 
 def _mixture(components, method, settings, evidence_samples, rows, seed, batch_size, bar):
     """The imputations over all components of a posterior, weighed alike where there are no `evidence_samples`."""
-    mixture = Mixture()
+    mixture, chains = Mixture(), None
+    if settings.continued_burn_in is not None and method != "resampling":
+        chains = Chains(settings.num_chains)
     for m, component in enumerate(components):
         density = component.density
         evidence = None
         if not (evidence_samples is None or method == "resampling"):
             evidence = density.evidence_plan(evidence_samples, batch_size)  # which refuses what is not known
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
-        part = run(density, density.imputation_plan(method, settings, batch_size), rows, run_seed, batch_size, bar)
+        plan = density.imputation_plan(method, settings, batch_size)
+        plan = plan if chains is None else ContinuedPlan(plan, settings.continued_burn_in)
+        part = run(density, plan, rows, run_seed, batch_size, bar, chains)
         log_weight = part.log_likelihood
         if evidence_samples is None:
             log_weight = np.zeros(len(rows.values))

@@ -18,6 +18,7 @@ from tfdsmcmc.rows import ArraySource, Rows
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, Verbose
     from tfdsmcmc.contract import Density
+    from tfdsmcmc.imputation.continued import Chains
 
 
 class Plan(Protocol):
@@ -51,7 +52,13 @@ class Part(NamedTuple):
 
 
 def run(
-    density: Density, plan: Plan, rows: Rows, seed: Seed, batch_size: int, bar: keras.utils.Progbar | None = None
+    density: Density,
+    plan: Plan,
+    rows: Rows,
+    seed: Seed,
+    batch_size: int,
+    bar: keras.utils.Progbar | None = None,
+    chains: Chains | None = None,
 ) -> Part:
     """Runs a plan over all rows, a full batch at a time.
 
@@ -62,11 +69,13 @@ def run(
       seed: int32 of shape (2,).
       batch_size: rows at a time, at most.
       bar: is told of each batch, where there is one.
+      chains: of a `ContinuedPlan`.
     """
     batch_size = rows_at_a_time(len(rows.values), batch_size)
     program, parts = density.program(plan), []
-    for batch, batch_seed in batches(ArraySource(rows), batch_size, seed):
-        results = program(batch.padded(batch_size), batch_seed)
+    for number, (batch, batch_seed) in enumerate(batches(ArraySource(rows), batch_size, seed)):
+        padded = batch.padded(batch_size)
+        results = program(padded, batch_seed) if chains is None else chains.moved(program, number, padded, batch_seed)
         part = plan.summary(tf.nest.map_structure(lambda result: result.numpy(), results))
         parts.append([None if field is None else field[: len(batch.values)] for field in part])
         if bar is not None:

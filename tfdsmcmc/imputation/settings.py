@@ -20,6 +20,8 @@ class Settings(NamedTuple):
       burn_in: sweeps of each chain before the first that counts.
       thinning: least number of sweeps between two imputations of one chain.
       num_chains: chains for each row.
+      continued_burn_in: sweeps, in place of `burn_in`, of chains that go on from those at the posterior sample before;
+        None where they start anew.
     """
 
     num_imputations: int
@@ -27,6 +29,7 @@ class Settings(NamedTuple):
     burn_in: int = 50
     thinning: int = 10
     num_chains: int = 2
+    continued_burn_in: int | None = None
 
 
 def settings_of(
@@ -39,6 +42,7 @@ def settings_of(
     posterior_weights: Literal["likelihood", "equal"] = "likelihood",
     evidence_samples: int = DRAWS,
     batch_size: int = 100,
+    continued_burn_in: int | None = None,
 ) -> Settings:
     """The settings of some arguments of `imputation.impute`, all of which are checked.
 
@@ -56,4 +60,5 @@ def settings_of(
         checks.nonnegative_integer("burn_in", burn_in),
         checks.positive_integer("thinning", thinning),
         checks.positive_integer("num_chains", num_chains),
+        None if continued_burn_in is None else checks.nonnegative_integer("continued_burn_in", continued_burn_in),
     )

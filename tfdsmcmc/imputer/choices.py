@@ -19,13 +19,21 @@ _MOST_COLUMNS = 256
 _ROWS_A_UNIT, _LEAST_UNITS, _MOST_UNITS = 100, 5, 50  # of latent units beside columns of other kinds
 _MOST_ROWS = 100  # of a minibatch
 _SAMPLER = {"num_chains": 1}  # the method's own defaults, in the time of one chain
-# of chains over what is missing in more than so many rows, and the samples that are averaged over: at equal cost short
-# chains at many samples of the weights beat long ones at few
-_MANY, _VERY_MANY, _SAMPLES_OF_MANY = 10_000, 100_000, 10
-_LENGTHS_OF_MANY = {"burn_in": 5, "num_samples": 5, "thinning": 1, "num_chains": 1, "batch_size": 1000}
-_LENGTHS_OF_VERY_MANY = {"burn_in": 2, "num_samples": 3}  # of means; a draw is the end of a chain, which is to mix
-_LONGEST = 25  # sweeps, of what has chains at fewer samples, and so longer ones
-_LENGTHS = ("burn_in", "num_samples", "num_chains", "thinning")
+# of chains over what is missing in more than so many rows, and the samples that are averaged over: the chains go on
+# from one sample of the weights to the next, so that short ones at many samples cost one burn-in
+_SOME, _MANY, _VERY_MANY = 1_000, 10_000, 100_000
+_SAMPLES_OF_SOME, _SAMPLES_OF_MANY = 20, 10
+_LENGTHS_OF_SOME = {
+    "burn_in": 25, "continued_burn_in": 2, "num_samples": 6, "thinning": 1, "num_chains": 4, "batch_size": 500
+}  # fmt: skip
+_LENGTHS_OF_MANY = {
+    "burn_in": 20, "continued_burn_in": 1, "num_samples": 4, "thinning": 1, "num_chains": 1, "batch_size": 1000
+}  # fmt: skip
+# of means; a draw is the end of a chain, which is to mix
+_LENGTHS_OF_VERY_MANY = {"burn_in": 15, "num_samples": 3}
+_LENGTHS_OF_DRAWS_OF_SOME = {"burn_in": 50}
+_MOST_SWEEPS = 50  # of chains at few samples, which are longer
+_LENGTHS = ("burn_in", "continued_burn_in", "num_samples", "num_chains", "thinning")
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
 
@@ -107,16 +115,22 @@ def lengths_of(
       num_samples: of the posterior, 0 for the model's own weights, over which a mean is taken: there are about as many
         sweeps in all of fewer; by default enough of them.
     """
-    if num_rows <= _MANY or options.get("method") == "resampling" or set(_LENGTHS) & set(options):
+    if num_rows <= _SOME or options.get("method") == "resampling" or set(_LENGTHS) & set(options):
         return dict(options), None
-    # an average within the model is one component, of however many samples
-    most = _SAMPLES_OF_MANY if options.get("average") in (None, "draws") else None
-    shortest = _LENGTHS_OF_VERY_MANY if num_rows > _VERY_MANY and not draws else {}
-    lengths = {**_LENGTHS_OF_MANY, **shortest}
+    lengths, usual, most = _LENGTHS_OF_SOME, _SAMPLES_OF_SOME, None
+    over_draws = options.get("average") in (None, "draws")  # one within the model is of one component, or few
+    if num_rows > _MANY:
+        lengths, usual = _LENGTHS_OF_MANY, _SAMPLES_OF_MANY
+        most = usual if over_draws else None
+    elif draws:
+        lengths = {**lengths, **_LENGTHS_OF_DRAWS_OF_SOME}
+    if num_rows > _VERY_MANY and not draws:
+        lengths = {**lengths, **_LENGTHS_OF_VERY_MANY}
     if not draws and num_samples is not None:
-        parts = -(-num_samples // -(-num_samples // most)) if most and num_samples else 1
-        longer = {name: -(-lengths[name] * _SAMPLES_OF_MANY // parts) for name in ("burn_in", "num_samples")}
-        lengths |= {name: max(lengths[name], min(_LONGEST, length)) for name, length in longer.items()}
+        parts = max(1, num_samples) if over_draws else 1
+        parts = parts if most is None else -(-parts // -(-parts // most))
+        enough = -(-lengths["num_samples"] * usual // parts)
+        lengths = {**lengths, "num_samples": max(lengths["num_samples"], min(_MOST_SWEEPS, enough))}
     return {**lengths, **options}, most
 
 

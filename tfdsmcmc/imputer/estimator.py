@@ -93,10 +93,10 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         second, for its types have no probabilities.
       imputation_options: arguments of `imputation.impute`, such as `burn_in` and `num_chains`, a dict. By default the
         weights of the samples suit new rows, where the method teaches a recognition network to tell them;
-        `{"posterior_weights": "equal"}` suits those of `fit`. Where no length is among them, more than 10,000 rows with
-        gaps have one chain each, of 5 and 5 sweeps, and `transform` takes 10 of the samples at most. Probabilities are
-        then from 50 states in place of 2,000. Of more than 100,000 such rows they are from 30, after 2 sweeps each.
-        Of fewer samples, or of an average within the model, chains are longer, up to 25 and 25 sweeps.
+        `{"posterior_weights": "equal"}` suits those of `fit`. Where no length is among them, chains of more than 1,000
+        rows with gaps go on from sample to sample, and probabilities are from 480 states in place of 2,000. More than
+        10,000 such rows have one chain each, and `transform` takes 10 of the samples at most: they are from 40 states,
+        of more than 100,000 rows from 30. Of fewer samples, or of an average within the model, chains are longer.
       keep_empty_features: whether columns of which nothing was observed stay, filled with 0; of a DataFrame those that
         are no numbers stay empty.
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row

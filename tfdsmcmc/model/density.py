@@ -89,7 +89,7 @@ class NetworkDensity:
 
     def program(self, plan: Plan) -> Callable[..., Any]:
         program, values = compiled(self.model, (type(plan), plan), plan), values_of(self.model, self._values)
-        return lambda rows, seed: program(*values, rows, seed)
+        return lambda *arguments: program(*values, *arguments)
 
 
 def _block(generative, count, seed, probabilities, context):

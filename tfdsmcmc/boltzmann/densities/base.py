@@ -71,7 +71,7 @@ class UndirectedDensity:
 
     def program(self, plan: Plan) -> Callable[..., Any]:
         run, parts = sampling.program(plan, self.uses_xla), self.parts
-        return lambda rows, seed: run(*parts, rows, seed)
+        return lambda *arguments: run(*parts, *arguments)
 
     def rows(self, name: str, x: RowsLike, mask: ArrayLike | None = None) -> Rows:
         return rows_in_memory(name, x, self.units, self.visible.support, mask)
