@@ -94,3 +94,13 @@ def test_a_ratio_of_two_machines_is_no_log_partition(name):
 def test_options_of_other_names_are_refused_where_log_z_is_given_too(log_partition):
     with pytest.raises(ValueError, match=r"among .*'schedule'.* Received: \['steps'\]"):
         MODELS["RBM"]().density(None, log_partition).annealed_log_likelihood(V, 1, steps=3)
+
+
+def test_a_mixture_passes_over_options_of_annealing_and_refuses_others():
+    """There is nothing to anneal: with options that a machine has the density is what it is."""
+    mixture = ds.boltzmann.MixtureOfBernoullis(V.shape[1], 2, seed=1)
+    exact = mixture.density().log_likelihood(V, 1, 0, 10).value
+    found = mixture.density().annealed_log_likelihood(V, 1, num_steps=3, num_runs=2, schedule="linear").value
+    np.testing.assert_array_equal(found, exact)
+    with pytest.raises(ValueError, match=r"among .*'schedule'.* Received: \['steps'\]"):
+        mixture.density().annealed_log_likelihood(V, 1, steps=3)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfdsmcmc.boltzmann.machines import sampling
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.rows import Rows
 
 STEPS = 1000  # of Gibbs chains behind draws
+
+
+def check_annealing(options: Iterable[str]) -> None:
+    """Raises a ValueError for names of no options of annealing, of a log Z that nobody has to estimate too."""
+    # here, as its bases know mixtures, and these their density
+    from tfdsmcmc.boltzmann.partition.log_partition import log_partition
+
+    known = set(inspect.signature(log_partition).parameters) - {"rbm"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise ValueError(f"Options of annealing are among {sorted(known)}. Received: {unknown}")
 
 
 class UndirectedDensity:

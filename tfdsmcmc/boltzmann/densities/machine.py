@@ -5,12 +5,11 @@ log p(v) = log p*(v) − log Z,      log Z exact, given, or annealed
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity
+from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity, check_annealing
 from tfdsmcmc.boltzmann.imputation import MachineKernel
 from tfdsmcmc.boltzmann.machines import sampling
 from tfdsmcmc.boltzmann.partition.estimates import known_partition, normalised
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.from_users import RowsLike
 
 _KERNEL = MachineKernel()
-_ANNEALING = set(inspect.signature(annealed_log_partition).parameters) - {"rbm"}
 
 
 class MachineDensity(UndirectedDensity):
@@ -86,9 +84,7 @@ class MachineDensity(UndirectedDensity):
         """With log Z, unless it is given, by `boltzmann.log_partition`."""
         for name, count in (("num_runs", num_runs), ("num_steps", num_steps)):
             checks.positive_integer(name, count)
-        unknown = sorted(set(annealing) - _ANNEALING)  # of a log Z that is given too
-        if unknown:
-            raise ValueError(f"Options of annealing are among {sorted(_ANNEALING)}. Received: {unknown}")
+        check_annealing(annealing)
         known = self._known(self.machine)
         if known is None:
             known = annealed_log_partition(self, num_runs, num_steps, **annealing, seed=seed)

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common.estimates import LogLikelihood
-from tfdsmcmc.boltzmann.densities.base import UndirectedDensity
+from tfdsmcmc.boltzmann.densities.base import UndirectedDensity, check_annealing
 from tfdsmcmc.boltzmann.imputation import MixtureKernel, log_evidence
 from tfdsmcmc.boltzmann.mixture.draws import drawn, log_likelihood
 from tfdsmcmc.boltzmann.partition.estimates import LogPartition
@@ -63,6 +63,7 @@ class MixtureDensity(UndirectedDensity):
         **annealing: Any,
     ) -> LogLikelihood:
         """log p(x) of each row: nothing is left to anneal."""
+        check_annealing(annealing)
         return self.log_likelihood(x, 1, seed, batch_size)
 
     def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:
