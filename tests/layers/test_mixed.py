@@ -131,6 +131,23 @@ def test_a_chain_over_missing_columns_leaves_their_law_where_it_is():
     assert_frequencies(hits.sum(0)[p > 0], p[p > 0] / p.sum())
 
 
+def test_columns_without_a_gap_change_nothing():
+    """A row moves as it does beside one that lacks every column, and beside one that lacks none."""
+    layer = ds.layers.Mixed(FINITE, dependent=True, ordering=[2, 0, 1])
+    layer.build((None, 2))
+    randomize(layer, scale=0.3)
+    parents, y = tf.ones([2, 2]), np.repeat(STATES[:1], 2, 0)
+    last = np.array([1, 1, 1, 1, 0, 0, 0], bool)
+    moved = []
+    for other in (last, np.zeros(7, bool), np.ones(7, bool)):
+        drawn = [layer.redrawn(y, np.stack([last, other]), parents, seed).numpy() for seed in range(20)]
+        moved.append(np.stack([one[0] for one in drawn]))
+        assert (np.stack([one[1] for one in drawn])[:, other] == y[1, other]).all()
+    np.testing.assert_array_equal(moved[0], moved[1])
+    np.testing.assert_array_equal(moved[0], moved[2])
+    assert len(np.unique(moved[0], axis=0)) > 1
+
+
 def test_a_chain_over_missing_numbers_leaves_their_law_where_it_is():
     """Of amounts before a column that knows them well: exact draws on a grid, moves, Kolmogorov's test; false failures
     at most 1e-6. The chains move even where draws of the law given the parents would be accepted seldom."""

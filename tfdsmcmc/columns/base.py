@@ -58,6 +58,13 @@ class Kind:
         """
         raise NotImplementedError(f"{type(self).__name__} must define log_prob(value, parameters, shared).")
 
+    def log_factor(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+        """log p(value) but for terms of the value and of what is shared alone, (…, C); arguments as there.
+
+        Of ratios at one value and other parameters such terms drop out. By default it is log p itself.
+        """
+        return self.log_prob(value, parameters, shared)
+
     def draw(self, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
         """A draw, (…, C, entries), one for each leading index of the parameters; no gradient passes through it."""
         raise NotImplementedError(f"{type(self).__name__} must define draw(parameters, shared, seed).")

@@ -93,8 +93,16 @@ class Count(Kind):
         return supports.Counts([kind.typical for kind in kinds], [kind.offset for kind in kinds])
 
     def log_prob(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
-        y, eta = value[..., 0], self._log_mean(parameters)
-        counted = self._log_prob(y, eta, shared)
+        y = value[..., 0]
+        return self._log_law(y, parameters, shared, self._log_ways(y, shared))
+
+    def log_factor(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
+        """Without Γ(y + r) / (Γ(r) y!), which takes longer than all the rest; it is 1 at y = 0."""
+        return self._log_law(value[..., 0], parameters, shared, 0.0)
+
+    def _log_law(self, y, parameters, shared, log_ways):
+        """log p, log_ways the first term of the law itself."""
+        counted = log_ways + self._log_powers(y, self._log_mean(parameters), shared)
         if not self.zero_inflated:
             return counted
         g = parameters[..., 1]
@@ -138,15 +146,20 @@ class Count(Kind):
         beyond = tf.nn.relu(eta - math.log(self.limit))
         return eta - beyond + tf.math.log1p(beyond)
 
-    def _log_prob(self, y, eta, shared):
-        """Of the law itself."""
+    def _log_powers(self, y, eta, shared):
+        """What depends on the mean, of the law itself."""
         if not self.shared:
-            return y * eta - tf.exp(eta) - tf.math.lgamma(y + 1.0)
+            return y * eta - tf.exp(eta)
         rho = _clipped(shared[..., 0], _LOG_SIZES)
-        r = tf.exp(rho)
+        return -tf.exp(rho) * tf.nn.softplus(eta - rho) - y * tf.nn.softplus(rho - eta)
+
+    def _log_ways(self, y, shared):
+        """What does not."""
+        if not self.shared:
+            return -tf.math.lgamma(y + 1.0)
+        r = tf.exp(_clipped(shared[..., 0], _LOG_SIZES))
         # Γ(y + r) / (Γ(r) y!) = 1 / ((y + r) B(r, y + 1))
-        choose = -tfp.math.lbeta(r + tf.zeros_like(y), y + 1.0) - tf.math.log(r + y)
-        return choose - r * tf.nn.softplus(eta - rho) - y * tf.nn.softplus(rho - eta)
+        return -tfp.math.lbeta(r + tf.zeros_like(y), y + 1.0) - tf.math.log(r + y)
 
 
 def _clipped(x, bounds):

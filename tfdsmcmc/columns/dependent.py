@@ -110,7 +110,7 @@ class DependentColumns(IndependentColumns):
         """Moves of a Markov chain over the columns that are not observed, one of each, with the law given the others.
 
         A column's move is reversible under its law given those before it (`columns.Kind.moved`), and is accepted with
-        probability min(1, Π_{b>c} p(y_b given y'_<b) / p(y_b given y_<b)).
+        probability min(1, Π_{b>c} p(y_b given y'_<b) / p(y_b given y_<b)). Columns without a gap cost nothing.
 
         Args:
           y: (…, D), in the support.
@@ -127,15 +127,20 @@ class DependentColumns(IndependentColumns):
             move_seed, accept_seed = tf.unstack(random.split(random.fold(seed, c)))
             proposed = self._put(c, self._of_column(c, row, move_seed, y), y)
             moved = row + self._effect(c, self._seen(proposed) - self._seen(y))
-            after = IndependentColumns(self.layout, moved, self._shared).column_log_probs(proposed)
+            after = IndependentColumns(self.layout, moved, self._shared).column_log_factors(proposed)
             log_ratio = tf.reduce_sum(tf.where(columns != c, after - before, 0.0), -1)
             uniform = random.open_uniform(tf.shape(log_ratio), accept_seed)
             taken = ((tf.math.log(uniform) < log_ratio) & ~observed[..., c])[..., tf.newaxis]
             state = zip((proposed, moved, after), (y, row, before))
             return [tf.ensure_shape(tf.where(taken, *pair), pair[1].shape) for pair in state]
 
-        before = IndependentColumns(self.layout, row, self._shared).column_log_probs(y)
-        return self._over_columns(next_column, y, row, before)[0]
+        before = IndependentColumns(self.layout, row, self._shared).column_log_factors(y)
+        gaps = tf.reduce_any(tf.reshape(~observed, [-1, len(self.layout.kinds)]), 0)
+
+        def next_one(c, *state):
+            return tf.cond(gaps[c], lambda: next_column(c, *state), lambda: list(state))
+
+        return self._over_columns(next_one, y, row, before)[0]
 
     def _seen(self, y):
         return self.layout.support.seen(y)

@@ -63,15 +63,26 @@ class IndependentColumns(tfd.Distribution):
                 name=name,
             )
 
+    @property
+    def row(self) -> tf.Tensor:
+        """λ, (…, P)."""
+        return self._row
+
     def column_log_probs(self, y: TensorLike) -> tf.Tensor:
         """log p_c(y_c) of each column, (…, number of columns).
 
         Args:
           y: (…, D), finite.
         """
-        y = tf.cast(y, tf.float32)
-        terms = [group.kind.log_prob(self.layout.values_of(group, y), *parts) for group, *parts in self._groups()]
-        return self.layout.by_column(terms)
+        return self._column_terms(y, lambda kind: kind.log_prob)
+
+    def column_log_factors(self, y: TensorLike) -> tf.Tensor:
+        """log p_c(y_c) but for terms of y_c alone, (…, number of columns): for ratios at one y.
+
+        Args:
+          y: (…, D), finite.
+        """
+        return self._column_terms(y, lambda kind: kind.log_factor)
 
     def observed_log_prob(self, y: TensorLike, observed: TensorLike) -> tf.Tensor:
         """The log-density of the columns that are observed, the others summed or integrated out.
@@ -97,6 +108,11 @@ class IndependentColumns(tfd.Distribution):
 
     def _mean(self):
         return self.layout.rows([group.kind.mean(*parts) for group, *parts in self._groups()])
+
+    def _column_terms(self, y, of):
+        y = tf.cast(y, tf.float32)
+        terms = [of(group.kind)(self.layout.values_of(group, y), *parts) for group, *parts in self._groups()]
+        return self.layout.by_column(terms)
 
     def _groups(self):
         for group, shared in zip(self.layout.groups, self._shared, strict=True):

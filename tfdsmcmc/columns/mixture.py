@@ -1,6 +1,6 @@
 """Columns whose laws are averages over M sets of parameters, each column by itself.
 
-    log p̄(y) = Σ_c log (1/M) Σ_m p_c(y_c; λ_m)
+log p̄(y) = Σ_c log (1/M) Σ_m p_c(y_c; λ_m)
 """
 
 from __future__ import annotations

@@ -133,6 +133,28 @@ class Mixed(_MLP):
         kernel, bias = self._output
         return affine(self._hidden(parents), kernel.value, bias.value)
 
+    @property
+    def kernel(self) -> tf.Tensor:
+        """W, (width of e, P)."""
+        return self._output[0].value
+
+    def columns_parameters(self, value: TensorLike, parents: TensorLike) -> tf.Tensor:
+        """λ of each column given the parents and, where columns depend on each other, those before it, (…, P)."""
+        return self._of_each(value, parents).row
+
+    def columns_log_factor(self, value: TensorLike, observed: TensorLike | None, parameters: TensorLike) -> tf.Tensor:
+        """log p(value) at λ but for terms of the value and the weights alone, (…).
+
+        Args:
+          value: (…, units).
+          observed: (…, units), of the columns that count; None where all do.
+          parameters: λ, (…, P), as of `columns_parameters`.
+        """
+        terms = IndependentColumns(self.layout, parameters, self.shared()).column_log_factors(value)
+        if observed is not None:
+            terms = tf.where(self.layout.observed_columns(observed), terms, 0.0)
+        return tf.reduce_sum(terms, -1)
+
     def shared(self) -> list[tf.Tensor]:
         """The parameters that all rows share, (C, shared) of each group of columns; some of width 0."""
         weights = iter(self._shared)

@@ -19,7 +19,8 @@ log-odds are
 
 where l_j is the unit's own logit. The second sum is kept: for each unit the first one alone is evaluated, and it takes
 the second's place where the unit turns over, as λ + s A_j takes that of λ. So the kept sum is at all times that of the
-logits as they are, and no errors add up in it. `targets` says how the sums are taken.
+logits as they are, and no errors add up in it. `targets` says how the sums are taken. Above the columns of a table
+`columns` does so with their laws.
 
 A sweep hands on the probability that each unit was drawn with, σ(its log-odds), where that is asked for. Under the law
 that the sweep keeps, its mean is that of the unit, E σ(…) = P(v_lj = 1), and its variance is at most that of the drawn
@@ -39,6 +40,7 @@ from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.sweeps import averaged as averaged_sweeps
+from tfdsmcmc.sweeps import columns
 from tfdsmcmc.sweeps.targets import NEVER, Targets, summed
 
 if TYPE_CHECKING:
@@ -238,6 +240,7 @@ def _form_of(factors, place):
     else:
         logistic = all(type(factor.layer) in (SBN, DARN) for factor in around)  # a subclass may have logits of its own
         form = sweep_logistic if logistic else sweep_any
+        form = columns.sweep_columns if columns.takes(around, place) else form
     return functools.partial(form, around)
 
 
