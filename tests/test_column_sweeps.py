@@ -62,3 +62,9 @@ def test_other_layers_have_the_plain_sweep(above, arguments):
 def test_a_variable_without_children_is_not_taken():
     _, factors = factors_of([SBN(2), SBN(5)])
     assert not columns.takes(factors[1:], 2) and not columns.takes(factors[2:], 2)
+
+
+def test_gaps_of_columns_that_depend_on_each_other_are_refused():
+    network, factors = factors_of([SBN(5)], dependent=True)
+    with pytest.raises(ValueError, match="independent columns alone.*Received: dependent"):
+        columns.sweep_columns(factors, table(network, True), 1, [1, 2])

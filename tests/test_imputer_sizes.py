@@ -130,7 +130,7 @@ def test_an_average_within_the_model_is_of_all_samples_and_not_of_completions(as
 
 
 @pytest.mark.parametrize(
-    "option", [{"burn_in": 3}, {"continued_burn_in": 3}, {"num_samples": 4}, {"num_chains": 3}, {"thinning": 2}]
+    "option", [{"burn_in": 3}, {"num_samples": 4}, {"num_chains": 3}, {"thinning": 2}]
 )
 def test_lengths_that_are_asked_for_stay(option):
     assert choices.lengths_of(option, 10**6) == (option, None)
@@ -139,6 +139,8 @@ def test_lengths_that_are_asked_for_stay(option):
 def test_other_options_stay_and_draws_of_importance_sampling_are_not_sweeps():
     assert choices.lengths_of({"batch_size": 7}, 10**6) == ({**SHORTEST, "batch_size": 7}, 10)
     assert choices.lengths_of({"batch_size": 7}, 100_000) == ({**SHORT, "batch_size": 7}, 10)
+    told = {**SHORT, "continued_burn_in": None}
+    assert choices.lengths_of({"continued_burn_in": None}, 100_000) == (told, 10)
     assert choices.lengths_of({"method": "resampling"}, 10**6) == ({"method": "resampling"}, None)
     assert choices.lengths_of({}, 10_000) == (LESS, None) and choices.lengths_of({}, 1_000) == ({}, None)
 

@@ -278,15 +278,3 @@ def test_where_entries_and_parameters_stand():
     np.testing.assert_allclose(layout.support.filling, [0, *[1 / 3] * 3, 0, 2, *[1 / 3] * 3, 5], rtol=1e-6)
     with pytest.raises(ValueError, match="Received: columns="):
         ds.columns.Layout([Real])
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=repr)
-def test_a_factor_differs_from_the_law_by_terms_of_the_value(kind):
-    """Of five rows of parameters the difference is one."""
-    parameters, shared = law(kind)
-    value = np.random.default_rng(1).normal(size=(1, 3, kind.entries)) if kind.word in REAL else None
-    value = values(kind)[[0, 1, -1], None] if value is None else np.abs(value) if kind.word[0] == "s" else value
-    for one in np.asarray(value, np.float32):
-        one = np.broadcast_to(one, (5, 3, kind.entries))
-        found = kind.log_factor(one, parameters, shared) - kind.log_prob(one, parameters, shared)
-        np.testing.assert_allclose(found, np.broadcast_to(found[:1], found.shape), rtol=1e-5, atol=1e-4)

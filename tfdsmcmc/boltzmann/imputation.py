@@ -20,7 +20,7 @@ from tfdsmcmc.boltzmann.deep import stack as deep
 from tfdsmcmc.boltzmann.deep.sweeps import sweep_hidden
 from tfdsmcmc.boltzmann.machines.machine import sum_softplus
 from tfdsmcmc.boltzmann.machines.sampling import fieldless
-from tfdsmcmc.imputation.sweep_plan import Move, filled
+from tfdsmcmc.imputation.sweep_plan import Move
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed
@@ -34,11 +34,9 @@ class MachineKernel:
 
     proposes = False
 
-    def start(
-        self, machine: Machine, rows: Rows, seed: Seed, fresh: bool | tf.Tensor = True
-    ) -> tuple[Rows, list[tf.Tensor]]:
+    def start(self, machine: Machine, rows: Rows, seed: Seed) -> tuple[Rows, list[tf.Tensor]]:
         visible_seed, hidden_seed = tf.unstack(random.split(seed))
-        v = filled(rows, fieldless(machine, tf.shape(rows.values)[0], visible_seed), fresh)
+        v = _kept(rows, fieldless(machine, tf.shape(rows.values)[0], visible_seed))
         return rows._replace(values=v), [self._hidden(machine, v, hidden_seed)]
 
     def sweep(
@@ -68,11 +66,8 @@ class StackKernel:
 
     proposes = False
 
-    def start(
-        self, stack: Stack, rows: Rows, seed: Seed, fresh: bool | tf.Tensor = True
-    ) -> tuple[Rows, list[tf.Tensor]]:
-        coin_seed, own = tf.unstack(random.split(seed))
-        rows = rows._replace(values=filled(rows, random.bernoulli(tf.zeros_like(rows.values), coin_seed), fresh))
+    def start(self, stack: Stack, rows: Rows, seed: Seed) -> tuple[Rows, list[tf.Tensor]]:
+        rows, own = _filled(rows, seed)
         return rows, deep.ascended(stack, rows.values, own)[1:]
 
     def sweep(self, stack: Stack, rows: Rows, z: Sequence[tf.Tensor], seed: Seed) -> Move:
@@ -91,11 +86,9 @@ class StackKernel:
 class MixtureKernel:
     """Independent draws of a mixture; its parts are log π and the logits of μ, z is [log p(c given v_observed)]."""
 
-    proposes = False
+    proposes, independent = False, True
 
-    def start(
-        self, log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, seed: Seed, fresh: bool | tf.Tensor = True
-    ) -> tuple[Rows, list[tf.Tensor]]:
+    def start(self, log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows, seed: Seed) -> tuple[Rows, list[tf.Tensor]]:
         log_joint = observed_log_joint(log_shares, logits, rows)
         z = [tf.nn.log_softmax(log_joint)]
         return self.sweep(log_shares, logits, rows, z, seed)[:2]
@@ -132,6 +125,12 @@ def observed_log_joint(log_shares: tf.Tensor, logits: tf.Tensor, rows: Rows) -> 
     ones = tf.where(rows.observed, rows.values, 0.0)
     normaliser = tf.matmul(observed, tf.nn.softplus(logits), transpose_b=True)
     return log_shares + tf.matmul(ones, logits, transpose_b=True) - normaliser
+
+
+def _filled(rows, seed):
+    """(rows with fair coins in the gaps, a seed that is left)."""
+    coin_seed, own = tf.unstack(random.split(seed))
+    return rows._replace(values=_kept(rows, random.bernoulli(tf.zeros_like(rows.values), coin_seed))), own
 
 
 def _kept(rows, drawn):

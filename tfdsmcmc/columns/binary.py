@@ -1,6 +1,6 @@
 """A column of zeros and ones.
 
-p(y = 1) = σ(l)
+    p(y = 1) = σ(l)
 """
 
 from __future__ import annotations

@@ -83,6 +83,10 @@ class DependentColumns(IndependentColumns):
         """log p(y_c given y_<c) of each column, (…, number of columns)."""
         return self.given(y).column_log_probs(y)
 
+    def column_log_factors(self, y: TensorLike) -> tf.Tensor:
+        """log p(y_c given y_<c) but for terms of y_c alone, (…, number of columns)."""
+        return self.given(y).column_log_factors(y)
+
     def observed_log_prob(self, y: TensorLike, observed: TensorLike) -> tf.Tensor:
         raise ValueError("What is missing drops out of independent columns alone. Received: DependentColumns")
 

@@ -1,6 +1,6 @@
 """Columns whose laws are averages over M sets of parameters, each column by itself.
 
-log p̄(y) = Σ_c log (1/M) Σ_m p_c(y_c; λ_m)
+    log p̄(y) = Σ_c log (1/M) Σ_m p_c(y_c; λ_m)
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ class IndependentColumnsMixture(IndependentColumns):
         y = tf.cast(y, tf.float32)
         terms = self._each(lambda law: law.column_log_probs(y))
         return tf.reduce_logsumexp(terms, 0) - math.log(self._row.shape[0])
+
+    def column_log_factors(self, y: TensorLike) -> tf.Tensor:
+        """log p_c(y_c) itself: what is of y_c alone in one law is not in a mixture."""
+        return self.column_log_probs(y)
 
     def _sample_n(self, n, seed=None):
         seed = tfp.random.sanitize_seed(None) if seed is None else seed

@@ -75,7 +75,9 @@ class Skewed(Kind):
 
     def moved(self, value: tf.Tensor, parameters: tf.Tensor, shared: tf.Tensor, seed: Seed) -> tf.Tensor:
         """As columns of `Real` move, in ψ(y)."""
-        return self._restored(self._normal.moved(yeo_johnson.transformed(value, self.power), parameters, shared, seed))
+        return self._restored(
+            self._normal.moved(yeo_johnson.transformed(value, self.power), parameters, shared, seed)
+        )
 
     def mean(self, parameters: tf.Tensor, shared: tf.Tensor) -> tf.Tensor:
         scale = self._normal.scale(parameters, shared)[..., tf.newaxis]

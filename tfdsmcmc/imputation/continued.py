@@ -1,67 +1,77 @@
 """Chains that go on from one posterior sample to the next.
 
-At posterior samples θ_m and θ_m+1 the laws p(x_missing, z given x_observed; θ) are much alike, and the end of a chain
-at the first is a far better start at the second than noise is: few sweeps forget it. So M samples cost one long
-burn-in and M − 1 short ones. The law at each θ is what it was. What is lost is that chains at different samples are
-independent: of a mode that chains seldom leave there are as many starts as chains, not M times as many.
+At posterior samples θ_m and θ_m+1 of one run the laws p(x_missing, z given x_observed; θ) are much alike, and the end
+of a chain at the first is a far better start at the second than noise is: few sweeps forget it. So M samples cost one
+long burn-in and M − 1 short ones. Each kernel is what it was: chains at one θ would be one long chain.
 
-x goes on, and z is drawn from the recognition network given it: hidden units of another run may mean other things.
+What is lost is that chains at different samples are independent: of a mode that chains seldom leave there are as many
+starts as chains, not M times as many. Where samples are of several runs, hidden units may mean other things in each,
+and the short burn-in is then all that a change of runs has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from tfdsmcmc.imputation.plans import Part
+    from tfdsmcmc._common.types import Nest
+    from tfdsmcmc.contract import Density
     from tfdsmcmc.imputation.sweep_plan import SweepPlan
 
 
-class ContinuedPlan(NamedTuple):
-    """A `SweepPlan` of which a call takes two arguments more, where its chains go on from, and whether they start anew.
+class BegunPlan(NamedTuple):
+    """The first states of the chains of a plan.
 
     Attributes:
       plan: `SweepPlan`.
-      burn_in: sweeps of chains that go on before the first that counts.
     """
 
     plan: SweepPlan
-    burn_in: int
 
-    def __call__(self, *arguments: Any) -> tuple[tf.Tensor, ...]:
-        *parts, rows, seed, fillings, fresh = arguments
-        return self.plan.along(parts, rows, seed, fillings, fresh, tf.where(fresh, self.plan.burn_in, self.burn_in))
+    def __call__(self, *arguments: Any) -> Nest:
+        *parts, rows, seed = arguments
+        return self.plan.begun(parts, rows, seed)
 
-    def summary(self, results: Sequence[np.ndarray]) -> Part:
-        return self.plan.summary(results)
+
+class ContinuedPlan(NamedTuple):
+    """A plan whose chains are somewhere: a call takes (x, z) and the sweeps before the first that counts besides.
+
+    Attributes:
+      plan: `SweepPlan`.
+    """
+
+    plan: SweepPlan
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        *parts, rows, seed, x, z, burn_in = arguments
+        return self.plan.along(parts, rows, seed, x, z, burn_in)
 
 
 class Chains:
     """Where the chains of each batch of rows are.
 
     Args:
-      num_chains: for each row.
+      burn_in: sweeps of chains that go on before the first that counts.
     """
 
-    def __init__(self, num_chains: int):
-        self._num_chains, self._fillings = num_chains, {}
+    def __init__(self, burn_in: int):
+        self._burn_in, self._states = burn_in, {}
 
-    def moved(self, program: Callable[..., Any], number: int, batch: Any, seed: tf.Tensor) -> Any:
-        """The results of the program of a `ContinuedPlan`, of which a batch's chains stand at the end afterwards.
+    def moved(self, density: Density, plan: SweepPlan, number: int, batch: Any, seed: tf.Tensor) -> tuple[Any, ...]:
+        """The results of a plan, from where the chains of a batch were left, or from their start.
 
         Args:
-          program: of (rows, seed, fillings, fresh).
+          density: `contract.Density`.
+          plan: `SweepPlan`.
           number: of the batch.
           batch: its `Rows`.
           seed: int32 of shape (2,).
         """
-        fresh = number not in self._fillings
-        if fresh:
-            self._fillings[number] = np.zeros([self._num_chains, *batch.values.shape], np.float32)
-        results = program(batch, seed, self._fillings[number], fresh)
-        self._fillings[number] = results[0][-self._num_chains :].numpy()  # of the states in their order the last ones
-        return results
+        burn_in = self._burn_in if number in self._states else plan.burn_in
+        if number not in self._states:
+            self._states[number] = density.program(BegunPlan(plan))(batch, seed)
+        *results, x, z = density.program(ContinuedPlan(plan))(batch, seed, *self._states[number], tf.constant(burn_in))
+        self._states[number] = tf.nest.map_structure(lambda part: part.numpy(), (x, z))  # not in a device's memory
+        return tuple(results)

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
-from tfdsmcmc.imputation.continued import Chains, ContinuedPlan
+from tfdsmcmc.imputation.continued import Chains
 from tfdsmcmc.imputation.mixture import Mixture
 from tfdsmcmc.imputation.plans import bar_of, rows_at_a_time, run
 from tfdsmcmc.imputation.result import Imputation
@@ -82,8 +82,8 @@ def impute(
       average: of `posterior.averages.AVERAGES`, of a `Posterior`; by default its own.
       verbose: 0 is silent; otherwise a bar tells how many of the batches are done, those of each component.
       continued_burn_in: sweeps, in place of `burn_in`, of the chains at each component but the first, which then go on
-        from where those at the one before ended; by default they start anew. So many components cost little more than
-        one. The effective sample size takes the components for independent, and is too large then.
+        from where those at the one before ended; by default they start anew. It suits samples of one run, which are
+        near each other. The effective sample size takes the components for independent, and is too large then.
 
     Returns:
       `Imputation`; the observed entries are those given, in float32.
@@ -193,8 +193,6 @@ def _components_of(model, posterior, average):
 def _mixture(components, method, settings, evidence_samples, rows, seed, batch_size, bar):
     """The imputations over all components of a posterior, weighed alike where there are no `evidence_samples`."""
     mixture, chains = Mixture(), None
-    if settings.continued_burn_in is not None and method != "resampling":
-        chains = Chains(settings.num_chains)
     for m, component in enumerate(components):
         density = component.density
         evidence = None
@@ -202,7 +200,8 @@ def _mixture(components, method, settings, evidence_samples, rows, seed, batch_s
             evidence = density.evidence_plan(evidence_samples, batch_size)  # which refuses what is not known
         run_seed, evidence_seed, choice_seed = (random.fold(random.fold(seed, m), i) for i in range(3))
         plan = density.imputation_plan(method, settings, batch_size)
-        plan = plan if chains is None else ContinuedPlan(plan, settings.continued_burn_in)
+        if chains is None and settings.continued_burn_in is not None and getattr(plan, "continues", False):
+            chains = Chains(settings.continued_burn_in)
         part = run(density, plan, rows, run_seed, batch_size, bar, chains)
         log_weight = part.log_likelihood
         if evidence_samples is None:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.imputation.sweep_plan import Move, filled
+from tfdsmcmc.imputation.sweep_plan import Move
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.sweeps.gibbs import sweep_all_and_mean
 
@@ -48,12 +48,10 @@ def start(
     rows: Rows,
     seed: Seed,
     passes: int = PASSES,
-    fresh: bool | tf.Tensor = True,
 ) -> tuple[Rows, list[tf.Tensor]]:
     """A first state (rows, z): noise in the gaps and z from the recognition network, and then passes over both.
 
-    Rows with nothing observed start with a draw from the model itself, which is an exact one. A chain that goes on has
-    z from the recognition network given its fillings, and no passes.
+    Rows with nothing observed start with a draw from the model itself, which is an exact one.
 
     Args:
       generative: `GenerativeNetwork`.
@@ -61,15 +59,14 @@ def start(
       rows: (n, D), with gaps; the values in these have no influence.
       seed: int32 of shape (2,).
       passes: of the pseudo-Gibbs sampler; none where the units of the data layer depend on each other.
-      fresh: scalar; False to go on from the values that stand in the gaps.
     """
     noise_seed, latent_seed, model_seed, pass_seed = tf.unstack(random.split(seed, 4))
-    x = filled(rows, generative.support.noise(tf.shape(rows.values), noise_seed), fresh)
+    x = tf.where(rows.observed, rows.values, generative.support.noise(tf.shape(rows.values), noise_seed))
     z = [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
     if passes := passes_of(generative, passes):
-        x, z = _passed(generative, recognition, rows, x, z, pass_seed, passes, fresh)
+        x, z = _passed(generative, recognition, rows, x, z, pass_seed, passes)
     model_x, model_z = generative.sample(tf.shape(x)[0], model_seed, rows.context)
-    some = tf.reduce_any(rows.observed, 1, keepdims=True) | tf.logical_not(fresh)
+    some = tf.reduce_any(rows.observed, 1, keepdims=True)
     return rows._replace(values=tf.where(some, x, model_x)), [tf.where(some, *pair) for pair in zip(z, model_z)]
 
 
@@ -149,9 +146,8 @@ class NetworkKernel(NamedTuple):
         recognition: RecognitionNetwork,
         rows: Rows,
         seed: Seed,
-        fresh: bool | tf.Tensor = True,
     ) -> tuple[Rows, list[tf.Tensor]]:
-        return start(generative, recognition, rows, seed, fresh=fresh)
+        return start(generative, recognition, rows, seed)
 
     def sweep(
         self,
@@ -190,7 +186,7 @@ def expected(generative: GenerativeNetwork, rows: Rows, z: Sequence[tf.Tensor]) 
     return tf.where(rows.observed, x, data_layer.conditional_mean(x, generative.data_parents(rows, z)))
 
 
-def _passed(generative, recognition, rows, x, z, seed, passes, fresh):
+def _passed(generative, recognition, rows, x, z, seed, passes):
     """(x, z) after x_missing ~ p(x_missing given z) and z ~ q(z given x) in turn."""
 
     def draw_both(i, x, z):
@@ -199,7 +195,7 @@ def _passed(generative, recognition, rows, x, z, seed, passes, fresh):
         x = generative.layers[-1].complete(x, rows.observed, parents, data_seed)[0]
         return i + 1, x, [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
 
-    return tf.while_loop(lambda i, *_: fresh & (i < passes), draw_both, (0, x, z), maximum_iterations=passes)[1:]
+    return tf.while_loop(lambda i, *_: i < passes, draw_both, (0, x, z), maximum_iterations=passes)[1:]
 
 
 def _move_latents(generative, recognition, x, z, seed):

@@ -69,13 +69,16 @@ def run(
       seed: int32 of shape (2,).
       batch_size: rows at a time, at most.
       bar: is told of each batch, where there is one.
-      chains: of a `ContinuedPlan`.
+      chains: of a `SweepPlan`, where they go on from an earlier run.
     """
     batch_size = rows_at_a_time(len(rows.values), batch_size)
-    program, parts = density.program(plan), []
+    program, parts = None if chains else density.program(plan), []
     for number, (batch, batch_seed) in enumerate(batches(ArraySource(rows), batch_size, seed)):
         padded = batch.padded(batch_size)
-        results = program(padded, batch_seed) if chains is None else chains.moved(program, number, padded, batch_seed)
+        if chains is None:
+            results = program(padded, batch_seed)
+        else:
+            results = chains.moved(density, plan, number, padded, batch_seed)
         part = plan.summary(tf.nest.map_structure(lambda result: result.numpy(), results))
         parts.append([None if field is None else field[: len(batch.values)] for field in part])
         if bar is not None:

@@ -9,8 +9,7 @@ so.
 
 A kernel is a value with
 
-    start(*parts, rows, seed, fresh)  a first state (rows, z): `Rows` that have their fillings as values in the gaps,
-                                      those that stand there where `fresh`, a scalar, is False
+    start(*parts, rows, seed)         a first state (rows, z): `Rows` that have their fillings as values in the gaps
     sweep(*parts, rows, z, seed)      a `Move`
     expected(*parts, rows, z)         the values, with the mean given z in the gaps; asked where a move tells no mean
     log_density(*parts, rows, z)      log p of the state up to a constant, (n,)
@@ -84,6 +83,11 @@ class SweepPlan(NamedTuple):
     states: int
     spacing: int
 
+    @property
+    def continues(self) -> bool:
+        """Whether chains may go on at other weights: not where z is no state, as of independent draws."""
+        return not getattr(self.kernel, "independent", False)
+
     def __call__(self, *arguments: Any) -> tuple[tf.Tensor, ...]:
         """(kept states (states · chains, n, D), sums of means, accepted proposals, the trace of log p).
 
@@ -91,34 +95,36 @@ class SweepPlan(NamedTuple):
           *arguments: parts, rows and seed.
         """
         *parts, rows, seed = arguments
-        return self.along(parts, rows, seed)
+        return self.along(parts, rows, seed, *self.begun(parts, rows, seed))[:4]
+
+    def begun(self, parts: Sequence[Any], rows: Rows, seed: Seed) -> tuple[tf.Tensor, Nest]:
+        """First states of all chains, (x, z); arguments as of `along`."""
+        given, z = self.kernel.start(*parts, self._of_chains(rows), tf.unstack(random.split(seed, 3))[0])
+        return given.values, z
 
     def along(
         self,
         parts: Sequence[Any],
         rows: Rows,
         seed: Seed,
-        fillings: tf.Tensor | None = None,
-        fresh: bool | tf.Tensor = True,
+        x: tf.Tensor,
+        z: Nest,
         burn_in: int | tf.Tensor | None = None,
-    ) -> tuple[tf.Tensor, ...]:
-        """What a call gives, from chains that start anew or go on.
+    ) -> tuple[Any, ...]:
+        """What a call gives, from states where the chains are, and behind it the states (x, z) where they end.
 
         Args:
           parts: what the model is made of.
           rows: `Rows` (n, D), with gaps.
           seed: int32 of shape (2,).
-          fillings: (num_chains, n, D), the values that chains go on from, unless `fresh`.
-          fresh: scalar, whether they start anew.
+          x: (num_chains · n, D), the values with their fillings.
+          z: the rest of the states.
           burn_in: scalar, sweeps before the first that counts; by default `self.burn_in`.
         """
-        rows = rows.map(lambda part: tf.tile(part, [self.num_chains, 1]))
-        start_seed, burn_seed, keep_seed = tf.unstack(random.split(seed, 3))
-        kernel, counted = self.kernel, self.states * self.spacing
         burn_in = self.burn_in if burn_in is None else burn_in
-        if fillings is not None:
-            rows = rows._replace(values=tf.where(rows.observed, rows.values, tf.reshape(fillings, rows.values.shape)))
-        given, z = kernel.start(*parts, rows, start_seed, fresh)
+        rows, units, chains = self._of_chains(rows), x.shape[-1], self.num_chains
+        _, burn_seed, keep_seed = tf.unstack(random.split(seed, 3))
+        kernel, counted = self.kernel, self.states * self.spacing
 
         def results(move, mean, accepted):
             # in float32 what a sweep adds to a long sum would be lost
@@ -131,7 +137,7 @@ class SweepPlan(NamedTuple):
         def sweep(i, x, z, mean, accepted, kept, trace):
             number = i - burn_in
             own = tf.where(number < 0, burn_seed, keep_seed), tf.where(number < 0, i, number)
-            move = kernel.sweep(*parts, given._replace(values=x), z, random.fold(*own))
+            move = kernel.sweep(*parts, rows._replace(values=x), z, random.fold(*own))
             mean, accepted, log_density = tf.cond(
                 number >= 0, lambda: results(move, mean, accepted), lambda: (mean, accepted, no_density)
             )
@@ -143,15 +149,19 @@ class SweepPlan(NamedTuple):
         no_density = tf.zeros_like(rows.values[:, 0], tf.float32)
         sums = tf.zeros_like(rows.values, tf.float64), tf.zeros_like(rows.values[:, 0], tf.float64)
         arrays = tf.TensorArray(tf.float32, self.states), tf.TensorArray(tf.float32, counted)
-        loop = _loop(sweep, (0, given.values, z, *sums, *arrays), burn_in + counted)
-        _, _, _, mean, accepted, kept, trace = loop
-        units, chains = rows.values.shape[-1], self.num_chains
+        loop = _loop(sweep, (0, x, z, *sums, *arrays), burn_in + counted)
+        _, x, z, mean, accepted, kept, trace = loop
         return (
             tf.reshape(kept.stack(), [self.states * chains, -1, units]),
             tf.reduce_sum(tf.reshape(mean, [chains, -1, units]), 0),
             tf.reduce_sum(tf.reshape(accepted, [chains, -1]), 0),
             tf.reshape(trace.stack(), [counted, chains, -1]),
+            x,
+            z,
         )
+
+    def _of_chains(self, rows):
+        return rows.map(lambda part: tf.tile(part, [self.num_chains, 1]))
 
     def summary(self, results: Sequence[np.ndarray]) -> Part:
         """The results of a batch as a `Part`."""
@@ -160,11 +170,6 @@ class SweepPlan(NamedTuple):
         rate = accepted / sweeps if self.kernel.proposes else None
         x = kept[: self.num_imputations].swapaxes(0, 1)
         return Part(x, mean / sweeps, effective_sample_size(trace), rate, None)
-
-
-def filled(rows: Rows, noise: tf.Tensor, fresh: bool | tf.Tensor) -> tf.Tensor:
-    """The values that a chain starts with: noise in the gaps, or what stands there unless it starts anew."""
-    return tf.where(rows.observed | tf.logical_not(fresh), rows.values, noise)
 
 
 def swept(kernel: Any, parts: Sequence[Any], rows: Rows, z: Nest, seed: Seed, sweeps: int) -> tuple[tf.Tensor, Nest]:

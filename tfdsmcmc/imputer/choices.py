@@ -33,7 +33,7 @@ _LENGTHS_OF_MANY = {
 _LENGTHS_OF_VERY_MANY = {"burn_in": 15, "num_samples": 3}
 _LENGTHS_OF_DRAWS_OF_SOME = {"burn_in": 50}
 _MOST_SWEEPS = 50  # of chains at few samples, which are longer
-_LENGTHS = ("burn_in", "continued_burn_in", "num_samples", "num_chains", "thinning")
+_LENGTHS = ("burn_in", "num_samples", "num_chains", "thinning")
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
 
 

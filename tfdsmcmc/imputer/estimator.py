@@ -94,9 +94,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       imputation_options: arguments of `imputation.impute`, such as `burn_in` and `num_chains`, a dict. By default the
         weights of the samples suit new rows, where the method teaches a recognition network to tell them;
         `{"posterior_weights": "equal"}` suits those of `fit`. Where no length is among them, chains of more than 1,000
-        rows with gaps go on from sample to sample, and probabilities are from 480 states in place of 2,000. More than
-        10,000 such rows have one chain each, and `transform` takes 10 of the samples at most: they are from 40 states,
-        of more than 100,000 rows from 30. Of fewer samples, or of an average within the model, chains are longer.
+        rows with gaps go on from sample to sample, and 20 samples give 480 states in place of 2,000. More than 10,000
+        such rows have one chain each, and `transform` takes 10 of the samples at most: probabilities are from 40
+        states, of more than 100,000 rows from 30. Chains at fewer samples are longer, of 50 sweeps that count at most.
       keep_empty_features: whether columns of which nothing was observed stay, filled with 0; of a DataFrame those that
         are no numbers stay empty.
       random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row

@@ -149,7 +149,12 @@ class Mixed(_MLP):
           value: (…, units).
           observed: (…, units), of the columns that count; None where all do.
           parameters: λ, (…, P), as of `columns_parameters`.
+
+        Raises:
+          ValueError: for columns that depend on each other, of which some do not count.
         """
+        if observed is not None and self.dependent:
+            raise ValueError("What is missing drops out of independent columns alone. Received: dependent ones")
         terms = IndependentColumns(self.layout, parameters, self.shared()).column_log_factors(value)
         if observed is not None:
             terms = tf.where(self.layout.observed_columns(observed), terms, 0.0)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.source import Source
 
 # one for all machines; shapes decide what is traced anew
-program: Callable[..., Callable[..., Any]] = functools.cache(compiling.program)
+program: Callable[..., Callable[..., Any]] = functools.lru_cache(None, typed=True)(compiling.program)
 
 
 def unnormalized_log_prob(machine: Machine, source: Source, batch_size: int, jit_compile: bool) -> np.ndarray:
