@@ -39,7 +39,19 @@ def grouped(runs):
     for about, rows in runs:
         if about["temperature"] == 1.0:
             groups.setdefault((about["architecture"], about["dataset"], about["budget"]), []).append((about, rows))
-    return groups
+    return {key: _of_shared_rows(found) for key, found in groups.items()}
+
+
+def _of_shared_rows(found):
+    """The runs by the test rows that all of them have: the first ones, as all take them in one order."""
+    kinds = {about["annealing_steps"] for about, _ in found}
+    if len(kinds) > 1:
+        names = [about["name"] for about, _ in found]
+        raise ValueError(
+            f"Runs of a pair are judged alike. Received: {sorted(kinds)} steps of annealing, 0 for none, of {names}"
+        )
+    count = min(len(part) for _, rows in found for part in rows.values())
+    return [(about, {name: part[:count] for name, part in rows.items()}) for about, rows in found]
 
 
 def budgets(groups):

@@ -48,6 +48,19 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
     assert "| digits | SBN 5 | +1.00 ± 1.00 |" in stacked.split("Stacking, 150 seconds:")[1]
 
 
+def test_seeds_of_other_numbers_of_test_rows_share_the_first_ones():
+    runs = [
+        line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0]),
+        line(1, rws=[-13.0, -15.0, 0.0], units=[-11.0, -12.0, 9.0]),
+    ]
+    assert "| digits | SBN 5 | 2 | −11.00 | −13.00 | +2.00 ± 0.50 |" in tables(runs)
+    other = line(2, rws=[-13.0], units=[-11.0])
+    other[0].update(annealing_steps=500, name="annealed")
+    runs[0][0]["name"] = runs[1][0]["name"] = "sampled"
+    with pytest.raises(ValueError, match="judged alike.*Received: .*500.*annealed"):
+        tables([*runs, other])
+
+
 def test_budgets_stand_apart():
     """A table each in the study and its appendix, a column each in the summary; a pair may lack one."""
     figures = {"rws": [-9.0, -9.0], "weights": [-8.0, -8.0], "units": [-7.0, -7.0]}
