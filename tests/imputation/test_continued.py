@@ -7,6 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.imputation.support import MASKS, ROW, Pair, missing, pair
 from tests.imputation.test_posterior import Sample, Samples, ensemble
+from tests.oracles import binary_states
 from tfdsmcmc.imputation.continued import Chains
 from tfdsmcmc.imputation.plans import run
 from tfdsmcmc.imputation.settings import Settings
@@ -82,14 +83,14 @@ def test_the_default_lengths_forget_their_start(layer, lengths):
     networks, row = hard_to_tell(layer(6)), np.array([1, 1, 1, 0, 0, 0], np.float32)
     mask = np.arange(6) < 3
     completions, p, _ = missing(networks.generative, row, mask)
-    sample = ensemble_of_one(networks)
+    sample = sample_of(networks)
     x = np.repeat(np.where(mask, row, np.nan)[None], 512, 0)
     options = {**lengths, "batch_size": 512, "posterior_weights": "equal", "method": "gibbs"}
     found = ds.imputation.impute(networks, x, posterior=Samples([sample] * 10), **options).probabilities
     np.testing.assert_allclose(found[:, 3:].mean(), (p @ completions)[3:].mean(), atol=0.025)
 
 
-def ensemble_of_one(networks):
+def sample_of(networks):
     """The weights of networks as a sample."""
     return Sample(
         *([v.numpy() for v in net.trainable_variables] for net in (networks.generative, networks.recognition))
@@ -109,15 +110,22 @@ def test_independent_draws_have_nothing_to_go_on_from():
 
 
 def test_machines_go_on():
-    """At equal samples the chains of a machine are one long chain: its means are those of a chain that is as long."""
-    rbm = ds.boltzmann.RBM(4, 3, seed=2)
-    sample = Sample([v.numpy() for v in rbm.theta_variables], [])
-    x = np.repeat(np.where(MASK, ROW, np.nan)[None], 256, 0)
-    options = {"posterior_weights": "equal", "num_samples": 1, "thinning": 1, "num_chains": 1, "batch_size": 256}
-    on = ds.imputation.impute(rbm, x, posterior=Samples([sample] * 20), burn_in=20, continued_burn_in=0, **options)
-    options["num_samples"] = 20
-    long = ds.imputation.impute(rbm, x, posterior=Samples([sample]), burn_in=20, **options)
-    np.testing.assert_allclose(on.probabilities.mean(0), long.probabilities.mean(0), atol=0.05)
+    """At twenty equal samples of one sweep each, against sums over all completions: one unit holds eight together, and
+    chains that start anew find it on too often. 512 rows: the standard error of a mean is 0.005."""
+    rbm, shown = ds.boltzmann.RBM(8, 1, seed=2), np.arange(8) < 2
+    for variable, value in zip(rbm.theta_variables, (2.0, -1.8, -8.0), strict=True):
+        variable.assign(np.full(variable.shape, value))
+    rows = np.concatenate([np.ones((64, 2)), binary_states(6)], 1).astype(np.float32)
+    log_p = rbm.density().machine.unnormalized_log_prob(rows).numpy().astype(np.float64)
+    exact = (np.exp(log_p - np.logaddexp.reduce(log_p)) @ rows)[2:].mean()
+    same = Samples([Sample([v.numpy() for v in rbm.theta_variables], [])] * 20)
+    x = np.repeat(np.where(shown, 1.0, np.nan)[None], 512, 0)
+    options = {"posterior": same, "posterior_weights": "equal", "num_samples": 1, "thinning": 1, "num_chains": 1}
+    options["batch_size"] = 512
+    anew = ds.imputation.impute(rbm, x, burn_in=0, **options).probabilities
+    on = ds.imputation.impute(rbm, x, burn_in=30, continued_burn_in=0, **options).probabilities
+    assert abs(anew[:, 2:].mean() - exact) > 0.05
+    np.testing.assert_allclose(on[:, 2:].mean(), exact, atol=0.025)
 
 
 @pytest.mark.parametrize("method", ["gibbs", "metropolis"])

@@ -14,7 +14,8 @@ A kernel is a value with
     expected(*parts, rows, z)         the values, with the mean given z in the gaps; asked where a move tells no mean
     log_density(*parts, rows, z)      log p of the state up to a constant, (n,)
 
-where `parts` is what the model is made of: two networks, or the weights of a machine.
+and `proposes`, whether moves may be rejected; one whose draws are independent says so by `independent`, and its chains
+are begun anew at each θ. There `parts` is what the model is made of: two networks, or the weights of a machine.
 """
 
 from __future__ import annotations

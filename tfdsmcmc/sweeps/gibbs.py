@@ -237,10 +237,11 @@ def _form_of(factors, place):
     around = [factor for factor in factors if place in (factor.child, factor.parent)]
     if averaged_sweeps.takes(around):
         form = averaged_sweeps.sweep_averaged
+    elif columns.takes(around, place):
+        form = columns.sweep_columns
     else:
         logistic = all(type(factor.layer) in (SBN, DARN) for factor in around)  # a subclass may have logits of its own
         form = sweep_logistic if logistic else sweep_any
-        form = columns.sweep_columns if columns.takes(around, place) else form
     return functools.partial(form, around)
 
 
