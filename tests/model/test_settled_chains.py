@@ -131,19 +131,34 @@ def test_a_file_that_does_not_fit_leaves_it_open(tmp_path):
         np.testing.assert_array_equal(part, now)
 
 
-def test_what_had_frozen_before_such_a_file_is_refused_after_it(tmp_path, monkeypatch):
-    """Of one chain, in whose place the file would have put several."""
-    several = compiled(2, latent=(3,))
+@pytest.mark.parametrize(("open_chains", "stored"), [(3, 1), (3, 2), (1, 2)])
+@pytest.mark.parametrize("part", ["recognition", "recognition layer", "generative layer"])
+def test_what_froze_since_compile_is_refused_by_a_file_of_other_chains(
+    part, open_chains, stored, tmp_path, monkeypatch
+):
+    """The file settles the number by another run, which would be of what learns now; thawed it takes it whole."""
+    several = compiled(stored, latent=(3, 2))
     fit(several, 1)
     several.save_weights(tmp_path / "run.weights.h5")
-    monkeypatch.setattr(choices, "_MANY_WEIGHTS", 1)
-    model = compiled()
-    model.recognition.trainable = False
-    with pytest.raises(ValueError, match="could not be loaded"):
+    if open_chains == 1:
+        monkeypatch.setattr(choices, "_MANY_WEIGHTS", 1)
+    model = compiled(latent=(3, 2))
+    network = getattr(model, part.split()[0])
+    frozen, before = (network.layers[0] if "layer" in part else network), state(model)
+    frozen.trainable = False
+    with pytest.raises(ValueError, match=r"since compile\(\): call it again before load_weights.* Received: other"):
         model.load_weights(tmp_path / "run.weights.h5")
-    assert chains_of(model) == (1, "auto")
-    with pytest.raises(ValueError, match="frozen or unfrozen since compile"):
-        fit(model, 1)
+    with pytest.raises(ValueError, match="call it again before fit.* Received: other trainable weights"):
+        fit(model, 2, 1)
+    assert chains_of(model) == (open_chains, "auto")
+    frozen.trainable = True
+    for one, other in zip(before, state(model), strict=True):
+        np.testing.assert_array_equal(one, other)
+    model.load_weights(tmp_path / "run.weights.h5")
+    for each in (model, several):
+        fit(each, 2, 1)
+    assert chains_of(model) == (stored, stored)
+    assert_same_state(model, several)
 
 
 class Killed(Exception):

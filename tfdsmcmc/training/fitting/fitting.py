@@ -110,6 +110,9 @@ class Fitting:
         Args:
           steps: that the first `fit` plans, or None where they are not known.
           stored: the number of chains of a stored run that takes this one's place, or None.
+
+        Raises:
+          ValueError: for a number that takes another run, of a model with other layers frozen than at `compile`.
         """
         step, settings, chains_for, _ = self.compiled
         if settings.get("num_chains") != "auto":
@@ -117,6 +120,7 @@ class Fitting:
         chains = stored or chains_for(steps)
         settings = {**settings, "num_chains": chains}
         if chains != self._model.run.num_chains:
+            self.check_compiled("load_weights")  # `fit` has checked; a run begun now would be of what learns now
             self.begin_run(step, settings)
         self.settings = settings
 
@@ -142,7 +146,7 @@ class Fitting:
         now, compiled = _paths(model.theta_variables), _paths(model.run.step.variables)
         if model.run.num_chains > 1:
             now |= _paths(model.phi_variables)
-        elif name == "fit":
+        elif name != "refit_recognition":  # it learns what of φ is not frozen
             now, compiled = now | _paths(self.compiled.step.beside), compiled | self.compiled.beside
         if now != compiled:
             raise ValueError(

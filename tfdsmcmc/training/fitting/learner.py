@@ -221,7 +221,12 @@ class Learner(keras.Model):
         saving.save_weights(self, super().save_weights, filepath, overwrite, **kwargs)
 
     def load_weights(self, filepath: FilePath, **kwargs: Any) -> None:
-        """Loads weights, and the run where the file holds one; a file that does not fit changes nothing."""
+        """Loads weights, and the run where the file holds one; a file that does not fit changes nothing.
+
+        Raises:
+          ValueError: for a file that does not fit; or where `num_chains="auto"` is still open, the file has another
+            number of chains than the run so far, and layers were frozen or unfrozen since `compile`.
+        """
         saving.load_weights(self, self.fitting, super().load_weights, filepath, **kwargs)
 
     def get_compile_config(self) -> Config:
