@@ -34,6 +34,15 @@ def test_all_real_rows_at_once(options):
         model_of(ds.layers.MLPGaussian(2)).fit(REAL, epochs=1, verbose=0, **options)
 
 
+@pytest.mark.parametrize("how", ["fit", "fit_transform"])
+def test_an_imputer_names_the_line_that_fits_it(how):
+    imputer = ds.Imputer("DARN", updates=2, posterior_samples=0, batch_size=4, random_state=0, jit_compile=False)
+    with pytest.warns(UserWarning, match=WHOLE + "4") as found:
+        getattr(imputer, how)(REAL)
+    (warning,) = (warning for warning in found if "all rows" in str(warning.message))
+    assert warning.filename == __file__
+
+
 def test_all_rows_of_a_table_with_a_real_column():
     layer = ds.layers.Mixed([ds.columns.Binary(), ds.columns.Real()])
     assert len(said(model_of(layer), np.abs(np.sign(REAL[:, :1])) * REAL[:, 1:] ** [[0, 1]])) == 1

@@ -24,9 +24,9 @@ import numpy as np
 from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc._common.warning import warn as caution
 from tfdsmcmc.likelihood import pareto, precision
 from tfdsmcmc.likelihood.cautions import LowEffectiveSampleSize, UnreliableImportanceWeights
-from tfdsmcmc.likelihood.cautions import warn as caution
 from tfdsmcmc.likelihood.sampler import Sampler, checked_count
 from tfdsmcmc.programs import batches, power_of_two
 from tfdsmcmc.rows import ArraySource, source_of

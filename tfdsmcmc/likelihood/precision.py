@@ -49,8 +49,9 @@ import numpy as np
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc._common.warning import warn
 from tfdsmcmc.likelihood import pareto
-from tfdsmcmc.likelihood.cautions import PrecisionNotReached, warn
+from tfdsmcmc.likelihood.cautions import PrecisionNotReached
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
+from tfdsmcmc._common.warning import warn
 from tfdsmcmc.mcmc import WarmStart
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def warn_of_whole_batches(step: Step, support: Support, source: Source, told: Fi
       step: of one chain, with or without a kernel.
       support: of the rows.
       source: the rows.
-      told: the arguments of `fit`, which calls this by `Fitting.begin`.
+      told: the arguments of `fit`.
 
     Warns:
       UserWarning: for rows of numbers, all of them in a minibatch, by a kernel with rates by noise that is to move θ,
@@ -29,11 +29,10 @@ def warn_of_whole_batches(step: Step, support: Support, source: Source, told: Fi
     """
     whole = source.random_access and 1 < source.num_rows <= told.batch_size
     if whole and not support.discrete and told.planned_epochs and _goes_by_noise(step):
-        warnings.warn(
+        warn(
             "A minibatch of all rows has no noise of the choice of rows, by which the kernel finds how long its steps "
             "may be. Weights that say one column of numbers by others may be flung off when sampling begins. Take a "
-            f"batch_size of at most half of the rows. Received: {source.num_rows} rows, batch_size={told.batch_size}",
-            stacklevel=6,
+            f"batch_size of at most half of the rows. Received: {source.num_rows} rows, batch_size={told.batch_size}"
         )
 
 
