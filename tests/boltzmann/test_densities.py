@@ -96,6 +96,46 @@ def test_options_of_other_names_are_refused_where_log_z_is_given_too(log_partiti
         MODELS["RBM"]().density(None, log_partition).annealed_log_likelihood(V, 1, steps=3)
 
 
+@pytest.mark.parametrize("log_partition", [None, 3.0])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"schedule": "slow"},
+        {"schedule": [0.0, 0.5]},
+        {"direction": "up"},
+        {"chain_steps": 0},
+        {"base": np.zeros(5)},
+        {"base": np.full(3, np.nan)},
+        {"num_runs": 2, "draws": V[:2]},
+        {"num_runs": 2, "direction": "reverse", "draws": V[:3]},
+    ],
+)
+def test_values_of_options_are_refused_where_log_z_is_given_too(options, log_partition):
+    """In the words of `boltzmann.log_partition`."""
+    model = MODELS["RBM"]()
+    with pytest.raises(ValueError, match="Received: ") as expected:
+        ds.boltzmann.log_partition(model, **options)
+    with pytest.raises(ValueError) as found:
+        model.density(None, log_partition).annealed_log_likelihood(V, 1, **options)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_network_refuses_a_schedule_before_it_asks_for_log_z(given):
+    asked = []
+    density = MODELS["DBN"]().density(None, lambda machine: asked.append(machine) or (3.0 if given else None))
+    with pytest.raises(ValueError, match="schedule is one of.* Received: schedule='slow'"):
+        density.annealed_log_likelihood(V, 1, num_steps=3, num_runs=2, schedule="slow")
+    assert not asked
+
+
+@pytest.mark.parametrize("options", [{"num_steps": -3}, {"num_runs": "x"}, {"schedule": "slow"}, {"direction": "up"}])
+def test_a_mixture_refuses_values_that_no_annealing_takes(options):
+    mixture = ds.boltzmann.MixtureOfBernoullis(V.shape[1], 2, seed=1)
+    with pytest.raises(ValueError, match=f"{next(iter(options))}.* Received: "):
+        mixture.density().annealed_log_likelihood(V, 1, **options)
+
+
 def test_a_mixture_passes_over_options_of_annealing_and_refuses_others():
     """There is nothing to anneal: with options that a machine has the density is what it is."""
     mixture = ds.boltzmann.MixtureOfBernoullis(V.shape[1], 2, seed=1)

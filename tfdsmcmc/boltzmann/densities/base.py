@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfdsmcmc.boltzmann.machines import sampling
@@ -14,6 +14,7 @@ from tfdsmcmc.rows import rows_in_memory
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from tfdsmcmc.boltzmann.machines.machine import Machine
     from tfdsmcmc.boltzmann.partition.estimates import PartitionLike
     from tfdsmcmc.boltzmann.units.base import Units
     from tfdsmcmc.imputation.plans import Plan
@@ -24,15 +25,21 @@ if TYPE_CHECKING:
 STEPS = 1000  # of Gibbs chains behind draws
 
 
-def check_annealing(options: Iterable[str]) -> None:
-    """Raises a ValueError for names of no options of annealing, of a log Z that nobody has to estimate too."""
+def check_annealing(machine: Machine | None, options: dict[str, Any]) -> None:
+    """Raises a ValueError for options of annealing that `log_partition` would refuse, where no log Z is estimated too.
+
+    Args:
+      machine: `Machine`, or None of a normalised model, of which `base` and `draws` are not looked at.
+      options: dict of the options.
+    """
     # here, as its bases know mixtures, and these their density
-    from tfdsmcmc.boltzmann.partition.log_partition import log_partition
+    from tfdsmcmc.boltzmann.partition.log_partition import checked_annealing, log_partition
 
     known = set(inspect.signature(log_partition).parameters) - {"rbm"}
     unknown = sorted(set(options) - known)
     if unknown:
         raise ValueError(f"Options of annealing are among {sorted(known)}. Received: {unknown}")
+    checked_annealing(machine, **{name: value for name, value in options.items() if name != "seed"})
 
 
 class UndirectedDensity:

@@ -82,12 +82,11 @@ class MachineDensity(UndirectedDensity):
         **annealing: Any,
     ) -> LogLikelihood:
         """With log Z, unless it is given, by `boltzmann.log_partition`."""
-        for name, count in (("num_runs", num_runs), ("num_steps", num_steps)):
-            checks.positive_integer(name, count)
-        check_annealing(annealing)
+        annealing = {"num_runs": num_runs, "num_steps": num_steps, **annealing}
+        check_annealing(self.machine, annealing)
         known = self._known(self.machine)
         if known is None:
-            known = annealed_log_partition(self, num_runs, num_steps, **annealing, seed=seed)
+            known = annealed_log_partition(self, **annealing, seed=seed)
         return MachineDensity(self.model, self.machine, known).log_likelihood(x, 1, seed, batch_size)
 
     def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:

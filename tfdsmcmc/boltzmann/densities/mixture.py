@@ -63,7 +63,7 @@ class MixtureDensity(UndirectedDensity):
         **annealing: Any,
     ) -> LogLikelihood:
         """log p(x) of each row: nothing is left to anneal."""
-        check_annealing(annealing)
+        check_annealing(None, annealing)
         return self.log_likelihood(x, 1, seed, batch_size)
 
     def sample(self, num_samples: int, seed: Seed, probabilities: bool = False) -> np.ndarray:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfdsmcmc import random
+from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc.annealing import schedules
 from tfdsmcmc.boltzmann.deep import estimates as deep_estimates
 from tfdsmcmc.boltzmann.deep.sweeps import layers_of, widths_of
 from tfdsmcmc.boltzmann.densities.base import STEPS, UndirectedDensity
@@ -92,6 +94,9 @@ class StackDensity(UndirectedDensity):
         num_runs: int = 16,
     ) -> LogLikelihood:
         """Annealing from Q to p(h given v); log Z, unless it is given, by as many runs and steps."""
+        for name, count in (("num_steps", num_steps), ("num_runs", num_runs)):
+            checks.positive_integer(name, count)
+        schedules.fixed(schedule, num_steps)  # which is refused before log Z is annealed
         known = self._known(self.stack.machines[-1])
         if known is None:
             top = sampling.Topmost(self.stack.machines[-1], self.uses_xla)

@@ -86,13 +86,9 @@ def log_partition(
     >>> abs(below.value - ds.boltzmann.exact_log_partition(rbm)) < 0.01
     True
     """
-    num_runs, num_steps = checks.positive_integer("num_runs", num_runs), checks.positive_integer("num_steps", num_steps)
-    chain_steps = checks.positive_integer("chain_steps", chain_steps)
-    betas, machine = schedules.fixed(schedule, num_steps), machine_of(rbm)
-    if not isinstance(direction, str) or direction not in _DIRECTIONS:
-        raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
-    rows, base = checked_base(base, machine)
-    draws = _checked_draws(draws, direction, num_runs, machine)
+    machine = machine_of(rbm)
+    how = checked_annealing(machine, num_runs, num_steps, schedule, base, direction, draws, chain_steps)
+    num_runs, num_steps, betas, rows, base, draws, chain_steps = how
     pilot_seed, run_seed, draw_seed = tf.unstack(random.split(random.stream(seed, f"log partition, {direction}"), 3))
     jit, ends = getattr(rbm, "uses_xla", True), (machine, base)
     betas = _found(_base_pilot, ends, num_steps, pilot_seed, jit) if betas is None else betas
@@ -105,6 +101,24 @@ def log_partition(
     log_weights = _run(_base_reverse, (*ends, tf.constant(draws)), betas, num_runs, run_seed, jit)
     found = LogPartition.of_weights(log_weights, direction="reverse", starts=starts)
     return found._replace(fingerprint=fingerprint_of(machine))
+
+
+def checked_annealing(
+    machine, num_runs=100, num_steps=schedules.PUBLISHED_STEPS, schedule="published", base=None, direction="forward",
+    draws=None, chain_steps=10_000,
+):  # fmt: skip
+    """(R, T, β or None for "adaptive", rows of data or None, the base, draws or None, steps of chains), checked.
+
+    Arguments as of `log_partition`. Of a normalised model `machine` is None, and `base` and `draws` are not looked at.
+    """
+    num_runs, num_steps = checks.positive_integer("num_runs", num_runs), checks.positive_integer("num_steps", num_steps)
+    chain_steps, betas = checks.positive_integer("chain_steps", chain_steps), schedules.fixed(schedule, num_steps)
+    if not isinstance(direction, str) or direction not in _DIRECTIONS:
+        raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
+    if machine is None:
+        return num_runs, num_steps, betas, None, None, None, chain_steps
+    rows, base = checked_base(base, machine)
+    return num_runs, num_steps, betas, rows, base, _checked_draws(draws, direction, num_runs, machine), chain_steps
 
 
 def log_partition_ratio(
