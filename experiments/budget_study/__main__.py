@@ -18,6 +18,9 @@ The sampler is judged by the average that its validation rows chose, and the oth
 looked at in the end alone, the same for all: log-likelihoods by importance samples, or with --annealing-steps by
 annealing, which does not depend on the recognition network, as rows of hundreds of columns ask for.
 
+The sampler of a run on record learns again by --again RECORD, with its defaults of now: of as many updates, judged by
+the same rows, beside the optimizer's figures on record.
+
 What is finished is not run again. With --jobs N seeds run N at a time; schedulers of one --output, on one machine or on
 several, take what no other is at.
 
@@ -60,6 +63,7 @@ def parse(arguments=None):
     add("--annealing-rows", type=int, default=50)
     add("--output", default="runs/budget_study")
     add("--jobs", type=number(int), default=None, help=jobs.HELP)
+    add("--again", type=pathlib.Path, help="a record whose samplers learn anew, beside its optimizers")
     add("--choose-again", action="store_true", help="let the finished samplers of --output choose their averages anew")
     add("--record", type=pathlib.Path, help="file that what is finished is added to")
     add("--table", type=pathlib.Path, help="print the tables of such a file")

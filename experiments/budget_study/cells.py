@@ -1,5 +1,6 @@
 """A cell of the study, of one seed: both learn, both are judged, and the figures are left in a folder."""
 
+import argparse
 import pathlib
 
 import tfdsmcmc as ds
@@ -11,6 +12,7 @@ from experiments.common.seeded_model import seeded_model
 from tfdsmcmc.posterior.choice import choose, preferred, write
 
 KEPT = ("architecture", "prior", "annealing_steps", "temperature")
+SCALES = "weight"  # what each scale of the sampler's prior is of; lines on record without it are of "unit"
 
 
 def run(args, seed):
@@ -30,15 +32,19 @@ def folder_of(args, seed):
 
 
 def _run_here(args, seed, folder):
-    data = ds.datasets.load(args.dataset, args.data_dir)
-    if args.train_rows:
-        data = data._replace(train=data.train[: args.train_rows])
-    figures, rows = _learnt(args, seed, data, folder)
-    about = {"name": folder.name, "budget": args.seconds, "seed": seed}
-    about |= {**{key: getattr(args, key) for key in KEPT}, "dataset": _name(args)}
+    if args.again is None:
+        about, rows = _learnt(args, seed, _data(args), folder)
+    else:
+        about, rows = _learnt_again(args, seed, _data(args), folder)
     means = {name: round(float(value.mean()), 3) for name, value in rows.items()}
-    finished_runs.leave(folder, {**about, **figures, "means": means}, rows)
-    print(folder.name, figures, means, flush=True)
+    finished_runs.leave(folder, {**about, "means": means}, rows)
+    print(folder.name, about, means, flush=True)
+
+
+def _data(args):
+    """The data set, with the training rows that are asked for."""
+    data = ds.datasets.load(args.dataset, args.data_dir)
+    return data._replace(train=data.train[: args.train_rows]) if args.train_rows else data
 
 
 def _learnt(args, seed, data, folder):
@@ -49,17 +55,38 @@ def _learnt(args, seed, data, folder):
     x = random_rows(data.test, args.annealing_rows if args.annealing_steps else args.test_rows, seed=0)
     mark, weights = marks.at(figures["seconds"])
     model.set_weights(weights)
-    rows = {"rws": estimated(args, model, x)}
-    posterior = ds.posterior.load(folder / "posterior")
-    for average in (*AVERAGES, *(["start"] if posterior.starts else [])):
-        if average in (*args.averages, "start", *posterior.average.split("_and_")):
-            rows[average] = estimated(args, own, x, posterior, average)
-    rows = with_halves(rows)
+    choice, rows = _judged(args, own, folder, x, args.averages)
+    rows = with_halves({"rws": estimated(args, model, x), **rows})
     if args.stacking:
-        rows["stacked"] = stacked(args, own, posterior, data.valid[:500], x)
-    figures |= {"average": posterior.average, "samples": len(posterior.samples), "rws_seconds": round(mark)}
-    figures |= {"rws_updates": marks.updates[[part[0] for part in marks.kept].index(mark)]}
-    return figures, rows
+        rows["stacked"] = stacked(args, own, ds.posterior.load(folder / "posterior"), data.valid[:500], x)
+    about = {"name": folder.name, "budget": args.seconds, "seed": seed, "scales": SCALES}
+    about |= {**{key: getattr(args, key) for key in KEPT}, "dataset": _name(args), **figures, **choice}
+    about |= {"rws_seconds": round(mark), "rws_updates": marks.updates[[part[0] for part in marks.kept].index(mark)]}
+    return about, rows
+
+
+def _learnt_again(args, seed, data, folder):
+    """The sampler of a run on record, with the defaults of now and as many updates, beside the recorded optimizer."""
+    recorded = {run[0]["name"]: run for run in finished_runs.recorded(args.again)}
+    if folder.name not in recorded:
+        raise ValueError(f"The record has no such run. Received: {folder.name} of {args.again}")
+    about, known = recorded[folder.name]
+    args = argparse.Namespace(**{**vars(args), "annealing_steps": about["annealing_steps"]})
+    epochs = about["updates"] // about["chains"] // -(-len(data.train) // 100)
+    own, figures = sampler(args, data, seed, epochs, folder / "posterior")
+    x = random_rows(data.test, len(known["rws"]), seed=0)
+    choice, rows = _judged(args, own, folder, x, [name for name in args.averages if name in known])
+    figures["seconds_again"] = figures.pop("seconds")  # those of the plan are beside the optimizer's
+    return {**about, **figures, "scales": SCALES, **choice}, with_halves({"rws": known["rws"], **rows})
+
+
+def _judged(args, model, folder, x, averages):
+    """(what was chosen, log-likelihoods of rows by each of these averages, by the start and by the chosen one)."""
+    posterior = ds.posterior.load(folder / "posterior")
+    chosen = posterior.average.split("_and_")
+    wanted = [name for name in AVERAGES if name in averages or name in chosen] + ["start"] * bool(posterior.starts)
+    choice = {"average": posterior.average, "samples": len(posterior.samples)}
+    return choice, {name: estimated(args, model, x, posterior, name) for name in wanted}
 
 
 def choose_again(args):

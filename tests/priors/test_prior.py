@@ -67,11 +67,11 @@ def test_the_first_pattern_found_wins():
 
 
 def test_by_default_scales_are_learnt_and_biases_have_weak_priors():
-    """By SciPy: the law of a kernel's rows given their scales, and Student-t for biases."""
+    """By SciPy: the law of a kernel's entries given their scales, and Student-t for biases."""
     prior = ds.Prior()
     names, values = ["top/kernel", "top/bias"], [tf.constant(W), tf.constant(B)]
     auxiliary = prior.initial_auxiliary(names, values, seed=1)
-    assert [part.shape for part in auxiliary] == [(3, 1), ()]
+    assert [part.shape for part in auxiliary] == [W.shape, ()]
     want = scipy.stats.norm.logpdf(W, scale=np.sqrt(auxiliary[0] + 0.015**2)).sum()
     want += scipy.stats.t.logpdf(B, 4, scale=2.5).sum()
     np.testing.assert_allclose(prior.log_prob(names, values, auxiliary), want, rtol=1e-5)

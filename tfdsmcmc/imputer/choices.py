@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import tensorflow_probability as tfp
 from sklearn.utils import check_random_state
 
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
 from tfdsmcmc.imputation.settings import settings_of
+from tfdsmcmc.priors import Horseshoe, Prior
+
+tfd = tfp.distributions
 
 # of as many binary columns as weights between any two are worth learning for; of more, or where gaps are not drawn
 BINARY, WIDE = "DARN/DARN 50", "SBN/SBN 50"
@@ -35,6 +39,22 @@ _LENGTHS_OF_DRAWS_OF_SOME = {"burn_in": 50}
 _MOST_SWEEPS = 50  # of chains at few samples, which are longer
 _LENGTHS = ("burn_in", "num_samples", "num_chains", "thinning")
 _DEPENDENT = ("DARN", "NADE")  # kinds of data layers whose units depend on each other given the hidden ones
+
+
+def prior() -> Prior:
+    """A scale for the weights that leave each parent unit, as units of tables have to do with most columns.
+
+    A scale for each weight, the default of models, was tried on four tables: CRPS and RMSE were 1.4 and 1.6 % higher.
+    """
+
+    def scales(group):
+        return Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group=group)
+
+    # half of a lateral matrix has no effect and should not tell the scale of a row; a decoder's parents are its columns
+    weights = {"lateral": scales("entry"), "decoder": scales("unit"), "": scales("parent")}
+    found = Prior({"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights})
+    found.is_default = True  # so that optimizers climb the likelihood
+    return found
 
 
 def chosen(

@@ -55,7 +55,7 @@ def build(
         binary.
     """
     units, logits = rows.values.shape[1], _log_odds(rows) if binary else None
-    model = models.from_name(architecture, units, hidden_units, logits, seed=seed)
+    model = models.from_name(architecture, units, hidden_units, logits, prior=choices.prior(), seed=seed)
     if not binary:
         dependent = choices.dependent_columns(architecture)
         if kinds is None and not dependent:
@@ -64,7 +64,7 @@ def build(
             inner = [hidden_units] if "VAE" in architecture else []
             data_layer = data_layer_of([Real()] * units if kinds is None else kinds, rows, inner, dependent)
         generative = GenerativeNetwork([*model.generative.layers[:-1], data_layer])
-        model = DeepGenerativeModel(generative, model.recognition, seed=seed)
+        model = DeepGenerativeModel(generative, model.recognition, prior=choices.prior(), seed=seed)
     for place, network in enumerate((model.generative, model.recognition)):
         start = fresh_weights(network, random.fold(random.stream(seed, "first weights of an imputer"), place))
         for variable, value in zip(network.trainable_variables, start, strict=True):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, TensorLike
     from tfdsmcmc.priors.base import WeightPrior
 
+_SUMS = (1, 2, 3)  # concentrations of gamma numbers that are drawn as sums of exponential ones
+
 
 def takes_numbers(prior: WeightPrior) -> bool:
     """Whether its sweep is that of `swept`; a subclass may define `update_auxiliary` anew."""
@@ -37,7 +39,7 @@ def updated(triples: Sequence[tuple[WeightPrior, TensorLike, list[TensorLike]]],
     Raises:
       ValueError: for a weight whose shape is not known.
     """
-    normal_seed, exponential_seed, gamma_seed = tf.unstack(random.split(seed, 3))
+    normal_seed, sum_seed, gamma_seed = tf.unstack(random.split(seed, 3))
     values = [floating(value) for _, value, _ in triples]
     for value in values:
         if not value.shape.is_fully_defined():
@@ -45,7 +47,7 @@ def updated(triples: Sequence[tuple[WeightPrior, TensorLike, list[TensorLike]]],
     draws = [prior.sweep_draws(value.shape) for (prior, *_), value in zip(triples, values)]
     dtype = tf.float64 if tf.float64 in {value.dtype for value in values} else tf.float32
     normals = _normals([part.normal for part in draws], normal_seed, dtype)
-    gammas = iter(_gammas([pair for part in draws for pair in part.gamma], exponential_seed, gamma_seed, dtype))
+    gammas = iter(_gammas([pair for part in draws for pair in part.gamma], sum_seed, gamma_seed, dtype))
     swept = []
     for (prior, _, auxiliary), value, normal, part in zip(triples, values, normals, draws):
         own = [tf.cast(next(gammas), value.dtype) for _ in part.gamma]
@@ -64,21 +66,28 @@ def _normals(shapes, seed, dtype):
     return _parted(random.normal([sum(map(math.prod, shapes))], seed, dtype), shapes) if shapes else []
 
 
-def _gammas(pairs, exponential_seed, gamma_seed, dtype):
-    """Gamma numbers of each (shape, concentration); those of concentration 1 need no rejection."""
+def _gammas(pairs, sum_seed, gamma_seed, dtype):
+    """Gamma numbers of each (shape, concentration)."""
+    sums = [i for i, (_, concentration) in enumerate(pairs) if concentration in _SUMS]
+    others = [i for i in range(len(pairs)) if i not in sums]
     parts = [None] * len(pairs)
-    for exponential, seed in ((True, exponential_seed), (False, gamma_seed)):
-        places = [i for i, (_, concentration) in enumerate(pairs) if (concentration == 1) is exponential]
-        if not places:
-            continue
-        shapes = [pairs[i][0] for i in places]
-        concentration = 1
-        if not exponential:
-            concentration = tf.concat([tf.fill([math.prod(pairs[i][0])], pairs[i][1]) for i in places], 0)
-        drawn = random.gamma([sum(map(math.prod, shapes))], concentration, seed, dtype)
-        for i, part in zip(places, _parted(drawn, shapes)):
+    for places, drawn, seed in ((sums, _sums_of_exponentials, sum_seed), (others, _by_rejection, gamma_seed)):
+        for i, part in zip(places, drawn([pairs[i] for i in places], seed, dtype) if places else ()):
             parts[i] = part
     return parts
+
+
+def _sums_of_exponentials(pairs, seed, dtype):
+    """Of few whole concentrations k, without rejection: −log u₁…u_k."""
+    shapes = [(int(concentration), *shape) for shape, concentration in pairs]
+    uniforms = random.open_uniform([sum(map(math.prod, shapes))], seed, dtype)
+    return [-tf.math.log(tf.reduce_prod(part, 0)) for part in _parted(uniforms, shapes)]
+
+
+def _by_rejection(pairs, seed, dtype):
+    shapes = [shape for shape, _ in pairs]
+    concentration = tf.concat([tf.fill([math.prod(shape)], number) for shape, number in pairs], 0)
+    return _parted(random.gamma([sum(map(math.prod, shapes))], concentration, seed, dtype), shapes)
 
 
 def _parted(numbers, shapes):

@@ -171,7 +171,7 @@ def test_a_seed_is_run_once(tmp_path, monkeypatch, capsys):
 
     def learnt(args, seed, data, folder):
         runs.append(seed)
-        return {}, {"rws": np.zeros(2)}
+        return {"seed": seed}, {"rws": np.zeros(2)}
 
     monkeypatch.setattr(cells, "_learnt", learnt)
     arguments = ["--output", str(tmp_path), "--seeds", "0", "1", "2"]
@@ -210,6 +210,14 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     np.testing.assert_allclose(
         rows["units_and_start"], np.log((np.exp(rows["units"]) + np.exp(rows["start"])) / 2), rtol=1e-6
     )
+    budget_study.main(["--output", str(tmp_path / "again"), *own, "--again", str(kept)])
+    ((about, found),) = finished_runs.finished(tmp_path / "again")
+    same = {key: about[key] == result[key] for key in ("name", "budget", "updates", "seconds", "rws_seconds", "samples")}
+    assert all(same.values()) and about["seconds_again"] > 0 and set(about["means"]) == {*result["means"]} - {"stacked"}
+    np.testing.assert_allclose(found["rws"], rows["rws"], atol=0.006)  # two decimals are on record
+    assert np.abs(found["weights"] - rows["weights"]).max() < 1.0  # the same seed; chains part by rounding alone
+    with pytest.raises(ValueError, match=r"no such run\. Received: digits"):
+        budget_study.main(["--output", str(tmp_path / "other"), *own, "--seeds", "7", "--again", str(kept)])
     record, figure = tmp_path / "averages.jsonl", tmp_path / "averages.png"
     small = ["--test-rows", "20", "--test-samples", "20"]
     for more in ([str(runs), "--record", str(record), *small], ["--table", str(record), "--figure", str(figure)]):
