@@ -1,18 +1,23 @@
 """What the study's runs were and what each average is worth: tables of the appendix."""
 
-from experiments.budget_study.table import budgets, chosen_and_best, grouped, of_budget, samplers
+from experiments.budget_study import cells
+from experiments.budget_study.table import budgets, chosen_and_best, grouped, of_budget, samplers, scales_of
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
 
 RUNS = ("data", "model", "seconds", "chains", "test rows", "estimate", "average chosen")
 AVERAGES = ("weights", "units", "draws", "weights_and_start", "units_and_start", "start")
 BESIDE = ("data", "model", *AVERAGES, "units less weights", "draws less weights")
+SCALES = ("data", "model", "budget, s", "a scale for each unit", "a scale for each weight", "weight less unit")
 STACKED = ("data", "model", "stacked less the chosen")
 
 
 def details(runs):
     """For each budget the runs, every average, and the stacked ones where there are any; arguments as of `tables`."""
     groups, lines = grouped(runs), []
+    by_scales = [line for line in map(_by_scales, sorted(groups.items())) if line is not None]
+    if by_scales:
+        lines += ["The sampler by what a scale of its prior is of:", "", *table(SCALES, by_scales), ""]
     for budget in budgets(groups):
         own = of_budget(groups, budget)
         stacked = [line for line in map(_stacked, own) if line is not None]
@@ -39,6 +44,18 @@ def _averages(group):
     for name in ("units", "draws"):
         cells.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
     return dataset, architecture, *cells
+
+
+def _by_scales(item):
+    """The line of a group whose seeds have learnt under both priors, None for others: the chosen averages."""
+    (architecture, dataset, budget), found = item
+    chosen = {(scales_of(about), about["seed"]): rows[about["average"]] for about, rows in found if about["prior"] == "flat"}
+    seeds = [seed for scales, seed in chosen if scales == cells.SCALES and ("unit", seed) in chosen]
+    if not seeds:
+        return None
+    unit, weight = (sum(chosen[scales, seed] for seed in seeds) / len(seeds) for scales in ("unit", cells.SCALES))
+    figures = number(unit.mean()), number(weight.mean()), mean_and_error(weight - unit)
+    return dataset, architecture, f"{budget:g}", *figures
 
 
 def _stacked(group):

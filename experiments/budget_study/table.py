@@ -1,10 +1,11 @@
 """The tables of the study, from its runs: one for each budget, and one line for each pair of data and model."""
 
+from experiments.budget_study import cells
 from experiments.budget_study.verdict import said, verdict
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error, with_error
 
-HEAD = ("data", "model", "seeds", "sampler", "`rws`", "sampler less `rws`")
+HEAD = ("data", "model", "a scale for each", "seeds", "sampler", "`rws`", "sampler less `rws`")
 SUMMARY = ("data", "model")  # and a column for each budget
 
 
@@ -73,8 +74,15 @@ def chosen_and_best(found):
 
 
 def samplers(found):
-    """The runs of a group whose sampler counts: those beside an optimizer without a prior."""
-    return [(about, rows) for about, rows in found if about["prior"] == "flat"]
+    """The runs of a group whose sampler counts: those beside an optimizer without a prior, and of the present default
+    prior where there are any."""
+    own = [run for run in found if run[0]["prior"] == "flat"]
+    return [run for run in own if scales_of(run[0]) == cells.SCALES] or own
+
+
+def scales_of(about):
+    """What each scale of the sampler's prior is of: a "weight", or of earlier runs the weights that leave a "unit"."""
+    return about.get("scales", "unit")
 
 
 def _of_budget(groups, budget):
@@ -86,7 +94,7 @@ def _of_budget(groups, budget):
         seconds += [about["seconds"] for about, _ in own]
         ratios += [about["seconds"] / about["rws_seconds"] for about, _ in own]
         figures = number(sampler.mean()), number(best.mean()), mean_and_error(sampler - best)
-        lines.append([dataset, architecture, len(own), *figures])
+        lines.append([dataset, architecture, scales_of(own[0][0]), len(own), *figures])
         verdicts.setdefault(architecture, []).append(verdict(*with_error(sampler - best)))
     took = f"The runs took {min(seconds):.0f} to {max(seconds):.0f} seconds of processor time."
     took += f" That is {min(ratios):.2f} to {max(ratios):.2f} times what the optimizer beside them took."

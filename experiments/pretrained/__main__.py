@@ -59,6 +59,7 @@ def released(settings, work, output, data_dir=None):
         "settings": settings._asdict(),
         "run": run,
         "versions": versions(),
+        **({} if is_machine else {"scales": "each weight"}),  # of the package's prior
     }
     figures = folder / "figures" / of_estimates(settings)
     if is_machine:

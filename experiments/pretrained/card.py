@@ -73,7 +73,8 @@ def _method(line):
             "grow. The rate falls along a cosine. The prior is flat."
         )
     return (
-        "The method is `dsgnht_nais()` with its defaults, the prior that of the package. The samples are spread over "
+        "The method is `dsgnht_nais()` with its defaults. The prior has a learnt scale for "
+        f"{line.get('scales', 'the weights that leave each unit')}. The samples are spread over "
         f"the last part of the run. Validation rows chose to average over {_AVERAGES[line['average']]}."
     )
 

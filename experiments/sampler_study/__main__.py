@@ -17,6 +17,7 @@ optimizers too, or with `--equal-time` as many as take the processor time, compi
     cold          the same without a warm start
     temperature_0 the same at temperature 0, so that a warm start is all that averaging has
     scale_0.09    the same with the published prior
+    unit_scales   the sampler with a scale for the weights that leave each parent unit, the default of earlier versions
     scale_1       the same with a Student-t prior of scale 1
     gibbs         `methods.dsgnht_gibbs()` and the default prior, nothing else: half of the sampler's time is its climb;
                   its draws are annealed and nothing else

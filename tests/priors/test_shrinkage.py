@@ -17,7 +17,10 @@ from tfdsmcmc.priors import Horseshoe, ThreeParameterBetaNormal
 # asymmetric, and far from one another: a and b, τ and m cannot take each other's place
 GENERAL = ThreeParameterBetaNormal(a=0.8, b=1.7, global_scale=0.3, minimum_scale=0.05)
 HORSESHOE = Horseshoe(global_scale=0.1, minimum_scale=0.02)
-KINDS = pytest.mark.parametrize("prior", [HORSESHOE, GENERAL], ids=["horseshoe", "general"])
+TWO = ThreeParameterBetaNormal(0.5, 1.5, 0.3, 0.05)  # its gamma numbers are sums of two exponential ones, or of three
+THREE = ThreeParameterBetaNormal(0.5, 2.5, 0.3, 0.05)
+NAMES = ["horseshoe", "general", "sums of two", "sums of three"]
+KINDS = pytest.mark.parametrize("prior", [HORSESHOE, GENERAL, TWO, THREE], ids=NAMES)
 
 T = np.linspace(-120, 60, 20_001)  # log(ζ/τ²); the density falls as e^(aT) to the left and e^(−bT) to the right
 

@@ -35,7 +35,7 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
         line(0, temperature=0.1, rws=[0.0, 0.0], weights=[0.0, 0.0], **beside),
     ]
     found, more = tables(runs), details(runs)
-    assert "| digits | SBN 5 | 2 | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
+    assert "| digits | SBN 5 | unit | 2 | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
     assert "With SBN 5 the sampler is ahead on 0 of 1 data sets, level on 1, and behind on 0." in found
     assert "**Budget: 150 seconds.** The runs took 90 to 110 seconds" in found
     assert "That is 0.90 to 1.10 times what the optimizer" in found
@@ -48,12 +48,28 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
     assert "| digits | SBN 5 | +1.00 ± 1.00 |" in stacked.split("Stacking, 150 seconds:")[1]
 
 
+def test_runs_of_the_present_prior_stand_in_the_place_of_earlier_ones():
+    """These stay in the appendix, beside the same seeds; the optimizer is the best of all runs."""
+    runs = [
+        line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0]),
+        line(1, rws=[-11.0, -13.0], units=[-9.0, -9.0]),
+        line(0, rws=[-12.0, -14.0], units=[-8.0, -10.0]),
+        line(0, dataset="dna", rws=[-12.0, -14.0], units=[-7.0, -7.0]),
+    ]
+    runs[2][0]["scales"] = "weight"
+    found, more = tables(runs), details(runs)
+    assert "| digits | SBN 5 | weight | 1 | −9.00 | −12.00 | +3.00 ± 0.00 |" in found
+    assert "| dna | SBN 5 | unit | 1 | −7.00 | −13.00 | +6.00 ± 1.00 |" in found
+    assert "| digits | SBN 5 | 150 | −10.50 | −9.00 | +1.50 ± 0.50 |" in more.split("**Budget")[0]
+    assert "by what a scale" not in details(runs[:2])
+
+
 def test_seeds_of_other_numbers_of_test_rows_share_the_first_ones():
     runs = [
         line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0]),
         line(1, rws=[-13.0, -15.0, 0.0], units=[-11.0, -12.0, 9.0]),
     ]
-    assert "| digits | SBN 5 | 2 | −11.00 | −13.00 | +2.00 ± 0.50 |" in tables(runs)
+    assert "| digits | SBN 5 | unit | 2 | −11.00 | −13.00 | +2.00 ± 0.50 |" in tables(runs)
     other = line(2, rws=[-13.0], units=[-11.0])
     other[0].update(annealing_steps=500, name="annealed")
     runs[0][0]["name"] = runs[1][0]["name"] = "sampled"
@@ -212,8 +228,9 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     )
     budget_study.main(["--output", str(tmp_path / "again"), *own, "--again", str(kept)])
     ((about, found),) = finished_runs.finished(tmp_path / "again")
-    same = {key: about[key] == result[key] for key in ("name", "budget", "updates", "seconds", "rws_seconds", "samples")}
-    assert all(same.values()) and about["seconds_again"] > 0 and set(about["means"]) == {*result["means"]} - {"stacked"}
+    for key in ("name", "budget", "updates", "seconds", "rws_seconds", "samples"):
+        assert about[key] == result[key], key
+    assert about["seconds_again"] > 0 and set(about["means"]) == {*result["means"]} - {"stacked"}
     np.testing.assert_allclose(found["rws"], rows["rws"], atol=0.006)  # two decimals are on record
     assert np.abs(found["weights"] - rows["weights"]).max() < 1.0  # the same seed; chains part by rounding alone
     with pytest.raises(ValueError, match=r"no such run\. Received: digits"):

@@ -40,7 +40,7 @@ class StoredRun:
         """Sets the run to one that `write` put into a store, where there is one.
 
         Raises:
-          ValueError: for a run of another kernel, or of another number of chains; nothing is changed then.
+          ValueError: for a run of another kernel or prior, or of another number of chains; nothing is changed then.
         """
         model, names = self._model, set(store.keys())
         stored = chains_in(store)
@@ -57,7 +57,7 @@ class StoredRun:
         found = {name: np.asarray(store[name]) for name in state if name in names}
         if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
             raise ValueError(
-                "The file holds the run of another kernel; compile the model as it was when it was saved. "
+                "The file holds the run of another kernel or prior; compile the model as it was when it was saved. "
                 f"Received: { ({name: array.shape for name, array in found.items()}) }"
             )
         for name, variable in state.items():
