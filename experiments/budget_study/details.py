@@ -49,7 +49,8 @@ def _averages(group):
 def _by_scales(item):
     """The line of a group whose seeds have learnt under both priors, None for others: the chosen averages."""
     (architecture, dataset, budget), found = item
-    chosen = {(scales_of(about), about["seed"]): rows[about["average"]] for about, rows in found if about["prior"] == "flat"}
+    own = [(about, rows) for about, rows in found if about["prior"] == "flat"]
+    chosen = {(scales_of(about), about["seed"]): rows[about["average"]] for about, rows in own}
     seeds = [seed for scales, seed in chosen if scales == cells.SCALES and ("unit", seed) in chosen]
     if not seeds:
         return None
