@@ -93,8 +93,35 @@ def test_the_law_of_a_common_scale(count):
     for zeta, share in zip(log_zeta, shares):
         logs += share * (A * (zeta - 2 * fine) - (A + B) * np.logaddexp(0, zeta - 2 * fine))
     laws = []
-    for at, law in ((fine, logs), (np.log(TAU) + np.linspace(-7, 7, len(state.tau)), state.tau.numpy())):
+    for at, law in ((fine, logs), (np.log(TAU) + np.linspace(-7, 7, state.tau.shape[1]), state.tau[0].numpy())):
         share = scipy.special.softmax(law)
         laws.append([share @ at, np.sqrt(share @ (at - share @ at) ** 2)])
     np.testing.assert_allclose(laws[1][0], laws[0][0], atol=1e-3 * laws[0][1] + 1e-5)
     np.testing.assert_allclose(laws[1][1], laws[0][1], rtol=2e-3)
+
+
+@pytest.mark.parametrize("unit", ["parent", "unit"])
+def test_a_scale_of_each_unit_is_that_of_a_matrix_of_its_own(unit):
+    """Columns, or rows, of which some weights do not count: as many matrices, each with a τ."""
+    rng = np.random.default_rng(2)
+    second, mask = rng.gamma(0.3, size=(4, 3)), np.ones((4, 3))
+    mask[rng.integers(0, 4, 3), np.arange(3)] = 0
+    if unit == "unit":
+        second, mask = second.T, mask.T
+    prior = ThreeParameterBetaNormal(A, B, TAU, FLOOR, True, "entry", unit)
+    alone = ThreeParameterBetaNormal(A, B, TAU, FLOOR, True)
+
+    def end(scales, moments):
+        state, moments = scales.initial(tf.constant(moments)), tf.constant(moments)
+        for _ in range(3):
+            state = scales.update(state, moments)
+        return scales.precision(state, tf.float64).numpy(), state.tau.numpy(), float(scales.bound(state, moments))
+
+    precision, tau, bound = end(GridScales(prior, "entry", mask, unit), second)
+    parts = []
+    for k in range(3):
+        own = (slice(None), [k]) if unit == "parent" else ([k], slice(None))
+        parts.append(end(GridScales(alone, "entry", mask[own]), second[own]))
+        np.testing.assert_allclose(precision[own], parts[-1][0], rtol=1e-10)
+        np.testing.assert_allclose(tau[k], parts[-1][1][0], rtol=1e-10)
+    assert bound == pytest.approx(sum(part[2] for part in parts), rel=1e-10)

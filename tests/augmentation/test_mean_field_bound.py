@@ -45,8 +45,12 @@ def test_no_move_lowers_it(kind, network):
 
 
 @pytest.mark.parametrize(
-    "scales", [three_parameters(), three_parameters(0.8, 0.3), horseshoe("entry"), horseshoe("parent")],
-    ids=["halves", "others", "a grid for each weight", "a grid for each parent"],
+    "scales",
+    [
+        three_parameters(), three_parameters(0.8, 0.3), horseshoe("entry"), horseshoe("parent"),
+        horseshoe("entry", "unit"),
+    ],
+    ids=["halves", "others", "a grid for each weight", "a grid for each parent", "for each weight, τ for each unit"],
 )  # fmt: skip
 def test_no_move_of_scales_lowers_it(scales):
     ascent = ascent_of("full", [4, 3], scales=scales, num_rows=10)

@@ -41,9 +41,9 @@ def three_parameters(a=0.5, b=0.5):
     return lambda columns, mask: ThreeParameterScales(a, b, mask[:, columns])
 
 
-def horseshoe(group):
-    prior = ds.priors.Horseshoe(0.5, minimum_scale=0.05, learn_global_scale=True, group=group)
-    return lambda columns, mask: GridScales(prior, group, mask[:, columns])
+def horseshoe(group, tau="tensor"):
+    prior = ds.priors.Horseshoe(0.5, 0.05, learn_global_scale=True, group=group, global_scale_group=tau)
+    return lambda columns, mask: GridScales(prior, group, mask[:, columns], tau)
 
 
 class Ascent:

@@ -71,10 +71,12 @@ def test_by_default_scales_are_learnt_and_biases_have_weak_priors():
     prior = ds.Prior()
     names, values = ["top/kernel", "top/bias"], [tf.constant(W), tf.constant(B)]
     auxiliary = prior.initial_auxiliary(names, values, seed=1)
-    assert [part.shape for part in auxiliary] == [W.shape, ()]
+    assert [part.shape for part in auxiliary] == [W.shape, (3, 1)]
     want = scipy.stats.norm.logpdf(W, scale=np.sqrt(auxiliary[0] + 0.015**2)).sum()
     want += scipy.stats.t.logpdf(B, 4, scale=2.5).sum()
     np.testing.assert_allclose(prior.log_prob(names, values, auxiliary), want, rtol=1e-5)
+    units = [prior.for_weight(name).global_scale_group for name in ("top/kernel", "data/lateral", "x/decoder/kernel")]
+    assert units == ["parent", "tensor", "unit"]
 
 
 def test_an_empty_weight_has_density_one():

@@ -72,6 +72,25 @@ def test_a_common_scale_follows_its_law_again():
     assert scipy.stats.kstest(found, scipy.stats.halfcauchy(scale=0.5).cdf).pvalue > LEVEL
 
 
+@pytest.mark.parametrize("unit", ["parent", "unit"])
+def test_the_scales_of_units_follow_their_law_again(unit):
+    """The same of the rows or columns of one matrix, which have a τ each; and of ζ/τ² of an entry of each."""
+    prior = Horseshoe(0.5, 0.05, learn_global_scale=True, global_scale_group=unit)
+    rng = np.random.default_rng(4)
+    tau = 0.5 * np.abs(rng.standard_cauchy((600, 1)))
+    zeta = np.square(tau * rng.standard_cauchy((600, 30)))
+    value = np.sqrt(zeta + 0.05**2) * rng.normal(size=zeta.shape)
+    if unit == "unit":
+        value = value.T
+    variances, squares = (part.numpy() for part in prior.draw_auxiliary(value, random.as_seed(5)))
+    assert variances.shape == value.shape and squares.shape == ((600, 1) if unit == "parent" else (1, 600))
+    ratios = (variances / squares)[:, 0] if unit == "parent" else (variances / squares)[0]
+    assert scipy.stats.kstest(np.sqrt(squares.ravel()), scipy.stats.halfcauchy(scale=0.5).cdf).pvalue > LEVEL / 2
+    assert scipy.stats.kstest(ratios, scipy.stats.betaprime(0.5, 0.5).cdf).pvalue > LEVEL / 2
+    large = np.argsort(tau.ravel())[-100:]  # drawn for the unit that it is of
+    assert np.median(np.log(np.sqrt(squares.ravel()[large]) / tau.ravel()[large])) == pytest.approx(0, abs=0.3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("floor", [0.0, 0.2])
 def test_scales_of_columns_follow_their_laws_again(floor):
@@ -103,6 +122,7 @@ def test_a_grid_finds_a_narrow_density():
 
 def test_what_is_empty_or_extreme_has_finite_scales():
     priors = [Horseshoe(0.5, 0.02, True, group) for group in ("entry", "parent", "unit", "tensor")]
+    priors += [Horseshoe(0.5, 0.02, True, "entry", unit) for unit in ("parent", "unit")]
     priors += [ThreeParameterBetaNormal(*shape, learn_global_scale=True) for shape in [(0.02, 0.02), (30.0, 20.0)]]
     priors += [ColumnThreeParameterBetaNormal(), ColumnThreeParameterBetaNormal(0.3, 2.0, 0.01)]
     values = [np.zeros((0, 4)), np.zeros((3, 0)), np.zeros((2, 3)), np.array([0.0, 1e-30, 1e-3, 1.0, 1e10, -1e14])]

@@ -2,12 +2,13 @@
 
     log p(θ) = Σ over weights w of Σᵢ log p_w(wᵢ)
 
-Default: each weight has a scale of its own, drawn along with it, under a common τ of its layer, drawn too: the spike of
-a horseshoe and the tails of Student-t with 3 degrees of freedom (`ThreeParameterBetaNormal(0.5, 1.5, 1.0, 0.015,
-learn_global_scale=True)`). Biases have a Student-t prior with 4 degrees of freedom and scale 2.5. No fixed scale serves
-all data: where columns are many and rows few a wide prior overfits, and a narrow one leaves hidden units unused. Nor
-does a scale for all the weights that leave a parent unit: what the unit says of a few columns keeps its weights to all
-others wide (docs/study_appendix.md). Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all.
+Default: each weight has a scale of its own, drawn along with it, under a scale τ of the weights that leave its parent
+unit, drawn too (`ThreeParameterBetaNormal(0.5, 1.5, 1.0, 0.015, True, global_scale_group="parent")`): the spike of a
+horseshoe, tails of Student-t with 3 degrees of freedom, and units that are switched off by a small τ. Biases have a
+Student-t prior with 4 degrees of freedom and scale 2.5. No fixed scale serves all data: where columns are many and rows
+few a wide prior overfits, and a narrow one leaves hidden units unused. Nor does one scale for all the weights that
+leave a unit: what the unit says of a few columns keeps its weights to all others wide (docs/study_appendix.md).
+Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all.
 
 It is the default of what samples: with a kernel that climbs to one θ, `mcmc.MAP`, a model without a prior of its own
 climbs the likelihood, as published methods do. Small random weights would draw small scales, and stay where they are.
@@ -47,10 +48,14 @@ PriorLike: TypeAlias = "Distribution | WeightPrior | Mapping[str, Distribution |
 
 
 def default_prior() -> dict[str, Distribution | WeightPrior]:
-    """A scale for each weight, learnt, and Student-t biases."""
-    # by a + b = b + ½ = 2 a sweep draws sums of two exponential numbers, and rejects none
-    weights = ThreeParameterBetaNormal(0.5, 1.5, global_scale=1.0, minimum_scale=0.015, learn_global_scale=True)
-    return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), "": weights}
+    """A scale for each weight, under one for those that leave a parent unit; Student-t biases."""
+
+    def scales(group):  # by a + b = b + ½ = 2 a sweep draws sums of two exponential numbers, and rejects few
+        return ThreeParameterBetaNormal(0.5, 1.5, 1.0, 0.015, learn_global_scale=True, global_scale_group=group)
+
+    # half of a lateral matrix has no effect and should not tell the scale of a row; a decoder's parents are its columns
+    weights = {"lateral": scales("tensor"), "decoder": scales("unit"), "": scales("parent")}
+    return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

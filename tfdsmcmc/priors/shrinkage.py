@@ -28,9 +28,9 @@ root of that, and of a central χ² of n − 1 degrees beside it,
 
     Σ v² = (s √Σ w² + m √s ε)² + 2 m² s g,     ε ~ N(0, 1),  g ~ Gamma((n − 1)/2)
 
-With an unknown τ ~ half-Cauchy of scale τ₀, one for each weight tensor, τ² given κ ~ InvGamma(½, κ) and
-κ ~ Gamma(½, rate 1/τ₀²); the sweep draws κ given τ² ~ Exponential(rate 1/τ₀² + 1/τ²) beside v and ν, and
-τ² given κ, ν ~ InvGamma(½ + ag, κ + Σν) beside ζ, g the groups.
+With an unknown τ ~ half-Cauchy of scale τ₀, one for each weight tensor or one for the weights of each unit,
+τ² given κ ~ InvGamma(½, κ) and κ ~ Gamma(½, rate 1/τ₀²); the sweep draws κ given τ² ~ Exponential(rate 1/τ₀² + 1/τ²)
+beside v and ν, and τ² given κ, ν ~ InvGamma(½ + ag, κ + Σν) beside ζ, over the g groups that have this τ.
 
 That law of w is the limit of small steps. The gradient −w/(N(ζ + m²)) jumps with each draw of ζ: where the likelihood
 says little this is noise in the gradient, which heats a kernel with momentum by about (ℓs)²/(2aη), s² its variance.
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 Group: TypeAlias = Literal["entry", "parent", "unit", "tensor"]
 
 GROUPS: tuple[Group, ...] = ("entry", "parent", "unit", "tensor")  # the entries of a weight that share a variance
+_SHARE_TAU = ("tensor", "parent", "unit")
 
 # where variances end in float32: far below any minimum, far above any weight
 _LEAST, _GREATEST = 1e-30, 1e30
@@ -79,7 +80,7 @@ class ThreeParameterBetaNormal(WeightPrior):
     """Normal with a beta prime variance for each weight, plus a normal floor: see the module's docstring.
 
     Its auxiliary tensors of a weight: [ζ], with an entry for each group and the weight's axes; with
-    `learn_global_scale` [ζ, τ²], τ² a scalar.
+    `learn_global_scale` [ζ, τ²], τ² a scalar or of the shape that its groups have.
     They are kept between 10⁻³⁰ and 10³⁰, which shows only where a or b is below about 0.1.
 
     Args:
@@ -87,12 +88,15 @@ class ThreeParameterBetaNormal(WeightPrior):
       b: of the tails, above 0; the smaller, the heavier.
       global_scale: τ; with `learn_global_scale` the scale τ₀ of its half-Cauchy law.
       minimum_scale: m, above 0.
-      learn_global_scale: whether τ is unknown, one for each weight tensor.
+      learn_global_scale: whether τ is unknown.
       group: the entries that share a variance: "entry" for none, "parent" for a row of a kernel (parents, units),
         "unit" for a column, "tensor" for all. A weight with a single axis, such as a bias, is one group unless "entry".
+      global_scale_group: the entries that share an unknown τ: "tensor", or with group="entry" "parent" or "unit". A
+        unit whose τ is small is switched off, as all its weights are.
 
     Raises:
-      ValueError: for a number that is not above 0, a `learn_global_scale` that is no bool, or another group.
+      ValueError: for a number that is not above 0, a `learn_global_scale` that is no bool, another group, or a τ of
+        each unit that is known or that other groups than entries share.
     """
 
     conditionally_normal = True
@@ -105,6 +109,7 @@ class ThreeParameterBetaNormal(WeightPrior):
         minimum_scale: float = 0.01,
         learn_global_scale: bool = False,
         group: Group = "entry",
+        global_scale_group: Group = "tensor",
     ):
         self.group: Group = _checked_group(group)
         self.a: float = float(positive_number("a", a))
@@ -114,6 +119,15 @@ class ThreeParameterBetaNormal(WeightPrior):
         if not isinstance(learn_global_scale, bool):
             raise ValueError(f"learn_global_scale must be a bool. Received: learn_global_scale={learn_global_scale!r}")
         self.learn_global_scale = learn_global_scale
+        self.global_scale_group: Group = global_scale_group
+        if global_scale_group not in _SHARE_TAU or (
+            global_scale_group != "tensor" and (group != "entry" or not learn_global_scale)
+        ):
+            raise ValueError(
+                f"global_scale_group is one of {list(_SHARE_TAU)}, other than 'tensor' with group='entry' and "
+                f"learn_global_scale=True. Received: global_scale_group={global_scale_group!r}, group={group!r}, "
+                f"learn_global_scale={learn_global_scale}"
+            )
 
     @property
     def auxiliary_count(self) -> int:
@@ -135,22 +149,29 @@ class ThreeParameterBetaNormal(WeightPrior):
     def _start(self, value):
         value = floating(value)
         start = tf.constant(self.global_scale**2, value.dtype)
-        return [tf.fill(self._groups(value.shape), start), start][: self.auxiliary_count]
+        shapes = self._groups(value.shape), self._scales(value.shape)
+        return [tf.fill(shape, start) for shape in shapes[: self.auxiliary_count]]
 
     def draw_auxiliary(self, value: TensorLike, seed: Seed) -> list[tf.Tensor]:
         """Auxiliary tensors all but drawn from p(ζ, τ given w), whatever τ is: see `scales_given_weights`."""
         value = floating(value)
-        sums, centre = self._sum(tf.square(value)), np.full(1, 2 * math.log(self.global_scale))
-        squares, scale_seed, seed = np.reshape(sums, [1, -1]), *tf.unstack(random.split(seed))
-        highest = centre[0] + (REACH if self.learn_global_scale else 0)
-        scales = ScalesGivenWeights(squares, self._size(value.shape), self.a, self.b, self.minimum_scale**2, highest)
+        sums, expected = self._sum(tf.square(value)).numpy(), 2 * math.log(self.global_scale)
+        scale_seed, seed = tf.unstack(random.split(seed))
+        # a row for each τ, whose groups are the columns
+        axis = 1 if self.global_scale_group == "unit" and sums.ndim > 1 else 0
+        shape, count = self._scales(value.shape), math.prod(self._scales(value.shape))
+        rows = np.reshape(np.moveaxis(sums, axis, 0), [count, sums.size // max(count, 1)])
+        highest = expected + (REACH if self.learn_global_scale else 0)
+        scales = ScalesGivenWeights(rows, self._size(value.shape), self.a, self.b, self.minimum_scale**2, highest)
+        log_tau2 = np.full(count, expected)
         if self.learn_global_scale:
 
             def log_density(log_scale):
-                return half_cauchy(log_scale - centre) + scales.log_density(log_scale)
+                return half_cauchy(log_scale - expected) + scales.log_density(log_scale)
 
-            centre = draw_on(*finest(log_density, centre[0] - REACH, highest, 1), scale_seed)
-        drawn = [np.reshape(scales.draw(centre, seed), sums.shape), centre[0]]
+            log_tau2 = draw_on(*finest(log_density, expected - REACH, highest, count), scale_seed)
+        moved = np.moveaxis(sums, axis, 0).shape
+        drawn = [np.moveaxis(np.reshape(scales.draw(log_tau2, seed), moved), 0, axis), np.reshape(log_tau2, shape)]
         return [_bounded(tf.constant(np.exp(part), value.dtype)) for part in drawn[: self.auxiliary_count]]
 
     def update_auxiliary(self, value: TensorLike, auxiliary: Sequence[TensorLike], seed: Seed) -> list[tf.Tensor]:
@@ -170,7 +191,8 @@ class ThreeParameterBetaNormal(WeightPrior):
         groups, size = self._groups(shape), self._size(shape)
         gamma = [(groups, self.a + self.b), (groups, self.b + size / 2)]
         if self.learn_global_scale:
-            gamma += [((), 1.0), ((), 0.5 + self.a * math.prod(groups))]
+            scales = self._scales(shape)
+            gamma += [(scales, 1.0), (scales, 0.5 + self.a * math.prod(groups) / max(1, math.prod(scales)))]
         if size > 1:
             gamma.append((groups, (size - 1) / 2))
         return SweepDraws(groups, gamma)
@@ -186,7 +208,8 @@ class ThreeParameterBetaNormal(WeightPrior):
         updated = [_bounded((rate + self._sum_of_squares(value, variance, normal, beside) / 2) / precision)]
         if of_scale:  # τ² given ν, after κ given the last τ²
             outer_rate = of_scale[0] / (1.0 / self.global_scale**2 + 1.0 / scale2)
-            updated.append(_bounded((outer_rate + tf.reduce_sum(rate)) / of_scale[1]))
+            summed = tf.reduce_sum(rate, self._axes(rate.shape.rank, self.global_scale_group), keepdims=True)
+            updated.append(_bounded((outer_rate + tf.reshape(summed, outer_rate.shape)) / of_scale[1]))
         return updated
 
     def _sum_of_squares(self, value, variance, normal, beside):
@@ -202,7 +225,14 @@ class ThreeParameterBetaNormal(WeightPrior):
         """The shape of the groups."""
         if self.group == "entry":
             return tuple(shape)
-        summed = self._axes(len(shape))
+        summed = self._axes(len(shape), self.group)
+        return tuple(1 if axis in summed else size for axis, size in enumerate(shape))
+
+    def _scales(self, shape):
+        """The shape of τ."""
+        if self.global_scale_group == "tensor":
+            return ()
+        summed = self._axes(len(shape), self.global_scale_group)
         return tuple(1 if axis in summed else size for axis, size in enumerate(shape))
 
     def _size(self, shape):
@@ -211,11 +241,13 @@ class ThreeParameterBetaNormal(WeightPrior):
 
     def _sum(self, value):
         """Sums over the groups, which keep their axes."""
-        return value if self.group == "entry" else tf.reduce_sum(value, self._axes(value.shape.rank), keepdims=True)
+        if self.group == "entry":
+            return value
+        return tf.reduce_sum(value, self._axes(value.shape.rank, self.group), keepdims=True)
 
-    def _axes(self, rank):
+    def _axes(self, rank, group):
         """The axes of a group."""
-        axes = {"parent": range(1, rank), "unit": range(rank - 1)}.get(self.group)
+        axes = {"parent": range(1, rank), "unit": range(rank - 1)}.get(group)
         return list(axes or range(rank))
 
     def log_prob(self, value: TensorLike, auxiliary: Sequence[TensorLike]) -> tf.Tensor:
@@ -232,48 +264,8 @@ class ThreeParameterBetaNormal(WeightPrior):
         return tf.zeros([]), auxiliary[0] + self.minimum_scale**2
 
     def get_config(self) -> Config:
-        names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale", "group")
+        names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale", "group", "global_scale_group")
         return {name: getattr(self, name) for name in names}
-
-
-@keras.saving.register_keras_serializable("tfdsmcmc")
-class Horseshoe(ThreeParameterBetaNormal):
-    """The horseshoe: `ThreeParameterBetaNormal` with a = b = ½, and the fastest of them.
-
-    w ~ N(0, ζ + m²), √ζ half-Cauchy of scale τ: an infinite spike rounded off at width m, tails as heavy as Cauchy's.
-
-    Args:
-      global_scale: τ; with `learn_global_scale` the scale of its half-Cauchy law.
-      minimum_scale: m, above 0.
-      learn_global_scale: whether τ is unknown, one for each weight tensor.
-
-    Raises:
-      ValueError: for a number that is not above 0, or a `learn_global_scale` that is no bool.
-
-    Example:
-
-    >>> import tensorflow as tf, tfdsmcmc as ds
-    >>> prior = ds.Prior({"kernel": ds.priors.Horseshoe(global_scale=0.05), "": None})
-    >>> names, values = ["top/kernel", "top/bias"], [tf.zeros([2, 3]), tf.zeros([3])]
-    >>> auxiliary = prior.initial_auxiliary(names, values, seed=1)
-    >>> auxiliary = prior.update_auxiliary(names, values, auxiliary, seed=2)
-    >>> [variance.shape for variance in auxiliary]
-    [TensorShape([2, 3])]
-    >>> prior.log_prob(names, values, auxiliary).shape
-    TensorShape([])
-    """
-
-    def __init__(
-        self,
-        global_scale: float = 0.1,
-        minimum_scale: float = 0.01,
-        learn_global_scale: bool = False,
-        group: Group = "entry",
-    ):
-        super().__init__(0.5, 0.5, global_scale, minimum_scale, learn_global_scale, group)
-
-    def get_config(self) -> Config:
-        return {name: part for name, part in super().get_config().items() if name not in ("a", "b")}
 
 
 def _checked_group(group):

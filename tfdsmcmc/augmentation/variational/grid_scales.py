@@ -53,22 +53,34 @@ class GridScales:
       prior: `priors.ThreeParameterBetaNormal`.
       group: "entry", "parent" (a column of what is (J, P) here), "unit" (a row) or "tensor".
       mask: (J, P), 1 for weights that count.
+      global_scale_group: that share a τ: "tensor", or of single entries "parent" or "unit".
     """
 
     mask: np.ndarray
     group: Group
 
     class State(NamedTuple):
-        """ln q(ζ) of each group (G, I), and ln q(τ), (T,)."""
+        """ln q(ζ) of each group (G, I), and ln q(τ) of each τ, (K, T)."""
 
         zeta: tf.Tensor
         tau: tf.Tensor
 
-    def __init__(self, prior: ThreeParameterBetaNormal, group: Group, mask: np.ndarray):
+    def __init__(
+        self,
+        prior: ThreeParameterBetaNormal,
+        group: Group,
+        mask: np.ndarray,
+        global_scale_group: Group = "tensor",
+    ):
         self.mask, self.group = np.asarray(mask, np.float64), group
         scale, floor = prior.global_scale, prior.minimum_scale**2
         self._counts = self._sums(self.mask)
-        largest, groups = max(1.0, self._counts.max(initial=0)), max(1, np.count_nonzero(self._counts))
+        rows, columns = self.mask.shape
+        self._num_taus = {"tensor": 1, "parent": columns, "unit": rows}[global_scale_group]
+        places = {"parent": np.tile(np.arange(columns), rows), "unit": np.repeat(np.arange(rows), columns)}
+        self._tau_of = places.get(global_scale_group, np.zeros(len(self._counts), np.int64))  # of each group
+        largest = max(1.0, self._counts.max(initial=0))
+        groups = max(1, np.bincount(self._tau_of, self._counts > 0).max(initial=0))  # of a τ, at most
         log_taus = math.log(scale) + (_log_taus(prior, groups) if prior.learn_global_scale else np.zeros(1))
         # from far below the floor, where ζ counts for nothing, to weights a hundred times those that any τ allows
         step = min(_STEP, log_step(largest, prior.a, prior.b))
@@ -82,7 +94,7 @@ class GridScales:
         self._variance = np.exp(log_zeta) + floor
 
     def initial(self, second: tf.Tensor) -> State:
-        tau = tf.constant(self._tau_prior, second.dtype)
+        tau = tf.tile(self._constant(self._tau_prior, second)[tf.newaxis], [self._num_taus, 1])
         return self.update(self.State(None, tau), second)
 
     def precision(self, state: State, dtype: DType) -> tf.Tensor:
@@ -98,20 +110,24 @@ class GridScales:
         return self.update_tau(self.update_zeta(state, second))
 
     def update_zeta(self, state: State, second: tf.Tensor) -> State:
-        prior = tf.linalg.matvec(self._constant(self._given_tau, second), tf.exp(state.tau), transpose_a=True)
-        return state._replace(zeta=tf.nn.log_softmax(prior + self._evidence(second)))
+        return state._replace(zeta=tf.nn.log_softmax(self._expected_prior(state) + self._evidence(second)))
 
     def update_tau(self, state: State) -> State:
-        zeta = tf.reduce_sum(self._used(state.zeta) * tf.exp(state.zeta), 0)
-        told = tf.linalg.matvec(self._constant(self._given_tau, zeta), zeta)
+        zeta = self._used(state.zeta) * tf.exp(state.zeta)
+        zeta = tf.math.unsorted_segment_sum(zeta, self._tau_of, self._num_taus)
+        told = tf.matmul(zeta, self._constant(self._given_tau, zeta), transpose_b=True)
         return state._replace(tau=tf.nn.log_softmax(self._constant(self._tau_prior, zeta) + told))
 
     def bound(self, state: State, second: tf.Tensor) -> tf.Tensor:
         zeta, tau = tf.exp(state.zeta), tf.exp(state.tau)
-        prior = tf.linalg.matvec(self._constant(self._given_tau, second), tau, transpose_a=True)
+        prior = self._expected_prior(state)
         weights = self._evidence(second) - 0.5 * math.log(2 * math.pi) * self._constant(self._counts, second)[:, None]
         total = tf.reduce_sum(self._used(second) * zeta * (prior + weights - state.zeta))
         return total + tf.reduce_sum(tau * (self._constant(self._tau_prior, second) - state.tau))
+
+    def _expected_prior(self, state):
+        """⟨ln p(ζ given τ)⟩ of each group, (G, I)."""
+        return tf.gather(tf.matmul(tf.exp(state.tau), self._constant(self._given_tau, state.tau)), self._tau_of)
 
     def _evidence(self, second):
         """−n/2 ln(ζ_i + m²) − ½ Σ ⟨w²⟩/(ζ_i + m²), (G, I)."""

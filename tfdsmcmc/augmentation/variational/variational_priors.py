@@ -56,7 +56,8 @@ def _scales(name, member, mask, is_bias):
     if isinstance(member, ThreeParameterBetaNormal):
         # the one column of a bias
         group = "parent" if is_bias and member.group != "entry" else member.group
-        return GridScales(member, group, mask)
+        tau_group = "parent" if is_bias and member.global_scale_group != "tensor" else member.global_scale_group
+        return GridScales(member, group, mask, tau_group)
     if kind in (tfd.Normal, tfd.StudentT):
         names = ("loc", "scale") if kind is tfd.Normal else ("loc", "df", "scale")
         loc, *values = [tf.get_static_value(getattr(member, part)) for part in names]
