@@ -72,7 +72,7 @@ def _learnt_again(args, seed, data, folder):
         raise ValueError(f"The record has no such run. Received: {folder.name} of {args.again}")
     about, known = recorded[folder.name]
     args = argparse.Namespace(**{**vars(args), "annealing_steps": about["annealing_steps"]})
-    epochs = about["updates"] // about["chains"] // -(-len(data.train) // 100)
+    epochs = about["updates"] // -(-len(data.train) // 100)  # of each chain: all of a run's take every step
     own, figures = sampler(args, data, seed, epochs, folder / "posterior")
     x = random_rows(data.test, len(known["rws"]), seed=0)
     choice, rows = _judged(args, own, folder, x, [name for name in args.averages if name in known])

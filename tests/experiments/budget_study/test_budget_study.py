@@ -240,3 +240,18 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     for more in ([str(runs), "--record", str(record), *small], ["--table", str(record), "--figure", str(figure)]):
         averages.main(more)
     assert figure.stat().st_size > 5000 and "| digits | SBN/SBN 5 | 8 | 1 |" in capsys.readouterr().out
+
+
+def test_several_chains_learn_again_for_as_many_epochs(tmp_path, monkeypatch):
+    """The updates on record are those of each chain; 100 rows are a step."""
+    kept, planned = tmp_path / "budget.jsonl", []
+    about, rows = line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0])
+    args = budget_study.parse(["--dataset", "digits", "--architecture", "SBN/SBN 5", "--seconds", "8"])
+    args.again, args.output = kept, str(tmp_path)
+    folder = cells.folder_of(args, 0)
+    finished_runs.record(kept, [({**about, "name": folder.name, "chains": 2, "updates": 36}, rows)])
+    learnt = {"seconds": 1}
+    monkeypatch.setattr(cells, "sampler", lambda *given: (planned.append(given[3]), learnt))
+    monkeypatch.setattr(cells, "_judged", lambda *given: ({}, {}))
+    cells._learnt_again(args, 0, cells._data(args), folder)
+    assert planned == [3]  # 1,197 rows
