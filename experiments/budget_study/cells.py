@@ -12,6 +12,7 @@ from experiments.common.seeded_model import seeded_model
 from tfdsmcmc.posterior.choice import choose, preferred, write
 
 KEPT = ("architecture", "prior", "annealing_steps", "temperature")
+AGAIN = "_again"  # behind the name of a run whose sampler has learnt again
 SCALES = "weight"  # what each scale of the sampler's prior is of; lines on record without it are of "unit"
 
 
@@ -77,6 +78,7 @@ def _learnt_again(args, seed, data, folder):
     x = random_rows(data.test, len(known["rws"]), seed=0)
     choice, rows = _judged(args, own, folder, x, [name for name in args.averages if name in known])
     figures["seconds_again"] = figures.pop("seconds")  # those of the plan are beside the optimizer's
+    about["name"] += AGAIN  # the earlier run stays on record
     return {**about, **figures, "scales": SCALES, **choice}, with_halves({"rws": known["rws"], **rows})
 
 

@@ -17,7 +17,12 @@ def _scales(group):
 
 PRIORS = {
     # the default of earlier versions: a scale for the weights that leave each parent unit
-    "unit_scales": {"bias": tfd.StudentT(4.0, 0.0, 2.5), "lateral": _scales("entry"), "": _scales("parent")},
+    "unit_scales": {
+        "bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5),
+        "lateral": _scales("entry"),
+        "decoder": _scales("unit"),
+        "": _scales("parent"),
+    },
     "rws": {"": None},
     "rws_learnt": ds.Prior().patterns,  # an optimizer has it only where it is given
     "rws_fast": {"": None},

@@ -190,8 +190,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         choices.batch_size_of(self.batch_size, 1)
         X, columns = opening.columns_in_fit(self, X)
         rows = columns.standardised(X)
-        mixed = isinstance(columns, Table) and columns.mixed
-        width = len(columns.kinds) if mixed else len(columns.kept)
+        kinds = columns.kinds if isinstance(columns, Table) and columns.mixed else None
+        width = len(columns.kept if kinds is None else kinds)
         architecture, method, options = self._choices(columns.binary, width, not rows.complete, len(rows.values))
         batch_size = choices.batch_size_of(self.batch_size, len(rows.values))
         arguments = learning.compile_arguments(method, options)
@@ -200,10 +200,10 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             empty = [name for name, kept in zip(names, columns.kept, strict=True) if not kept]
             warnings.warn(f"Columns without an observed entry are left out of the result: {empty}", stacklevel=3)
         seed = int(choices.random_state_of(self.random_state).randint(np.iinfo(np.int32).max))
-        kinds = [columns.kinds] if mixed else []
-        model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, *kinds)
+        model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, kinds)
         method_for(model.generative, self._imputation_options().get("method", "auto"))  # which refuses others
         model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
+        model.fitting.settle(self.updates)  # a twin has as many chains
         with sharing.in_place_of(model, run=True) as twin:
             posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)
         # where gaps are drawn, estimates of log p(x_observed) cost as much as all else, and φ has not learnt from gaps

@@ -1,4 +1,4 @@
-"""Independent entries of a Student-t law, the default prior of weights.
+"""Independent entries of a Student-t law: the published prior of weights, and by default that of biases.
 
     log p(w) = Σᵢ [log Γ((ν + 1)/2) − log Γ(ν/2) − ½ log(πν) − log s − (ν + 1)/2 · log(1 + ((wᵢ − μ)/s)²/ν)]
 

@@ -228,8 +228,10 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     )
     budget_study.main(["--output", str(tmp_path / "again"), *own, "--again", str(kept)])
     ((about, found),) = finished_runs.finished(tmp_path / "again")
-    for key in ("name", "budget", "updates", "seconds", "rws_seconds", "samples"):
+    for key in ("budget", "updates", "seconds", "rws_seconds", "samples"):
         assert about[key] == result[key], key
+    finished_runs.record(kept, [(about, found)])
+    assert [line["name"] for line in files.lines(kept)] == [result["name"], result["name"] + "_again"]
     assert about["seconds_again"] > 0 and set(about["means"]) == {*result["means"]} - {"stacked"}
     np.testing.assert_allclose(found["rws"], rows["rws"], atol=0.006)  # two decimals are on record
     assert np.abs(found["weights"] - rows["weights"]).max() < 1.0  # the same seed; chains part by rounding alone
