@@ -18,8 +18,8 @@ The sampler is judged by the average that its validation rows chose, and the oth
 looked at in the end alone, the same for all: log-likelihoods by importance samples, or with --annealing-steps by
 annealing, which does not depend on the recognition network, as rows of hundreds of columns ask for.
 
-The sampler of a run on record learns again by --again RECORD, with its defaults of now: of as many updates, judged by
-the same rows, beside the optimizer's figures on record.
+The sampler of a run on record learns again by --again RECORD, with its defaults of now: as many updates are planned as
+it made, the same rows judge it, and the optimizer's figures on record stand beside.
 
 What is finished is not run again. With --jobs N seeds run N at a time; schedulers of one --output, on one machine or on
 several, take what no other is at.

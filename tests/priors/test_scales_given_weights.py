@@ -72,9 +72,10 @@ def test_a_common_scale_follows_its_law_again():
     assert scipy.stats.kstest(found, scipy.stats.halfcauchy(scale=0.5).cdf).pvalue > LEVEL
 
 
-@pytest.mark.parametrize("unit", ["parent", "unit"])
+@pytest.mark.parametrize("unit", ["parent", "unit", "unit of a weight with three axes"])
 def test_the_scales_of_units_follow_their_law_again(unit):
     """The same of the rows or columns of one matrix, which have a τ each; and of ζ/τ² of an entry of each."""
+    unit, *more = unit.split(" ")
     prior = Horseshoe(0.5, 0.05, learn_global_scale=True, global_scale_group=unit)
     rng = np.random.default_rng(4)
     tau = 0.5 * np.abs(rng.standard_cauchy((600, 1)))
@@ -82,7 +83,12 @@ def test_the_scales_of_units_follow_their_law_again(unit):
     value = np.sqrt(zeta + 0.05**2) * rng.normal(size=zeta.shape)
     if unit == "unit":
         value = value.T
+    shape = value.shape
+    value = value.reshape(5, 6, -1) if more else value
     variances, squares = (part.numpy() for part in prior.draw_auxiliary(value, random.as_seed(5)))
+    if more:
+        assert variances.shape == (5, 6, 600) and squares.shape == (1, 1, 600)
+        value, variances, squares = value.reshape(shape), variances.reshape(shape), squares.reshape(1, -1)
     assert variances.shape == value.shape and squares.shape == ((600, 1) if unit == "parent" else (1, 600))
     ratios = (variances / squares)[:, 0] if unit == "parent" else (variances / squares)[0]
     assert scipy.stats.kstest(np.sqrt(squares.ravel()), scipy.stats.halfcauchy(scale=0.5).cdf).pvalue > LEVEL / 2

@@ -158,7 +158,7 @@ class ThreeParameterBetaNormal(WeightPrior):
         sums, expected = self._sum(tf.square(value)).numpy(), 2 * math.log(self.global_scale)
         scale_seed, seed = tf.unstack(random.split(seed))
         # a row for each τ, whose groups are the columns
-        axis = 1 if self.global_scale_group == "unit" and sums.ndim > 1 else 0
+        axis = -1 if self.global_scale_group == "unit" else 0
         shape, count = self._scales(value.shape), math.prod(self._scales(value.shape))
         rows = np.reshape(np.moveaxis(sums, axis, 0), [count, sums.size // max(count, 1)])
         highest = expected + (REACH if self.learn_global_scale else 0)

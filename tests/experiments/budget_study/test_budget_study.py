@@ -228,8 +228,9 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     )
     budget_study.main(["--output", str(tmp_path / "again"), *own, "--again", str(kept)])
     ((about, found),) = finished_runs.finished(tmp_path / "again")
-    for key in ("budget", "updates", "seconds", "rws_seconds", "samples"):
+    for key in ("budget", "seconds", "rws_seconds", "samples"):
         assert about[key] == result[key], key
+    assert 0 < about["updates"] <= result["updates"]  # a collector that has its samples ends a run before its plan does
     finished_runs.record(kept, [(about, found)])
     assert [line["name"] for line in files.lines(kept)] == [result["name"], result["name"] + "_again"]
     assert about["seconds_again"] > 0 and set(about["means"]) == {*result["means"]} - {"stacked"}
