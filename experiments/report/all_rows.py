@@ -52,7 +52,7 @@ def _of_run(run):
     """A line for each kind of estimate of a run with the log-likelihoods of its test rows."""
     about, rows = run
     own = f"`{about.get('setting', 'sampler')}`", about.get("updates_made", about.get("updates"))
-    own_seconds = about.get("processor_seconds", about.get("seconds"))
+    own_seconds = about.get("seconds_again", about.get("processor_seconds", about.get("seconds")))
     for name, values in rows.items():
         (method, updates), seconds, what = own, own_seconds, name
         if name == "rws":  # the optimizer beside the sampler
@@ -63,7 +63,8 @@ def _of_run(run):
         spent = "" if updates is None else f"{updates:,}", "" if seconds is None else number(seconds / 60, 1)
         error = "" if error is None else number(error)
         figures = number(value), error, "", "", "", "", len(values), about.get("steps", "")
-        yield [about["dataset"], about["architecture"], method, about["seed"], *spent, what + _differs(about), *figures]
+        what += _differs({**about, "scales": None} if name == "rws" else about)  # scales are of the sampler's prior
+        yield [about["dataset"], about["architecture"], method, about["seed"], *spent, what, *figures]
 
 
 def _differs(about):
@@ -73,6 +74,8 @@ def _differs(about):
         differs.append(f"{about['prior']} prior of `rws`")
     if about.get("temperature", 1.0) != 1.0:
         differs.append(f"temperature {about['temperature']:g}")
+    if about.get("scales"):
+        differs.append(f"a scale for each {about['scales']}")
     if about.get("annealing_steps"):
         differs.append(f"annealed in {about['annealing_steps']} steps")
     return "".join(f", {text}" for text in differs)
