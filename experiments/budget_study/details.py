@@ -40,10 +40,10 @@ def _run(group):
 def _averages(group):
     architecture, dataset, found = group
     mean = _means([rows for _, rows in samplers(found)])
-    cells = [number(mean[name].mean()) if name in mean else "" for name in AVERAGES]
+    figures = [number(mean[name].mean()) if name in mean else "" for name in AVERAGES]
     for name in ("units", "draws"):
-        cells.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
-    return dataset, architecture, *cells
+        figures.append(mean_and_error(mean[name] - mean["weights"]) if {name, "weights"} <= set(mean) else "")
+    return dataset, architecture, *figures
 
 
 def _by_scales(item):
@@ -60,15 +60,13 @@ def _by_scales(item):
 
 
 def _stacked(group):
-    """The line of the stacked averages, None for runs without them."""
+    """The line of the stacked averages less the chosen ones, None for a group without runs that have them."""
     architecture, dataset, found = group
-    mean = _means([rows for _, rows in samplers(found)])
-    if "stacked" not in mean:
-        return None
-    return dataset, architecture, mean_and_error(mean["stacked"] - chosen_and_best(found)[0])
+    gains = [rows["stacked"] - rows[about["average"]] for about, rows in found if "stacked" in rows]
+    return (dataset, architecture, mean_and_error(sum(gains) / len(gains))) if gains else None
 
 
 def _means(runs):
     """The means over the seeds of each average that all of them have."""
-    names = (*AVERAGES, "stacked")
-    return {name: sum(rows[name] for rows in runs) / len(runs) for name in names if all(name in rows for rows in runs)}
+    shared = [name for name in AVERAGES if all(name in rows for rows in runs)]
+    return {name: sum(rows[name] for rows in runs) / len(runs) for name in shared}
