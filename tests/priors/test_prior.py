@@ -76,7 +76,7 @@ def test_by_default_scales_are_learnt_and_biases_have_weak_priors():
     want += scipy.stats.t.logpdf(B, 4, scale=2.5).sum()
     np.testing.assert_allclose(prior.log_prob(names, values, auxiliary), want, rtol=1e-5)
     units = [prior.for_weight(name).global_scale_group for name in ("top/kernel", "data/lateral", "x/decoder/kernel")]
-    assert units == ["parent", "tensor", "unit"]
+    assert units == ["parent", "tensor", "unit"] and prior.for_weight("data/lateral").b == 0.5
 
 
 def test_an_empty_weight_has_density_one():

@@ -8,6 +8,7 @@ horseshoe, tails of Student-t with 3 degrees of freedom, and units that are swit
 Student-t prior with 4 degrees of freedom and scale 2.5. No fixed scale serves all data: where columns are many and rows
 few a wide prior overfits, and a narrow one leaves hidden units unused. Nor does one scale for all the weights that
 leave a unit: what the unit says of a few columns keeps its weights to all others wide (docs/study_appendix.md).
+Connections within a DARN layer have a horseshoe, τ that of the layer.
 Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all.
 
 It is the default of what samples: with a kernel that climbs to one θ, `mcmc.MAP`, a model without a prior of its own
@@ -34,6 +35,7 @@ import tensorflow_probability as tfp
 from tfdsmcmc import random
 from tfdsmcmc.priors import sweeps_together
 from tfdsmcmc.priors.base import FlatPrior, IndependentPrior, WeightPrior
+from tfdsmcmc.priors.horseshoe import Horseshoe
 from tfdsmcmc.priors.shrinkage import ThreeParameterBetaNormal
 from tfdsmcmc.priors.student_t import StudentTPrior
 
@@ -53,8 +55,10 @@ def default_prior() -> dict[str, Distribution | WeightPrior]:
     def scales(group):  # by a + b = b + ½ = 2 a sweep draws sums of two exponential numbers, and rejects few
         return ThreeParameterBetaNormal(0.5, 1.5, 1.0, 0.015, learn_global_scale=True, global_scale_group=group)
 
-    # half of a lateral matrix has no effect and should not tell the scale of a row; a decoder's parents are its columns
-    weights = {"lateral": scales("tensor"), "decoder": scales("unit"), "": scales("parent")}
+    # lateral weights are many and few count; half of them have no effect and should not tell the scale of a row
+    lateral = Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True)
+    # a decoder's parents are its columns
+    weights = {"lateral": lateral, "decoder": scales("unit"), "": scales("parent")}
     return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights}
 
 
