@@ -1,5 +1,6 @@
-"""How far is the run, has the chain settled? Progress, traces, R̂, effective sample sizes, ArviZ's data, TensorBoard."""
+"""How far is the run, has the chain settled, which units are of use? Progress, traces, R̂, ArviZ's data, TensorBoard."""
 
+from tfdsmcmc.diagnostics.active_units import active_units
 from tfdsmcmc.diagnostics.inference import inference_data
 from tfdsmcmc.diagnostics.progress import Progress
 from tfdsmcmc.diagnostics.summaries import summary
@@ -7,4 +8,12 @@ from tfdsmcmc.diagnostics.temperature import configurational_temperature
 from tfdsmcmc.diagnostics.tensorboard import TensorBoard
 from tfdsmcmc.diagnostics.traces import trace
 
-__all__ = ["Progress", "TensorBoard", "configurational_temperature", "inference_data", "summary", "trace"]
+__all__ = [
+    "Progress",
+    "TensorBoard",
+    "active_units",
+    "configurational_temperature",
+    "inference_data",
+    "summary",
+    "trace",
+]
