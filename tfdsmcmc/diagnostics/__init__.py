@@ -1,6 +1,6 @@
 """How far is the run, has the chain settled, which units are of use? Progress, traces, R̂, ArviZ's data, TensorBoard."""
 
-from tfdsmcmc.diagnostics.active_units import active_units
+from tfdsmcmc.diagnostics.activity import active_units
 from tfdsmcmc.diagnostics.inference import inference_data
 from tfdsmcmc.diagnostics.progress import Progress
 from tfdsmcmc.diagnostics.summaries import summary

@@ -54,6 +54,7 @@ def test_units_that_are_noise_or_stuck_are_not_active():
     assert found.counts == [1, 1] and found.variances[0][1] == 0.0
     np.testing.assert_allclose(found.variances[0][2], 0.25, rtol=1e-3)  # n/(n − 1) of it
     assert_near(found.variances[0][0], 0.0, 0.25 / np.sqrt(4000))
+    np.testing.assert_array_less(found.standard_errors[0][:1], 0.005)
     above = ds.diagnostics.active_units(model, x, 2, threshold=0.2, seed=1)
     assert above.counts == [1, 0] and np.array_equal(above.variances[1], found.variances[1])
 
@@ -63,15 +64,50 @@ def test_other_models():
     gauss = ds.models.from_name("VAE 2", units=3, seed=0)
     gapped = np.where(np.arange(3) == 1, np.nan, STATES)
     assert [part.shape for part in ds.diagnostics.active_units(gauss, gapped).variances] == [(2,)]
-    assert ds.diagnostics.active_units(ds.models.from_name("NADE", units=3, seed=0), STATES) == ([], [])
+    assert ds.diagnostics.active_units(ds.models.from_name("NADE", units=3, seed=0), STATES) == ([], [], [])
     with pytest.raises(ValueError, match="recognition network. Received: "):
         ds.diagnostics.active_units(ds.boltzmann.RBM(3, 2), STATES)
 
 
+def test_standard_errors():
+    """Those of the mean of the products of both halves' distances from their means; few rows make no unit active."""
+    model = tiny_model((3,), seed=1)
+    x = np.random.default_rng(0).integers(0, 2, (37, 3))
+    found = ds.diagnostics.active_units(model, x, 4, seed=2, batch_size=37)
+    own = ds.random.fold(ds.random.stream(2, "active units"), 0)
+    z = np.asarray(model.recognition.sample(x.astype(np.float32), 4, own)[0], np.float64)
+    a, b = z[:2].mean(0), z[2:].mean(0)
+    products = (a - a.mean(0)) * (b - b.mean(0))
+    np.testing.assert_allclose(found.variances[0], np.cov(a.T, b.T)[:3, 3:].diagonal(), rtol=1e-6)
+    np.testing.assert_allclose(found.standard_errors[0], products.std(0) / np.sqrt(36), rtol=1e-6)
+    nothing = tiny_model((300,), scale=0.0)
+    for variable in nothing.recognition.trainable_variables:
+        variable.assign(np.zeros(variable.shape))
+    found = ds.diagnostics.active_units(nothing, x, 2)
+    assert (found.variances[0] > 0.01).sum() > 50 and found.counts[0] <= 3
+
+
+def test_weights_that_are_not_finite():
+    """Of a run that diverged no unit is called dead."""
+    model = tiny_model((2,))
+    model.recognition.trainable_variables[0].assign(np.full((3, 2), np.nan))
+    with pytest.raises(ValueError, match="finite.*Received: "):
+        ds.diagnostics.active_units(model, STATES)
+
+
 @pytest.mark.parametrize(
-    "arguments", [{"num_samples": 1}, {"num_samples": 2.5}, {"threshold": -0.1}, {"batch_size": 0}, {"x": STATES[:1]},
-                  {"x": STATES[:, :2]}],
-)  # fmt: skip
+    "arguments",
+    [
+        {"num_samples": 1},
+        {"num_samples": 2.5},
+        {"num_samples": 2**31},
+        {"threshold": -0.1},
+        {"threshold": [0.1, 0.2]},
+        {"batch_size": 0},
+        {"x": STATES[:1]},
+        {"x": STATES[:, :2]},
+    ],
+)
 def test_bad_arguments(arguments):
     with pytest.raises(ValueError, match="Received: "):
         ds.diagnostics.active_units(tiny_model((2,)), **{"x": STATES, **arguments})
