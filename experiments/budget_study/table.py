@@ -85,19 +85,26 @@ def scales_of(about):
     return about.get("scales", "unit")
 
 
+def seconds_of(about):
+    """The seconds of processor time of a sampler; of one that learnt again those of the second time."""
+    return about.get("seconds_again", about["seconds"])
+
+
 def _of_budget(groups, budget):
     """The lines of a budget: how long its runs took, on how many data sets the sampler is ahead, and a line a pair."""
-    seconds, ratios, lines, verdicts = [], [], [], {}
+    seconds, beside, lines, verdicts = [], [], [], {}
     for architecture, dataset, found in of_budget(groups, budget):
         sampler, best = chosen_and_best(found)
         own = samplers(found)
-        seconds += [about["seconds"] for about, _ in own]
-        ratios += [about["seconds"] / about["rws_seconds"] for about, _ in own]
+        seconds += [seconds_of(about) for about, _ in own]
+        beside += [about["rws_seconds"] for about, _ in own]
         figures = number(sampler.mean()), number(best.mean()), mean_and_error(sampler - best)
         lines.append([dataset, architecture, scales_of(own[0][0]), len(own), *figures])
         verdicts.setdefault(architecture, []).append(verdict(*with_error(sampler - best)))
     took = f"The runs took {min(seconds):.0f} to {max(seconds):.0f} seconds of processor time."
-    took += f" That is {min(ratios):.2f} to {max(ratios):.2f} times what the optimizer beside them took."
+    ratios = [mine / other for mine, other in zip(seconds, beside)]
+    took += f" That is {min(ratios):.2f} to {max(ratios):.2f} times what the optimizer beside them took"
+    took += f", {sum(seconds) / sum(beside):.2f} times in all."
     found = [f"- {said(architecture, own)}" for architecture, own in verdicts.items()]
     return [f"**Budget: {budget:g} seconds.** {took}", "", *found, "", *table(HEAD, lines), ""]
 

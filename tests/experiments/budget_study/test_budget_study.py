@@ -56,11 +56,14 @@ def test_runs_of_the_present_prior_stand_in_the_place_of_earlier_ones():
         line(0, rws=[-12.0, -14.0], units=[-8.0, -10.0]),
         line(0, dataset="dna", rws=[-12.0, -14.0], units=[-7.0, -7.0]),
     ]
-    runs[2][0]["scales"] = "weight"
+    runs[2][0].update(scales="weight", seconds_again=150)
     found, more = tables(runs), details(runs)
     assert "| digits | SBN 5 | weight | 1 | −9.00 | −12.00 | +3.00 ± 0.00 |" in found
     assert "| dna | SBN 5 | unit | 1 | −7.00 | −13.00 | +6.00 ± 1.00 |" in found
     assert "| digits | SBN 5 | 150 | −10.50 | −9.00 | +1.50 ± 0.50 |" in more.split("**Budget")[0]
+    assert "The runs took 90 to 150 seconds" in found and "0.90 to 1.50 times what the optimizer" in found
+    assert "took, 1.20 times in all." in found
+    assert "| digits | SBN 5 | 150 | 1 | 2 |" in more
     assert "by what a scale" not in details(runs[:2])
 
 
