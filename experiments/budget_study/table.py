@@ -92,21 +92,26 @@ def seconds_of(about):
 
 def _of_budget(groups, budget):
     """The lines of a budget: how long its runs took, on how many data sets the sampler is ahead, and a line a pair."""
-    seconds, beside, lines, verdicts = [], [], [], {}
+    lines, verdicts, times = [], {}, {}
     for architecture, dataset, found in of_budget(groups, budget):
         sampler, best = chosen_and_best(found)
         own = samplers(found)
-        seconds += [seconds_of(about) for about, _ in own]
-        beside += [about["rws_seconds"] for about, _ in own]
+        times.setdefault(architecture, []).extend((seconds_of(about), about["rws_seconds"]) for about, _ in own)
         figures = number(sampler.mean()), number(best.mean()), mean_and_error(sampler - best)
         lines.append([dataset, architecture, scales_of(own[0][0]), len(own), *figures])
         verdicts.setdefault(architecture, []).append(verdict(*with_error(sampler - best)))
-    took = f"The runs took {min(seconds):.0f} to {max(seconds):.0f} seconds of processor time."
-    ratios = [mine / other for mine, other in zip(seconds, beside)]
-    took += f" That is {min(ratios):.2f} to {max(ratios):.2f} times what the optimizer beside them took"
-    took += f", {sum(seconds) / sum(beside):.2f} times in all."
-    found = [f"- {said(architecture, own)}" for architecture, own in verdicts.items()]
+    every = [pair for pairs in times.values() for pair in pairs]
+    took = f"The runs took {min(every)[0]:.0f} to {max(every)[0]:.0f} seconds of processor time."
+    ratios = [mine / other for mine, other in every]
+    took += f" That is {min(ratios):.2f} to {max(ratios):.2f} times what the optimizer beside them took."
+    found = [f"- {said(architecture, own)} {_took(times[architecture])}" for architecture, own in verdicts.items()]
     return [f"**Budget: {budget:g} seconds.** {took}", "", *found, "", *table(HEAD, lines), ""]
+
+
+def _took(pairs):
+    """A sentence of the seconds of all runs with a model, beside those of the optimizer."""
+    mine, other = (sum(column) for column in zip(*pairs))
+    return f"It took {mine / other:.2f} times as long."
 
 
 def _difference(found):

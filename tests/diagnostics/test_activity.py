@@ -7,7 +7,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import binary_states, sigmoid, tiny_model
 
-STATES = binary_states(3)
+STATES = np.tile(binary_states(3), (3, 1))
 
 
 def conditional_means(model, x):
@@ -32,7 +32,7 @@ def errors(mean, count, halves):
 def test_the_variance_of_posterior_means(num_samples, batch_size):
     """However few draws: their noise is in no half twice. Odd numbers of draws, and a last batch of fewer rows."""
     model = tiny_model((2, 3), seed=1)
-    x = np.tile(STATES, (125, 1)) if num_samples < 4 else STATES
+    x = np.tile(STATES, (42, 1)) if num_samples < 4 else STATES
     found = ds.diagnostics.active_units(model, x, num_samples, seed=3, batch_size=batch_size)
     halves = num_samples // 2, num_samples - num_samples // 2
     for variance, mean in zip(found.variances, conditional_means(model, x.astype(np.float64)), strict=True):
@@ -49,14 +49,23 @@ def test_units_that_are_noise_or_stuck_are_not_active():
         variable.assign(value)
     for variable, value in zip(second.trainable_variables, ([[0.0], [0.0], [2.0]], [-1.0]), strict=True):
         variable.assign(value)
-    x = np.tile(STATES, (500, 1))
+    x = np.tile(STATES, (167, 1))
     found = ds.diagnostics.active_units(model, x, 2, seed=1)
     assert found.counts == [1, 1] and found.variances[0][1] == 0.0
     np.testing.assert_allclose(found.variances[0][2], 0.25, rtol=1e-3)  # n/(n − 1) of it
-    assert_near(found.variances[0][0], 0.0, 0.25 / np.sqrt(4000))
+    assert_near(found.variances[0][0], 0.0, 0.25 / np.sqrt(len(x)))
     np.testing.assert_array_less(found.standard_errors[0][:1], 0.005)
     above = ds.diagnostics.active_units(model, x, 2, threshold=0.2, seed=1)
     assert above.counts == [1, 0] and np.array_equal(above.variances[1], found.variances[1])
+
+
+def test_real_units_far_from_0():
+    """A mean of 10⁵ takes no digits from what stands beside it: noise stays inactive, and its errors are not 0."""
+    model = ds.models.from_name("VAE 40", units=3, seed=0)
+    for variable in model.recognition.trainable_variables:
+        variable.assign(np.full(variable.shape, 1e5 if variable.name == "bias" else 0.0))
+    found = ds.diagnostics.active_units(model, STATES, 2)
+    assert found.counts == [0] and np.median(found.standard_errors[0]) > 0.1
 
 
 def test_other_models():
@@ -70,7 +79,7 @@ def test_other_models():
 
 
 def test_standard_errors():
-    """Those of the mean of the products of both halves' distances from their means; few rows make no unit active."""
+    """The error of a mean of products of both halves' distances from their means; of 300 dead units few pass."""
     model = tiny_model((3,), seed=1)
     x = np.random.default_rng(0).integers(0, 2, (37, 3))
     found = ds.diagnostics.active_units(model, x, 4, seed=2, batch_size=37)
@@ -87,10 +96,12 @@ def test_standard_errors():
     assert (found.variances[0] > 0.01).sum() > 50 and found.counts[0] <= 3
 
 
-def test_weights_that_are_not_finite():
+@pytest.mark.parametrize("frozen", [False, True])
+def test_weights_that_are_not_finite(frozen):
     """Of a run that diverged no unit is called dead."""
     model = tiny_model((2,))
-    model.recognition.trainable_variables[0].assign(np.full((3, 2), np.nan))
+    model.recognition.layers[0].kernel.assign(np.full((3, 2), np.nan))
+    model.recognition.layers[0].trainable = not frozen
     with pytest.raises(ValueError, match="finite.*Received: "):
         ds.diagnostics.active_units(model, STATES)
 
@@ -102,9 +113,9 @@ def test_weights_that_are_not_finite():
         {"num_samples": 2.5},
         {"num_samples": 2**31},
         {"threshold": -0.1},
-        {"threshold": [0.1, 0.2]},
+        {"threshold": [[0.1], [0.2, 0.3]]},
         {"batch_size": 0},
-        {"x": STATES[:1]},
+        {"x": STATES[:19]},
         {"x": STATES[:, :2]},
     ],
 )

@@ -27,6 +27,7 @@ import tensorflow as tf
 
 from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.likelihood.sampler import checked_count
 from tfdsmcmc.programs import batches, compiled, values_of
 from tfdsmcmc.rows import source_of
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed
     from tfdsmcmc.programs import DirectedModel
     from tfdsmcmc.rows.from_users import RowsLike
+
+
+_FEWEST_ROWS = 20  # of fewer a standard error says little
 
 
 class ActiveUnits(NamedTuple):
@@ -68,8 +72,8 @@ def active_units(
 
     Args:
       model: `DeepGenerativeModel`.
-      x: (n, D) or a source of rows, two at least; hundreds tell units of little use from others. NaN is missing, and
-        tells rows apart as the recognition network sees it.
+      x: (n, D) or a source of rows, 20 at least; a unit that is on in fewer than some ten of them does not count. NaN
+        is missing, and tells rows apart as the recognition network sees it. Two means of each unit and row are kept.
       num_samples: K, draws for each row, two at least.
       threshold: of an active unit's a_j; that of a binary one is at most ¼.
       seed: integer, or int32 tensor of shape (2,).
@@ -79,8 +83,8 @@ def active_units(
       `ActiveUnits`; of a model without latent layers its lists are empty.
 
     Raises:
-      ValueError: for another kind of model, weights that are not finite, data that do not fit, fewer than two rows or
-        draws, or a threshold below 0.
+      ValueError: for another kind of model, weights that are not finite, data that do not fit, fewer than 20 rows or
+        2 draws, or a threshold below 0.
 
     Example:
 
@@ -95,19 +99,17 @@ def active_units(
     num_samples = checked_count("num_samples", num_samples)
     if num_samples < 2:
         raise ValueError(f"num_samples must be 2 at least. Received: num_samples={num_samples}")
-    threshold = checks.nonnegative_number("threshold", np.asarray(threshold).tolist())  # of tensors too
+    threshold = threshold if isinstance(threshold, (list, tuple)) else np.asarray(threshold).tolist()  # of tensors too
+    threshold = checks.nonnegative_number("threshold", threshold)
     batch_size, seed = checks.positive_integer("batch_size", batch_size), random.stream(seed, "active units")
     weights = values_of(model, None)
+    check_finite("weights of the recognition network", model.recognition.weights)  # of frozen layers too
     source = source_of("x", x, model.generative.units, model.generative.support, context=model.generative.context)
-    if source.num_rows < 2:
-        raise ValueError(f"x must have two rows at least. Received: {source.num_rows} row")
+    if source.num_rows < _FEWEST_ROWS:
+        raise ValueError(f"x must have {_FEWEST_ROWS} rows at least. Received: {source.num_rows} rows")
     means = compiled(model, ("active units", num_samples), functools.partial(_means, num_samples=num_samples))
-    powers = [np.zeros((3, 3, units)) for units in model.recognition.latent_units]
-    for rows, own in batches(source, batch_size, seed):
-        for total, pair in zip(powers, means(*weights, rows.floats().plain, own), strict=True):
-            first, second = (np.asarray(part, np.float64) ** np.arange(3)[:, np.newaxis, np.newaxis] for part in pair)
-            total += np.einsum("rnj,snj->rsj", first, second)
-    found = [_covariance(part) for part in powers]
+    parts = [means(*weights, rows.floats().plain, own) for rows, own in batches(source, batch_size, seed)]
+    found = [_covariance(*map(np.concatenate, zip(*layer))) for layer in zip(*parts)]
     counts = [int(((value > threshold) & (value > 3 * error)).sum()) for value, error in found]
     return ActiveUnits([value for value, _ in found], [error for _, error in found], counts)
 
@@ -119,11 +121,8 @@ def _means(generative, recognition, rows, seed, num_samples):
     return [(tf.reduce_mean(z[:half], 0), tf.reduce_mean(z[half:], 0)) for z in draws]
 
 
-def _covariance(powers):
-    """(â, its standard error) of units by their Σ_i m_i^r m'_i^s, (3, 3, H) for r and s from 0 to 2."""
-    count, first, second = powers[0, 0, 0], powers[1, 0] / powers[0, 0], powers[0, 1] / powers[0, 0]
-    product = powers[1, 1] - count * first * second
-    about = [np.stack([m**2, -2 * m, np.ones_like(m)]) for m in (first, second)]  # (t − m)² by powers of t
-    squares = np.einsum("rj,sj,rsj->j", *about, powers)
-    spread = np.maximum(0.0, squares / count - (product / count) ** 2)
-    return product / (count - 1), np.sqrt(spread / (count - 1))
+def _covariance(first, second):
+    """(â, its standard error) of units by the means of both halves, (n, H)."""
+    products = np.prod([part - part.mean(0) for part in (first.astype(np.float64), second.astype(np.float64))], axis=0)
+    count = len(products)
+    return products.sum(0) / (count - 1), products.std(0) / np.sqrt(count - 1)

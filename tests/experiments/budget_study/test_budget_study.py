@@ -62,7 +62,7 @@ def test_runs_of_the_present_prior_stand_in_the_place_of_earlier_ones():
     assert "| dna | SBN 5 | unit | 1 | −7.00 | −13.00 | +6.00 ± 1.00 |" in found
     assert "| digits | SBN 5 | 150 | −10.50 | −9.00 | +1.50 ± 0.50 |" in more.split("**Budget")[0]
     assert "The runs took 90 to 150 seconds" in found and "0.90 to 1.50 times what the optimizer" in found
-    assert "took, 1.20 times in all." in found
+    assert "and behind on 0. It took 1.20 times as long." in found  # 150 and 90 of twice 100
     assert "| digits | SBN 5 | 150 | 1 | 2 |" in more
     assert "by what a scale" not in details(runs[:2])
 
