@@ -123,6 +123,6 @@ def _means(generative, recognition, rows, seed, num_samples):
 
 def _covariance(first, second):
     """(â, its standard error) of units by the means of both halves, (n, H)."""
-    products = np.prod([part - part.mean(0) for part in (first.astype(np.float64), second.astype(np.float64))], axis=0)
+    products = (first - first.mean(0, np.float64)) * (second - second.mean(0, np.float64))
     count = len(products)
     return products.sum(0) / (count - 1), products.std(0) / np.sqrt(count - 1)
