@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfdsmcmc import mcmc
-from tfdsmcmc.mcmc.schedules import RiseAndFall
+from tfdsmcmc.mcmc.schedules import ByUnits, RiseAndFall
 
 STEPS = np.array([0, 1, 2, 7, 8, 9, 15, 16, 1000, 123_457])
 
@@ -41,8 +41,18 @@ def test_cyclical():
     assert all(0 < schedule(step) <= 0.2 for step in range(17))
 
 
+def test_by_units():
+    """The rate as it is, and √min(1, u/U) of it as the share of a network over U units."""
+    plain = mcmc.PolynomialDecay(0.2, 30.0, 0.7)
+    for rate in (ByUnits(plain, 3), ByUnits(0.2, 3)):
+        expected = [plain(t) if rate.learning_rate is plain else 0.2 for t in STEPS]
+        np.testing.assert_allclose([rate(t) for t in STEPS], expected, rtol=1e-6)
+        np.testing.assert_allclose([rate.share(u) for u in (1, 3, 12, 300)], [1.0, 1.0, 0.5, 0.1], rtol=1e-12)
+
+
 HUGE = [10**400, 10**5000]  # no floats; Python does not even write the second out
 SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20, 5), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
+SCHEDULES += [ByUnits(0.2, 3), ByUnits(SCHEDULES[0], 3)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -77,6 +87,8 @@ def test_schedule_is_a_keras_schedule(schedule):
         (RiseAndFall, "offset", [0.0, None, *HUGE]),
         (RiseAndFall, "rise", [0, 2.5, None, 2**63, *HUGE]),
         (RiseAndFall, "rising", [0.0, 1.0, None, *HUGE]),
+        (ByUnits, "learning_rate", [0.0, -1.0, np.nan, "fast", None, *HUGE]),
+        (ByUnits, "units", [0, -1, 2.5, True, None]),
     ],
 )
 def test_errors(cls, name, values):
@@ -84,6 +96,7 @@ def test_errors(cls, name, values):
         mcmc.PolynomialDecay: {"initial_learning_rate": 0.1},
         mcmc.Cyclical: {"initial_learning_rate": 0.1, "cycle_steps": 5},
         RiseAndFall: {"learning_rate": 0.1},
+        ByUnits: {"learning_rate": 0.1, "units": 5},
     }[cls]
     for value in values:
         with pytest.raises(ValueError, match=rf"{name} .*Received: {name}="):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import keras
 import tensorflow as tf
 
+from tfdsmcmc._common import checks
 from tfdsmcmc._common.checks import fraction, nonnegative_integer, nonnegative_number, positive_integer, positive_number
 
 if TYPE_CHECKING:
-    from tfdsmcmc._common.types import Config, TensorLike
+    from tfdsmcmc._common.types import Config, LearningRate, TensorLike
 
 _MOST_STEPS = 2**63 - 1  # a count of steps is an int64
 
@@ -147,6 +148,58 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
 
     def get_config(self) -> Config:
         return {"initial_learning_rate": self.initial_learning_rate, "cycle_steps": self.cycle_steps}
+
+
+@keras.saving.register_keras_serializable("tfdsmcmc")
+class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
+    """ℓ_t √min(1, u/U) of a recognition network over U latent units, where ℓ_t is found on one of u.
+
+    A step that moves the log-odds of each unit by Δ takes q(z | x) away from itself by
+
+        KL = ½ Σ_j p_j (1 − p_j) Δ_j² + O(Δ³)
+
+    which grows with the number of units. With Δ in proportion to the rate, as Adam has it, it stays the same where the
+    rate falls as 1/√U. Called like any schedule it is ℓ_t: what knows U, as the updates of φ do, multiplies the step by
+    `share`.
+
+    Args:
+      learning_rate: ℓ_t, a number or a schedule.
+      units: u.
+
+    Raises:
+      ValueError: for an argument out of range.
+
+    Example:
+
+    >>> import tfdsmcmc as ds
+    >>> rate = ds.mcmc.schedules.ByUnits(0.01, units=150)
+    >>> [round(float(rate(0)) * rate.share(latent_units), 4) for latent_units in (50, 150, 600)]
+    [0.01, 0.01, 0.005]
+    """
+
+    def __init__(self, learning_rate: LearningRate, units: int):
+        self.learning_rate: LearningRate = checks.learning_rate(learning_rate)
+        self.units: int = checks.positive_integer("units", units)
+
+    def __call__(self, step: TensorLike) -> tf.Tensor:
+        if callable(self.learning_rate):
+            return self.learning_rate(step)
+        return tf.constant(self.learning_rate, tf.float32)
+
+    def share(self, latent_units: int) -> float:
+        """√min(1, u/U).
+
+        Args:
+          latent_units: U, of all layers together.
+        """
+        return math.sqrt(min(1.0, self.units / latent_units))
+
+    def get_config(self) -> Config:
+        rate = self.learning_rate
+        return {
+            "learning_rate": keras.saving.serialize_keras_object(rate) if callable(rate) else rate,
+            "units": self.units,
+        }
 
 
 def _steps(name, value, check):

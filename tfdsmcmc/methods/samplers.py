@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tfdsmcmc._common import checks
 from tfdsmcmc.latents import NAIS, Gibbs
 from tfdsmcmc.mcmc import SGHMC, SGLD, SGNHT, WarmStart
-from tfdsmcmc.mcmc.schedules import PolynomialDecay
+from tfdsmcmc.mcmc.schedules import ByUnits, PolynomialDecay
 from tfdsmcmc.methods.parts import adam, given, triple
 from tfdsmcmc.proposals import Wake, WakeSleep
 
@@ -27,7 +27,8 @@ def dsgld_nais(
     Args:
       learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.5, as published 0.01.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
-      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 and falling, as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 √min(1, 150/U) for U
+        latent units and falling, as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default "auto", as `compile` has it, as published 1.
 
@@ -53,7 +54,8 @@ def dsghmc_nais(
       learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
-      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 and falling, as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 √min(1, 150/U) for U
+        latent units and falling, as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default "auto", as `compile` has it, as published 1.
@@ -85,7 +87,8 @@ def dsgnht_nais(
       learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.3, as published 0.01.
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5.
-      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 and falling, as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 √min(1, 150/U) for U
+        latent units and falling, as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
       as_published: whether what is not given is as published, see the module's docstring.
@@ -217,8 +220,9 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
 
 def _rate_of_recognition():
     """The rate of φ: high for as long as short runs last, which lose by less. At it a network of wide layers stays
-    coarse, so that few of the K draws count and the gradient of θ is biased: from there on it falls."""
-    return PolynomialDecay(1e-2, offset=5000.0, power=0.75, constant_steps=5000)
+    coarse, so that few of the K draws count and the gradient of θ is biased: from there on it falls. It was found
+    with 100 and 50 units; at it more of them are off before they have learnt anything."""
+    return ByUnits(PolynomialDecay(1e-2, offset=5000.0, power=0.75, constant_steps=5000), units=150)
 
 
 def _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, optimizer, as_published, num_chains):

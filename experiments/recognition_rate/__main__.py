@@ -1,0 +1,100 @@
+"""How fast the recognition network should learn: climbs alike but for the rate of φ.
+
+    python -m experiments.recognition_rate --dataset ocr_letters --architecture "SBN/SBN 200-200-200" --updates 10000
+    python -m experiments.recognition_rate --page docs/study_appendix.md
+
+A climb is that of `methods.dsgnht_nais()` with one chain, to its planned end, whatever validation rows say, and one
+step of sampling. A rate stands for the first 5,000 updates of φ and falls then as by default. Of each climb there are
+
+    nats     log p(x) of --rows validation rows by 1,000 importance samples; differences are from the first rate
+    units    of each latent layer, those that are on in 2 to 98 % of 1,000 training rows, by one draw from q(z given x)
+
+Climbs that are on record are not made again. With --page the record is put there as a table.
+"""
+
+import pathlib
+
+import keras
+import numpy as np
+
+import tfdsmcmc as ds
+from experiments.common import files, marked_page
+from experiments.common.arguments import number, parser_of
+from experiments.common.markdown import number as plain
+from experiments.common.paired import mean_and_error
+from experiments.common.rows import random_rows
+from experiments.common.seeded_model import seeded_model
+from tfdsmcmc.mcmc.schedules import PolynomialDecay
+
+COMMAND = "experiments.recognition_rate"
+_BLOCK = 500  # updates in what is an epoch to Keras
+_KEYS = "dataset", "architecture", "updates", "seed"
+
+
+def climbed(architecture, train, rate, updates, seed):
+    """The model at the end of its climb."""
+    keras.utils.clear_session()
+    model = seeded_model(architecture, train, seed)
+    falling = PolynomialDecay(rate, offset=5000.0, power=0.75, constant_steps=5000)
+    method = ds.methods.dsgnht_nais(optimizer=keras.optimizers.Adam(falling), num_chains=1)
+    method["latents"] = ds.latents.NAIS(10)  # for the step of sampling too
+    method["kernel"] = method["kernel"].copy(fraction=1.0 - 0.5 / updates, patience=updates)
+    model.compile(**method, steps_per_execution=min(100, updates))
+    block = min(_BLOCK, updates)
+    model.fit(train, batch_size=100, steps_per_epoch=block, epochs=updates // block, verbose=0)
+    return model
+
+
+def units_on(model, rows):
+    """Of each latent layer how many units are on in 2 to 98 % of the rows."""
+    shares = [np.asarray(layer[0]).mean(0) for layer in model.recognition.sample(rows, 1, seed=0)]
+    return [int(((share > 0.02) & (share < 0.98)).sum()) for share in shares]
+
+
+def line(dataset, architecture, rate, updates, seed, rows):
+    """What a climb leaves, a dict."""
+    data = ds.datasets.load(dataset)
+    model = climbed(architecture, data.train, rate, updates, seed)
+    x, looked = random_rows(data.valid, rows, 0), random_rows(data.train, 1000, 1).astype(np.float32)
+    return {
+        **dict(zip(_KEYS, (dataset, architecture, updates, seed))),
+        "rate": rate,
+        "units": units_on(model, looked),
+        "rows": np.round(np.asarray(model.log_likelihood(x, 1000).value, np.float64), 3).tolist(),
+    }
+
+
+def table(lines):
+    """The lines as a table; pairs on the rows of the first line of the same climb."""
+    text = ["| data | model | updates | rate of φ | units on | nats a row | difference |", "| --- " * 7 + "|"]
+    firsts = {}
+    for one in lines:
+        first = firsts.setdefault(tuple(one[key] for key in _KEYS), one)
+        paired = "" if first is one else mean_and_error(np.subtract(one["rows"], first["rows"]))
+        cells = one["dataset"], one["architecture"].split("/")[-1], f"{one['updates']:,}", f"{one['rate']:g}"
+        cells += ", ".join(map(str, one["units"])), plain(np.mean(one["rows"])), paired
+        text.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*text, ""])
+
+
+def main(argv=None):
+    parser = parser_of(COMMAND, __doc__)
+    parser.add_argument("--dataset")
+    parser.add_argument("--architecture", default="SBN/SBN 200-200-200", help="as in models.from_name")
+    parser.add_argument("--updates", type=number(int), default=5000)
+    parser.add_argument("--rates", type=number(float), nargs="+", default=[0.01, 0.005], metavar="RATE")
+    parser.add_argument("--rows", type=number(int), default=500)
+    parser.add_argument("--seed", type=number(int, 0), default=0)
+    parser.add_argument("--record", type=pathlib.Path, default=pathlib.Path("docs/recognition_rate.jsonl"))
+    parser.add_argument("--page", type=pathlib.Path)
+    args = parser.parse_args(argv)
+    about = args.dataset, args.architecture, args.updates, args.seed
+    done = {(*(one[key] for key in _KEYS), one["rate"]) for one in files.lines(args.record)}
+    for rate in args.rates if args.dataset else []:
+        if (*about, rate) not in done:
+            files.append(args.record, line(*about[:2], rate, *about[2:], args.rows))
+    marked_page.show(table(files.lines(args.record)), args.page, COMMAND)
+
+
+if __name__ == "__main__":
+    main()
