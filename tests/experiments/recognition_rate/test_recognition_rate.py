@@ -1,0 +1,69 @@
+"""Climbs that differ in the rate of φ: what is learnt, counted, compared and put on record."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from experiments.recognition_rate import __main__ as recognition_rate
+from tests.posterior.support import X
+
+LINE = {"dataset": "dna", "architecture": "SBN/SBN 20-10", "updates": 3000, "seed": 0, "rate": 0.01}
+
+
+def test_a_climb_lasts_as_planned_and_goes_by_its_rate():
+    """All but one of the updates, and at a tenth of the rate φ is about a tenth as far from where it began."""
+    moved = []
+    for rate in (0.01, 0.001):
+        model = recognition_rate.climbed("SBN/SBN 3-2", X, rate, 4, seed=0)
+        assert int(model.run.steps) == 4 and int(np.max(model.run.state.kernel_results.begins)) == 3
+        start = recognition_rate.seeded_model("SBN/SBN 3-2", X, 0)
+        layers = zip(model.recognition.get_weights(), start.recognition.get_weights(), strict=True)
+        moved.append(max(np.abs(end - begin).max() for end, begin in layers))
+    assert moved[0] == pytest.approx(0.04, rel=0.2) and moved[0] / moved[1] == pytest.approx(10, rel=0.2)
+
+
+def test_units_that_are_always_on_or_off_do_not_count():
+    model = ds.models.from_name("SBN/SBN 3-2", X.shape[1], seed=0)
+    for layer, bias in zip(model.recognition.layers, ([0.0, 50.0, -50.0], [0.0, 0.0]), strict=True):
+        layer.kernel.assign(keras.ops.zeros_like(layer.kernel))
+        layer.bias.assign(bias)
+    assert recognition_rate.units_on(model, np.zeros((200, X.shape[1]), np.float32)) == [1, 2]
+
+
+def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
+    asked = []
+
+    def line(dataset, architecture, rate, updates, seed, rows):
+        asked.append((rate, rows))
+        about = {"dataset": dataset, "architecture": architecture, "updates": updates, "seed": seed}
+        return {**about, "rate": rate, "units": [2, 1], "rows": [-3.0, -4.0 - 100 * rate]}
+
+    monkeypatch.setattr(recognition_rate, "line", line)
+    record, page = tmp_path / "record.jsonl", tmp_path / "page.md"
+    begin, end = (f"<!-- made by python -m experiments.recognition_rate: {one} -->" for one in ("begin", "end"))
+    page.write_text(f"before\n{begin}\n{end}\nafter\n")
+    arguments = ["--dataset", "dna", "--rows", "2", "--record", str(record)]
+    recognition_rate.main([*arguments, "--rates", "0.01"])
+    recognition_rate.main([*arguments, "--rates", "0.01", "0.03", "--page", str(page)])
+    recognition_rate.main(["--record", str(record)])
+    assert asked == [(0.01, 2), (0.03, 2)]
+    assert [json.loads(one)["rate"] for one in record.read_text().splitlines()] == [0.01, 0.03]
+    text = "| dna | SBN 200-200-200 | 5,000 | 0.03 | 2, 1 | −5.00 | −1.00 ± 1.00 |"
+    assert text in page.read_text() and page.read_text().startswith("before\n") and text in capsys.readouterr().out
+
+
+def test_pairs_are_of_the_same_climb():
+    """The first line of each is what the others are compared with."""
+    other = {**LINE, "seed": 1}
+    lines = [
+        {**LINE, "units": [20, 9], "rows": [-80.0, -82.0]},
+        {**other, "units": [19, 9], "rows": [-70.0, -72.0]},
+        {**LINE, "rate": 0.005, "units": [20, 10], "rows": [-79.0, -80.0]},
+        {**other, "rate": 0.005, "units": [18, 10], "rows": [-71.0, -73.0]},
+    ]
+    text = recognition_rate.table(lines).splitlines()
+    assert text[2] == "| dna | SBN 20-10 | 3,000 | 0.01 | 20, 9 | −81.00 |  |"
+    assert [one.split("|")[-2].strip() for one in text[2:]] == ["", "", "+1.50 ± 0.50", "−1.00 ± 0.00"]
