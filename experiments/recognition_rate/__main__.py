@@ -31,6 +31,11 @@ _BLOCK = 500  # updates in what is an epoch to Keras
 _KEYS = "dataset", "architecture", "updates", "seed"
 
 
+def key_of(line):
+    """What climbs that are compared have in common."""
+    return (*(line[key] for key in _KEYS), len(line["rows"]))
+
+
 def climbed(architecture, train, rate, updates, seed):
     """The model at the end of its climb."""
     keras.utils.clear_session()
@@ -69,7 +74,7 @@ def table(lines):
     text = ["| data | model | updates | rate of φ | units on | nats a row | difference |", "| --- " * 7 + "|"]
     firsts = {}
     for one in lines:
-        first = firsts.setdefault(tuple(one[key] for key in _KEYS), one)
+        first = firsts.setdefault(key_of(one), one)
         paired = "" if first is one else mean_and_error(np.subtract(one["rows"], first["rows"]))
         cells = one["dataset"], one["architecture"].split("/")[-1], f"{one['updates']:,}", f"{one['rate']:g}"
         cells += ", ".join(map(str, one["units"])), plain(np.mean(one["rows"])), paired
@@ -88,10 +93,14 @@ def main(argv=None):
     parser.add_argument("--record", type=pathlib.Path, default=pathlib.Path("docs/recognition_rate.jsonl"))
     parser.add_argument("--page", type=pathlib.Path)
     args = parser.parse_args(argv)
+    if args.updates > _BLOCK and args.updates % _BLOCK:
+        parser.error(f"--updates must be a multiple of {_BLOCK}, or fewer. Received: {args.updates}")
+    if args.page:
+        marked_page.with_made(args.page.read_text(encoding="utf-8"), "", COMMAND)  # that it can be, before any work
     about = args.dataset, args.architecture, args.updates, args.seed
-    done = {(*(one[key] for key in _KEYS), one["rate"]) for one in files.lines(args.record)}
+    done = {(*key_of(one), one["rate"]) for one in files.lines(args.record)}
     for rate in args.rates if args.dataset else []:
-        if (*about, rate) not in done:
+        if (*about, args.rows, rate) not in done:
             files.append(args.record, line(*about[:2], rate, *about[2:], args.rows))
     marked_page.show(table(files.lines(args.record)), args.page, COMMAND)
 

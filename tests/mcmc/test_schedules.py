@@ -42,17 +42,24 @@ def test_cyclical():
 
 
 def test_by_units():
-    """The rate as it is, and √min(1, u/U) of it as the share of a network over U units."""
+    """√min(1, u/U) of a number or of a schedule; all of it where U is not known."""
     plain = mcmc.PolynomialDecay(0.2, 30.0, 0.7)
-    for rate in (ByUnits(plain, 3), ByUnits(0.2, 3)):
-        expected = [plain(t) if rate.learning_rate is plain else 0.2 for t in STEPS]
-        np.testing.assert_allclose([rate(t) for t in STEPS], expected, rtol=1e-6)
-        np.testing.assert_allclose([rate.share(u) for u in (1, 3, 12, 300)], [1.0, 1.0, 0.5, 0.1], rtol=1e-12)
+    for rate in (plain, 0.2):
+        expected = np.array([plain(t) if rate is plain else 0.2 for t in STEPS])
+        np.testing.assert_allclose([ByUnits(rate, 3)(t) for t in STEPS], expected, rtol=1e-6)
+        for latent_units, share in ((1, 1.0), (3, 1.0), (12, 0.5), (300, 0.1)):
+            found = [ByUnits(rate, 3, latent_units=9).over(latent_units)(t) for t in STEPS]
+            np.testing.assert_allclose(found, share * expected, rtol=1e-6)
+
+
+def test_a_rate_by_units_of_one_by_units_is_refused():
+    with pytest.raises(ValueError, match=r"must not go by units\. Received: learning_rate=<.*ByUnits"):
+        ByUnits(ByUnits(0.2, 3), 5)
 
 
 HUGE = [10**400, 10**5000]  # no floats; Python does not even write the second out
 SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20, 5), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
-SCHEDULES += [ByUnits(0.2, 3), ByUnits(SCHEDULES[0], 3)]
+SCHEDULES += [ByUnits(0.2, 3), ByUnits(SCHEDULES[0], 3, 12)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -89,6 +96,7 @@ def test_schedule_is_a_keras_schedule(schedule):
         (RiseAndFall, "rising", [0.0, 1.0, None, *HUGE]),
         (ByUnits, "learning_rate", [0.0, -1.0, np.nan, "fast", None, *HUGE]),
         (ByUnits, "units", [0, -1, 2.5, True, None]),
+        (ByUnits, "latent_units", [0, -1, 2.5, True]),
     ],
 )
 def test_errors(cls, name, values):

@@ -9,7 +9,6 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc._common import checks
-from tfdsmcmc._common.checks import fraction, nonnegative_integer, nonnegative_number, positive_integer, positive_number
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Config, LearningRate, TensorLike
@@ -44,11 +43,11 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
         warmup_steps: int = 0,
         constant_steps: int = 0,
     ):
-        self.initial_learning_rate: float = positive_number("initial_learning_rate", initial_learning_rate)
-        self.offset: float = positive_number("offset", offset)
-        self.power: float = nonnegative_number("power", power)
-        self.warmup_steps: int = _steps("warmup_steps", warmup_steps, nonnegative_integer)
-        self.constant_steps: int = _steps("constant_steps", constant_steps, nonnegative_integer)
+        self.initial_learning_rate: float = checks.positive_number("initial_learning_rate", initial_learning_rate)
+        self.offset: float = checks.positive_number("offset", offset)
+        self.power: float = checks.nonnegative_number("power", power)
+        self.warmup_steps: int = _steps("warmup_steps", warmup_steps, checks.nonnegative_integer)
+        self.constant_steps: int = _steps("constant_steps", constant_steps, checks.nonnegative_integer)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         step = tf.cast(step, tf.float32)
@@ -98,10 +97,10 @@ class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
         rise: int = 2000,
         rising: float = 0.2,
     ):
-        self.learning_rate: float = positive_number("learning_rate", learning_rate)
-        self.offset: float = positive_number("offset", offset)
-        self.rise: int = _steps("rise", rise, positive_integer)
-        self.rising: float = fraction("rising", rising)
+        self.learning_rate: float = checks.positive_number("learning_rate", learning_rate)
+        self.offset: float = checks.positive_number("offset", offset)
+        self.rise: int = _steps("rise", rise, checks.positive_integer)
+        self.rising: float = checks.fraction("rising", rising)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         step = tf.cast(step, tf.float32)
@@ -139,8 +138,8 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, initial_learning_rate: float, cycle_steps: int):
-        self.initial_learning_rate: float = positive_number("initial_learning_rate", initial_learning_rate)
-        self.cycle_steps: int = _steps("cycle_steps", cycle_steps, positive_integer)
+        self.initial_learning_rate: float = checks.positive_number("initial_learning_rate", initial_learning_rate)
+        self.cycle_steps: int = _steps("cycle_steps", cycle_steps, checks.positive_integer)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         phase = tf.cast(tf.math.floormod(tf.cast(step, tf.int64), self.cycle_steps), tf.float32) / self.cycle_steps
@@ -152,54 +151,53 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
-    """ℓ_t √min(1, u/U) of a recognition network over U latent units, where ℓ_t is found on one of u.
+    """ℓ_t √min(1, u/U) of a recognition network over U latent units, where ℓ_t was found with u.
 
-    A step that moves the log-odds of each unit by Δ takes q(z | x) away from itself by
+    A step that moves the log-odds of binary units by Δ_j takes q(z | x) away from itself by
 
         KL = ½ Σ_j p_j (1 − p_j) Δ_j² + O(Δ³)
 
-    which grows with the number of units. With Δ in proportion to the rate, as Adam has it, it stays the same where the
-    rate falls as 1/√U. Called like any schedule it is ℓ_t: what knows U, as the updates of φ do, multiplies the step by
-    `share`.
+    With Δ in proportion to the rate, as Adam has it, a layer's part stays the same where the rate falls as 1/√U. It is
+    ℓ_t as long as U is not known. `compile` tells it to the optimizer of φ, and nothing tells it to a kernel.
 
     Args:
       learning_rate: ℓ_t, a number or a schedule.
       units: u.
+      latent_units: U, of all layers together, or None.
 
     Raises:
-      ValueError: for an argument out of range.
+      ValueError: for an argument out of range, or a rate that goes by units itself.
 
     Example:
 
     >>> import tfdsmcmc as ds
     >>> rate = ds.mcmc.schedules.ByUnits(0.01, units=150)
-    >>> [round(float(rate(0)) * rate.share(latent_units), 4) for latent_units in (50, 150, 600)]
+    >>> [round(float(rate.over(latent_units)(0)), 4) for latent_units in (50, 150, 600)]
     [0.01, 0.01, 0.005]
     """
 
-    def __init__(self, learning_rate: LearningRate, units: int):
+    def __init__(self, learning_rate: LearningRate, units: int, latent_units: int | None = None):
         self.learning_rate: LearningRate = checks.learning_rate(learning_rate)
+        if isinstance(self.learning_rate, ByUnits):
+            raise ValueError(f"learning_rate must not go by units. Received: learning_rate={learning_rate!r}")
         self.units: int = checks.positive_integer("units", units)
+        self.latent_units: int | None = latent_units
+        if latent_units is not None:
+            checks.positive_integer("latent_units", latent_units)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
-        if callable(self.learning_rate):
-            return self.learning_rate(step)
-        return tf.constant(self.learning_rate, tf.float32)
+        rate = self.learning_rate(step) if callable(self.learning_rate) else self.learning_rate
+        share = 1.0 if self.latent_units is None else math.sqrt(min(1.0, self.units / self.latent_units))
+        return tf.cast(rate, tf.float32) * share
 
-    def share(self, latent_units: int) -> float:
-        """√min(1, u/U).
-
-        Args:
-          latent_units: U, of all layers together.
-        """
-        return math.sqrt(min(1.0, self.units / latent_units))
+    def over(self, latent_units: int) -> ByUnits:
+        """The rate of a network of so many latent units."""
+        return ByUnits(self.learning_rate, self.units, latent_units)
 
     def get_config(self) -> Config:
         rate = self.learning_rate
-        return {
-            "learning_rate": keras.saving.serialize_keras_object(rate) if callable(rate) else rate,
-            "units": self.units,
-        }
+        rate = keras.saving.serialize_keras_object(rate) if callable(rate) else rate
+        return {"learning_rate": rate, "units": self.units, "latent_units": self.latent_units}
 
 
 def _steps(name, value, check):

@@ -221,7 +221,7 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
 def _rate_of_recognition():
     """The rate of φ: high for as long as short runs last, which lose by less. At it a network of wide layers stays
     coarse, so that few of the K draws count and the gradient of θ is biased: from there on it falls. It was found
-    with 100 and 50 units; at it more of them are off before they have learnt anything."""
+    with 150 units; of more it switches off many (docs/study_appendix.md, "Units that a climb switches off")."""
     return ByUnits(PolynomialDecay(1e-2, offset=5000.0, power=0.75, constant_steps=5000), units=150)
 
 

@@ -49,10 +49,39 @@ def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
     recognition_rate.main([*arguments, "--rates", "0.01"])
     recognition_rate.main([*arguments, "--rates", "0.01", "0.03", "--page", str(page)])
     recognition_rate.main(["--record", str(record)])
-    assert asked == [(0.01, 2), (0.03, 2)]
+    recognition_rate.main(["--dataset", "dna", "--rows", "1", "--record", str(tmp_path / "of_two"), "--rates", "0.01"])
+    assert asked == [(0.01, 2), (0.03, 2), (0.01, 1)]
     assert [json.loads(one)["rate"] for one in record.read_text().splitlines()] == [0.01, 0.03]
     text = "| dna | SBN 200-200-200 | 5,000 | 0.03 | 2, 1 | −5.00 | −1.00 ± 1.00 |"
     assert text in page.read_text() and page.read_text().startswith("before\n") and text in capsys.readouterr().out
+
+
+def test_a_line_has_what_the_climbed_model_is_worth(monkeypatch):
+    """Of validation rows in the order of seed 0, and units of training rows."""
+    rows = np.tile(X, (60 // len(X) + 1, 1))
+    data = ds.datasets.Dataset("dna", rows[:30], rows[30:50], rows[50:60], (X.shape[1],))
+    monkeypatch.setattr(ds.datasets, "load", {"dna": data}.__getitem__)
+    model = ds.models.from_name("SBN/SBN 3-2", X.shape[1], seed=0)
+    asked = []
+    monkeypatch.setattr(recognition_rate, "climbed", lambda *given: asked.append(given) or model)
+    found = recognition_rate.line("dna", "SBN/SBN 3-2", 0.01, 1500, 7, rows=12)
+    (given,) = asked
+    assert given[0] == "SBN/SBN 3-2" and given[2:] == (0.01, 1500, 7) and given[1] is data.train
+    expected = model.log_likelihood(data.valid[np.random.default_rng(0).permutation(20)[:12]], 1000).value
+    np.testing.assert_allclose(found.pop("rows"), expected, atol=0.05)  # other draws, with the error of 1,000
+    about = {"dataset": "dna", "architecture": "SBN/SBN 3-2", "updates": 1500, "seed": 7, "rate": 0.01}
+    assert found == {**about, "units": [3, 2]}
+
+
+def test_bad_arguments_are_refused_before_any_work(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(recognition_rate, "line", lambda *_: pytest.fail("must not climb"))
+    with pytest.raises(SystemExit):
+        recognition_rate.main(["--dataset", "dna", "--updates", "1200"])
+    assert "--updates must be a multiple of 500, or fewer. Received: 1200" in capsys.readouterr().err
+    page = tmp_path / "page.md"
+    page.write_text("no markers")
+    with pytest.raises(ValueError, match="Received: a page without"):
+        recognition_rate.main(["--dataset", "dna", "--page", str(page), "--record", str(tmp_path / "record.jsonl")])
 
 
 def test_pairs_are_of_the_same_climb():

@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import keras
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -20,6 +19,8 @@ from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.rows import as_rows
 
 if TYPE_CHECKING:
+    import keras
+
     from tfdsmcmc._common.types import Nest, Seed, TensorLike
     from tfdsmcmc.proposals.base import Proposal
     from tfdsmcmc.rows.rows import Rows
@@ -48,7 +49,7 @@ class RecognitionLearning:
         self.estimator, self.proposal, self.steps = estimator, proposal, steps
         proposal.build(estimator.generative.seen_units)
         _build(proposal.optimizer, self.variables)
-        self._share = _share(proposal.optimizer, sum(estimator.recognition.latent_units))
+        _tell_units(proposal.optimizer, sum(estimator.recognition.latent_units))
 
     def by(self, estimator: FisherIdentity) -> RecognitionLearning:
         """The same updates from the draws of another estimator over the same networks."""
@@ -106,25 +107,11 @@ class RecognitionLearning:
         before = [tf.convert_to_tensor(variable) for variable in assigned]
         gradients = gradient()
         self.proposal.optimizer.apply(gradients, self.variables)
-        after = self._shortened(before, [tf.convert_to_tensor(variable) for variable in assigned])
+        after = [tf.convert_to_tensor(variable) for variable in assigned]
         made = allowed & all_finite([*gradients, *after])
         for variable, new, old in zip(assigned, after, before):
             variable.assign(tf.where(made, new, old))
         return made
-
-    def _shortened(self, before, after):
-        """Values of `assigned` after a step of the optimizer that goes by the number of latent units."""
-        if self._share == 1.0:
-            return after
-        moved = len(self.variables)  # they come first
-        return [*(old + self._share * (new - old) for old, new in zip(before[:moved], after)), *after[moved:]]
-
-
-def _share(optimizer, latent_units):
-    """What of an optimizer's step is made; all of it where its rate does not go by units."""
-    rate = optimizer.get_config().get("learning_rate")
-    rate = keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else rate
-    return rate.share(latent_units) if isinstance(rate, ByUnits) else 1.0
 
 
 def _filled(draws, x):
@@ -146,3 +133,11 @@ def _build(optimizer, variables):
     if not optimizer.built:
         optimizer.build(variables)
         _SERVED[optimizer] = [weakref.ref(variable) for variable in variables]
+
+
+def _tell_units(optimizer, latent_units):
+    """Tells a rate that goes by the number of latent units how many there are."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of one that scales the loss
+    rate = getattr(optimizer, "_learning_rate", None)  # Keras gives away its value alone, and no schedule
+    if isinstance(rate, ByUnits):
+        optimizer.learning_rate = rate.over(latent_units)
