@@ -7,7 +7,7 @@ A climb is that of `methods.dsgnht_nais()` with one chain, to its planned end, w
 step of sampling. A rate stands for the first 5,000 updates of φ and falls then as by default. Of each climb there are
 
     nats     log p(x) of --rows validation rows by 1,000 importance samples; differences are from the first rate
-    units    of each latent layer, those that are on in 2 to 98 % of 1,000 training rows, by one draw from q(z given x)
+    on       units of each latent layer that are on in 2 to 98 % of 1,000 training rows, by one draw from q(z given x)
 
 Climbs that are on record are not made again. With --page the record is put there as a table.
 """
@@ -71,13 +71,16 @@ def line(dataset, architecture, rate, updates, seed, rows):
 
 def table(lines):
     """The lines as a table; pairs on the rows of the first line of the same climb."""
-    text = ["| data | model | updates | rate of φ | units on | nats a row | difference |", "| --- " * 7 + "|"]
+    depth = max((len(one["units"]) for one in lines), default=0)
+    layers = [f"on, layer {i + 1}" for i in range(depth)]
+    heads = ["data", "model", "updates", "rate of φ", *layers, "nats a row", "difference"]
+    text = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     firsts = {}
     for one in lines:
         first = firsts.setdefault(key_of(one), one)
         paired = "" if first is one else mean_and_error(np.subtract(one["rows"], first["rows"]))
         cells = one["dataset"], one["architecture"].split("/")[-1], f"{one['updates']:,}", f"{one['rate']:g}"
-        cells += ", ".join(map(str, one["units"])), plain(np.mean(one["rows"])), paired
+        cells += *map(str, one["units"]), *[""] * (depth - len(one["units"])), plain(np.mean(one["rows"])), paired
         text.append("| " + " | ".join(cells) + " |")
     return "\n".join([*text, ""])
 

@@ -1,12 +1,14 @@
 """Climbs that differ in the rate of φ: what is learnt, counted, compared and put on record."""
 
 import json
+import pathlib
 
 import keras
 import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from experiments.common import files
 from experiments.recognition_rate import __main__ as recognition_rate
 from tests.posterior.support import X
 
@@ -52,7 +54,7 @@ def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
     recognition_rate.main(["--dataset", "dna", "--rows", "1", "--record", str(tmp_path / "of_two"), "--rates", "0.01"])
     assert asked == [(0.01, 2), (0.03, 2), (0.01, 1)]
     assert [json.loads(one)["rate"] for one in record.read_text().splitlines()] == [0.01, 0.03]
-    text = "| dna | SBN 200-200-200 | 5,000 | 0.03 | 2, 1 | −5.00 | −1.00 ± 1.00 |"
+    text = "| dna | SBN 200-200-200 | 5,000 | 0.03 | 2 | 1 | −5.00 | −1.00 ± 1.00 |"
     assert text in page.read_text() and page.read_text().startswith("before\n") and text in capsys.readouterr().out
 
 
@@ -89,10 +91,17 @@ def test_pairs_are_of_the_same_climb():
     other = {**LINE, "seed": 1}
     lines = [
         {**LINE, "units": [20, 9], "rows": [-80.0, -82.0]},
-        {**other, "units": [19, 9], "rows": [-70.0, -72.0]},
+        {**other, "units": [19, 9, 5], "rows": [-70.0, -72.0]},
         {**LINE, "rate": 0.005, "units": [20, 10], "rows": [-79.0, -80.0]},
         {**other, "rate": 0.005, "units": [18, 10], "rows": [-71.0, -73.0]},
     ]
     text = recognition_rate.table(lines).splitlines()
-    assert text[2] == "| dna | SBN 20-10 | 3,000 | 0.01 | 20, 9 | −81.00 |  |"
+    assert text[2] == "| dna | SBN 20-10 | 3,000 | 0.01 | 20 | 9 |  | −81.00 |  |"
+    assert "| 0.01 | 19 | 9 | 5 | −71.00 |" in text[3]
     assert [one.split("|")[-2].strip() for one in text[2:]] == ["", "", "+1.50 ± 0.50", "−1.00 ± 0.00"]
+
+
+def test_the_page_is_of_the_record():
+    docs = pathlib.Path(__file__).parents[3] / "docs"
+    lines = files.lines(docs / "recognition_rate.jsonl")
+    assert lines and recognition_rate.table(lines) in (docs / "study_appendix.md").read_text(encoding="utf-8")
