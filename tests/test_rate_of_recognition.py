@@ -100,3 +100,10 @@ def test_other_rates_stay_as_they_are(rate):
     compiled(optimizer)
     assert rate_of(optimizer) == pytest.approx(0.03)
     compiled(keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(Foreign(), 5)))
+
+
+def test_a_model_without_latent_units_learns_by_default():
+    model = ds.models.from_name("NADE", X.shape[1], hidden_units=2, seed=0)
+    model.compile(**ds.methods.dsgnht_nais(num_chains=1), jit_compile=False)
+    model.fit(X, batch_size=4, epochs=1, verbose=0)
+    assert int(model.run.steps) == 2

@@ -139,5 +139,5 @@ def _tell_units(optimizer, latent_units):
     """Tells a rate that goes by the number of latent units how many there are."""
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of one that scales the loss
     rate = getattr(optimizer, "_learning_rate", None)  # Keras gives away its value alone, and no schedule
-    if isinstance(rate, ByUnits):
+    if isinstance(rate, ByUnits) and latent_units > 0:  # a model of visible units alone has none
         optimizer.learning_rate = rate.over(latent_units)
