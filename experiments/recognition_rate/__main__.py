@@ -18,9 +18,8 @@ import keras
 import numpy as np
 
 import tfdsmcmc as ds
-from experiments.common import files, marked_page
+from experiments.common import files, markdown, marked_page
 from experiments.common.arguments import number, parser_of
-from experiments.common.markdown import number as plain
 from experiments.common.paired import mean_and_error
 from experiments.common.rows import random_rows
 from experiments.common.seeded_model import seeded_model
@@ -73,16 +72,15 @@ def table(lines):
     """The lines as a table; pairs on the rows of the first line of the same climb."""
     depth = max((len(one["units"]) for one in lines), default=0)
     layers = [f"on, layer {i + 1}" for i in range(depth)]
-    heads = ["data", "model", "updates", "rate of φ", *layers, "nats a row", "difference"]
-    text = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
-    firsts = {}
+    rows, firsts = [], {}
     for one in lines:
         first = firsts.setdefault(key_of(one), one)
         paired = "" if first is one else mean_and_error(np.subtract(one["rows"], first["rows"]))
-        cells = one["dataset"], one["architecture"].split("/")[-1], f"{one['updates']:,}", f"{one['rate']:g}"
-        cells += *map(str, one["units"]), *[""] * (depth - len(one["units"])), plain(np.mean(one["rows"])), paired
-        text.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*text, ""])
+        about = one["dataset"], one["architecture"].split("/")[-1], f"{one['updates']:,}", f"{one['rate']:g}"
+        units = *one["units"], *[""] * (depth - len(one["units"]))
+        rows.append([*about, *units, markdown.number(np.mean(one["rows"])), paired])
+    header = ["data", "model", "updates", "rate of φ", *layers, "nats a row", "difference"]
+    return "\n".join([*markdown.table(header, rows), ""])
 
 
 def main(argv=None):

@@ -181,9 +181,9 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
         if isinstance(self.learning_rate, ByUnits):
             raise ValueError(f"learning_rate must not go by units. Received: learning_rate={learning_rate!r}")
         self.units: int = checks.positive_integer("units", units)
-        self.latent_units: int | None = latent_units
         if latent_units is not None:
             checks.positive_integer("latent_units", latent_units)
+        self.latent_units: int | None = latent_units
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         rate = self.learning_rate(step) if callable(self.learning_rate) else self.learning_rate
