@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
@@ -29,6 +30,8 @@ def test_it_falls_where_runs_are_long(name):
     np.testing.assert_allclose([rate(t) for t in (0, 5000, 10_000, 80_000)], expected, rtol=1e-5)
     by_units = [rate.over(latent_units)(0) for latent_units in (2, 150, 600, 15_000)]
     np.testing.assert_allclose(by_units, [0.01, 0.01, 0.005, 0.001], rtol=1e-6)
+    by_spread = [rate.over(150, row_spread)(0) for row_spread in (2.0, 150.0, 300.0)]
+    np.testing.assert_allclose(by_spread, [0.01, 0.01, 0.005], rtol=1e-6)
     given = getattr(ds.methods, name)(optimizer=keras.optimizers.Adam(0.02))["proposal"].optimizer
     assert given.get_config()["learning_rate"] == pytest.approx(0.02)
 
@@ -85,6 +88,42 @@ def test_a_rate_is_told_how_many_units_there_are():
     compiled(optimizer, sizes=(8, 8))
     assert rate_of(optimizer) == pytest.approx(0.01)
     assert rate_of(keras.optimizers.Adam.from_config(optimizer.get_config())) == pytest.approx(0.01)
+
+
+GAPS = np.where(np.arange(X.size).reshape(X.shape) % 5 == 0, np.nan, X)
+SPREADS = {  # E Σ |x_i − E x_i|, of what is missing as the ½ that a network sees
+    "rows": (X, np.abs(X - X.mean(0)).sum(1).mean()),
+    "gaps": (GAPS, np.abs(np.nan_to_num(GAPS, nan=0.5) - np.nan_to_num(GAPS, nan=0.5).mean(0)).sum(1).mean()),
+    "dataset": (tf.data.Dataset.from_tensor_slices(X).batch(3), np.abs(X - X.mean(0)).sum(1).mean()),
+    "endless": (tf.data.Dataset.from_tensor_slices(X).repeat().batch(4), np.abs(X - X.mean(0)).sum(1).mean()),
+}
+
+
+@pytest.mark.parametrize("rows", SPREADS)
+def test_the_first_fit_tells_the_spread_of_the_rows(rows):
+    """ℓ (s/S) from its first update on, and in later fits of other rows too, until `compile`; in a file as well."""
+    (x, spread), optimizer = SPREADS[rows], keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, 4, 0.1))
+    model = compiled(optimizer)
+    assert rate_of(optimizer) == pytest.approx(0.04)
+    model.fit(x, batch_size=4, epochs=1, steps_per_epoch=2, verbose=0, num_rows=8 if rows == "endless" else None)
+    expected = pytest.approx(0.04 * 0.1 / spread)
+    assert rate_of(optimizer) == expected
+    model.fit(np.zeros_like(X), batch_size=4, epochs=1, verbose=0)
+    assert rate_of(optimizer) == expected
+    assert rate_of(keras.optimizers.Adam.from_config(optimizer.get_config())) == expected
+    model.compile(**ds.methods.rws(optimizer=optimizer), jit_compile=False)
+    assert rate_of(optimizer) == pytest.approx(0.04)
+
+
+@pytest.mark.parametrize("num_chains", [1, "auto"])
+def test_a_rate_by_the_spread_is_a_lower_rate(num_chains):
+    """Of all updates, the first among them, and of each chain."""
+    spread = SPREADS["rows"][1]
+    rates = float(0.04 * 0.1 / spread), ds.mcmc.schedules.ByUnits(0.04, 2, 0.1)
+    methods = (ds.methods.dsgnht_nais(optimizer=keras.optimizers.Adam(rate), num_chains=num_chains) for rate in rates)
+    plain, found = (phi_along(method, epochs=2) for method in methods)
+    for one, other in zip(plain[-1], found[-1], strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
 
 
 class Foreign(keras.optimizers.schedules.LearningRateSchedule):

@@ -9,7 +9,8 @@ step of sampling. A rate stands for the first 5,000 updates of φ and falls then
     nats     log p(x) of --rows validation rows by 1,000 importance samples; differences are from the first rate
     on       units of each latent layer that are on in 2 to 98 % of 1,000 training rows, by one draw from q(z given x)
 
-Climbs that are on record are not made again. With --page the record is put there as a table.
+Other rows of the same difficulty are those of columns that are flipped, and with each column twice; --columns takes
+these. Climbs that are on record are not made again. With --page the record is put there as a table.
 """
 
 import pathlib
@@ -27,7 +28,8 @@ from tfdsmcmc.mcmc.schedules import PolynomialDecay
 
 COMMAND = "experiments.recognition_rate"
 _BLOCK = 500  # updates in what is an epoch to Keras
-_KEYS = "dataset", "architecture", "updates", "seed"
+_KEYS = "dataset", "columns", "architecture", "updates", "seed"
+_COLUMNS = {"as they are": np.asarray, "flipped": lambda x: 1 - x, "twice": lambda x: np.tile(x, (1, 2))}
 
 
 def key_of(line):
@@ -55,13 +57,14 @@ def units_on(model, rows):
     return [int(((share > 0.02) & (share < 0.98)).sum()) for share in shares]
 
 
-def line(dataset, architecture, rate, updates, seed, rows):
+def line(dataset, columns, architecture, rate, updates, seed, rows):
     """What a climb leaves, a dict."""
     data = ds.datasets.load(dataset)
-    model = climbed(architecture, data.train, rate, updates, seed)
-    x, looked = random_rows(data.valid, rows, 0), random_rows(data.train, 1000, 1).astype(np.float32)
+    train, valid = _COLUMNS[columns](data.train), _COLUMNS[columns](data.valid)
+    model = climbed(architecture, train, rate, updates, seed)
+    x, looked = random_rows(valid, rows, 0), random_rows(train, 1000, 1).astype(np.float32)
     return {
-        **dict(zip(_KEYS, (dataset, architecture, updates, seed))),
+        **dict(zip(_KEYS, (dataset, columns, architecture, updates, seed))),
         "rate": rate,
         "units": units_on(model, looked),
         "rows": np.round(np.asarray(model.log_likelihood(x, 1000).value, np.float64), 3).tolist(),
@@ -69,14 +72,15 @@ def line(dataset, architecture, rate, updates, seed, rows):
 
 
 def table(lines):
-    """The lines as a table; pairs on the rows of the first line of the same climb."""
+    """The lines as a table, a climb's together; pairs on the rows of the first of these."""
     depth = max((len(one["units"]) for one in lines), default=0)
     layers = [f"on, layer {i + 1}" for i in range(depth)]
     rows, firsts = [], {}
-    for one in lines:
+    for one in sorted(lines, key=key_of):
         first = firsts.setdefault(key_of(one), one)
         paired = "" if first is one else mean_and_error(np.subtract(one["rows"], first["rows"]))
-        about = one["dataset"], one["architecture"].split("/")[-1], f"{one['updates']:,}", f"{one['rate']:g}"
+        data = one["dataset"] if one["columns"] == "as they are" else f"{one['dataset']}, {one['columns']}"
+        about = data, one["architecture"].split("/")[-1], f"{one['updates']:,}", f"{one['rate']:g}"
         units = *one["units"], *[""] * (depth - len(one["units"]))
         rows.append([*about, *units, markdown.number(np.mean(one["rows"])), paired])
     header = ["data", "model", "updates", "rate of φ", *layers, "nats a row", "difference"]
@@ -86,6 +90,7 @@ def table(lines):
 def main(argv=None):
     parser = parser_of(COMMAND, __doc__)
     parser.add_argument("--dataset")
+    parser.add_argument("--columns", choices=list(_COLUMNS), default="as they are")
     parser.add_argument("--architecture", default="SBN/SBN 200-200-200", help="as in models.from_name")
     parser.add_argument("--updates", type=number(int), default=5000)
     parser.add_argument("--rates", type=number(float), nargs="+", default=[0.01, 0.005], metavar="RATE")
@@ -98,11 +103,11 @@ def main(argv=None):
         parser.error(f"--updates must be a multiple of {_BLOCK}, or fewer. Received: {args.updates}")
     if args.page:
         marked_page.with_made(args.page.read_text(encoding="utf-8"), "", COMMAND)  # that it can be, before any work
-    about = args.dataset, args.architecture, args.updates, args.seed
+    about = args.dataset, args.columns, args.architecture, args.updates, args.seed
     done = {(*key_of(one), one["rate"]) for one in files.lines(args.record)}
     for rate in args.rates if args.dataset else []:
         if (*about, args.rows, rate) not in done:
-            files.append(args.record, line(*about[:2], rate, *about[2:], args.rows))
+            files.append(args.record, line(*about[:3], rate, *about[3:], args.rows))
     marked_page.show(table(files.lines(args.record)), args.page, COMMAND)
 
 

@@ -52,6 +52,17 @@ def test_by_units():
             np.testing.assert_allclose(found, share * expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("latent_units, row_spread, share", [
+    (12, None, 0.5), (12, 0.0, 0.5), (12, 5.0, 1.0), (12, 10.0, 0.5), (12, 40.0, 0.125), (3, 40.0, 0.25), (3, 9.0, 1.0),
+])  # fmt: skip
+def test_by_units_and_spread(latent_units, row_spread, share):
+    """min(1, (s/S) √(u/U)) with s = 10 and u = 3; without s the spread of the rows says nothing."""
+    assert float(ByUnits(0.2, 3, 10.0).over(latent_units, row_spread)(7)) == pytest.approx(0.2 * share)
+    assert float(ByUnits(0.2, 3, 10.0, row_spread=row_spread)(7)) == pytest.approx(0.2 * min(1, 10 / (row_spread or 1)))
+    plain = ByUnits(0.2, 3, None).over(latent_units, row_spread)
+    assert float(plain(7)) == pytest.approx(float(ByUnits(0.2, 3).over(latent_units)(7)))
+
+
 def test_a_rate_by_units_of_one_by_units_is_refused():
     with pytest.raises(ValueError, match=r"must not go by units\. Received: learning_rate=<.*ByUnits"):
         ByUnits(ByUnits(0.2, 3), 5)
@@ -59,7 +70,7 @@ def test_a_rate_by_units_of_one_by_units_is_refused():
 
 HUGE = [10**400, 10**5000]  # no floats; Python does not even write the second out
 SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20, 5), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
-SCHEDULES += [ByUnits(0.2, 3), ByUnits(SCHEDULES[0], 3, 12)]
+SCHEDULES += [ByUnits(0.2, 3), ByUnits(SCHEDULES[0], 3, 4.0, 12, 7.5)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -96,7 +107,9 @@ def test_schedule_is_a_keras_schedule(schedule):
         (RiseAndFall, "rising", [0.0, 1.0, None, *HUGE]),
         (ByUnits, "learning_rate", [0.0, -1.0, np.nan, "fast", None, *HUGE]),
         (ByUnits, "units", [0, -1, 2.5, True, None]),
+        (ByUnits, "spread", [0.0, -1.0, np.nan, "wide", *HUGE]),
         (ByUnits, "latent_units", [0, -1, 2.5, True]),
+        (ByUnits, "row_spread", [-1.0, np.inf, "wide", *HUGE]),
     ],
 )
 def test_errors(cls, name, values):

@@ -151,19 +151,24 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
 class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
-    """ℓ_t √min(1, u/U) of a recognition network over U latent units, where ℓ_t was found with u.
+    """ℓ_t min(1, (s/S) √(u/U)) of a recognition network; ℓ_t was found with u latent units, on rows of spread s.
 
-    A step that moves the log-odds of binary units by Δ_j takes q(z | x) away from itself by
+    It is for U latent units and rows x of spread S = E Σ_i |x_i − E x_i|, which is 2 Σ_i p_i (1 − p_i) of binary
+    columns. A step that moves the log-odds of binary units by Δ_j takes q(z | x) away from itself by
 
         KL = ½ Σ_j p_j (1 − p_j) Δ_j² + O(Δ³)
 
-    With Δ in proportion to the rate, as Adam has it, a layer's part stays the same where the rate falls as 1/√U. It is
-    ℓ_t as long as U is not known. `compile` tells it to the optimizer of φ, and nothing tells it to a kernel.
+    Adam moves each weight by about ℓ_t, and so Δ_j, from row to row, by about S ℓ_t: steps go equally far where
+    S ℓ_t √U is the same. What all rows share is left out, as a bias makes it good. So is what is not known of s, S and
+    U. `compile` tells U to the optimizer of φ, and the first `fit` after it S, of up to 1,000 rows as the recognition
+    network sees them. Nothing tells a kernel.
 
     Args:
       learning_rate: ℓ_t, a number or a schedule.
       units: u.
+      spread: s, or None for a rate that does not go by the rows.
       latent_units: U, of all layers together, or None.
+      row_spread: S, or None.
 
     Raises:
       ValueError: for an argument out of range, or a rate that goes by units itself.
@@ -171,33 +176,54 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
     Example:
 
     >>> import tfdsmcmc as ds
-    >>> rate = ds.mcmc.schedules.ByUnits(0.01, units=150)
+    >>> rate = ds.mcmc.schedules.ByUnits(0.01, units=150, spread=150.0)
     >>> [round(float(rate.over(latent_units)(0)), 4) for latent_units in (50, 150, 600)]
     [0.01, 0.01, 0.005]
+    >>> [round(float(rate.over(150, row_spread)(0)), 4) for row_spread in (20.0, 150.0, 600.0)]
+    [0.01, 0.01, 0.0025]
     """
 
-    def __init__(self, learning_rate: LearningRate, units: int, latent_units: int | None = None):
+    def __init__(
+        self,
+        learning_rate: LearningRate,
+        units: int,
+        spread: float | None = None,
+        latent_units: int | None = None,
+        row_spread: float | None = None,
+    ):
         self.learning_rate: LearningRate = checks.learning_rate(learning_rate)
         if isinstance(self.learning_rate, ByUnits):
             raise ValueError(f"learning_rate must not go by units. Received: learning_rate={learning_rate!r}")
         self.units: int = checks.positive_integer("units", units)
-        if latent_units is not None:
-            checks.positive_integer("latent_units", latent_units)
-        self.latent_units: int | None = latent_units
+        self.spread: float | None = _if_known(checks.positive_number, "spread", spread)
+        self.latent_units: int | None = _if_known(checks.positive_integer, "latent_units", latent_units)
+        self.row_spread: float | None = _if_known(checks.nonnegative_number, "row_spread", row_spread)
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         rate = self.learning_rate(step) if callable(self.learning_rate) else self.learning_rate
-        share = 1.0 if self.latent_units is None else math.sqrt(min(1.0, self.units / self.latent_units))
-        return tf.cast(rate, tf.float32) * share
+        share = 1.0 if self.latent_units is None else math.sqrt(self.units / self.latent_units)
+        if self.spread is not None and self.row_spread:  # rows that are all the same have none
+            share *= self.spread / self.row_spread
+        return tf.cast(rate, tf.float32) * min(1.0, share)
 
-    def over(self, latent_units: int) -> ByUnits:
-        """The rate of a network of so many latent units."""
-        return ByUnits(self.learning_rate, self.units, latent_units)
+    def over(self, latent_units: int, row_spread: float | None = None) -> ByUnits:
+        """The rate of a network of U latent units, for rows of spread S."""
+        return ByUnits(self.learning_rate, self.units, self.spread, latent_units, row_spread)
 
     def get_config(self) -> Config:
         rate = self.learning_rate
-        rate = keras.saving.serialize_keras_object(rate) if callable(rate) else rate
-        return {"learning_rate": rate, "units": self.units, "latent_units": self.latent_units}
+        return {
+            "learning_rate": keras.saving.serialize_keras_object(rate) if callable(rate) else rate,
+            "units": self.units,
+            "spread": self.spread,
+            "latent_units": self.latent_units,
+            "row_spread": self.row_spread,
+        }
+
+
+def _if_known(check, name, value):
+    """A value that passes `check`, or None."""
+    return None if value is None else check(name, value)
 
 
 def _steps(name, value, check):

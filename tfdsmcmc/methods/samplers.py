@@ -221,8 +221,9 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
 def _rate_of_recognition():
     """The rate of φ: high for as long as short runs last, which lose by less. At it a network of wide layers stays
     coarse, so that few of the K draws count and the gradient of θ is biased: from there on it falls. It was found
-    with 150 units; of more it switches off many (docs/study_appendix.md, "Units that a climb switches off")."""
-    return ByUnits(PolynomialDecay(1e-2, offset=5000.0, power=0.75, constant_steps=5000), units=150)
+    with 150 units and rows of a spread below 150; of more of either it switches units off (docs/study_appendix.md,
+    "Units that a climb switches off")."""
+    return ByUnits(PolynomialDecay(1e-2, offset=5000.0, power=0.75, constant_steps=5000), units=150, spread=150.0)
 
 
 def _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, optimizer, as_published, num_chains):

@@ -12,7 +12,8 @@ from experiments.common import files
 from experiments.recognition_rate import __main__ as recognition_rate
 from tests.posterior.support import X
 
-LINE = {"dataset": "dna", "architecture": "SBN/SBN 20-10", "updates": 3000, "seed": 0, "rate": 0.01}
+ABOUT = {"dataset": "dna", "columns": "as they are", "architecture": "SBN/SBN 20-10", "updates": 3000, "seed": 0}
+LINE = {**ABOUT, "rate": 0.01}
 
 
 def test_a_climb_lasts_as_planned_and_goes_by_its_rate():
@@ -38,9 +39,9 @@ def test_units_that_are_always_on_or_off_do_not_count():
 def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
     asked = []
 
-    def line(dataset, architecture, rate, updates, seed, rows):
+    def line(dataset, columns, architecture, rate, updates, seed, rows):
         asked.append((rate, rows))
-        about = {"dataset": dataset, "architecture": architecture, "updates": updates, "seed": seed}
+        about = {"dataset": dataset, "columns": columns, "architecture": architecture, "updates": updates, "seed": seed}
         return {**about, "rate": rate, "units": [2, 1], "rows": [-3.0, -4.0 - 100 * rate]}
 
     monkeypatch.setattr(recognition_rate, "line", line)
@@ -58,21 +59,25 @@ def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
     assert text in page.read_text() and page.read_text().startswith("before\n") and text in capsys.readouterr().out
 
 
-def test_a_line_has_what_the_climbed_model_is_worth(monkeypatch):
+@pytest.mark.parametrize("columns", ["as they are", "flipped", "twice"])
+def test_a_line_has_what_the_climbed_model_is_worth(columns, monkeypatch):
     """Of validation rows in the order of seed 0, and units of training rows."""
     rows = np.tile(X, (60 // len(X) + 1, 1))
     data = ds.datasets.Dataset("dna", rows[:30], rows[30:50], rows[50:60], (X.shape[1],))
     monkeypatch.setattr(ds.datasets, "load", {"dna": data}.__getitem__)
-    model = ds.models.from_name("SBN/SBN 3-2", X.shape[1], seed=0)
+    changes = {"as they are": lambda x: x, "flipped": lambda x: (x == 0) * 1.0, "twice": lambda x: np.hstack([x, x])}
+    train, valid = changes[columns](data.train), changes[columns](data.valid)
+    model = ds.models.from_name("SBN/SBN 3-2", train.shape[1], seed=0)
     asked = []
     monkeypatch.setattr(recognition_rate, "climbed", lambda *given: asked.append(given) or model)
-    found = recognition_rate.line("dna", "SBN/SBN 3-2", 0.01, 1500, 7, rows=12)
+    found = recognition_rate.line("dna", columns, "SBN/SBN 3-2", 0.01, 1500, 7, rows=12)
     (given,) = asked
-    assert given[0] == "SBN/SBN 3-2" and given[2:] == (0.01, 1500, 7) and given[1] is data.train
-    expected = model.log_likelihood(data.valid[np.random.default_rng(0).permutation(20)[:12]], 1000).value
+    assert given[0] == "SBN/SBN 3-2" and given[2:] == (0.01, 1500, 7)
+    np.testing.assert_array_equal(given[1], train)
+    expected = model.log_likelihood(valid[np.random.default_rng(0).permutation(20)[:12]], 1000).value
     np.testing.assert_allclose(found.pop("rows"), expected, atol=0.05)  # other draws, with the error of 1,000
-    about = {"dataset": "dna", "architecture": "SBN/SBN 3-2", "updates": 1500, "seed": 7, "rate": 0.01}
-    assert found == {**about, "units": [3, 2]}
+    about = {"dataset": "dna", "columns": columns, "architecture": "SBN/SBN 3-2", "updates": 1500, "seed": 7}
+    assert found == {**about, "rate": 0.01, "units": [3, 2]}
 
 
 def test_bad_arguments_are_refused_before_any_work(monkeypatch, tmp_path, capsys):
@@ -87,8 +92,8 @@ def test_bad_arguments_are_refused_before_any_work(monkeypatch, tmp_path, capsys
 
 
 def test_pairs_are_of_the_same_climb():
-    """The first line of each is what the others are compared with."""
-    other = {**LINE, "seed": 1}
+    """The first line of each is what the others are compared with, and they stand together."""
+    other = {**LINE, "columns": "flipped"}
     lines = [
         {**LINE, "units": [20, 9], "rows": [-80.0, -82.0]},
         {**other, "units": [19, 9, 5], "rows": [-70.0, -72.0]},
@@ -97,8 +102,8 @@ def test_pairs_are_of_the_same_climb():
     ]
     text = recognition_rate.table(lines).splitlines()
     assert text[2] == "| dna | SBN 20-10 | 3,000 | 0.01 | 20 | 9 |  | −81.00 |  |"
-    assert "| 0.01 | 19 | 9 | 5 | −71.00 |" in text[3]
-    assert [one.split("|")[-2].strip() for one in text[2:]] == ["", "", "+1.50 ± 0.50", "−1.00 ± 0.00"]
+    assert text[4] == "| dna, flipped | SBN 20-10 | 3,000 | 0.01 | 19 | 9 | 5 | −71.00 |  |"
+    assert [one.split("|")[-2].strip() for one in text[2:]] == ["", "+1.50 ± 0.50", "", "−1.00 ± 0.00"]
 
 
 def test_the_page_is_of_the_record():

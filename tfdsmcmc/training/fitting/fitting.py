@@ -203,6 +203,7 @@ class Fitting:
             self._model.run.plan(None)  # which refuses what nothing would end
         if planned != 0:
             self.settle(planned, chains_of_backup(callbacks))
+            self.compiled.step.look_at(source)
         run, order = self._model.run, self.seed_of("row order")
         at_once = self._at_once(steps)
         feed = feed_of(source, told.batch_size, at_once, order, told.shuffle, told.steps_per_epoch, run.num_chains)

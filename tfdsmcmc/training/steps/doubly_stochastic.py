@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.mcmc.base import StochasticGradientKernel
     from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.priors.prior import Prior
-    from tfdsmcmc.rows.source import RandomAccessSource
+    from tfdsmcmc.rows.source import RandomAccessSource, Source
     from tfdsmcmc.training.feeding.batch import Batch
     from tfdsmcmc.training.steps.gradient_estimator import GradientEstimator
     from tfdsmcmc.training.steps.recognition_learning import RecognitionLearning
@@ -161,6 +161,10 @@ class DoublyStochasticStep(Step):
         if state is None and self.kernel_steps and self.kernel.climbs_first and self.learning is not None:
             best_phi = best_recognition.nothing_kept(self.beside)
         return StepState(list(weights), results, auxiliary, carried, best_phi)
+
+    def look_at(self, rows: Source) -> None:
+        if self.learning is not None:
+            self.learning.look_at(rows)
 
     def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         if self.climb is None:

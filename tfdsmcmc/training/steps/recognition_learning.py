@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Seed, TensorLike
     from tfdsmcmc.proposals.base import Proposal
     from tfdsmcmc.rows.rows import Rows
+    from tfdsmcmc.rows.source import Source
     from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
 
+_LOOKED_AT = 1000  # rows, whose spread is that of all
 _SERVED = weakref.WeakKeyDictionary()  # the variables that an optimizer updates, as weak references
 
 
@@ -49,13 +51,23 @@ class RecognitionLearning:
         self.estimator, self.proposal, self.steps = estimator, proposal, steps
         proposal.build(estimator.generative.seen_units)
         _build(proposal.optimizer, self.variables)
-        _tell_units(proposal.optimizer, sum(estimator.recognition.latent_units))
+        self._tell_rate(None)
 
     def by(self, estimator: FisherIdentity) -> RecognitionLearning:
         """The same updates from the draws of another estimator over the same networks."""
         learning = copy.copy(self)
         learning.estimator = estimator
         return learning
+
+    def look_at(self, rows: Source) -> None:
+        """Tells a rate that goes by the spread of the rows what it is, if it was not told since `compile`."""
+        rate = _rate_by_units(self.proposal.optimizer)
+        if rate is None or rate.spread is None or rate.row_spread is not None:
+            return
+        random_access = rows.random_access  # of a stream no more is read than has to be
+        some = rows.evenly_spaced(min(_LOOKED_AT, rows.num_rows)) if random_access else next(rows.batches(_LOOKED_AT))
+        seen = tf.cast(self.estimator.recognition.seen(some.floats()), tf.float64)
+        self._tell_rate(float(tf.reduce_mean(tf.reduce_sum(tf.abs(seen - tf.reduce_mean(seen, 0)), -1))))
 
     @property
     def variables(self) -> list[keras.Variable]:
@@ -113,6 +125,12 @@ class RecognitionLearning:
             variable.assign(tf.where(made, new, old))
         return made
 
+    def _tell_rate(self, row_spread):
+        """Tells a rate by units how many latent units there are, and the spread of the rows, None if not known."""
+        rate, latent_units = _rate_by_units(self.proposal.optimizer), sum(self.estimator.recognition.latent_units)
+        if rate is not None and latent_units > 0:  # a model of visible units alone has none
+            _scaled(self.proposal.optimizer).learning_rate = rate.over(latent_units, row_spread)
+
 
 def _filled(draws, x):
     """The rows as the draws have filled them, where there are gaps; else as they are."""
@@ -135,9 +153,12 @@ def _build(optimizer, variables):
         _SERVED[optimizer] = [weakref.ref(variable) for variable in variables]
 
 
-def _tell_units(optimizer, latent_units):
-    """Tells a rate that goes by the number of latent units how many there are."""
-    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of one that scales the loss
-    rate = getattr(optimizer, "_learning_rate", None)  # Keras gives away its value alone, and no schedule
-    if isinstance(rate, ByUnits) and latent_units > 0:  # a model of visible units alone has none
-        optimizer.learning_rate = rate.over(latent_units)
+def _scaled(optimizer):
+    """The optimizer itself, of one that scales the loss that inside."""
+    return getattr(optimizer, "inner_optimizer", optimizer)
+
+
+def _rate_by_units(optimizer):
+    """The rate of an optimizer if it goes by units, else None; Keras gives away its value alone, and no schedule."""
+    rate = getattr(_scaled(optimizer), "_learning_rate", None)
+    return rate if isinstance(rate, ByUnits) else None

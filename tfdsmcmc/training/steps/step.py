@@ -98,6 +98,13 @@ class Step:
           rows: a source of rows with random access.
         """
 
+    def look_at(self, rows: Source) -> None:
+        """Looks at the rows of a fit before its first step, if what the step does goes by them.
+
+        Args:
+          rows: a source, with random access or without.
+        """
+
     def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         """One step, in a graph.
 
