@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.oracles import tiny_model
+from tests.oracles import PUBLISHED_PRIOR, tiny_model
 from tests.posterior.support import X
 
 NAIS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")
@@ -90,37 +90,147 @@ def test_a_rate_is_told_how_many_units_there_are():
     assert rate_of(keras.optimizers.Adam.from_config(optimizer.get_config())) == pytest.approx(0.01)
 
 
-GAPS = np.where(np.arange(X.size).reshape(X.shape) % 5 == 0, np.nan, X)
-SPREADS = {  # E Σ |x_i − E x_i|, of what is missing as the ½ that a network sees
-    "rows": (X, np.abs(X - X.mean(0)).sum(1).mean()),
-    "gaps": (GAPS, np.abs(np.nan_to_num(GAPS, nan=0.5) - np.nan_to_num(GAPS, nan=0.5).mean(0)).sum(1).mean()),
-    "dataset": (tf.data.Dataset.from_tensor_slices(X).batch(3), np.abs(X - X.mean(0)).sum(1).mean()),
-    "endless": (tf.data.Dataset.from_tensor_slices(X).repeat().batch(4), np.abs(X - X.mean(0)).sum(1).mean()),
-}
+def spread_of(x):
+    """E Σ |x_i − E x_i|, each column's part at most 1; what is missing as the ½ that a network sees."""
+    x = np.nan_to_num(np.asarray(x, np.float64), nan=0.5)
+    return np.minimum(1, np.abs(x - x.mean(0)).mean(0)).sum()
 
 
-@pytest.mark.parametrize("rows", SPREADS)
-def test_the_first_fit_tells_the_spread_of_the_rows(rows):
-    """ℓ (s/S) from its first update on, and in later fits of other rows too, until `compile`; in a file as well."""
-    (x, spread), optimizer = SPREADS[rows], keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, 4, 0.1))
+def by_spread(units=4, spread=0.1):
+    return keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, units, spread=spread))
+
+
+def told(optimizer):
+    """S, by the rate 0.04 (0.1/S), or None where that is 0.04."""
+    rate = rate_of(optimizer)
+    return None if rate == pytest.approx(0.04) else 0.04 * 0.1 / rate
+
+
+def fitted(model, x, epochs=1, **arguments):
+    return model.fit(x, batch_size=4, epochs=epochs, verbose=0, **arguments)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_first_fit_tells_the_spread_of_the_rows(gaps):
+    """And no later one of other rows, until `compile`."""
+    x, optimizer = np.where(np.arange(X.size).reshape(X.shape) % 5 == 0, np.nan, X) if gaps else X, by_spread()
     model = compiled(optimizer)
-    assert rate_of(optimizer) == pytest.approx(0.04)
-    model.fit(x, batch_size=4, epochs=1, steps_per_epoch=2, verbose=0, num_rows=8 if rows == "endless" else None)
-    expected = pytest.approx(0.04 * 0.1 / spread)
-    assert rate_of(optimizer) == expected
-    model.fit(np.zeros_like(X), batch_size=4, epochs=1, verbose=0)
-    assert rate_of(optimizer) == expected
-    assert rate_of(keras.optimizers.Adam.from_config(optimizer.get_config())) == expected
+    assert told(optimizer) is None
+    fitted(model, x, epochs=0)
+    assert told(optimizer) is None
+    for rows in (x, X[:2]):
+        fitted(model, rows)
+        assert told(optimizer) == pytest.approx(spread_of(x))
     model.compile(**ds.methods.rws(optimizer=optimizer), jit_compile=False)
-    assert rate_of(optimizer) == pytest.approx(0.04)
+    assert told(optimizer) is None
+
+
+def test_rows_count_by_their_weights():
+    """As integers they are rows repeated."""
+    weights, optimizer = np.array([5, 0, 0, 0, 2, 0, 0, 1]), by_spread()
+    fitted(compiled(optimizer), X, sample_weight=weights)
+    assert told(optimizer) == pytest.approx(spread_of(np.repeat(X, weights, 0)))
+
+
+def test_of_many_rows_some_are_looked_at():
+    """Spread over all of them and not evenly: of every other row it would be 0."""
+    x, optimizer = np.tile([[0.0], [1.0]], (2000, 4)), by_spread()
+    model = compiled(optimizer)
+    fitted(model, np.concatenate([x, x[:1]]), steps_per_epoch=1)
+    assert told(optimizer) == pytest.approx(2.0, rel=0.01)
+
+
+@pytest.mark.parametrize("x", [np.zeros_like(X), X[:1]])
+def test_rows_that_are_all_the_same_tell_nothing(x):
+    optimizer = by_spread()
+    model = compiled(optimizer)
+    fitted(model, x)
+    assert told(optimizer) is None
+    fitted(model, X)
+    assert told(optimizer) == pytest.approx(spread_of(X))
+
+
+def test_a_fit_without_a_step_tells_nothing_for_good():
+    class Failing(keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            raise OSError
+
+    optimizer = by_spread()
+    model = compiled(optimizer)
+    with pytest.raises(OSError):
+        fitted(model, X[:3], callbacks=[Failing()])
+    fitted(model, X)
+    assert told(optimizer) == pytest.approx(spread_of(X))
+
+
+def test_a_stream_is_not_read_for_it():
+    """The rows of a shuffle with a seed come as they do without, and none is known but what is said."""
+    found = []
+    for optimizer in (keras.optimizers.Adam(0.04), by_spread(spread=1e9)):
+        model = compiled(optimizer)
+        fitted(model, tf.data.Dataset.from_tensor_slices(X).shuffle(8, seed=1).batch(2))
+        found.append(model.get_weights())
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert optimizer.get_config()["learning_rate"]["config"]["row_spread"] == 0.0
+    given = keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, 4, spread=0.1, row_spread=0.4))
+    fitted(compiled(given), X)
+    assert told(given) == pytest.approx(0.4)
+
+
+def test_rows_are_looked_at_as_the_network_sees_them(monkeypatch):
+    optimizer = by_spread()
+    model = compiled(optimizer)
+    plain = model.recognition.seen
+    monkeypatch.setattr(model.recognition, "seen", lambda rows: tf.cast(plain(rows), tf.float32) / 2)
+    fitted(model, X)
+    assert told(optimizer) == pytest.approx(spread_of(X / 2))
+
+
+def test_a_column_of_large_numbers_counts_as_one():
+    optimizer = by_spread(units=2)
+    x = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32) * [1, 1, 1, 1000]
+    generative = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.MLPGaussian(4)])
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]), prior=PUBLISHED_PRIOR)
+    model.compile(**ds.methods.rws(optimizer=optimizer), jit_compile=False)
+    fitted(model, x)
+    assert told(optimizer) == pytest.approx(spread_of(x)) and told(optimizer) < 4
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_run_that_is_stored_keeps_it(whole, tmp_path):
+    """As a file of the model, and as weights for one that is compiled anew; other rows do not change it there."""
+    model = compiled(by_spread())
+    fitted(model, X)
+    if whole:
+        model.save(tmp_path / "model.keras")
+        again = keras.saving.load_model(tmp_path / "model.keras")
+    else:
+        model.save_weights(tmp_path / "run.weights.h5")
+        again = compiled(by_spread())
+        again.load_weights(tmp_path / "run.weights.h5")
+    for one in (model, again):
+        fitted(one, X[:2], epochs=2)
+    for one, other in zip(model.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_runs_from_before_are_told_when_they_go_on(tmp_path):
+    """Of files that know of no spread."""
+    model, optimizer = compiled(keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, 4))), by_spread()
+    fitted(model, X)
+    model.save_weights(tmp_path / "run.weights.h5")
+    again = compiled(optimizer)
+    again.load_weights(tmp_path / "run.weights.h5")
+    fitted(again, X)
+    assert told(optimizer) == pytest.approx(spread_of(X))
 
 
 @pytest.mark.parametrize("num_chains", [1, "auto"])
 def test_a_rate_by_the_spread_is_a_lower_rate(num_chains):
     """Of all updates, the first among them, and of each chain."""
-    spread = SPREADS["rows"][1]
-    rates = float(0.04 * 0.1 / spread), ds.mcmc.schedules.ByUnits(0.04, 2, 0.1)
-    methods = (ds.methods.dsgnht_nais(optimizer=keras.optimizers.Adam(rate), num_chains=num_chains) for rate in rates)
+    optimizers = keras.optimizers.Adam(float(0.04 * 0.1 / spread_of(X))), by_spread(units=2)
+    methods = (ds.methods.dsgnht_nais(optimizer=adam, num_chains=num_chains) for adam in optimizers)
     plain, found = (phi_along(method, epochs=2) for method in methods)
     for one, other in zip(plain[-1], found[-1], strict=True):
         np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)

@@ -57,9 +57,12 @@ def test_by_units():
 ])  # fmt: skip
 def test_by_units_and_spread(latent_units, row_spread, share):
     """min(1, (s/S) √(u/U)) with s = 10 and u = 3; without s the spread of the rows says nothing."""
-    assert float(ByUnits(0.2, 3, 10.0).over(latent_units, row_spread)(7)) == pytest.approx(0.2 * share)
-    assert float(ByUnits(0.2, 3, 10.0, row_spread=row_spread)(7)) == pytest.approx(0.2 * min(1, 10 / (row_spread or 1)))
-    plain = ByUnits(0.2, 3, None).over(latent_units, row_spread)
+    rate = ByUnits(0.2, 3, spread=10.0)
+    assert float(rate.over(latent_units, row_spread)(7)) == pytest.approx(0.2 * share)
+    assert float(rate.over(latent_units, tf.Variable(row_spread or 0.0))(7)) == pytest.approx(0.2 * share)
+    of_rows_alone = ByUnits(0.2, 3, spread=10.0, row_spread=row_spread)
+    assert float(of_rows_alone(7)) == pytest.approx(0.2 * min(1, 10 / (row_spread or 1)))
+    plain = ByUnits(0.2, 3).over(latent_units, row_spread)
     assert float(plain(7)) == pytest.approx(float(ByUnits(0.2, 3).over(latent_units)(7)))
 
 
@@ -70,7 +73,7 @@ def test_a_rate_by_units_of_one_by_units_is_refused():
 
 HUGE = [10**400, 10**5000]  # no floats; Python does not even write the second out
 SCHEDULES = [mcmc.PolynomialDecay(0.2, 30.0, 0.7, 20, 5), mcmc.Cyclical(0.2, 8), RiseAndFall(0.2)]
-SCHEDULES += [ByUnits(0.2, 3), ByUnits(SCHEDULES[0], 3, 4.0, 12, 7.5)]
+SCHEDULES += [ByUnits(0.2, 3), ByUnits(SCHEDULES[0], 3, spread=4.0, latent_units=12, row_spread=7.5)]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -153,22 +153,26 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
 class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
     """ℓ_t min(1, (s/S) √(u/U)) of a recognition network; ℓ_t was found with u latent units, on rows of spread s.
 
-    It is for U latent units and rows x of spread S = E Σ_i |x_i − E x_i|, which is 2 Σ_i p_i (1 − p_i) of binary
-    columns. A step that moves the log-odds of binary units by Δ_j takes q(z | x) away from itself by
+    It is for U latent units and rows x of spread S = Σ_i min(1, E |x_i − E x_i|), which is 2 Σ_i p_i (1 − p_i) of
+    binary columns; a column of large numbers counts for no more than 1. A step that moves the log-odds of binary units
+    by Δ_j takes q(z | x) away from itself by
 
         KL = ½ Σ_j p_j (1 − p_j) Δ_j² + O(Δ³)
 
-    Adam moves each weight by about ℓ_t, and so Δ_j, from row to row, by about S ℓ_t: steps go equally far where
-    S ℓ_t √U is the same. What all rows share is left out, as a bias makes it good. So is what is not known of s, S and
-    U. `compile` tells U to the optimizer of φ, and the first `fit` after it S, of up to 1,000 rows as the recognition
-    network sees them. Nothing tells a kernel.
+    Adam moves each weight by about ℓ_t, and so the Δ_j of the first layer, from row to row, by at most about S ℓ_t:
+    steps go equally far where S ℓ_t √U is the same. What all rows share is left out, as a bias makes it good. So is
+    what is not known of s, S and U; S = 0 is not known.
+
+    `compile` tells U to the optimizer of φ. The first `fit` after it tells S, of up to 1,000 rows as the recognition
+    network sees them, and a run keeps it. Rows that are read in order alone, such as those of a `tf.data.Dataset`, are
+    not read for that: S is not known then, but for what `row_spread` says. Nothing tells a kernel.
 
     Args:
       learning_rate: ℓ_t, a number or a schedule.
       units: u.
       spread: s, or None for a rate that does not go by the rows.
       latent_units: U, of all layers together, or None.
-      row_spread: S, or None.
+      row_spread: S, a number or a variable, or None.
 
     Raises:
       ValueError: for an argument out of range, or a rate that goes by units itself.
@@ -187,9 +191,10 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
         self,
         learning_rate: LearningRate,
         units: int,
+        *,
         spread: float | None = None,
         latent_units: int | None = None,
-        row_spread: float | None = None,
+        row_spread: float | tf.Variable | None = None,
     ):
         self.learning_rate: LearningRate = checks.learning_rate(learning_rate)
         if isinstance(self.learning_rate, ByUnits):
@@ -197,18 +202,22 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
         self.units: int = checks.positive_integer("units", units)
         self.spread: float | None = _if_known(checks.positive_number, "spread", spread)
         self.latent_units: int | None = _if_known(checks.positive_integer, "latent_units", latent_units)
-        self.row_spread: float | None = _if_known(checks.nonnegative_number, "row_spread", row_spread)
+        if not isinstance(row_spread, tf.Variable):
+            row_spread = _if_known(checks.nonnegative_number, "row_spread", row_spread)
+        self.row_spread: float | tf.Variable | None = row_spread
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         rate = self.learning_rate(step) if callable(self.learning_rate) else self.learning_rate
         share = 1.0 if self.latent_units is None else math.sqrt(self.units / self.latent_units)
-        if self.spread is not None and self.row_spread:  # rows that are all the same have none
-            share *= self.spread / self.row_spread
-        return tf.cast(rate, tf.float32) * min(1.0, share)
+        if self.spread is not None and self.row_spread is not None:
+            known = tf.cast(tf.convert_to_tensor(self.row_spread), tf.float32)
+            share *= tf.where(known > 0.0, self.spread / known, 1.0)
+        return tf.cast(rate, tf.float32) * tf.minimum(1.0, share)
 
-    def over(self, latent_units: int, row_spread: float | None = None) -> ByUnits:
+    def over(self, latent_units: int, row_spread: float | tf.Variable | None = None) -> ByUnits:
         """The rate of a network of U latent units, for rows of spread S."""
-        return ByUnits(self.learning_rate, self.units, self.spread, latent_units, row_spread)
+        told = {"latent_units": latent_units, "row_spread": row_spread}
+        return ByUnits(self.learning_rate, self.units, spread=self.spread, **told)
 
     def get_config(self) -> Config:
         rate = self.learning_rate
@@ -217,7 +226,7 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
             "units": self.units,
             "spread": self.spread,
             "latent_units": self.latent_units,
-            "row_spread": self.row_spread,
+            "row_spread": None if self.row_spread is None else float(self.row_spread),
         }
 
 

@@ -203,7 +203,6 @@ class Fitting:
             self._model.run.plan(None)  # which refuses what nothing would end
         if planned != 0:
             self.settle(planned, chains_of_backup(callbacks))
-            self.compiled.step.look_at(source)
         run, order = self._model.run, self.seed_of("row order")
         at_once = self._at_once(steps)
         feed = feed_of(source, told.batch_size, at_once, order, told.shuffle, told.steps_per_epoch, run.num_chains)
@@ -211,6 +210,8 @@ class Fitting:
         run.begin(source if source.random_access else None, told.num_rows or source.total_weight)
         if planned:  # a fit without a step plans nothing
             run.plan(planned, int(steps))
+        if planned != 0:
+            run.step.look_at(source, begun=int(run.steps) > 0)
         return feed
 
     def advance(self, elements: Iterator[Any]) -> None:

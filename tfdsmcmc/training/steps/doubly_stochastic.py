@@ -124,7 +124,9 @@ class DoublyStochasticStep(Step):
     @property
     def own_variables(self) -> dict[str, keras.Variable | tf.Variable]:
         own = [] if self.learning is None else self.learning.proposal.variables
-        return {f"proposal_{i}": variable for i, variable in enumerate(own)}
+        spread = None if self.learning is None else self.learning.row_spread
+        named = {f"proposal_{i}": variable for i, variable in enumerate(own)}
+        return named if spread is None else {**named, "row_spread": spread}
 
     @property
     def beside(self) -> Sequence[keras.Variable]:
@@ -162,9 +164,9 @@ class DoublyStochasticStep(Step):
             best_phi = best_recognition.nothing_kept(self.beside)
         return StepState(list(weights), results, auxiliary, carried, best_phi)
 
-    def look_at(self, rows: Source) -> None:
+    def look_at(self, rows: Source, begun: bool) -> None:
         if self.learning is not None:
-            self.learning.look_at(rows)
+            self.learning.look_at(rows, begun)
 
     def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         if self.climb is None:

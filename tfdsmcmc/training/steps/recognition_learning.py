@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
@@ -39,6 +40,9 @@ class RecognitionLearning:
       proposal: of the objective and its optimizer.
       steps: φ-updates for each group of θ-updates.
 
+    Attributes:
+      row_spread: variable of the spread of the rows, 0 as long as it is not known; None where no rate goes by it.
+
     Raises:
       ValueError: for an optimizer that was built for other variables.
     """
@@ -51,7 +55,8 @@ class RecognitionLearning:
         self.estimator, self.proposal, self.steps = estimator, proposal, steps
         proposal.build(estimator.generative.seen_units)
         _build(proposal.optimizer, self.variables)
-        self._tell_rate(None)
+        self.row_spread: tf.Variable | None = _told_rate(proposal.optimizer, estimator.recognition)
+        self._is_given = self.row_spread is not None and float(self.row_spread) > 0.0
 
     def by(self, estimator: FisherIdentity) -> RecognitionLearning:
         """The same updates from the draws of another estimator over the same networks."""
@@ -59,15 +64,19 @@ class RecognitionLearning:
         learning.estimator = estimator
         return learning
 
-    def look_at(self, rows: Source) -> None:
-        """Tells a rate that goes by the spread of the rows what it is, if it was not told since `compile`."""
-        rate = _rate_by_units(self.proposal.optimizer)
-        if rate is None or rate.spread is None or rate.row_spread is not None:
+    def look_at(self, rows: Source, begun: bool) -> None:
+        """Tells a rate that goes by the spread of the rows what it is, in the first fit alone.
+
+        Args:
+          rows: of a fit.
+          begun: whether the run has made steps; with the spread that it knew then, if it did, it goes on.
+        """
+        known = self._is_given or (begun and float(self.row_spread or 0.0) > 0.0)
+        if self.row_spread is None or known or not rows.random_access:
             return
-        random_access = rows.random_access  # of a stream no more is read than has to be
-        some = rows.evenly_spaced(min(_LOOKED_AT, rows.num_rows)) if random_access else next(rows.batches(_LOOKED_AT))
-        seen = tf.cast(self.estimator.recognition.seen(some.floats()), tf.float64)
-        self._tell_rate(float(tf.reduce_mean(tf.reduce_sum(tf.abs(seen - tf.reduce_mean(seen, 0)), -1))))
+        some = rows.take(_places(rows.num_rows))
+        seen = self.estimator.recognition.seen(some.floats())
+        self.row_spread.assign(_spread(np.asarray(seen, np.float64), some.weight))
 
     @property
     def variables(self) -> list[keras.Variable]:
@@ -125,12 +134,6 @@ class RecognitionLearning:
             variable.assign(tf.where(made, new, old))
         return made
 
-    def _tell_rate(self, row_spread):
-        """Tells a rate by units how many latent units there are, and the spread of the rows, None if not known."""
-        rate, latent_units = _rate_by_units(self.proposal.optimizer), sum(self.estimator.recognition.latent_units)
-        if rate is not None and latent_units > 0:  # a model of visible units alone has none
-            _scaled(self.proposal.optimizer).learning_rate = rate.over(latent_units, row_spread)
-
 
 def _filled(draws, x):
     """The rows as the draws have filled them, where there are gaps; else as they are."""
@@ -153,12 +156,32 @@ def _build(optimizer, variables):
         _SERVED[optimizer] = [weakref.ref(variable) for variable in variables]
 
 
-def _scaled(optimizer):
-    """The optimizer itself, of one that scales the loss that inside."""
-    return getattr(optimizer, "inner_optimizer", optimizer)
+def _told_rate(optimizer, recognition):
+    """Tells a rate by units how many latent units there are; returns the variable of the spread that it reads.
+
+    Keras gives away the value of a rate alone, and no schedule.
+    """
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of one that scales the loss
+    rate, latent_units = getattr(optimizer, "_learning_rate", None), sum(recognition.latent_units)
+    if not isinstance(rate, ByUnits) or latent_units == 0:  # a model of visible units alone has none
+        return None
+    given = 0.0 if isinstance(rate.row_spread, tf.Variable) else rate.row_spread or 0.0
+    spread = None if rate.spread is None else tf.Variable(given, trainable=False, name="row_spread")
+    optimizer.learning_rate = rate.over(latent_units, spread)
+    return spread
 
 
-def _rate_by_units(optimizer):
-    """The rate of an optimizer if it goes by units, else None; Keras gives away its value alone, and no schedule."""
-    rate = getattr(_scaled(optimizer), "_learning_rate", None)
-    return rate if isinstance(rate, ByUnits) else None
+def _places(num_rows):
+    """The numbers of some of the rows, in order: a sample of them, as rows that are evenly spaced may be alike."""
+    if num_rows <= _LOOKED_AT:
+        return np.arange(num_rows)
+    return np.sort(np.random.default_rng(0).choice(num_rows, _LOOKED_AT, replace=False))
+
+
+def _spread(x, weight):
+    """Σ_i min(1, E |x_i − E x_i|) of rows (n, D), each as often as its weight (n, 1) says if there is one."""
+    weight = None if weight is None else np.broadcast_to(weight, x.shape)
+    if weight is not None and not weight.any():
+        return 0.0
+    away = np.abs(x - np.average(x, 0, weight))
+    return float(np.minimum(1.0, np.average(away, 0, weight)).sum())

@@ -63,6 +63,9 @@ class SeveralChains(Step):
     def check_rows(self, rows: Source) -> None:
         self.one.check_rows(rows)
 
+    def look_at(self, rows: Source, begun: bool) -> None:
+        self.one.look_at(rows, begun)
+
     def init(
         self,
         rows: RandomAccessSource | None,
