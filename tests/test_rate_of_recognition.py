@@ -134,9 +134,9 @@ def test_rows_count_by_their_weights():
 
 def test_of_many_rows_some_are_looked_at():
     """Spread over all of them and not evenly: of every other row it would be 0."""
-    x, optimizer = np.tile([[0.0], [1.0]], (2000, 4)), by_spread()
+    x, optimizer = np.tile([[0.0], [1.0]], (1000, 4))[:-1], by_spread()
     model = compiled(optimizer)
-    fitted(model, np.concatenate([x, x[:1]]), steps_per_epoch=1)
+    fitted(model, x, steps_per_epoch=1)
     assert told(optimizer) == pytest.approx(2.0, rel=0.01)
 
 
@@ -226,7 +226,7 @@ def test_runs_from_before_are_told_when_they_go_on(tmp_path):
     assert told(optimizer) == pytest.approx(spread_of(X))
 
 
-@pytest.mark.parametrize("num_chains", [1, "auto"])
+@pytest.mark.parametrize("num_chains", [1, 2])
 def test_a_rate_by_the_spread_is_a_lower_rate(num_chains):
     """Of all updates, the first among them, and of each chain."""
     optimizers = keras.optimizers.Adam(float(0.04 * 0.1 / spread_of(X))), by_spread(units=2)
