@@ -8,6 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.oracles import PUBLISHED_PRIOR, tiny_model
 from tests.posterior.support import X
+from tfdsmcmc.rows import weighted
 
 NAIS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")
 
@@ -110,6 +111,12 @@ def fitted(model, x, epochs=1, **arguments):
     return model.fit(x, batch_size=4, epochs=epochs, verbose=0, **arguments)
 
 
+def look(model, x, weights=None, begun=False):
+    """What a fit does before its first step."""
+    source = model.source("x", x)
+    model.run.step.look_at(source if weights is None else weighted(source, weights), begun)
+
+
 @pytest.mark.parametrize("gaps", [False, True])
 def test_the_first_fit_tells_the_spread_of_the_rows(gaps):
     """And no later one of other rows, until `compile`."""
@@ -128,15 +135,14 @@ def test_the_first_fit_tells_the_spread_of_the_rows(gaps):
 def test_rows_count_by_their_weights():
     """As integers they are rows repeated."""
     weights, optimizer = np.array([5, 0, 0, 0, 2, 0, 0, 1]), by_spread()
-    fitted(compiled(optimizer), X, sample_weight=weights)
+    look(compiled(optimizer), X, weights)
     assert told(optimizer) == pytest.approx(spread_of(np.repeat(X, weights, 0)))
 
 
 def test_of_many_rows_some_are_looked_at():
     """Spread over all of them and not evenly: of every other row it would be 0."""
     x, optimizer = np.tile([[0.0], [1.0]], (1000, 4))[:-1], by_spread()
-    model = compiled(optimizer)
-    fitted(model, x, steps_per_epoch=1)
+    look(compiled(optimizer), x)
     assert told(optimizer) == pytest.approx(2.0, rel=0.01)
 
 
@@ -144,9 +150,9 @@ def test_of_many_rows_some_are_looked_at():
 def test_rows_that_are_all_the_same_tell_nothing(x):
     optimizer = by_spread()
     model = compiled(optimizer)
-    fitted(model, x)
+    look(model, x)
     assert told(optimizer) is None
-    fitted(model, X)
+    look(model, X, begun=True)
     assert told(optimizer) == pytest.approx(spread_of(X))
 
 
@@ -174,7 +180,7 @@ def test_a_stream_is_not_read_for_it():
         np.testing.assert_array_equal(one, other)
     assert optimizer.get_config()["learning_rate"]["config"]["row_spread"] == 0.0
     given = keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, 4, spread=0.1, row_spread=0.4))
-    fitted(compiled(given), X)
+    look(compiled(given), X)
     assert told(given) == pytest.approx(0.4)
 
 
@@ -183,7 +189,7 @@ def test_rows_are_looked_at_as_the_network_sees_them(monkeypatch):
     model = compiled(optimizer)
     plain = model.recognition.seen
     monkeypatch.setattr(model.recognition, "seen", lambda rows: tf.cast(plain(rows), tf.float32) / 2)
-    fitted(model, X)
+    look(model, X)
     assert told(optimizer) == pytest.approx(spread_of(X / 2))
 
 
@@ -193,7 +199,7 @@ def test_a_column_of_large_numbers_counts_as_one():
     generative = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.MLPGaussian(4)])
     model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]), prior=PUBLISHED_PRIOR)
     model.compile(**ds.methods.rws(optimizer=optimizer), jit_compile=False)
-    fitted(model, x)
+    look(model, x)
     assert told(optimizer) == pytest.approx(spread_of(x)) and told(optimizer) < 4
 
 
@@ -222,7 +228,7 @@ def test_runs_from_before_are_told_when_they_go_on(tmp_path):
     model.save_weights(tmp_path / "run.weights.h5")
     again = compiled(optimizer)
     again.load_weights(tmp_path / "run.weights.h5")
-    fitted(again, X)
+    look(again, X, begun=True)
     assert told(optimizer) == pytest.approx(spread_of(X))
 
 
