@@ -111,10 +111,10 @@ def fitted(model, x, epochs=1, **arguments):
     return model.fit(x, batch_size=4, epochs=epochs, verbose=0, **arguments)
 
 
-def look(model, x, weights=None, begun=False):
+def look(model, x, weights=None, steps=0):
     """What a fit does before its first step."""
     source = model.source("x", x)
-    model.run.step.look_at(source if weights is None else weighted(source, weights), begun)
+    model.run.step.look_at(source if weights is None else weighted(source, weights), steps)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -152,7 +152,7 @@ def test_rows_that_are_all_the_same_tell_nothing(x):
     model = compiled(optimizer)
     look(model, x)
     assert told(optimizer) is None
-    look(model, X, begun=True)
+    look(model, X, steps=2)
     assert told(optimizer) == pytest.approx(spread_of(X))
 
 
@@ -163,10 +163,12 @@ def test_a_fit_without_a_step_tells_nothing_for_good():
 
     optimizer = by_spread()
     model = compiled(optimizer)
-    with pytest.raises(OSError):
-        fitted(model, X[:3], callbacks=[Failing()])
-    fitted(model, X)
-    assert told(optimizer) == pytest.approx(spread_of(X))
+    for rows in (X, X[:4]):  # the steps of the run before are counted on
+        with pytest.raises(OSError):
+            fitted(model, X[:3], callbacks=[Failing()])
+        fitted(model, rows)
+        assert told(optimizer) == pytest.approx(spread_of(rows))
+        model.compile(**ds.methods.rws(optimizer=optimizer), jit_compile=False)
 
 
 def test_a_stream_is_not_read_for_it():
@@ -178,10 +180,22 @@ def test_a_stream_is_not_read_for_it():
         found.append(model.get_weights())
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert optimizer.get_config()["learning_rate"]["config"]["row_spread"] == 0.0
-    given = keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, 4, spread=0.1, row_spread=0.4))
-    look(compiled(given), X)
-    assert told(given) == pytest.approx(0.4)
+    assert rate_of(optimizer) == pytest.approx(0.04) and float(optimizer._learning_rate.row_spread) == 0.0
+
+
+def test_a_spread_that_is_given_stays():
+    given = keras.optimizers.Adam(ds.mcmc.schedules.ByUnits(0.04, 4, spread=0.1, row_spread=3))
+    model = compiled(given)
+    look(model, X)
+    assert told(given) == pytest.approx(3.0) and "row_spread" not in model.run.saved
+
+
+def test_a_configuration_is_the_same_before_and_after_a_fit():
+    """So that programs are shared, and other rows of a model like it are looked at."""
+    model = compiled(by_spread())
+    before = model.get_compile_config()
+    look(model, X)
+    assert model.get_compile_config() == before
 
 
 def test_rows_are_looked_at_as_the_network_sees_them(monkeypatch):
@@ -228,7 +242,7 @@ def test_runs_from_before_are_told_when_they_go_on(tmp_path):
     model.save_weights(tmp_path / "run.weights.h5")
     again = compiled(optimizer)
     again.load_weights(tmp_path / "run.weights.h5")
-    look(again, X, begun=True)
+    look(again, X, steps=2)
     assert told(optimizer) == pytest.approx(spread_of(X))
 
 

@@ -164,8 +164,8 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
     what is not known of s, S and U; S = 0 is not known.
 
     `compile` tells U to the optimizer of φ. The first `fit` after it tells S, of up to 1,000 rows as the recognition
-    network sees them, and a run keeps it. Rows that are read in order alone, such as those of a `tf.data.Dataset`, are
-    not read for that: S is not known then, but for what `row_spread` says. Nothing tells a kernel.
+    network sees them, and the run keeps it, unless `row_spread` says it. Rows that are read in order alone, such as
+    those of a `tf.data.Dataset`, are not read for that: S is not known then. Nothing tells a kernel.
 
     Args:
       learning_rate: ℓ_t, a number or a schedule.
@@ -216,8 +216,9 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
 
     def over(self, latent_units: int, row_spread: float | tf.Variable | None = None) -> ByUnits:
         """The rate of a network of U latent units, for rows of spread S."""
-        told = {"latent_units": latent_units, "row_spread": row_spread}
-        return ByUnits(self.learning_rate, self.units, spread=self.spread, **told)
+        return ByUnits(
+            self.learning_rate, self.units, spread=self.spread, latent_units=latent_units, row_spread=row_spread
+        )
 
     def get_config(self) -> Config:
         rate = self.learning_rate
@@ -226,7 +227,8 @@ class ByUnits(keras.optimizers.schedules.LearningRateSchedule):
             "units": self.units,
             "spread": self.spread,
             "latent_units": self.latent_units,
-            "row_spread": None if self.row_spread is None else float(self.row_spread),
+            # what a run found is stored with it: a configuration is the same before and after a fit
+            "row_spread": None if isinstance(self.row_spread, tf.Variable) else self.row_spread,
         }
 
 

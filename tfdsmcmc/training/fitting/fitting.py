@@ -211,7 +211,7 @@ class Fitting:
         if planned:  # a fit without a step plans nothing
             run.plan(planned, int(steps))
         if planned != 0:
-            run.step.look_at(source, begun=int(run.steps) > 0)
+            run.step.look_at(source, int(run.steps))
         return feed
 
     def advance(self, elements: Iterator[Any]) -> None:

@@ -164,9 +164,9 @@ class DoublyStochasticStep(Step):
             best_phi = best_recognition.nothing_kept(self.beside)
         return StepState(list(weights), results, auxiliary, carried, best_phi)
 
-    def look_at(self, rows: Source, begun: bool) -> None:
+    def look_at(self, rows: Source, steps: int) -> None:
         if self.learning is not None:
-            self.learning.look_at(rows, begun)
+            self.learning.look_at(rows, steps)
 
     def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
         if self.climb is None:

@@ -18,6 +18,7 @@ from tfdsmcmc._common.finite import all_finite
 from tfdsmcmc.mcmc.schedules import ByUnits
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.rows import as_rows
+from tfdsmcmc.rows.source import RandomAccessSource
 
 if TYPE_CHECKING:
     import keras
@@ -41,7 +42,8 @@ class RecognitionLearning:
       steps: φ-updates for each group of θ-updates.
 
     Attributes:
-      row_spread: variable of the spread of the rows, 0 as long as it is not known; None where no rate goes by it.
+      row_spread: variable of the spread of the rows, 0 as long as it is not known; None where no rate goes by it, or
+        by one that is given.
 
     Raises:
       ValueError: for an optimizer that was built for other variables.
@@ -56,7 +58,7 @@ class RecognitionLearning:
         proposal.build(estimator.generative.seen_units)
         _build(proposal.optimizer, self.variables)
         self.row_spread: tf.Variable | None = _told_rate(proposal.optimizer, estimator.recognition)
-        self._is_given = self.row_spread is not None and float(self.row_spread) > 0.0
+        self._looked_at = -1
 
     def by(self, estimator: FisherIdentity) -> RecognitionLearning:
         """The same updates from the draws of another estimator over the same networks."""
@@ -64,16 +66,18 @@ class RecognitionLearning:
         learning.estimator = estimator
         return learning
 
-    def look_at(self, rows: Source, begun: bool) -> None:
+    def look_at(self, rows: Source, steps: int) -> None:
         """Tells a rate that goes by the spread of the rows what it is, in the first fit alone.
 
         Args:
           rows: of a fit.
-          begun: whether the run has made steps; with the spread that it knew then, if it did, it goes on.
+          steps: that the run has made; with the spread that it knew then it goes on.
         """
-        known = self._is_given or (begun and float(self.row_spread or 0.0) > 0.0)
-        if self.row_spread is None or known or not rows.random_access:
+        if self.row_spread is None or not isinstance(rows, RandomAccessSource):
             return
+        if float(self.row_spread) > 0.0 and steps not in (0, self._looked_at):
+            return
+        self._looked_at = steps
         some = rows.take(_places(rows.num_rows))
         seen = self.estimator.recognition.seen(some.floats())
         self.row_spread.assign(_spread(np.asarray(seen, np.float64), some.weight))
@@ -165,8 +169,11 @@ def _told_rate(optimizer, recognition):
     rate, latent_units = getattr(optimizer, "_learning_rate", None), sum(recognition.latent_units)
     if not isinstance(rate, ByUnits) or latent_units == 0:  # a model of visible units alone has none
         return None
-    given = 0.0 if isinstance(rate.row_spread, tf.Variable) else rate.row_spread or 0.0
-    spread = None if rate.spread is None else tf.Variable(given, trainable=False, name="row_spread")
+    given = None if isinstance(rate.row_spread, tf.Variable) else rate.row_spread
+    if rate.spread is None or given:
+        optimizer.learning_rate = rate.over(latent_units, given)
+        return None
+    spread = tf.Variable(0.0, trainable=False, name="row_spread")
     optimizer.learning_rate = rate.over(latent_units, spread)
     return spread
 

@@ -63,8 +63,8 @@ class SeveralChains(Step):
     def check_rows(self, rows: Source) -> None:
         self.one.check_rows(rows)
 
-    def look_at(self, rows: Source, begun: bool) -> None:
-        self.one.look_at(rows, begun)
+    def look_at(self, rows: Source, steps: int) -> None:
+        self.one.look_at(rows, steps)
 
     def init(
         self,

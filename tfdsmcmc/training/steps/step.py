@@ -98,12 +98,12 @@ class Step:
           rows: a source of rows with random access.
         """
 
-    def look_at(self, rows: Source, begun: bool) -> None:
+    def look_at(self, rows: Source, steps: int) -> None:
         """Looks at the rows of a fit before its first step, if what the step does goes by them.
 
         Args:
           rows: a source, with random access or without.
-          begun: whether the run has made steps.
+          steps: that the run has made.
         """
 
     def step(self, state: Nest, batch: Batch, seed: Seed) -> tuple[Nest, dict[str, tf.Tensor]]:
