@@ -206,9 +206,11 @@ class Oracle:
         """log q(z given x), (S, n)."""
         return sum(log_bernoulli(y, above @ w + b) for y, above, (w, b) in self._recognition_pairs(x))
 
-    def log_weights(self, x):
-        """log p(x, z) − log q(z given x), (S, n)."""
-        return self.log_joint(x) - self.log_q(x)
+    def log_weights(self, x, latent_power=1.0):
+        """log p(x given z_1) + Σ_l β^l (log p(z_l given z_{l+1}) − log q(z_l given z_{l−1})), (S, n)."""
+        likelihood, *p = (log_bernoulli(y, above @ w + b) for y, above, (w, b) in reversed(self._generative_pairs(x)))
+        q = [log_bernoulli(y, above @ w + b) for y, above, (w, b) in self._recognition_pairs(x)]
+        return likelihood + sum(latent_power**i * (p[i - 1] - q[i - 1]) for i in range(1, len(q) + 1))
 
     def relative_weights(self, x):
         """Of the importance weight w/p(x), whose mean is 1: its standard deviation and its largest value, (n,)."""

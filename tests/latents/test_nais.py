@@ -35,6 +35,28 @@ def test_log_weights_are_log_p_minus_log_q(latent_units, jit_compile):
         assert_frequencies(counts, np.exp(oracle.log_q(X[row : row + 1])[:, 0]))
 
 
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_weights_that_warm_up(power):
+    """Against each layer's terms by enumeration; the estimate of log p(x) is that of the plain weights."""
+    model = tiny_model((1, 2, 1), seed=1, scale=0.7)
+    oracle = Oracle(model)
+    plain = draw(model, 50)
+    for beta in (power, tf.constant(power)):
+        warm, _ = ds.latents.NAIS(50).draw(model.generative, model.recognition, X, 0, latent_power=beta)
+        exact = oracle.log_weights(X, power)[oracle.state(warm.z), np.arange(3)]
+        np.testing.assert_allclose(warm.log_weights, exact, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(warm.log_likelihood, plain.log_likelihood)
+        for part, want in zip(warm.z, plain.z, strict=True):
+            np.testing.assert_array_equal(part, want)
+
+
+def test_narrow_networks_do_not_warm_up_by_default():
+    for units, want in {0: 0, 1: 0, 150: 0, 151: 3, 200: 125, 300: 250, 600: 375, 15000: 495}.items():
+        assert ds.latents.NAIS(5, warm_up="auto").warm_up_of(units) == want
+        assert ds.latents.NAIS(5, warm_up=7).warm_up_of(units) == 7 and ds.latents.NAIS(5).warm_up_of(units) == 0
+        assert ds.latents.Gibbs(1).warm_up_of(units) == 0
+
+
 def test_the_mean_weight_is_the_likelihood():
     """E w = p(x) exactly; the standard deviation and the bound of w are exact too, false failures at most 1e-6."""
     model = tiny_model((2, 2), seed=2, scale=0.7)
@@ -65,9 +87,10 @@ def test_there_is_no_carry():
 
 
 def test_config_round_trip():
-    latents = ds.latents.NAIS(7, climbing_samples=3)
+    latents = ds.latents.NAIS(7, climbing_samples=3, warm_up="auto")
     twin = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(latents))
     assert isinstance(twin, ds.latents.NAIS) and (twin.num_samples, twin.climbing.num_samples) == (7, 3)
+    assert twin.warm_up == twin.climbing.warm_up == "auto" and ds.latents.NAIS(7).warm_up == 0
     assert twin.climbing.climbing is None and ds.latents.NAIS(7).climbing is None
 
 
@@ -78,6 +101,18 @@ def test_the_number_of_samples_is_checked(num_samples):
     if num_samples is not None:
         with pytest.raises(ValueError, match="Received: climbing_samples="):
             ds.latents.NAIS(5, climbing_samples=num_samples)
+
+
+@pytest.mark.parametrize("warm_up", [-1, 2.5, True, None, "long"])
+def test_the_warm_up_is_checked(warm_up):
+    with pytest.raises(ValueError, match="Received: warm_up="):
+        ds.latents.NAIS(5, warm_up=warm_up)
+
+
+@pytest.mark.parametrize("warm_up", [1, "auto"])
+def test_uniform_weights_do_not_warm_up(warm_up):
+    with pytest.raises(ValueError, match="Received: warm_up="):
+        ds.latents.NAIS(5, "uniform", warm_up=warm_up)
 
 
 def test_uniform_weights_show_the_evidence_lower_bound():

@@ -93,6 +93,34 @@ def test_an_optimizer_that_is_given_keeps_its_rate():
         np.testing.assert_array_equal(part, other)
 
 
+@pytest.mark.parametrize("planned", [4, 300, 4000, 2**31 - 1])
+def test_draws_of_latent_variables_warm_up(planned):
+    """β rises over w updates, or over a tenth of the climb; where θ is sampled it is 1, and without a plan it is w."""
+    kernel, by_itself = warm_start(), mcmc.MAP(gradient, keras.optimizers.Adam(0.1))
+    results, own = kernel.bootstrap_results(STATE), by_itself.bootstrap_results(STATE)
+    results = results._replace(begins=tf.constant(planned))
+    for step in (0, 1, 3, 24, 49, 50, 51, 3999):
+        at = {"step": tf.constant(step)}
+        want = min(1.0, step / min(50.0, max(1.0, planned / 10)))
+        climbing = results._replace(climb=results.climb._replace(**at), **at)
+        for one in (kernel, kernel.known(False)) if step < planned else (kernel.known(False),):
+            np.testing.assert_allclose(one.latent_power(climbing, 50), want, rtol=1e-6)
+        np.testing.assert_allclose(by_itself.latent_power(own._replace(**at), 50), min(1.0, step / 50), rtol=1e-6)
+        assert kernel.known(True).latent_power(climbing, 50) == 1.0
+        assert kernel.kernel.latent_power(climbing.sampler, 50) == 1.0
+    sampling = results._replace(step=tf.constant(planned))
+    assert float(kernel.latent_power(sampling, 50)) == 1.0
+
+
+def test_an_attempt_warms_up_anew():
+    """Over a tenth of what is left of the plan: of 100 − 60 steps 4."""
+    kernel = warm_start()
+    results = kernel.told(Planned(200), kernel.bootstrap_results(STATE), STATE)
+    results = results._replace(attempt=results.attempt._replace(begun=tf.constant(60)), step=tf.constant(61))
+    results = results._replace(climb=results.climb._replace(step=tf.constant(1)))
+    np.testing.assert_allclose(kernel.latent_power(results, 50), 0.25)
+
+
 def test_patience_in_updates_and_in_epochs():
     """The median of 5 epochs, 1,000 updates and 50 epochs; a number that is given is of updates."""
     for epoch_steps in (1, 4, 19, 20, 21, 199, 200, 201, 500):

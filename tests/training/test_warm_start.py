@@ -140,6 +140,38 @@ def test_draws_grow_when_sampling_begins(num_chains, tmp_path):
     assert np.any(flat(few.get_weights()) != flat(growing.get_weights()))
 
 
+class AtPower(ds.latents.NAIS):
+    """Draws whose β stays."""
+
+    def __init__(self, num_samples, power):
+        super().__init__(num_samples)
+        self.power = power
+
+    def draw(self, *arguments, **named):
+        return super().draw(*arguments, **named, latent_power=self.power)
+
+
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("climbing_samples", [3, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_climb_warms_up(num_chains, climbing_samples):
+    """Of a climb of 30 updates, in 3: at the first β is 0, at the second neither 0 nor 1; φ learns by it too."""
+
+    def after(updates, latents):
+        model = model_of(num_chains=num_chains, updates=30, latents=latents)
+        model.fit(patterns(30), batch_size=30, epochs=updates, verbose=0)
+        return model
+
+    def differ(one, other):
+        return np.abs(np.subtract(flat(one.get_weights()), flat(other.get_weights()))).max()
+
+    warm = ds.latents.NAIS(3, climbing_samples=climbing_samples, warm_up=3)
+    cold, never = AtPower(climbing_samples, 0.0), AtPower(climbing_samples, 1.0)
+    first, second, plain = after(1, warm), after(2, warm), after(1, never)
+    assert_same_state(first, after(1, cold))
+    assert differ(first, plain) > 1e-4 and differ(first.recognition, plain.recognition) > 1e-4
+    assert differ(second, after(2, cold)) > 1e-5 and differ(second, after(2, never)) > 1e-5
+
+
 @pytest.mark.slow
 def test_a_dataset_of_unknown_length_needs_another_end():
     rows = tf.data.Dataset.from_tensor_slices(patterns(40)).batch(20).filter(lambda x: True)

@@ -35,6 +35,14 @@ class Latents:
     def check(self, generative: GenerativeNetwork) -> None:
         """Raises a ValueError, before anything is compiled, for a network that does not suit."""
 
+    def warm_up_of(self, latent_units: int) -> int:
+        """Over how many updates of an optimizer the weights of draws warm up, for so many latent units in all.
+
+        With more than 0 `draw` takes the argument `latent_power` too, see `NAIS`.
+        """
+        del latent_units
+        return 0
+
     def draw(
         self,
         generative: GenerativeNetwork,

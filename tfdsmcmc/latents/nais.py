@@ -13,8 +13,20 @@ Methods that raise the evidence lower bound (NVIL, the variational autoencoder) 
 The bias matters where a chain rests, not on the way there: an optimizer that climbs before θ is sampled
 (`mcmc.WarmStart`) may take fewer draws, which cost less. Reweighted wake-sleep ends its runs with more draws likewise.
 
+A climb may warm up: at its beginning what the units of z cost counts less than what they explain of the row,
+
+    log w_k = log p(x given z_1) + Σ_l β^l (log p(z_l given z_{l+1}; θ) − log q(z_l given z_{l−1}; φ)),      z_0 = x
+
+where β rises from 0 to 1. These are the weights of a posterior whose prior of each layer is q^{1−β^l} p^{β^l}, up to a
+constant. At random weights a unit explains little yet, and p(z) learns sooner that it is off, or on, whatever the row,
+than it learns to tell rows apart; at β = 1 from the start most units of a wide and deep network are lost so. A layer
+further up learns from p(z_{l−1} given z_l), which counts for more than its own costs as long as β^{l−1} > β^l. Narrow
+networks lose no units, and gain nothing (`experiments.recognition_rate`).
+
 Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
-on Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, section 4.
+on Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, section 4;
+Sønderby, Raiko, Maaløe, Sønderby and Winther, "Ladder variational autoencoders", NeurIPS 2016, section 2.2, warm up a
+bound's divergence from the prior by one factor β for all layers.
 """
 
 from __future__ import annotations
@@ -25,17 +37,18 @@ from typing import TYPE_CHECKING, Literal
 import keras
 import tensorflow as tf
 
-from tfdsmcmc._common.checks import positive_integer
+from tfdsmcmc._common.checks import nonnegative_integer, positive_integer
 from tfdsmcmc._common.streams import log_mean_exp
 from tfdsmcmc._common.types import WeightedLatents
 from tfdsmcmc.latents.base import Latents
 
 if TYPE_CHECKING:
-    from tfdsmcmc._common.types import Config, Seed, TensorLike
+    from tfdsmcmc._common.types import Config, Number, Seed, TensorLike
     from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
     from tfdsmcmc.rows.rows import Rows
 
 _WEIGHTS = ("importance", "uniform")
+_LONGEST, _NARROW = 500, 150  # updates, latent units
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -46,9 +59,13 @@ class NAIS(Latents):
       num_samples: K, the draws for each row.
       weights: "importance" for the gradient of log p(x), "uniform" for that of the evidence lower bound.
       climbing_samples: K while an optimizer climbs before θ is sampled; by default `num_samples`.
+      warm_up: updates w of an optimizer over which β rises from 0 to 1, or a tenth of a planned climb where that is
+        shorter; "auto" for 500 (1 − 150/U) with U > 150 latent units, and none with fewer; 0 for β = 1 from the start.
+        Where θ is sampled β is 1.
 
     Raises:
-      ValueError: if a number of draws is no positive integer, or `weights` neither.
+      ValueError: if a number of draws is no positive integer, `weights` neither, or `warm_up` negative, neither an
+        integer nor "auto", or not 0 for uniform weights, which do not depend on β.
     """
 
     def __init__(
@@ -56,6 +73,7 @@ class NAIS(Latents):
         num_samples: int = 5,
         weights: Literal["importance", "uniform"] = "importance",
         climbing_samples: int | None = None,
+        warm_up: int | Literal["auto"] = 0,
     ):
         self.num_samples: int = positive_integer("num_samples", num_samples)
         if climbing_samples is not None:
@@ -64,12 +82,22 @@ class NAIS(Latents):
         if weights not in _WEIGHTS:
             raise ValueError(f"weights is one of {list(_WEIGHTS)}. Received: weights={weights!r}")
         self.weights = weights
+        if not (isinstance(warm_up, str) and warm_up == "auto"):
+            warm_up = nonnegative_integer("warm_up", warm_up)
+        self.warm_up: int | Literal["auto"] = warm_up
+        if warm_up and weights == "uniform":
+            raise ValueError(f"Uniform weights do not warm up. Received: warm_up={warm_up!r}, weights={weights!r}")
         self.weights_all_alike: bool = weights == "uniform"
 
     @property
     def climbing(self) -> Latents | None:
         alike = self.climbing_samples in (None, self.num_samples)
-        return None if alike else NAIS(self.climbing_samples, self.weights)
+        return None if alike else NAIS(self.climbing_samples, self.weights, warm_up=self.warm_up)
+
+    def warm_up_of(self, latent_units: int) -> int:
+        if self.warm_up == "auto":
+            return round(_LONGEST * max(0.0, 1.0 - _NARROW / max(1, latent_units)))
+        return self.warm_up
 
     def draw(
         self,
@@ -78,6 +106,7 @@ class NAIS(Latents):
         x: TensorLike | Rows,
         seed: Seed,
         carry: Sequence[tf.Tensor] | None = None,
+        latent_power: Number = 1.0,
     ) -> tuple[WeightedLatents, None]:
         """Draws z and its log-weights.
 
@@ -87,21 +116,28 @@ class NAIS(Latents):
           x: (B, D), a tensor or `Rows`.
           seed: integer, or int32 tensor of shape (2,).
           carry: not used; importance samples are independent.
+          latent_power: β of the weights, a number or a scalar tensor.
 
         Returns:
           (`WeightedLatents`, None): z a list of (K, B, H_l), log_weights (K, B), which are zeros for uniform weights;
-          its estimate of log p(x) is log (1/K) Σ_k w_k, or for uniform weights the evidence lower bound
+          its estimate of log p(x) is log (1/K) Σ_k w_k with β = 1, or for uniform weights the evidence lower bound
           (1/K) Σ_k log w_k.
         """
-        z, log_q = recognition.sample_and_log_prob(x, self.num_samples, seed)
-        log_weights = generative.log_joint(x, z) - log_q
+        z, log_q = recognition.sample_and_log_prob_of_layers(x, self.num_samples, seed)
+        likelihood, *log_p = generative.log_prob_of_layers(x, z)
+        gains = [p - q for p, q in zip(log_p, log_q, strict=True)]
+        log_weights = sum(gains, likelihood)
         if self.weights == "uniform":
             return WeightedLatents(z, tf.zeros_like(log_weights), tf.reduce_mean(log_weights, 0)), None
-        return WeightedLatents(z, log_weights, log_mean_exp(log_weights)), None
+        estimate = log_mean_exp(log_weights)
+        if tf.is_tensor(latent_power) or latent_power != 1.0:
+            log_weights = sum((latent_power**i * gain for i, gain in enumerate(gains, 1)), likelihood)
+        return WeightedLatents(z, log_weights, estimate), None
 
     def get_config(self) -> Config:
         return {
             "num_samples": self.num_samples,
             "weights": self.weights,
             "climbing_samples": self.climbing_samples,
+            "warm_up": self.warm_up,
         }

@@ -107,6 +107,16 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)
 
+    def latent_power(self, kernel_results: KernelResults, warm_up: int) -> Number:
+        """β of the next step, by which draws of latent variables are weighted (`latents.NAIS`): 1 where θ is sampled.
+
+        Args:
+          kernel_results: before the step.
+          warm_up: updates over which β rises from 0 to 1 where an optimizer climbs.
+        """
+        del kernel_results, warm_up
+        return 1.0
+
     def known(self, sampling: bool) -> Self:
         """The kernel for a program of steps that all sample, or all do not: it is traced without the others."""
         return self

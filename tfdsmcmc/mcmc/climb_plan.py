@@ -3,6 +3,7 @@
     rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),
                           ε = min(1, max(10N/|θ|, √(60u/H)))
     patience, in steps    the median of 5u, 1000 and 50u
+    β of latent draws     min(1, t/min(w, H/10)),  w = their `warm_up` (`latents.NAIS`)
 
 While most of a gradient is noise, which Adam scales up, the rate is low; then it is fast, and fine when the climb ends
 as planned. At 0.03 a climb of far more weights than rows passes its best weights within some sixty epochs, nats below
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.mcmc.map import MAP
 
 _WEIGHTS_A_ROW, _FULL_SPEED = 10.0, 60.0  # a row; epochs
+_WARMING = 0.1  # of a climb, at most
 _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 
 
@@ -56,6 +58,20 @@ def gentleness(num_weights: int, num_rows: int | None, planned: int, epoch_steps
     if not (num_weights and num_rows and planned and epoch_steps):
         return 1.0
     return min(1.0, max(_WEIGHTS_A_ROW * num_rows / num_weights, math.sqrt(_FULL_SPEED * epoch_steps / planned)))
+
+
+def latent_power(step: tf.Tensor, warm_up: int, planned: tf.Tensor | None = None) -> tf.Tensor:
+    """β before step t, a float32 scalar.
+
+    Args:
+      step: t, an integer scalar.
+      warm_up: w, at least 1.
+      planned: H, an integer scalar, or None where that is not known.
+    """
+    lasts = tf.cast(warm_up, tf.float32)
+    if planned is not None:
+        lasts = tf.clip_by_value(_WARMING * tf.cast(planned, tf.float32), 1.0, lasts)
+    return tf.minimum(tf.cast(step, tf.float32) / lasts, 1.0)
 
 
 def planned_rate(climber: MAP) -> RiseAndFall | None:

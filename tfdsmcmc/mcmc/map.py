@@ -19,10 +19,11 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc._common import checks
+from tfdsmcmc.mcmc import climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 
 if TYPE_CHECKING:
-    from tfdsmcmc._common.types import Config, GradientFn, LearningRate, Number, OptimizerLike
+    from tfdsmcmc._common.types import Config, GradientFn, KernelResults, LearningRate, Number, OptimizerLike
 
 
 class MAPResults(NamedTuple):
@@ -90,6 +91,9 @@ class MAP(StochasticGradientKernel):
         """The optimizer's, a number or a schedule."""
         rate = self.optimizer.get_config()["learning_rate"]
         return keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else rate
+
+    def latent_power(self, kernel_results: KernelResults, warm_up: int) -> Number:
+        return climb_plan.latent_power(kernel_results.step, warm_up)
 
     def get_config(self) -> Config:
         return {**super().get_config(), "optimizer": keras.optimizers.serialize(self.optimizer)}

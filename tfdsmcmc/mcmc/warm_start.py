@@ -23,8 +23,7 @@ epoch has u of them:
     patience, in steps    the median of 5u, 1000 and 50u
 
 (`climb_plan.py` says why). A climb that turns within twenty epochs begins anew at a quarter of the rate
-(`climb_attempts.py`). An optimizer that is given keeps its own rate, but for one whose rate is a
-`mcmc.schedules.RiseAndFall`.
+(`climb_attempts.py`). An optimizer that is given keeps its own rate, unless it is a `mcmc.schedules.RiseAndFall`.
 
 The rate at which the kernel then samples is each entry's own, as the noise of its gradient permits
 (`mcmc.rates_by_noise`): s² is estimated from the first step on, the law of θ is the same.
@@ -46,7 +45,7 @@ from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.rates_by_noise import checked_tolerance, noise_after, product, scales
-from tfdsmcmc.mcmc.warm_start_results import NEVER, WarmStartResults, ended, looked_at, planned
+from tfdsmcmc.mcmc.warm_start_results import NEVER, WarmStartResults, ended, looked_at, planned, steps_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -111,21 +110,19 @@ class WarmStart(StochasticGradientKernel):
             checks.nonnegative_integer("updates", updates)
         if not (isinstance(patience, str) and patience == "auto"):
             checks.positive_integer("patience", patience)
-        fraction = checks.fraction("fraction", fraction)
         noise_tolerance = checked_tolerance(noise_tolerance, kernel.name, kernel.noise_tolerance)
         optimizer = climb_plan.default_optimizer() if optimizer is None else optimizer
-        temperature = kernel.temperature if temperature is None else temperature
-        kernel = kernel.copy(temperature=temperature)
+        kernel = kernel.copy(temperature=kernel.temperature if temperature is None else temperature)
         self._climber = MAP(optimizer=optimizer)
         super().__init__(
             gradient_fn,
-            temperature,
+            kernel.temperature,
             name,
             kernel=kernel,
             optimizer=self._climber.optimizer,
             updates=updates,
             patience=patience,
-            fraction=fraction,
+            fraction=checks.fraction("fraction", fraction),
             noise_tolerance=noise_tolerance,
         )
 
@@ -173,6 +170,11 @@ class WarmStart(StochasticGradientKernel):
     def climbs_first(self) -> bool:
         return True
 
+    def latent_power(self, kernel_results: KernelResults, warm_up: int) -> Number:
+        climbed, planned_steps = kernel_results.climb.step, steps_of(kernel_results)
+        power = 1.0 if self._sampling else climb_plan.latent_power(climbed, warm_up, planned_steps)
+        return power if self._sampling is not None else tf.where(self.samples(kernel_results), 1.0, power)
+
     def known(self, sampling: bool) -> Self:
         twin = copy.copy(self)  # with the same kernel and optimizer
         twin._sampling = sampling
@@ -188,8 +190,7 @@ class WarmStart(StochasticGradientKernel):
         return kernel_results.best_step
 
     def goes_back(self, before: KernelResults, after: KernelResults) -> tf.Tensor:
-        passed = (before.step < after.begins) & (after.step >= after.begins)
-        return passed & (after.best_step > 0)
+        return (before.step < after.begins) & (after.step >= after.begins) & (after.best_step > 0)
 
     def started_at(self, kernel_results: KernelResults) -> list[tf.Tensor] | None:
         return list(kernel_results.best_state) if np.all(kernel_results.best_step > 0) else None
@@ -275,8 +276,7 @@ class WarmStart(StochasticGradientKernel):
         def climb():
             own = results.climb
             moved, new = self._climber._update(parts, gradients, own, None, seed)
-            left = results.begins - results.attempt.begun if results.attempt else results.begins
-            moved = climb_plan.shortened(self._climber, parts, moved, own.step, left, results.gentle)
+            moved = climb_plan.shortened(self._climber, parts, moved, own.step, steps_of(results), results.gentle)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
         if self._sampling is None:

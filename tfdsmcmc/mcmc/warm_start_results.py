@@ -88,6 +88,11 @@ def ended(results: WarmStartResults) -> WarmStartResults:
     return results._replace(begins=tf.minimum(results.begins, end))
 
 
+def steps_of(results: WarmStartResults) -> tf.Tensor:
+    """H of the present attempt, an int32 scalar: as many as are left of the plan when it begins."""
+    return results.begins - results.attempt.begun if results.attempt else results.begins
+
+
 def looked_at(
     results: WarmStartResults, event: Validated, parts: Sequence[tf.Tensor], patience: int
 ) -> WarmStartResults:

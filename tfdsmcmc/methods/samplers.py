@@ -213,7 +213,8 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
         proposal = Wake(adam(optimizer, 3e-4), redraw=True)
         nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}
         return {**triple(kernel, NAIS(num_samples), proposal), **nested}
-    latents = NAIS(num_samples, climbing_samples=min(10, checks.positive_integer("num_samples", num_samples)))
+    climbing_samples = min(10, checks.positive_integer("num_samples", num_samples))
+    latents = NAIS(num_samples, climbing_samples=climbing_samples, warm_up="auto")
     proposal = WakeSleep(adam(optimizer, _rate_of_recognition()))
     return {**triple(WarmStart(kernel=kernel), latents, proposal), "num_chains": num_chains}
 

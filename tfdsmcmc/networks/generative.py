@@ -89,13 +89,18 @@ class GenerativeNetwork(Network):
           ValueError: if the number of latent layers or a width does not fit, or for missing entries of a data layer
             whose units depend on each other.
         """
+        likelihood, *terms = self.log_prob_of_layers(x, z)
+        return sum(terms, likelihood)
+
+    def log_prob_of_layers(self, x: TensorLike | Rows, z: Sequence[TensorLike]) -> list[tf.Tensor]:
+        """[log p(x given z_1), log p(z_1 given z_2), …, log p(z_L)], the terms of `log_joint`; arguments as there."""
         rows = as_rows(x)
         values = of_widths("x and z", [rows.values, *z], [self.units, *self.latent_units])
         parents = [*values[1:], self.top_parents(rows)]
         data, *latent = reversed(self.layers)
         likelihood = data_log_prob(data, rows._replace(values=values[0]), parents[0])
         terms = [layer.log_prob(value, above) for layer, value, above in zip(latent, values[1:], parents[1:])]
-        return sum(terms, likelihood)
+        return [likelihood, *terms]
 
     def top_parents(self, rows: TensorLike | Rows) -> tf.Tensor:
         """The parents of the top layer, (…, C): the context of the rows, or (0,) where there is none.

@@ -60,17 +60,23 @@ class RecognitionNetwork(Network):
         self, x: TensorLike | Rows, num_samples: int | tf.Tensor, seed: Seed
     ) -> tuple[list[tf.Tensor], tf.Tensor]:
         """Draws z from q(z given x); returns z, as `sample` does, and log q(z given x), (K, B)."""
+        z, terms = self.sample_and_log_prob_of_layers(x, num_samples, seed)
+        return z, sum(terms, tf.zeros([num_samples, tf.shape(as_rows(x).values)[0]]))
+
+    def sample_and_log_prob_of_layers(
+        self, x: TensorLike | Rows, num_samples: int | tf.Tensor, seed: Seed
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+        """`sample_and_log_prob`, but for [log q(z_1 given x), …, log q(z_L given z_{L−1})], each (K, B)."""
         x = self.seen(x)
         seeds = tf.unstack(random.split(seed, len(self.layers)))
         # what the first layer computes from the data serves all samples
-        parents, sample_shape, z = x, [num_samples], []
-        total = tf.zeros([num_samples, tf.shape(x)[0]])
+        parents, sample_shape, z, terms = x, [num_samples], [], []
         for layer, layer_seed in zip(self.layers, seeds):
             parents, log_prob = layer.sample_and_log_prob(parents, layer_seed, sample_shape)
             sample_shape = []
             z.append(parents)
-            total += log_prob
-        return z, total
+            terms.append(log_prob)
+        return z, terms
 
     def log_prob(self, z: Sequence[TensorLike], x: TensorLike | Rows) -> tf.Tensor:
         """log q(z given x; φ), (K, B) for z of shapes (K, B, H_l) and x of shape (B, D); zeros (B,) without layers.

@@ -55,6 +55,7 @@ class FisherIdentity(GradientEstimator):
         self.prior, self.latents = prior, latents
         self.carries, self.fills_gaps = "row" if latents.persistent else None, latents.draw_missing
         self.burn_in = getattr(latents, "burn_in", 0)
+        self.warm_up = latents.warm_up_of(sum(generative.latent_units))
 
     def gradient(
         self,
@@ -65,12 +66,13 @@ class FisherIdentity(GradientEstimator):
         carry: Nest,
         seed: Seed,
         prior_weight: Number = 1.0,
+        latent_power: Number = 1.0,
     ) -> tuple[list[tf.Tensor], Nest, Nest]:
         names, variables = zip(*self.generative.named_weights)
         weights = list(weights)
         with tf.GradientTape(watch_accessed_variables=False) as tape, evaluated_at(variables, weights):
             with tape.stop_recording():
-                latents, carry = self._draw(x, carry, seed)
+                latents, carry = self._draw(x, carry, seed, latent_power)
                 shares = tf.nn.softmax(latents.log_weights, axis=0)
             tape.watch(weights)
             log_joint = self.generative.log_joint(getattr(latents, "x", x), latents.z)
@@ -96,10 +98,11 @@ class FisherIdentity(GradientEstimator):
         size = 1.0 / tf.reduce_sum(tf.square(shares), 0)
         return {"log_likelihood": tf.reduce_mean(draws.log_likelihood), "effective_sample_size": tf.reduce_mean(size)}
 
-    def _draw(self, x, carry, seed):
+    def _draw(self, x, carry, seed, latent_power=1.0):
         """(draws, carry), the bits of the carry in one byte each."""
         carry = None if carry is None else [tf.cast(part, tf.float32) for part in carry]
-        latents, moved = self.latents.draw(self.generative, self.recognition, x, seed, carry)
+        power = {"latent_power": latent_power} if self.warm_up else {}
+        latents, moved = self.latents.draw(self.generative, self.recognition, x, seed, carry, **power)
         if latents.log_likelihood is None:
             latents = latents._replace(log_likelihood=log_mean_exp(latents.log_weights))
         return latents, None if carry is None else self._stored(moved)

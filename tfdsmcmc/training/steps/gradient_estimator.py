@@ -33,6 +33,8 @@ class GradientEstimator:
       fills_gaps: whether it draws what is missing of a row, so that rows with gaps suit any data layer.
       takes_weights: whether its means over the rows of a minibatch heed their weights, `rows.mean_over_rows`.
       burn_in: sweeps behind each row that `start` starts.
+      warm_up: over how many updates of an optimizer its draws warm up; with more than 0, `gradient` takes the argument
+        `latent_power`, the kernel's.
     """
 
     carries: Literal["row", "run"] | None = None
@@ -40,6 +42,7 @@ class GradientEstimator:
     fills_gaps = False
     takes_weights = False
     burn_in = 0
+    warm_up = 0
     metric_names: tuple[str, ...] = ()
 
     def gradient(

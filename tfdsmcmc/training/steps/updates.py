@@ -105,9 +105,11 @@ class Updates:
             weights, results, carry, *_ = so_far
             known = self.sampling is not None
             prior_weight = float(self.sampling) if known else tf.cast(kernel.samples(results), tf.float32)
+            further = {"latent_power": kernel.latent_power(results, estimator.warm_up)} if estimator.warm_up else {}
 
             def gradient_fn(*weights, seed):
-                gradients, draws, moved = estimator.gradient(weights, x, num_rows, auxiliary, carry, seed, prior_weight)
+                given = x, num_rows, auxiliary, carry, seed, prior_weight
+                gradients, draws, moved = estimator.gradient(weights, *given, **further)
                 return gradients, (draws, moved, _configurational_temperature(weights, gradients, num_rows))
 
             already = results.skipped_steps
