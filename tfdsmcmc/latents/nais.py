@@ -21,7 +21,7 @@ where β rises from 0 to 1. These are the weights of a posterior whose prior of 
 constant. At random weights a unit explains little yet, and p(z) learns sooner that it is off, or on, whatever the row,
 than it learns to tell rows apart; at β = 1 from the start most units of a wide and deep network are lost so. A layer
 further up learns from p(z_{l−1} given z_l), which counts for more than its own costs as long as β^{l−1} > β^l. Narrow
-networks lose no units, and gain nothing (`experiments.recognition_rate`).
+networks lose no units, and gain nothing (`experiments.climbs`).
 
 Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, section 4;

@@ -1,4 +1,4 @@
-"""Climbs that differ in the rate of φ: what is learnt, counted, compared and put on record."""
+"""Climbs that differ in one setting: what is learnt, counted, compared and put on record."""
 
 import json
 import pathlib
@@ -8,24 +8,33 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from experiments.climbs import __main__ as climbs
 from experiments.common import files
-from experiments.recognition_rate import __main__ as recognition_rate
 from tests.posterior.support import X
 
 ABOUT = {"dataset": "dna", "columns": "as they are", "architecture": "SBN/SBN 20-10", "updates": 3000, "seed": 0}
 LINE = {**ABOUT, "rate": 0.01}
+RATE, WARM_UP = (climbs.SETTINGS[name] for name in ("rate", "warm-up"))
 
 
 def test_a_climb_lasts_as_planned_and_goes_by_its_rate():
     """All but one of the updates, and at a tenth of the rate φ is about a tenth as far from where it began."""
     moved = []
     for rate in (0.01, 0.001):
-        model = recognition_rate.climbed("SBN/SBN 3-2", X, rate, 4, seed=0)
+        model = climbs.climbed("SBN/SBN 3-2", X, 4, 0, rate=rate)
         assert int(model.run.steps) == 4 and int(np.max(model.run.state.kernel_results.begins)) == 3
-        start = recognition_rate.seeded_model("SBN/SBN 3-2", X, 0)
+        start = climbs.seeded_model("SBN/SBN 3-2", X, 0)
         layers = zip(model.recognition.get_weights(), start.recognition.get_weights(), strict=True)
         moved.append(max(np.abs(end - begin).max() for end, begin in layers))
     assert moved[0] == pytest.approx(0.04, rel=0.2) and moved[0] / moved[1] == pytest.approx(10, rel=0.2)
+
+
+def test_a_climb_warms_up_as_told():
+    """It goes another way than without."""
+    ends = [climbs.climbed("SBN/SBN 3-2", X, 20, 0, warm_up=warm_up) for warm_up in (0, 2)]
+    assert [int(model.run.steps) for model in ends] == [20, 20]
+    first, second = (model.get_weights() for model in ends)
+    assert max(np.abs(a - b).max() for a, b in zip(first, second)) > 1e-3
 
 
 def test_units_that_are_always_on_or_off_do_not_count():
@@ -33,26 +42,26 @@ def test_units_that_are_always_on_or_off_do_not_count():
     for layer, bias in zip(model.recognition.layers, ([0.0, 50.0, -50.0], [0.0, 0.0]), strict=True):
         layer.kernel.assign(keras.ops.zeros_like(layer.kernel))
         layer.bias.assign(bias)
-    assert recognition_rate.units_on(model, np.zeros((200, X.shape[1]), np.float32)) == [1, 2]
+    assert climbs.units_on(model, np.zeros((200, X.shape[1]), np.float32)) == [1, 2]
 
 
 def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
     asked = []
 
-    def line(dataset, columns, architecture, rate, updates, seed, rows):
+    def line(dataset, columns, architecture, updates, seed, rows, rate):
         asked.append((rate, rows))
         about = {"dataset": dataset, "columns": columns, "architecture": architecture, "updates": updates, "seed": seed}
         return {**about, "rate": rate, "units": [2, 1], "rows": [-3.0, -4.0 - 100 * rate]}
 
-    monkeypatch.setattr(recognition_rate, "line", line)
+    monkeypatch.setattr(climbs, "line", line)
     record, page = tmp_path / "record.jsonl", tmp_path / "page.md"
-    begin, end = (f"<!-- made by python -m experiments.recognition_rate: {one} -->" for one in ("begin", "end"))
+    begin, end = (f"<!-- made by python -m experiments.climbs --setting rate: {one} -->" for one in ("begin", "end"))
     page.write_text(f"before\n{begin}\n{end}\nafter\n")
     arguments = ["--dataset", "dna", "--rows", "2", "--record", str(record)]
-    recognition_rate.main([*arguments, "--rates", "0.01"])
-    recognition_rate.main([*arguments, "--rates", "0.01", "0.03", "--page", str(page)])
-    recognition_rate.main(["--record", str(record)])
-    recognition_rate.main(["--dataset", "dna", "--rows", "1", "--record", str(tmp_path / "of_two"), "--rates", "0.01"])
+    climbs.main([*arguments, "--values", "0.01"])
+    climbs.main([*arguments, "--values", "0.01", "0.03", "--page", str(page)])
+    climbs.main(["--record", str(record)])
+    climbs.main(["--dataset", "dna", "--rows", "1", "--record", str(tmp_path / "of_two"), "--values", "0.01"])
     assert asked == [(0.01, 2), (0.03, 2), (0.01, 1)]
     assert [json.loads(one)["rate"] for one in record.read_text().splitlines()] == [0.01, 0.03]
     text = "| dna | SBN 200-200-200 | 5,000 | 0.03 | 2 | 1 | −5.00 | −1.00 ± 1.00 |"
@@ -69,26 +78,32 @@ def test_a_line_has_what_the_climbed_model_is_worth(columns, monkeypatch):
     train, valid = changes[columns](data.train), changes[columns](data.valid)
     model = ds.models.from_name("SBN/SBN 3-2", train.shape[1], seed=0)
     asked = []
-    monkeypatch.setattr(recognition_rate, "climbed", lambda *given: asked.append(given) or model)
-    found = recognition_rate.line("dna", columns, "SBN/SBN 3-2", 0.01, 1500, 7, rows=12)
-    (given,) = asked
-    assert given[0] == "SBN/SBN 3-2" and given[2:] == (0.01, 1500, 7)
+    monkeypatch.setattr(climbs, "climbed", lambda *given, **named: asked.append((given, named)) or model)
+    found = climbs.line("dna", columns, "SBN/SBN 3-2", 1500, 7, rows=12, warm_up=9)
+    ((given, named),) = asked
+    assert given[0] == "SBN/SBN 3-2" and given[2:] == (1500, 7) and named == {"warm_up": 9}
     np.testing.assert_array_equal(given[1], train)
     expected = model.log_likelihood(valid[np.random.default_rng(0).permutation(20)[:12]], 1000).value
     np.testing.assert_allclose(found.pop("rows"), expected, atol=0.05)  # other draws, with the error of 1,000
     about = {"dataset": "dna", "columns": columns, "architecture": "SBN/SBN 3-2", "updates": 1500, "seed": 7}
-    assert found == {**about, "rate": 0.01, "units": [3, 2]}
+    assert found == {**about, "warm_up": 9, "units": [3, 2]}
 
 
 def test_bad_arguments_are_refused_before_any_work(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(recognition_rate, "line", lambda *_: pytest.fail("must not climb"))
-    with pytest.raises(SystemExit):
-        recognition_rate.main(["--dataset", "dna", "--updates", "1200"])
-    assert "--updates must be a multiple of 500, or fewer. Received: 1200" in capsys.readouterr().err
+    monkeypatch.setattr(climbs, "line", lambda *_: pytest.fail("must not climb"))
+    refused = {
+        "--updates must be a multiple of 500, or fewer. Received: 1200": ["--updates", "1200"],
+        "--values of a rate must be above 0. Received: [0.01, 0.0]": ["--values", "0.01", "0"],
+        "--values of a warm-up must be whole. Received: [1.5]": ["--setting", "warm-up", "--values", "1.5"],
+    }
+    for message, arguments in refused.items():
+        with pytest.raises(SystemExit):
+            climbs.main(["--dataset", "dna", *arguments])
+        assert message in capsys.readouterr().err
     page = tmp_path / "page.md"
     page.write_text("no markers")
     with pytest.raises(ValueError, match="Received: a page without"):
-        recognition_rate.main(["--dataset", "dna", "--page", str(page), "--record", str(tmp_path / "record.jsonl")])
+        climbs.main(["--dataset", "dna", "--page", str(page), "--record", str(tmp_path / "record.jsonl")])
 
 
 def test_pairs_are_of_the_same_climb():
@@ -100,7 +115,7 @@ def test_pairs_are_of_the_same_climb():
         {**LINE, "rate": 0.005, "units": [20, 10], "rows": [-79.0, -80.0]},
         {**other, "rate": 0.005, "units": [18, 10], "rows": [-71.0, -73.0]},
     ]
-    text = recognition_rate.table(lines).splitlines()
+    text = climbs.table(lines, RATE).splitlines()
     assert text[2] == "| dna | SBN 20-10 | 3,000 | 0.01 | 20 | 9 |  | −81.00 |  |"
     assert text[4] == "| dna, flipped | SBN 20-10 | 3,000 | 0.01 | 19 | 9 | 5 | −71.00 |  |"
     assert [one.split("|")[-2].strip() for one in text[2:]] == ["", "+1.50 ± 0.50", "", "−1.00 ± 0.00"]
@@ -108,5 +123,6 @@ def test_pairs_are_of_the_same_climb():
 
 def test_the_page_is_of_the_record():
     docs = pathlib.Path(__file__).parents[3] / "docs"
-    lines = files.lines(docs / "recognition_rate.jsonl")
-    assert lines and recognition_rate.table(lines) in (docs / "study_appendix.md").read_text(encoding="utf-8")
+    for setting in climbs.SETTINGS.values():
+        lines = files.lines(docs.parent / setting.record)
+        assert lines and climbs.table(lines, setting) in (docs / "study_appendix.md").read_text(encoding="utf-8")
