@@ -61,7 +61,7 @@ class NAIS(Latents):
       climbing_samples: K while an optimizer climbs before θ is sampled; by default `num_samples`.
       warm_up: updates w of an optimizer over which β rises from 0 to 1, or a tenth of a planned climb where that is
         shorter; "auto" for 500 (1 − 150/U) with U > 150 latent units, and none with fewer; 0 for β = 1 from the start.
-        Where θ is sampled β is 1.
+        Where θ is sampled β is 1, and so it is of draws that φ learns from alone (`proposals.Wake(redraw=True)`).
 
     Raises:
       ValueError: if a number of draws is no positive integer, `weights` neither, or `warm_up` negative, neither an

@@ -29,7 +29,7 @@ a learning rate of each weight's own, as fast as the noise of its gradient permi
 wake-sleep updates of φ by Adam, and three chains, each with a warm start and a recognition network of its own. The
 rate of φ was 1e-2 there, mostly with 50 or 150 latent units. It is for 5,000 updates and falls then, as a network of
 wide layers stays coarse at that rate; with more units on rows of as wide a spread, or a wider one, it is lower
-(`mcmc.schedules.ByUnits`).
+(`mcmc.schedules.ByUnits`). With more than 150 latent units a climb warms up (`latents.NAIS`).
 There are two chains where fewer than 18,000 updates are planned, and one below 12,000 or of more than 100,000 weights
 (`compile`).
 `as_published=True` gives what the paper has but for the prior, which is the model's
