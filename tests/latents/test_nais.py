@@ -8,6 +8,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_bounded_means, assert_frequencies
 from tests.oracles import Oracle, tiny_model
+from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
 
 X = np.array([[1, 0, 0], [0, 1, 1], [1, 1, 0]], np.float32)
 
@@ -55,6 +56,24 @@ def test_narrow_networks_do_not_warm_up_by_default():
         assert ds.latents.NAIS(5, warm_up="auto").warm_up_of(units) == want
         assert ds.latents.NAIS(5, warm_up=7).warm_up_of(units) == 7 and ds.latents.NAIS(5).warm_up_of(units) == 0
         assert ds.latents.Gibbs(1).warm_up_of(units) == 0
+
+
+@pytest.mark.parametrize("name", ["dsgld_nais", "dsghmc_nais", "dsgnht_nais"])
+def test_samplers_warm_up_and_as_published_do_not(name):
+    """Of a network of two layers of 150 units, all of which count."""
+    method = getattr(ds.methods, name)
+    assert method()["latents"].warm_up == "auto" and method(as_published=True)["latents"].warm_up == 0
+    model = ds.models.from_name("SBN 150-150", units=2)
+    estimator = FisherIdentity(model.generative, model.recognition, model.prior, method()["latents"])
+    assert estimator.warm_up == 250
+
+
+def test_a_model_without_latent_layers_has_its_likelihood_as_weight():
+    model = ds.models.from_name("SBN", units=3)
+    for power in (1.0, 0.0):
+        drawn, _ = ds.latents.NAIS(4).draw(model.generative, model.recognition, X, 0, latent_power=power)
+        assert drawn.log_weights.shape == (4, 3) and drawn.log_likelihood.shape == (3,)
+        np.testing.assert_allclose(drawn.log_weights, np.full((4, 3), 3 * np.log(0.5)), rtol=1e-6)
 
 
 def test_the_mean_weight_is_the_likelihood():

@@ -18,10 +18,10 @@ A climb may warm up: at its beginning what the units of z cost counts less than 
     log w_k = log p(x given z_1) + Σ_l β^l (log p(z_l given z_{l+1}; θ) − log q(z_l given z_{l−1}; φ)),      z_0 = x
 
 where β rises from 0 to 1. These are the weights of a posterior whose prior of each layer is q^{1−β^l} p^{β^l}, up to a
-constant. At random weights a unit explains little yet, and p(z) learns sooner that it is off, or on, whatever the row,
-than it learns to tell rows apart; at β = 1 from the start most units of a wide and deep network are lost so. A layer
-further up learns from p(z_{l−1} given z_l), which counts for more than its own costs as long as β^{l−1} > β^l. Narrow
-networks lose no units, and gain nothing (`experiments.climbs`).
+constant. At random weights a unit explains little yet, and p(z) may learn that it is off, or on, whatever the row,
+before it tells rows apart; at β = 1 from the start fewer units of a wide and deep network come into use. A layer
+further up learns from p(z_{l−1} given z_l), which counts for more than its own costs as long as β^{l−1} > β^l. Networks
+of up to 150 units gained nothing by it on the whole (docs/study_appendix.md, "Climbs that warm up").
 
 Sources: Du, Zhu and Zhang, "Learning deep generative models with doubly stochastic gradient MCMC", IEEE Transactions
 on Neural Networks and Learning Systems 29 (2018); Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015, section 4;
@@ -125,13 +125,14 @@ class NAIS(Latents):
         """
         z, log_q = recognition.sample_and_log_prob_of_layers(x, self.num_samples, seed)
         likelihood, *log_p = generative.log_prob_of_layers(x, z)
-        gains = [p - q for p, q in zip(log_p, log_q, strict=True)]
-        log_weights = sum(gains, likelihood)
+        nothing = tf.zeros([self.num_samples, tf.shape(likelihood)[-1]])  # of a model without latent layers
+        log_weights = sum(log_p, likelihood) - sum(log_q, nothing)
         if self.weights == "uniform":
             return WeightedLatents(z, tf.zeros_like(log_weights), tf.reduce_mean(log_weights, 0)), None
         estimate = log_mean_exp(log_weights)
         if tf.is_tensor(latent_power) or latent_power != 1.0:
-            log_weights = sum((latent_power**i * gain for i, gain in enumerate(gains, 1)), likelihood)
+            terms = enumerate(zip(log_p, log_q, strict=True), 1)
+            log_weights = sum(((latent_power**i - 1.0) * (p - q) for i, (p, q) in terms), log_weights)
         return WeightedLatents(z, log_weights, estimate), None
 
     def get_config(self) -> Config:
