@@ -138,8 +138,11 @@ def main(argv=None):
         parser.error(f"--values of a rate must be above 0. Received: {values}")
     if args.page:
         marked_page.with_made(args.page.read_text(encoding="utf-8"), "", command)  # that it can be, before any work
+    known = files.lines(record)
+    if not all(setting.name in one for one in known):
+        parser.error(f"--record must be of this setting. Received: {record}")
     about = args.dataset, args.columns, args.architecture, args.updates, args.seed
-    done = {(*key_of(one), one[setting.name]) for one in files.lines(record)}
+    done = {(*key_of(one), one[setting.name]) for one in known}
     for value in map(type(setting.values[0]), values if args.dataset else []):
         if (*about, args.rows, value) not in done:
             files.append(record, line(*about, args.rows, **{setting.name: value}))

@@ -51,6 +51,16 @@ def test_weights_that_warm_up(power):
             np.testing.assert_array_equal(part, want)
 
 
+@pytest.mark.parametrize("latent_units", [(2,), (1, 2, 1)])
+def test_weights_that_do_not_warm_up_are_the_plain_difference(latent_units):
+    """Bit for bit, so that a seed gives what it gave."""
+    model = tiny_model(latent_units, seed=1)
+    drawn = draw(model, 20)
+    z, log_q = model.recognition.sample_and_log_prob(X, 20, 0)
+    np.testing.assert_array_equal(drawn.log_weights, model.generative.log_joint(X, z) - log_q)
+    np.testing.assert_allclose(log_q, model.recognition.log_prob(z, X), rtol=1e-5)
+
+
 def test_narrow_networks_do_not_warm_up_by_default():
     for units, want in {0: 0, 1: 0, 150: 0, 151: 3, 200: 125, 300: 250, 600: 375, 15000: 495}.items():
         assert ds.latents.NAIS(5, warm_up="auto").warm_up_of(units) == want
@@ -122,7 +132,7 @@ def test_the_number_of_samples_is_checked(num_samples):
             ds.latents.NAIS(5, climbing_samples=num_samples)
 
 
-@pytest.mark.parametrize("warm_up", [-1, 2.5, True, None, "long"])
+@pytest.mark.parametrize("warm_up", [-1, 2.5, True, None, "long", 2**31])
 def test_the_warm_up_is_checked(warm_up):
     with pytest.raises(ValueError, match="Received: warm_up="):
         ds.latents.NAIS(5, warm_up=warm_up)

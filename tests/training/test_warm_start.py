@@ -10,6 +10,7 @@ import tfdsmcmc as ds
 from tests.model.support import assert_same_state, patterns
 from tests.oracles import flat, tiny_model
 from tests.posterior.support import Script
+from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
 
 tfd = tfp.distributions
 LEARNT = {"bias": None, "": ds.priors.Horseshoe(1.0, 0.03, True, "parent")}
@@ -170,6 +171,19 @@ def test_a_climb_warms_up(num_chains, climbing_samples):
     assert_same_state(first, after(1, cold))
     assert differ(first, plain) > 1e-4 and differ(first.recognition, plain.recognition) > 1e-4
     assert differ(second, after(2, cold)) > 1e-5 and differ(second, after(2, never)) > 1e-5
+
+
+def test_draws_of_phi_alone_do_not_warm_up():
+    """The draws that `Wake(redraw=True)` makes: as of a β that is 1, from the same θ."""
+    model = tiny_model((2,), units=4, seed=3)
+    x, theta = patterns(5), [variable.value for variable in model.theta_variables]
+    networks = model.generative, model.recognition, model.prior
+    estimator = FisherIdentity(*networks, ds.latents.NAIS(3, warm_up=9))
+    drawn, _ = estimator.draw(theta, x, None, [0, 1])
+    plain, _ = ds.latents.NAIS(3).draw(*networks[:2], x, [0, 1])
+    np.testing.assert_array_equal(drawn.log_weights, plain.log_weights)
+    _, warm, _ = estimator.gradient(theta, x, 5.0, [], None, [0, 1], latent_power=0.5)
+    assert np.abs(warm.log_weights - drawn.log_weights).max() > 0.01
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ class Latents:
     def warm_up_of(self, latent_units: int) -> int:
         """Over how many updates of an optimizer the weights of draws warm up, for so many latent units in all.
 
-        With more than 0 `draw` takes the argument `latent_power` too, see `NAIS`.
+        With more than 0 `draw` must take the argument `latent_power` too, see `NAIS`.
         """
         del latent_units
         return 0

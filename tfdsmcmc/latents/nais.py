@@ -17,7 +17,7 @@ A climb may warm up: at its beginning what the units of z cost counts less than 
 
     log w_k = log p(x given z_1) + Σ_l β^l (log p(z_l given z_{l+1}; θ) − log q(z_l given z_{l−1}; φ)),      z_0 = x
 
-where β rises from 0 to 1. These are the weights of a posterior whose prior of each layer is q^{1−β^l} p^{β^l}, up to a
+where β rises from 0 to 1. They weigh draws of q for the density p(x given z_1) Π_l q^{1−β^l} p^{β^l} over z, up to a
 constant. At random weights a unit explains little yet, and p(z) may learn that it is off, or on, whatever the row,
 before it tells rows apart; at β = 1 from the start fewer units of a wide and deep network come into use. A layer
 further up learns from p(z_{l−1} given z_l), which counts for more than its own costs as long as β^{l−1} > β^l. Networks
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _WEIGHTS = ("importance", "uniform")
 _LONGEST, _NARROW = 500, 150  # updates, latent units
+_MOST = 2**31 - 1
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -59,13 +60,15 @@ class NAIS(Latents):
       num_samples: K, the draws for each row.
       weights: "importance" for the gradient of log p(x), "uniform" for that of the evidence lower bound.
       climbing_samples: K while an optimizer climbs before θ is sampled; by default `num_samples`.
-      warm_up: updates w of an optimizer over which β rises from 0 to 1, or a tenth of a planned climb where that is
-        shorter; "auto" for 500 (1 − 150/U) with U > 150 latent units, and none with fewer; 0 for β = 1 from the start.
-        Where θ is sampled β is 1, and so it is of draws that φ learns from alone (`proposals.Wake(redraw=True)`).
+      warm_up: updates w of an optimizer over which β rises from 0 to 1, or a tenth of a planned climb, that of
+        `mcmc.WarmStart`, where that is shorter, anew in each attempt; "auto" for 500 (1 − 150/U) with U > 150 latent
+        units, and none with fewer; 0 for β = 1 from the start. Where θ is sampled β is 1. φ learns by these weights
+        where its proposal learns from the draws of θ, as `proposals.WakeSleep` does, but not by `Wake(redraw=True)`,
+        `NVIL` or `IWAE`. The metric `effective_sample_size` is that of these weights.
 
     Raises:
       ValueError: if a number of draws is no positive integer, `weights` neither, or `warm_up` negative, neither an
-        integer nor "auto", or not 0 for uniform weights, which do not depend on β.
+        integer below 2³¹ nor "auto", or not 0 for uniform weights, which do not depend on β.
     """
 
     def __init__(
@@ -84,6 +87,8 @@ class NAIS(Latents):
         self.weights = weights
         if not (isinstance(warm_up, str) and warm_up == "auto"):
             warm_up = nonnegative_integer("warm_up", warm_up)
+            if warm_up > _MOST:
+                raise ValueError(f"A warm-up lasts at most 2³¹ − 1 updates. Received: warm_up={warm_up}")
         self.warm_up: int | Literal["auto"] = warm_up
         if warm_up and weights == "uniform":
             raise ValueError(f"Uniform weights do not warm up. Received: warm_up={warm_up!r}, weights={weights!r}")
@@ -116,7 +121,7 @@ class NAIS(Latents):
           x: (B, D), a tensor or `Rows`.
           seed: integer, or int32 tensor of shape (2,).
           carry: not used; importance samples are independent.
-          latent_power: β of the weights, a number or a scalar tensor.
+          latent_power: β of the weights, a number or a float32 scalar.
 
         Returns:
           (`WeightedLatents`, None): z a list of (K, B, H_l), log_weights (K, B), which are zeros for uniform weights;

@@ -6,10 +6,10 @@ Validation looks once an epoch, of u steps. Let an attempt find its best after b
     it was coarse    b < 20u: the rate was so high that the best lies between two looks
 
 An attempt that has turned and was coarse is given up. Where it was better than those before it, and 2b steps of the
-plan are left, θ goes back to where the climb started, the optimizer is new, and the rate is a quarter: the same path
-in smaller steps. Else sampling begins, at the best θ of all attempts. The noise of a look ends no attempt: a fall of ½
-nat in the mean over hundreds of rows is more than that. The recognition network learns on from where it is: it knows
-what the units of these rows may explain.
+plan are left, θ goes back to where the climb started, the optimizer is new, and the rate is a quarter: the same path in
+smaller steps, but for a warm-up of the draws (`latents.NAIS`), which begins anew too. Else sampling begins, at the best
+θ of all attempts. The noise of a look ends no attempt: a fall of ½ nat in the mean over hundreds of rows is more than
+that. The recognition network learns on from where it is: it knows what the units of these rows may explain.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),
                           ε = min(1, max(10N/|θ|, √(60u/H)))
     patience, in steps    the median of 5u, 1000 and 50u
-    β of latent draws     min(1, t/min(w, H/10)),  w = their `warm_up` (`latents.NAIS`)
+    β of latent draws     min(1, t/max(1, min(w, H/10))),  w = their `warm_up` (`latents.NAIS`)
 
 While most of a gradient is noise, which Adam scales up, the rate is low; then it is fast, and fine when the climb ends
 as planned. At 0.03 a climb of far more weights than rows passes its best weights within some sixty epochs, nats below

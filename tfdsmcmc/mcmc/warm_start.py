@@ -23,7 +23,7 @@ epoch has u of them:
     patience, in steps    the median of 5u, 1000 and 50u
 
 (`climb_plan.py` says why). A climb that turns within twenty epochs begins anew at a quarter of the rate
-(`climb_attempts.py`). An optimizer that is given keeps its own rate, unless it is a `mcmc.schedules.RiseAndFall`.
+(`climb_attempts.py`). An optimizer that is given keeps its own rate, unless that is a `mcmc.schedules.RiseAndFall`.
 
 The rate at which the kernel then samples is each entry's own, as the noise of its gradient permits
 (`mcmc.rates_by_noise`): s² is estimated from the first step on, the law of θ is the same.

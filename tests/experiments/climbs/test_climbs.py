@@ -69,6 +69,14 @@ def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
     assert text in page.read_text() and page.read_text().startswith("before\n") and text in capsys.readouterr().out
 
 
+def test_a_record_of_another_setting_is_refused(tmp_path, capsys):
+    record = tmp_path / "record.jsonl"
+    record.write_text(json.dumps({**LINE, "units": [2, 1], "rows": [-3.0]}) + "\n")
+    with pytest.raises(SystemExit):
+        climbs.main(["--setting", "warm-up", "--record", str(record)])
+    assert f"--record must be of this setting. Received: {record}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("columns", ["as they are", "flipped", "twice"])
 def test_a_line_has_what_the_climbed_model_is_worth(columns, monkeypatch):
     """Of validation rows in the order of seed 0, and units of training rows."""
