@@ -15,7 +15,7 @@ from tests.posterior.support import X
 
 ABOUT = {"dataset": "dna", "columns": "as they are", "architecture": "SBN/SBN 20-10", "updates": 3000, "seed": 0}
 LINE = {**ABOUT, "rate": 0.01}
-RATE, WARM_UP = (climbs.SETTINGS[name] for name in ("rate", "warm-up"))
+RATE = climbs.SETTINGS["rate"]
 
 
 def test_a_climb_lasts_as_planned_and_goes_by_its_rate():
@@ -67,6 +67,14 @@ def test_what_is_on_record_is_not_made_again(monkeypatch, tmp_path, capsys):
     assert [json.loads(one)["rate"] for one in record.read_text().splitlines()] == [0.01, 0.03]
     text = "| dna | SBN 200-200-200 | 5,000 | 0.03 | 2 | 1 | −5.00 | −1.00 ± 1.00 |"
     assert text in page.read_text() and page.read_text().startswith("before\n") and text in capsys.readouterr().out
+
+
+def test_a_warm_up_on_record_is_not_climbed_again(monkeypatch, tmp_path):
+    record = tmp_path / "record.jsonl"
+    about = {**ABOUT, "architecture": "SBN/SBN 200-200-200", "updates": 5000, "units": [2, 1], "rows": [-3.0]}
+    record.write_text("".join(json.dumps({**about, "warm_up": value}) + "\n" for value in (0, 300)))
+    monkeypatch.setattr(climbs, "line", lambda *given, **named: pytest.fail("must not climb"))
+    climbs.main(["--setting", "warm-up", "--dataset", "dna", "--rows", "1", "--record", str(record)])
 
 
 def test_a_record_of_another_setting_is_refused(tmp_path, capsys):
