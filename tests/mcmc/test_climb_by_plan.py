@@ -121,6 +121,21 @@ def test_an_attempt_warms_up_anew():
     np.testing.assert_allclose(kernel.latent_power(results, 50), 0.25)
 
 
+def test_the_rate_of_an_attempt_is_that_of_what_is_left_of_the_plan():
+    """The first step of 40 that are left of 100 is that of a climb of 40, bit for bit, and not that of 100."""
+    kernel = warm_start(keras.optimizers.Adam(RiseAndFall(30.0)))
+    moves = {}
+    for steps in (100, 40):
+        results = kernel.told(Planned(2 * steps), kernel.bootstrap_results(STATE), STATE)
+        if steps == 100:
+            later = results._replace(attempt=results.attempt._replace(begun=tf.constant(60)), step=tf.constant(60))
+            moves["attempt"] = kernel.one_step(STATE, later, seed=[0, 1])[0]
+        moves[steps] = kernel.one_step(STATE, results, seed=[0, 1])[0]
+    for part, want, other in zip(moves["attempt"], moves[40], moves[100], strict=True):
+        np.testing.assert_array_equal(part, want)
+        assert np.all(np.asarray(part) != np.asarray(other))
+
+
 def test_patience_in_updates_and_in_epochs():
     """The median of 5 epochs, 1,000 updates and 50 epochs; a number that is given is of updates."""
     for epoch_steps in (1, 4, 19, 20, 21, 199, 200, 201, 500):

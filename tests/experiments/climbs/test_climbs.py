@@ -24,6 +24,7 @@ def test_a_climb_lasts_as_planned_and_goes_by_its_rate():
     for rate in (0.01, 0.001):
         model = climbs.climbed("SBN/SBN 3-2", X, 4, 0, rate=rate)
         assert int(model.run.steps) == 4 and int(np.max(model.run.state.kernel_results.begins)) == 3
+        assert model.get_compile_config()["latents"]["config"]["warm_up"] == 0
         start = climbs.seeded_model("SBN/SBN 3-2", X, 0)
         layers = zip(model.recognition.get_weights(), start.recognition.get_weights(), strict=True)
         moved.append(max(np.abs(end - begin).max() for end, begin in layers))
