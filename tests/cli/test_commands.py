@@ -67,6 +67,8 @@ def test_sample_writes_what_the_name_says(fitted, tmp_path):
     assert (tmp_path / "a" / "x.png").stat().st_size > 1000
     x = np.load(tmp_path / "x.npy")
     assert x.shape == (4, 64) and 0 < x.min() and x.max() < 1
+    assert main(["sample", model, str(tmp_path / "x.npy"), "--num-samples", "4", "--overwrite"]) == 0
+    assert set(np.unique(np.load(tmp_path / "x.npy"))) == {0, 1}
 
 
 def test_export_writes_a_version(fitted, tmp_path, capsys):
@@ -157,6 +159,11 @@ def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
     refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8by8"], capsys)
     refused(["sample", model, str(tmp_path / "x.png"), "--shape", "8x9"], capsys)
     refused(["fit", "digits", str(tmp_path / "m.keras"), "--epochs", "0"], capsys)
+    refused(["fit", "digits", str(tmp_path / "new" / "m.keras"), "--batch-size", "0"], capsys)
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "x.npy").write_text("precious")
+    assert "--overwrite" in refused(["sample", model, str(tmp_path / "x.npy")], capsys)
+    assert (tmp_path / "x.npy").read_text() == "precious"
     refused(["fit", "digits", model, "--resume", "--layers", "7"], capsys)
     (tmp_path / "bad.keras").write_bytes(b"bad")
     refused(["sample", str(tmp_path / "bad.keras"), str(tmp_path / "x.png")], capsys)

@@ -3,6 +3,7 @@
 import arviz
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.oracles import Oracle, binary_states
@@ -48,6 +49,17 @@ def test_weights_are_chosen_and_files_written(tmp_path):
     read = arviz.from_netcdf(str(tmp_path / "posterior.nc")).posterior[bias.replace("/", ".")]
     np.testing.assert_array_equal(read, data.posterior[bias.replace("/", ".")])
     assert len(arviz.summary(data)) == 4
+
+
+def test_rows_may_come_as_a_dataset_or_with_a_context(tmp_path):
+    """As the posterior itself takes them."""
+    model, posterior = unfitted(), written(tmp_path)
+    array = ds.diagnostics.inference_data(posterior, model, X, weights="bias")
+    stream = tf.data.Dataset.from_tensor_slices(X).batch(2)
+    for x in (stream, ds.Rows(X)):
+        data = ds.diagnostics.inference_data(posterior, model, x, weights="bias")
+        np.testing.assert_array_equal(data.observed_data["x"], X)
+        np.testing.assert_array_equal(data.log_likelihood["x"], array.log_likelihood["x"])
 
 
 def test_what_does_not_fit_is_refused(tmp_path):

@@ -48,6 +48,7 @@ def test_what_chooses_nothing_is_refused():
         ("bias[2]", r"index must be one into 'sbn_2/bias' of shape \(2,\). Received: "),
         ("sbn_12/kernel[0, 3]", r"index must be one into 'sbn_12/kernel' of shape \(2, 3\). Received: "),
         ("sbn_12/bias[0, 0]", r"index must be one into 'sbn_12/bias' of shape \(3,\). Received: "),
+        ("sbn_[12]", r"an index, and here a class of characters too.*Received: 'sbn_\[12\]'"),
         ("(", r"are regular expressions.*Received: '\('"),
         ([3], "A pattern of weight names is a string. Received: 3"),
         ([None], "A pattern of weight names is a string. Received: None"),

@@ -58,6 +58,19 @@ def test_it_needs_few_and_binary_latent_units():
         ds.likelihood.exact(model, np.zeros((1, 3)))
 
 
+def test_weights_that_are_not_finite_are_refused():
+    """θ alone counts: φ takes no part."""
+    for network, refuses in (("generative", True), ("recognition", False)):
+        model = tiny_model()
+        weight = getattr(model, network).weights[-1]
+        weight.assign(np.full(weight.shape, np.nan))
+        if refuses:
+            with pytest.raises(ValueError, match="the generative network must be finite.*Received: "):
+                ds.likelihood.exact(model, np.zeros((1, 3)))
+        else:
+            assert np.isfinite(ds.likelihood.exact(model, np.zeros((1, 3))).value).all()
+
+
 @pytest.mark.parametrize(
     "x", [[[0, 1, np.inf]], [[0, 1, 0.5]], np.zeros((2, 4)), np.zeros(3), np.zeros((0, 3)), None, [["0", "1", "1"]]]
 )

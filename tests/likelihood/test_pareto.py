@@ -69,6 +69,15 @@ def test_tails_that_cannot_be_fitted():
     assert np.isnan(streamed(np.random.default_rng(3).normal(size=(2, 20)), 1)).all(), "20 draws are too few"
 
 
+@pytest.mark.parametrize(("larger", "count", "harmless"), [(1.01, 3, True), (1.3, 3, True), (1.5, 3, False)])
+def test_few_larger_weights_are_no_heavy_tail_where_they_are_larger_by_little(larger, count, harmless):
+    """Of 100 weights of 1, and the 21 that are kept: an excess of 3 · 0.3 is below 21/20, one of 3 · 0.5 is above."""
+    log_weights = np.zeros((1, 100))
+    log_weights[0, :count] = np.log(larger)
+    (k,) = streamed(log_weights, 3)
+    assert np.isnan(k) if harmless else np.isposinf(k)
+
+
 def test_the_largest_reliable_shape():
     """1 − 1/log₁₀ K, and 0.7 from about 2,154 on."""
     np.testing.assert_allclose(pareto.threshold(np.array([10, 100, 1000, 10**4])), [0, 1 / 2, 2 / 3, 0.7], atol=1e-12)

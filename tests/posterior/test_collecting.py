@@ -164,9 +164,14 @@ def test_a_finished_collection_moves_nothing_when_it_is_started_again(tmp_path):
         np.testing.assert_array_equal(one, other)
 
 
-def test_an_empty_path_is_refused():
-    with pytest.raises(ValueError, match="folder. Received: path=''"):
-        ds.posterior.Collector("")
+def test_what_is_no_path_or_no_flag_is_refused():
+    """A word is no flag: "no" would delete samples."""
+    for path in ("", None, 5):
+        with pytest.raises(ValueError, match=f"folder. Received: path={path!r}"):
+            ds.posterior.Collector(path)
+    for name in ("overwrite", "stop"):
+        with pytest.raises(ValueError, match=f"{name} must be True or False. Received: {name}='no'"):
+            ds.posterior.Collector("samples", **{name: "no"})
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, tiny_model
 from tests.posterior.support import at, means, sample_of, unfitted, written
 from tfdsmcmc.likelihood import LogLikelihood
 from tfdsmcmc.posterior import MeanOverChains, load, store
+from tfdsmcmc.posterior.curve import Curve
 from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.rows import source_of
 from tfdsmcmc.supports import Binary
@@ -167,6 +169,14 @@ def test_differences_are_row_by_row(tmp_path, model):
     assert float(paired) == pytest.approx(float(average) - float(curve.mean_of_weights[-1].mean()), abs=1e-6)
 
 
+def test_an_error_that_rows_share_is_part_of_a_difference():
+    """It does not average out over the rows: √(0.3² + 0.4²) of the mean, beside the rows' own error of nearly 0."""
+    points = [LogLikelihood(np.full(9, -2.0), np.full(9, e), np.ones(9), shared_standard_error=e) for e in (0.3, 0.4)]
+    (difference,) = Curve((1,), (points[0],), (points[1],), (1,)).difference
+    assert difference.shared_standard_error == pytest.approx(0.5)
+    assert difference.mean().standard_error == pytest.approx(0.5)
+
+
 def test_the_curve_over_chains_takes_the_mean_of_one(tmp_path, model):
     """Of the draws of chain 0 among the first m; the predictive average is of all."""
     posterior = written(tmp_path, CHAINS)
@@ -218,6 +228,8 @@ def test_a_mean_that_is_refused_leaves_the_weights(tmp_path):
         (compiled, {"x": not_binary, "refit_epochs": 1}, "x must be binary"),
         (compiled, {"x": narrow, "refit_epochs": 1}, "x must have the width 4"),
         (bare, {"refit_epochs": -1}, "refit_epochs must be"),
+        (bare, {"verbose": "loud"}, "verbose is"),
+        (ds.boltzmann.RBM(4, 2), {"x": X, "refit_epochs": 1}, "of a recognition network"),
     ):
         before = model.get_weights()
         with pytest.raises(ValueError, match=f"{reason}.*Received: "):
@@ -271,3 +283,9 @@ def test_densities_of_zero_count_in_any_order(order):
     np.testing.assert_allclose(found.standard_error, [np.hypot(*(p * error[1:])) / p.sum()])
     np.testing.assert_allclose(found.effective_sample_size, [p.sum() ** 2 / (p**2 / size[1:]).sum()])
     assert empty.log_likelihood().value[0] == -np.inf and np.isnan(empty.log_likelihood().standard_error[0])
+
+
+def test_a_row_of_density_zero_leaves_the_error_that_rows_share():
+    average = PredictiveAverage()
+    average.add(LogLikelihood(np.array([-np.inf, -2.0]), np.array([np.nan, 0.3]), np.ones(2), shared_standard_error=0.2))
+    assert average.log_likelihood().shared_standard_error == pytest.approx(0.2)

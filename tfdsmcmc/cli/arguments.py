@@ -97,7 +97,7 @@ def _add_fit(commands):
     command.add_argument("--patience", type=int, help="updates over which validation must settle (default: 1000)")
     command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
     command.add_argument(
-        "--every", type=int, help="epochs from one sample to the next (default: as many as have 100 updates)"
+        "--every", type=int, help="epochs from one sample to the next (default: spread over the rest, 100 to 1000 updates apart)"
     )
     command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
     command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")
@@ -132,6 +132,7 @@ def _add_sample(commands):
     command.add_argument("--num-samples", type=int, default=100, help="draws")
     command.add_argument("--shape", help="height x width of a picture, such as 8x8; a square by default")
     command.add_argument("--probabilities", action="store_true", help="show p(x given z) instead of draws")
+    command.add_argument("--overwrite", action="store_true", help="replace the output file")
     command.add_argument("--seed", type=int, default=0, help="of the draws")
 
 
@@ -152,7 +153,8 @@ def _add_impute(commands):
     command.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line of the .csv has column names (default: where it has words and no numbers)",
+        help="whether the first line of the .csv has column names (default: where it has words and no numbers, or more "
+        "than two numbers, 0,1,2 and on, which are said to be taken for names)",
     )
     command.add_argument(
         "--probabilities", action="store_true", help="write the means of the missing entries to the .csv, not draws"

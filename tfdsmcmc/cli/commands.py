@@ -40,6 +40,7 @@ def fit(args: argparse.Namespace) -> None:
     if path.exists() and not (args.resume or args.overwrite):
         raise ValueError(f"The file exists; say --resume or --overwrite. Received: {args.model}")
     epochs = checks.positive_integer("--epochs", args.epochs)
+    checks.positive_integer("--batch-size", args.batch_size)
     if args.posterior:
         _check_samples("--posterior", args.method)
     elif given := [name for name in _OF_COLLECTOR if getattr(args, name) is not None]:
@@ -132,6 +133,7 @@ def sample(args: argparse.Namespace) -> None:
         raise ValueError(f"The file's name must end in .png, .pdf, .svg or .npy. Received: {args.output}")
     if args.shape and output.suffix == ".npy":
         raise ValueError(f"--shape is of a picture. Received: --shape {args.shape} with {args.output}")
+    _check_free(output, args.overwrite)
     model = _load(args.model)
     shape = _shape(args.shape, model.generative.units) if output.suffix != ".npy" else None
     x = model.sample(args.num_samples, args.seed, args.probabilities)
@@ -149,9 +151,10 @@ def impute(args: argparse.Namespace) -> None:
         raise ValueError("Choose one of the two. Received: --probabilities --majority")
     if (args.probabilities or args.majority) and output.suffix != ".csv":
         raise ValueError(f"An .npz has the probabilities besides; the option is for a .csv. Received: {args.output}")
-    if output.exists() and not args.overwrite:
-        raise ValueError(f"The file exists; say --overwrite. Received: {args.output}")
+    _check_free(output, args.overwrite)
     table = tables.read(args.input, args.header)
+    if args.header is None and table.header and tables.are_places(table.header):
+        print(f"the first line, {','.join(table.header[:3])} and on, is taken for names; --no-header says otherwise")
     model = _load(args.model)
     posterior = ds.posterior.load(args.posterior) if args.posterior else None
     support = model.support
@@ -174,6 +177,11 @@ def impute(args: argparse.Namespace) -> None:
     sizes = result.effective_sample_size[np.isfinite(result.effective_sample_size)]
     worth = f", effective samples {np.median(sizes):.1f} (median)" if len(sizes) else ""
     print(f"wrote {output}: {len(sizes)} rows with gaps of {len(table.x)}{worth}")
+
+
+def _check_free(output, overwrite):
+    if output.exists() and not overwrite:
+        raise ValueError(f"The file exists; say --overwrite. Received: {output}")
 
 
 def export(args: argparse.Namespace) -> None:

@@ -145,9 +145,14 @@ def _read_csv(path, header):
     return Table(np.array([[_number(cell, number, path) for cell in row] for number, row in lines]), None, names)
 
 
+def are_places(cells: Sequence[str]) -> bool:
+    """Whether cells are 0, 1, 2 and on, as Pandas writes the names of columns that have none."""
+    return len(cells) > 2 and list(cells) == [str(i) for i in range(len(cells))]
+
+
 def _are_names(cells, path):
     """Whether the cells of the first line are the columns' names."""
-    if len(cells) > 2 and cells == [str(i) for i in range(len(cells))]:
+    if are_places(cells):
         return True
     words = [_is_word(cell) for cell in cells]
     numbers = [not word and cell.strip().lower() not in _MISSING for word, cell in zip(words, cells)]

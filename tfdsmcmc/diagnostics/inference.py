@@ -11,7 +11,7 @@ import numpy as np
 from tfdsmcmc import contract, random
 from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
 from tfdsmcmc.diagnostics.selection import select
-from tfdsmcmc.supports import checked_array
+from tfdsmcmc.rows import kept
 
 if TYPE_CHECKING:
     from arviz import InferenceData
@@ -41,7 +41,8 @@ def inference_data(
     Args:
       posterior: `Posterior`. Its chains are cut to the draws of the shortest, from the first draw on.
       model: of its architecture; it is not changed.
-      x: (n, D), or None; NaN is missing, and log_likelihood is of what is observed then.
+      x: (n, D), `Rows`, a source of rows or a `tf.data.Dataset`, read into memory, or None; NaN is missing, and
+        log_likelihood is of what is observed then.
       weights: pattern or list of patterns of names, as in `diagnostics.trace`; by default all weights.
       num_samples: importance samples a row.
       seed: integer, or int32 tensor of shape (2,).
@@ -64,13 +65,13 @@ def inference_data(
     contract.check_partition(log_partition, len(posterior.samples))
     chosen = select(model.named_weights, weights)
     if x is not None:
-        x = checked_array("x", x, model.units, model.support, missing=True)
+        x = kept(model.source_to_estimate(x))
     places = arrangement(posterior)
     draws = {part.label: np.empty((*places.shape, *part.shape), np.float32) for part in chosen}
     prior = getattr(model, "prior", None)
     stats = {} if prior is None else {"log_prior": np.empty(places.shape)}
     stats["step"] = np.empty(places.shape, np.int64)
-    values = None if x is None else np.empty((*places.shape, len(x)), np.float32)
+    values = None if x is None else np.empty((*places.shape, x.num_rows), np.float32)
     log_prior = None if prior is None else LogPrior(model)
     for cell, place in np.ndenumerate(places):
         sample, own_seed = posterior.samples[place], random.fold(seed, place)
@@ -83,7 +84,8 @@ def inference_data(
             density, first = model.density((sample.theta, sample.phi), log_partition), place == places[0, 0]
             estimate = density.log_likelihood(x, num_samples, own_seed, batch_size, warn=bool(first))
             values[cell] = estimate.value
-    return _in_groups({name.replace("/", separator): array for name, array in draws.items()}, stats, values, x)
+    rows = None if x is None else x.all().with_nan()
+    return _in_groups({name.replace("/", separator): array for name, array in draws.items()}, stats, values, rows)
 
 
 def _in_groups(draws, stats, values, x):

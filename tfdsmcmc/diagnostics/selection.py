@@ -54,7 +54,8 @@ def select(named_weights: Sequence[tuple[str, keras.Variable]], patterns: str | 
         integers in brackets behind it are an index into the weight.
 
     Raises:
-      ValueError: for a pattern that is found in no name, an index out of range, or what is no pattern.
+      ValueError: for a pattern that is found in no name, an index out of range, brackets that may be an index or a
+        class of characters, or what is no pattern.
     """
     found = {}
     try:
@@ -77,6 +78,11 @@ def _of_pattern(named_weights, text):
         matching = [i for i, (name, _) in enumerate(named_weights) if re.search(pattern, name)]
     except re.error as error:
         raise ValueError(f"Patterns of weight names are regular expressions ({error}). Received: {text!r}") from None
+    if match and any(re.search(text, name) for name, _ in named_weights):
+        raise ValueError(
+            "Brackets at the end are an index, and here a class of characters too; write such as (0|1) for that. "
+            f"Received: {text!r}"
+        )
     if not matching:
         names = [name for name, _ in named_weights]
         raise ValueError(f"A pattern must be found in a weight's name; they are {names}. Received: {text!r}")

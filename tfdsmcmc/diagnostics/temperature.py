@@ -60,7 +60,8 @@ def configurational_temperature(
     Args:
       posterior: `Posterior`.
       model: `DeepGenerativeModel` of its architecture; it is not changed.
-      x: the training data, (n, D) or a source of rows; NaN is missing.
+      x: the training data, (n, D) or a source of rows; NaN is missing. Each row counts once: of samples that learnt
+        with other weights of rows the temperature is not this one.
       num_samples: K, importance samples a row.
       seed: integer, or int32 tensor of shape (2,).
       batch_size: rows at a time.

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfdsmcmc import contract
 from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.programs import batches
 from tfdsmcmc.rows import source_of
 
@@ -36,11 +37,12 @@ def exact(model: DirectedModel, x: RowsLike) -> LogLikelihood:
       `LogLikelihood` with standard error 0 and infinite effective sample size.
 
     Raises:
-      ValueError: for more than 20 latent units, layers that are not binary, data that do not fit, or missing
-        entries of a data layer whose units depend on each other.
+      ValueError: for more than 20 latent units, layers that are not binary, data that do not fit, weights that are
+        not finite, or missing entries of a data layer whose units depend on each other.
     """
     contract.check_directed(model, "Enumeration", "rbm.log_likelihood is exact where a layer has at most 25 units.")
     generative = model.generative
+    check_finite("the weights of the generative network", [np.asarray(w) for w in generative.get_weights()])
     source = source_of("x", x, generative.units, generative.support, context=generative.context)
     generative.check_gaps(source)
     widths = generative.latent_units

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 _FEWEST = 5  # a smaller tail is not fitted
+_SLIGHT = 0.05  # of all weights: so few that are larger by so little in all do no harm
 _ENTRIES = 2**20  # of the arrays that are fitted at once
 
 
@@ -61,8 +62,9 @@ def pareto_k(largest: np.ndarray, num_samples: int | np.integer[Any]) -> np.ndar
       num_samples: K, an integer.
 
     Returns:
-      (n,): nan where M is below 5, or all the weights of the tail are the same and there is nothing to fit; inf where
-      fewer than 5 are larger than the rest, or all are 0.
+      (n,): nan where there is nothing to fit, as M is below 5, all the weights of the tail are the same, or fewer than
+      5 are larger, by at most a twentieth of what M + 1 of the next smaller one sum to; inf where fewer than 5 are
+      larger by more, or all are 0.
     """
     size = tail_size(num_samples)
     if size < _FEWEST:
@@ -74,7 +76,17 @@ def pareto_k(largest: np.ndarray, num_samples: int | np.integer[Any]) -> np.ndar
     parts = [_fit(tails[i : i + rows], length, length / num_samples) for i in range(0, len(tails), rows)]
     k = np.concatenate(parts)
     cut_off, top = tails[:, 0], tails[:, -1]
-    return np.where(np.isneginf(top), np.inf, np.where(top == cut_off, np.nan, k))
+    return np.where(np.isneginf(top), np.inf, np.where((top == cut_off) | _slight(tails), np.nan, k))
+
+
+def _slight(tails):
+    """Of each row, whether fewer than 5 weights are larger than the cut-off, and together by little.
+
+    Draws of few states have few weights, most of them the same. All weights sum to M + 1 of the cut-off at least.
+    """
+    with np.errstate(all="ignore"):
+        over = np.expm1(tails[:, 1:] - tails[:, :1])
+    return (np.sum(over > 0, 1) < _FEWEST) & (np.sum(over, 1) <= _SLIGHT * tails.shape[1])
 
 
 def _fit(tails, length, reff):

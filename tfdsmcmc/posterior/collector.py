@@ -97,15 +97,15 @@ class Collector(keras.callbacks.Callback):
         super().__init__()
         if average != "auto":
             check_average(average)
-        if not str(path):
+        if not (isinstance(path, (str, os.PathLike)) and str(path)):
             raise ValueError(f"path is that of a folder. Received: path={path!r}")
         self.path: pathlib.Path = pathlib.Path(path)
         self.num_samples: int = checks.positive_integer("num_samples", num_samples)
         self.patience: int = checks.positive_integer("patience", patience)
         self.burn_in: int | None = None if burn_in is None else checks.nonnegative_integer("burn_in", burn_in)
         self.every: int | None = None if every is None else checks.positive_integer("every", every)
-        self.stop = stop
-        self.overwrite = overwrite
+        self.stop: bool = checks.boolean("stop", stop)
+        self.overwrite: bool = checks.boolean("overwrite", overwrite)
         self.average = average
         self._history = History(self.path)
         self._records = self._beginning = self._owner = self._writer = None

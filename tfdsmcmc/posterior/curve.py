@@ -56,6 +56,7 @@ class Curve(NamedTuple):
                 average.value - mean.value,
                 np.hypot(average.standard_error, mean.standard_error),
                 np.minimum(average.effective_sample_size, mean.effective_sample_size),
+                shared_standard_error=float(np.hypot(average.shared_standard_error, mean.shared_standard_error)),
             )
             for average, mean in zip(self.predictive, self.mean_of_weights)
         )

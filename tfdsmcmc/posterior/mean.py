@@ -67,7 +67,7 @@ def apply_mean(
         unchanged then.
     """
     refit_epochs = checks.nonnegative_integer("refit_epochs", refit_epochs)
-    batch_size = checks.positive_integer("batch_size", batch_size)
+    batch_size, verbose = checks.positive_integer("batch_size", batch_size), checks.verbose(verbose)
     if refit_epochs:
         x = _rows_for_refit(model, x, refit_epochs)
     variables = self.check(model)
@@ -91,6 +91,8 @@ def _stored_mean(posterior):
 
 def _rows_for_refit(model, x, epochs):
     """The source of rows; a ValueError where a refit would be refused, for by then the weights would be others."""
+    if not hasattr(model, "refit_recognition"):
+        raise ValueError(f"A refit is of a recognition network. Received: {model!r}, refit_epochs={epochs}")
     if x is None:
         raise ValueError(f"A refit needs training data. Received: x=None, refit_epochs={epochs}")
     if model.run is None:

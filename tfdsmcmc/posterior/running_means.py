@@ -117,4 +117,5 @@ class PredictiveAverage:
     def log_likelihood(self) -> LogLikelihood:
         """log p̄ of each row, with its error; −∞ ± nan where all densities are 0."""
         *found, shared = (part.numpy() for part in self._sums.estimate(self.count))
-        return LogLikelihood(*found, shared_standard_error=float(shared.mean()))
+        told = shared[np.isfinite(shared)]  # where all densities are 0 there is no error
+        return LogLikelihood(*found, shared_standard_error=float(told.mean()) if len(told) else 0.0)

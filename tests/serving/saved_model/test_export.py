@@ -174,6 +174,10 @@ def test_a_posterior_of_another_architecture_is_refused(tmp_path):
         {"posterior": np.ones(3)},
         {"posterior": SimpleNamespace(samples=[], mean=None)},
         {"data_shape": [[2, 2]]},
+        {"overwrite": "no"},
+        {"jit": "yes"},
+        {"serving_config": 1},
+        {"verbose": "loud"},
     ],
     ids=str,
 )

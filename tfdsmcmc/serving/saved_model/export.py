@@ -98,6 +98,10 @@ def export(
     >>> served.signatures["sample"](num_samples=tf.constant(3), seed=tf.constant([0, 1]))["x"].shape
     TensorShape([3, 4])
     """
+    flags = {"overwrite": overwrite, "ensemble": ensemble, "jit": jit, "serving_config": serving_config}
+    for name, flag in flags.items():
+        checks.boolean(name, flag)
+    verbose = checks.verbose(verbose)
     average = _average_of(model, posterior, ensemble, average)
     version = checks.positive_integer("version", version)
     sweeps = None if sweeps is None else checks.positive_integer("sweeps", sweeps)
