@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import tfdsmcmc as ds
-from tfdsmcmc.imputer import frames
+from tfdsmcmc.imputer import frames, opening
 from tfdsmcmc.imputer.table import Table
 
 pl = pytest.importorskip("polars")
@@ -53,6 +53,31 @@ def test_values_and_types_there_and_back(native):
     for name in FRAME.columns:
         known = FRAME[name].is_not_null() & (FRAME[name].is_not_nan() if name == "x" else True)
         assert again[name].filter(known).to_list() == FRAME[name].filter(known).to_list()
+
+
+def test_nan_is_missing_in_columns_of_arrow_and_of_masked_floats():
+    """Pandas' own `isna` does not know it there."""
+    whole = [1.5, np.nan, 2.0, 0.5]
+    arrow = pd.Series(pd.arrays.ArrowExtensionArray(pyarrow.array(whole)))
+    frame = pd.DataFrame({"x": arrow, "y": pd.Series([0.0, 1.0, np.nan, 2.5])})
+    assert frame["x"].isna().sum() == 0
+    imputer = ds.Imputer("SBN 2", **TINY)
+    marked, columns = opening.columns_in_fit(imputer, frame)
+    assert marked.isna().sum().tolist() == [1, 1] and str(marked["x"].dtype) == "double[pyarrow]"
+    assert columns.standardised(marked).observed.tolist() == [[True, True], [False, True], [True, False], [True, True]]
+    imputer.columns_ = columns
+    later, rows, finish = opening.opened(imputer, frame.iloc[1:])
+    assert rows.observed.tolist() == [[False, True], [True, False], [True, True]]
+    filled = finish(later, np.zeros((3, 2)))
+    assert not any(np.isnan(filled[name].to_numpy(float)).any() for name in filled)
+    assert filled["x"].tolist()[1:] == [2.0, 0.5]
+
+
+def test_an_array_of_objects_may_have_the_missing_value_of_pandas():
+    imputer = ds.Imputer("SBN 2", **TINY)
+    x, columns = opening.columns_in_fit(imputer, np.array([[1.5, pd.NA], [2.0, 1.0], [None, 3.0]], object))
+    np.testing.assert_array_equal(x, [[1.5, np.nan], [2.0, 1.0], [np.nan, 3.0]])
+    assert columns.standardised(x).observed.tolist() == [[True, False], [True, True], [False, True]]
 
 
 @pytest.mark.parametrize("library", [pl.DataFrame, pyarrow.table], ids=["polars", "arrow"])

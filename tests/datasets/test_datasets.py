@@ -58,6 +58,7 @@ def test_floats_and_booleans_of_zeros_and_ones_are_packed(tmp_path):
         ((BINARY[0] * 0.5, BINARY[1], BINARY[2]), "train must be zeros and ones"),
         ((BINARY[0] * np.nan, BINARY[1], BINARY[2]), "train must be zeros and ones"),
         ((BINARY[0][0], BINARY[1], BINARY[2]), r"train must be an array \(rows, features\)"),
+        (BINARY[:1], "rows alone go to NAME.npy"),
         ((*BINARY, (2, 7)), "shape must be of 13 features"),
         ((np.array([["a"]]), BINARY[1], BINARY[2]), "train must be zeros and ones"),
         ((GREY[0][:, :1], GREY[1][:, :1], GREY[2][:, :1]), "Grey rows have two features or more"),

@@ -258,7 +258,8 @@ def test_what_cannot_be_opened_is_refused(tmp_path):
     ds.datasets.pack(tmp_path / "mine.npz", X, X, X)
     for arguments, reason in (
         ({"name_or_path": "nope"}, "The known datasets are .*Received: name='nope'"),
-        ({"name_or_path": "mine.npz"}, "The known datasets are .*Received: name='mine.npz'"),
+        ({"name_or_path": "mine.npz"}, "by its name and folder, 'mine' and .*Received: name='mine.npz'"),
+        ({"name_or_path": "some/mine.npz"}, "'mine' and data_dir='some'.*Received: name='some/mine.npz'"),
         ({"name_or_path": tmp_path / "mine.npz"}, "Not a file of mapped rows.*Received: .*mine.npz"),
         ({"name_or_path": None}, "A dataset has one of the names.*Received: name=None"),
         ({"split": "validation"}, "^split is one of .*Received: split="),

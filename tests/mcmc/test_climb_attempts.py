@@ -8,6 +8,8 @@ from tfdsmcmc import mcmc
 from tfdsmcmc.mcmc import climb_attempts
 from tfdsmcmc.mcmc.events import Planned, Validated
 
+pytestmark = pytest.mark.filterwarnings("ignore:A WarmStart without updates")  # plans are told here
+
 STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
 U = 10  # steps of an epoch
 SEED = tf.constant([1, 2])

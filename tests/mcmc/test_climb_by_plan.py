@@ -11,6 +11,8 @@ from tfdsmcmc import mcmc
 from tfdsmcmc.mcmc.events import Planned, Validated
 from tfdsmcmc.mcmc.schedules import RiseAndFall
 
+pytestmark = pytest.mark.filterwarnings("ignore:A WarmStart without updates")  # plans are told here
+
 STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
 
 

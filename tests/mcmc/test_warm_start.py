@@ -1,6 +1,7 @@
 """A warm start: bit for bit the optimizer before the step at which sampling begins, and the kernel from it on."""
 
 import json
+import warnings
 
 import keras
 import numpy as np
@@ -12,6 +13,8 @@ from tests.mcmc.chains import gaussian
 from tfdsmcmc import mcmc
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
 from tfdsmcmc.mcmc.warm_start_results import NEVER
+
+pytestmark = pytest.mark.filterwarnings("ignore:A WarmStart without updates")  # plans are told here
 
 STATE = [tf.constant([3.0, -2.0]), tf.constant([[0.5]])]
 
@@ -172,6 +175,7 @@ def test_the_temperature_is_that_of_the_kernel():
         ({"kernel": "sgnht"}, "kernel"),
         ({"kernel": None}, "kernel"),
         ({"kernel": mcmc.MAP()}, "kernel"),
+        ({"kernel": mcmc.SGLD(lambda x, seed: x)}, "gradient_fn"),
         ({"updates": -1}, "updates"),
         ({"updates": 1.5}, "updates"),
         ({"patience": 0}, "patience"),
@@ -187,3 +191,13 @@ def test_the_temperature_is_that_of_the_kernel():
 def test_bad_arguments(arguments, name):
     with pytest.raises(ValueError, match=f"Received: .*{name}"):
         mcmc.WarmStart(**{"kernel": mcmc.SGLD(), **arguments})
+
+
+def test_one_that_runs_by_itself_without_an_end_is_told_of():
+    """Its optimizer's steps are no draws; with `updates`, or within a `fit`, which has a plan, there is no word."""
+    with pytest.warns(UserWarning, match="climbs until a plan tells how long"):
+        mcmc.WarmStart(gradient, mcmc.SGLD()).bootstrap_results(STATE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mcmc.WarmStart(gradient, mcmc.SGLD(), updates=3).bootstrap_results(STATE)
+        mcmc.WarmStart(None, mcmc.SGLD()).bootstrap_results(STATE)

@@ -101,6 +101,7 @@ def test_bad_data_are_refused_before_anything_changes(kind):
         {"evaluation_samples": 0},
         {"kernel": "sgd"},
         {"kernel": ds.mcmc.SGLD},
+        {"kernel": ds.mcmc.SGLD(lambda x, seed: x)},
         {"latents": 5},
         {"proposal": keras.optimizers.Adam()},
     ],

@@ -4,10 +4,11 @@ import keras
 import numpy as np
 import pytest
 
+import tfdsmcmc as ds
 from tests.model.support import compiled, patterns
 
 
-@pytest.mark.parametrize("name", ["model.h5", "model.hdf5"])
+@pytest.mark.parametrize("name", ["model.h5", "model.hdf5", "model", "model.npz"])
 def test_a_file_that_could_not_be_loaded_is_not_written(tmp_path, name):
     with pytest.raises(ValueError, match="NAME.keras.*Received: "):
         compiled().save(tmp_path / name)
@@ -16,7 +17,9 @@ def test_a_file_that_could_not_be_loaded_is_not_written(tmp_path, name):
 
 def test_single_batches_are_refused_by_the_name_of_what_there_is():
     model = compiled()
-    for call, name in ((model.train_on_batch, "fit"), (model.test_on_batch, "evaluate")):
+    calls = {model.train_on_batch: "fit", model.test_on_batch: "evaluate", model.predict: "log_likelihood"}
+    calls |= {model.predict_on_batch: "log_likelihood", model.export: "tfdsmcmc.serving.export"}
+    for call, name in calls.items():
         with pytest.raises(ValueError, match=f"Use {name}.*Received: "):
             call(patterns())
 
@@ -29,7 +32,16 @@ class Sparse:
 
 
 @pytest.mark.parametrize(
-    ("x", "message"), [(None, "x must be an array.*Received: NoneType"), (Sparse(), "toarray.*Received: Sparse")]
+    ("x", "message"),
+    [
+        (None, "x must be an array.*Received: NoneType"),
+        (Sparse(), "toarray.*Received: Sparse"),
+        (np.full((2, 4), np.nan), "At least one entry of x must be observed. Received: 8 missing"),
+        (ds.datasets.load("digits"), "x is rows, such as those of data.train. Received: x, a Dataset"),
+        (ds.Rows(patterns(4), np.arange(4)), r"labels are Rows\(x, context=…\). Received: shape=\(4,\)"),
+        (ds.Rows(patterns(4), np.full((4, 4), 0.5)), "True where an entry is observed.*Received: float64"),
+    ],
+    ids=["none", "sparse", "nothing observed", "dataset", "labels", "no mask"],
 )
 def test_what_is_no_array_is_said(x, message):
     with pytest.raises(ValueError, match=message):

@@ -78,7 +78,7 @@ def dataset(x):
 
 
 @pytest.mark.parametrize(
-    "bad", [dataset(np.full((10, 4), 3)), dataset(np.ones((10, 5))), (patterns(10), patterns(10))], ids=str
+    "bad", [dataset(np.full((10, 4), 3)), dataset(np.ones((10, 5))), (patterns(10), patterns(10)), ()], ids=str
 )
 def test_bad_validation_data_are_found_before_anything_is_learnt(bad):
     model = compiled()

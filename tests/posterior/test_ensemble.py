@@ -287,5 +287,6 @@ def test_densities_of_zero_count_in_any_order(order):
 
 def test_a_row_of_density_zero_leaves_the_error_that_rows_share():
     average = PredictiveAverage()
-    average.add(LogLikelihood(np.array([-np.inf, -2.0]), np.array([np.nan, 0.3]), np.ones(2), shared_standard_error=0.2))
+    value, error = np.array([-np.inf, -2.0]), np.array([np.nan, 0.3])
+    average.add(LogLikelihood(value, error, np.ones(2), shared_standard_error=0.2))
     assert average.log_likelihood().shared_standard_error == pytest.approx(0.2)

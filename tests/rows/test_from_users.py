@@ -83,6 +83,20 @@ def test_pandas_columns_of_several_types():
     np.testing.assert_array_equal(found.with_nan(), [[1, 0, 1], [NAN, NAN, 0]])
 
 
+@pytest.mark.parametrize(
+    "values", [["2020-01-01", "2021-01-01"], ["0", "1"], [1j, 0j]], ids=["dates", "texts", "complex"]
+)
+def test_pandas_columns_that_are_no_numbers_are_refused_by_name(values):
+    """They are cast without a word: a date to nanoseconds, "1" to 1, a complex number to its real part."""
+    pandas = pytest.importorskip("pandas")
+    column = pandas.to_datetime(values) if "-" in str(values[0]) else pandas.Series(values)
+    for kind in [None, object] if values[0] == "0" else [None]:
+        frame = pandas.DataFrame({"a": [0, 1], "d": column if kind is None else column.astype(kind)})
+        for x in (frame, frame["d"]):
+            with pytest.raises(ValueError, match="^x must be an array of numbers.*column 'd' is of.*Received: "):
+                rows_of("x", x, 2, Real())
+
+
 def test_masked_arrays_hide_their_entries():
     x = np.ma.array([[1, 0, 1, 1], [0, 1, 1, 1]], mask=[[0, 0, 1, 0], [1, 0, 0, 0]])
     assert_two_rows(rows_of("x", x, 4, Binary()))

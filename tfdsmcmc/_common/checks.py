@@ -92,16 +92,28 @@ def numbers(x: object) -> np.ndarray:
     """Returns array-like data as an array, with NaN for what pandas or a masked array takes for missing.
 
     Raises:
-      TypeError, ValueError: for what is no array.
+      TypeError, ValueError: for what is no array, or columns of dates, texts or complex numbers.
     """
     if isinstance(x, np.ma.MaskedArray):
         return x.astype(np.result_type(x.dtype, np.float64)).filled(np.nan) if np.ma.is_masked(x) else x.data
     if not (hasattr(x, "to_numpy") and hasattr(x, "isna")):
         return np.asarray(x)
+    columns = [(x.name, x)] if x.ndim == 1 else [(name, x.iloc[:, i]) for i, name in enumerate(x.columns)]
+    for name, column in columns:
+        if _no_numbers(column):
+            raise TypeError(f"column {name!r} is of {column.dtype}")
     try:
         return x.to_numpy(np.float64, na_value=np.nan)
     except (TypeError, ValueError):  # columns of objects: their NA is no number
         return np.where(x.isna(), np.nan, x.to_numpy(object)).astype(np.float64)
+
+
+def _no_numbers(column):
+    """Whether a column of pandas has dates, spans of time, texts or complex numbers, which a cast would take."""
+    kind = column.dtype
+    if isinstance(kind, np.dtype) and kind.kind == "O":
+        return any(isinstance(entry, str) for entry in column)
+    return kind.kind in "Mmc" or kind.type is str
 
 
 def observed(name: str, mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
@@ -176,9 +188,9 @@ def verbose(value: object) -> Verbose:
     raise ValueError(f'verbose is an integer of at least 0 or "auto". Received: verbose={value!r}')
 
 
-def steps_at_once(value: object) -> int | Literal["auto"]:
+def positive_or_auto(name: str, value: object) -> int | Literal["auto"]:
     """A positive integer, or "auto"."""
-    return value if isinstance(value, str) and value == "auto" else positive_integer("steps_per_execution", value)
+    return value if isinstance(value, str) and value == "auto" else positive_integer(name, value)
 
 
 def part_of(name: str, value: object, named: Mapping[str, Callable[[], _T]], contract: type[_T]) -> _T:

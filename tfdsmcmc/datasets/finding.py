@@ -135,6 +135,12 @@ def binarizer(grey: bool, binarization: Binarization, seed: int, split: Split) -
 
 def file_of(name: str, data_dir: FilePath | None) -> pathlib.Path:
     """The packed file of a name; one that is not at hand is downloaded."""
+    if isinstance(name, (str, os.PathLike)) and pathlib.Path(name).suffix == ".npz":
+        path = pathlib.Path(name)
+        raise ValueError(
+            f"The splits of a file NAME.npz are found by its name and folder, {path.stem!r} and "
+            f"data_dir={str(path.parent)!r}; rows alone are a file NAME.npy. Received: name={str(name)!r}"
+        )
     if not isinstance(name, str) or pathlib.Path(name).name != name:
         raise ValueError(f"A dataset has one of the names {names()}. Received: name={name!r}")
     path = _find(name, data_dir)

@@ -98,6 +98,9 @@ def pack(
         raise ValueError(f"A packed dataset is a file NAME.npz or NAME.npy. Received: path={str(path)!r}")
     if not packed:
         raise ValueError("packed=False is of NAME.npy. Received: packed=False with NAME.npz")
+    if valid is None or test is None:
+        found = f"valid of type {type(valid).__name__}, test of type {type(test).__name__}"
+        raise ValueError(f"NAME.npz holds train, valid and test; rows alone go to NAME.npy. Received: {found}")
     arrays = {name: _plain(name, x) for name, x in zip(SPLITS, (train, valid, test))}
     width = arrays["train"].shape[1]
     if any(x.shape[1] != width for x in arrays.values()):

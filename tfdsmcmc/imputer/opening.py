@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ def columns_in_fit(self: Imputer, X: Any) -> tuple[Any, Columns | Table]:
     self._like = frames.emptied(X) if frames.is_foreign(X) else None
     X = frames.to_pandas(X) if frames.is_foreign(X) else X
     if is_frame(X):
+        X = _with_missing(X)
         columns = Table(X, self.kinds)
         validate_data(self, X, skip_check_array=True)
         return X, columns
@@ -39,6 +41,7 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
         return frame, rows, lambda x, values: frames.like(X, finish(x, values))
     columns, keep = self.columns_, self.keep_empty_features
     if isinstance(columns, Table) and is_frame(X):
+        X = _with_missing(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
     X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
@@ -49,8 +52,30 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
     return frame, rows, lambda x, values: columns.filled(x, values, keep).to_numpy(X.dtype)
 
 
+def _with_missing(frame):
+    """A DataFrame in which NaN is missing in columns of Arrow and of masked floats too, whose own NA it is not."""
+    import pandas
+
+    if not frame.columns.is_unique:  # which is refused
+        return frame
+    marked = {}
+    for name in frame.columns:
+        series = frame[name]
+        if pandas.api.types.is_extension_array_dtype(series.dtype) and pandas.api.types.is_float_dtype(series.dtype):
+            lost = np.isnan(series.to_numpy(np.float64, na_value=np.nan)) & series.notna().to_numpy(bool)
+            if lost.any():
+                marked[name] = series.mask(lost)
+    if not marked:
+        return frame
+    return pandas.DataFrame({name: marked.get(name, frame[name]) for name in frame.columns}, index=frame.index)
+
+
 def _with_nan(x):
-    """A masked array as one with NaN where it is masked; anything else as it is."""
+    """A masked array as one with NaN where it is masked, of objects too where they are numbers and pandas' NA; anything
+    else as it is."""
+    if isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, np.ma.MaskedArray):
+        pandas = sys.modules.get("pandas")
+        return x if pandas is None else np.where(pandas.isna(x), np.nan, x)
     if not isinstance(x, np.ma.MaskedArray):
         return x
     return x.astype(np.result_type(x.dtype, np.float32)).filled(np.nan)

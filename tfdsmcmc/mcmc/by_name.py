@@ -19,5 +19,13 @@ _KERNELS = {"map": MAP, "preconditioned_sgld": PreconditionedSGLD, "sghmc": SGHM
 
 
 def kernel_of(value: StochasticGradientKernel | KernelName) -> StochasticGradientKernel:
-    """The transition kernel itself, or that of a name, with its defaults; a ValueError for anything else."""
-    return checks.part_of("kernel", value, _KERNELS, StochasticGradientKernel)
+    """The transition kernel itself, or that of a name, with its defaults; a ValueError for anything else.
+
+    It has no gradient of its own: that of the model is handed to each of its steps.
+    """
+    kernel = checks.part_of("kernel", value, _KERNELS, StochasticGradientKernel)
+    if kernel.gradient_fn is not None:
+        raise ValueError(
+            f"kernel must be without gradient_fn: the model has its own. Received: kernel={value!r} with gradient_fn"
+        )
+    return kernel

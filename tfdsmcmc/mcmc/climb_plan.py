@@ -14,6 +14,7 @@ those of a slower one: where more epochs are planned, and more than ten weights 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,16 @@ _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 def default_optimizer() -> keras.optimizers.Optimizer:
     """Adam at the rate above, new."""
     return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2))
+
+
+def warn_of_no_end() -> None:
+    """Warns of a warm start without a `fit`, which never samples."""
+    warnings.warn(
+        "A WarmStart without updates climbs until a plan tells how long, as that of fit does: its optimizer's steps "
+        "are no draws. Say updates=… where it runs by itself.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def patience_of(epoch_steps: int | None) -> int:

@@ -73,7 +73,7 @@ class WarmStart(StochasticGradientKernel):
       optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate that of
         the module's equation.
       updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most a
-        `fraction` of the updates of the first `fit`.
+        `fraction` of the updates of the first `fit`; without a `fit`, with a `gradient_fn`, a number is needed.
       patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb; "auto"
         for the median of 5 epochs, 1,000 updates and 50 epochs.
       fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
@@ -106,10 +106,11 @@ class WarmStart(StochasticGradientKernel):
     ):  # fmt: skip
         if not isinstance(kernel, StochasticGradientKernel) or isinstance(kernel, (MAP, WarmStart)):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
+        if kernel.gradient_fn is not None:
+            raise ValueError(f"gradient_fn is the warm start's, for both. Received: gradient_fn={kernel.gradient_fn!r}")
         if updates is not None:
             checks.nonnegative_integer("updates", updates)
-        if not (isinstance(patience, str) and patience == "auto"):
-            checks.positive_integer("patience", patience)
+        checks.positive_or_auto("patience", patience)
         noise_tolerance = checked_tolerance(noise_tolerance, kernel.name, kernel.noise_tolerance)
         optimizer = climb_plan.default_optimizer() if optimizer is None else optimizer
         kernel = kernel.copy(temperature=kernel.temperature if temperature is None else temperature)
@@ -244,10 +245,11 @@ class WarmStart(StochasticGradientKernel):
 
     def _step_size(self, step):
         """None: each of the two knows its own."""
-        return None
 
     def _bootstrap(self, init_state, parts, step_size, seed, **counts):
         updates = self._parameters["updates"]
+        if updates is None and self.gradient_fn is not None:
+            climb_plan.warn_of_no_end()
         attempts = updates is None and climb_plan.planned_rate(self._climber) is not None
         return WarmStartResults(
             climb=self._climber._bootstrap(init_state, parts, None, seed, **counts),
@@ -279,10 +281,8 @@ class WarmStart(StochasticGradientKernel):
             moved = climb_plan.shortened(self._climber, parts, moved, own.step, steps_of(results), results.gentle)
             return moved, results._replace(climb=new._replace(step=own.step + 1))
 
-        if self._sampling is None:
-            moved, new = tf.cond(self.samples(results), sample, climb)
-        else:
-            moved, new = sample() if self._sampling else climb()
+        forms = {None: lambda: tf.cond(self.samples(results), sample, climb), True: sample, False: climb}
+        moved, new = forms[self._sampling]()
         return moved, new._replace(**self._noise(gradients, results))
 
     def _noise(self, gradients, results):

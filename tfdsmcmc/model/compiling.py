@@ -115,7 +115,7 @@ def chosen(model: DeepGenerativeModel, triple: dict[str, Any], **others: Any) ->
         raise ValueError("At least one generative layer must be trainable. Received: no trainable weights")
     method, num_chains = others["step"], others["num_chains"]
     common = {
-        "steps_per_execution": checks.steps_at_once(others["steps_per_execution"]),
+        "steps_per_execution": checks.positive_or_auto("steps_per_execution", others["steps_per_execution"]),
         "jit_compile": bool(others["jit_compile"]),
         "evaluation_samples": checks.positive_integer("evaluation_samples", others["evaluation_samples"]),
     }

@@ -105,6 +105,10 @@ def source_of(
         return x
     if isinstance(x, Rows) and x.weight is not None:
         raise ValueError(f"Weights of rows are the sample_weight of fit. Received: {name}, Rows with weights")
+    if isinstance(x, Rows) and x.observed is not None:
+        _check_observed(name, x)
+    if hasattr(x, "train") and hasattr(x, "valid"):
+        raise ValueError(f"{name} is rows, such as those of data.train. Received: {name}, a {type(x).__name__}")
     given = getattr(x, "context", None)
     _check_context(name, x, given, context)
     if context is not None:
@@ -175,6 +179,17 @@ def complete_rows(name: str, x: RowsLike, units: int, support: Support) -> np.nd
     if not found.complete:
         raise ValueError(f"{name} must be complete rows. Received: rows with missing entries")
     return found.values
+
+
+def _check_observed(name, x):
+    """Raises a ValueError for a mask of `Rows` that is none: it stands where labels are looked for."""
+    shape, found = np.shape(x.values), np.shape(x.observed)
+    if found != shape:
+        raise ValueError(
+            f"observed of {name} must have the shape {shape} of the values; labels are Rows(x, context=…). "
+            f"Received: shape={found}"
+        )
+    checks.observed(f"observed of {name}", x.observed, shape)
 
 
 def _check_context(name, x, given, context):

@@ -63,7 +63,7 @@ def compile(
     settings = {
         "kernel": kernel,
         "estimator": estimator,
-        "steps_per_execution": checks.steps_at_once(steps_per_execution),
+        "steps_per_execution": checks.positive_or_auto("steps_per_execution", steps_per_execution),
         "jit_compile": bool(jit_compile),
     }
     if self.parts.own is None:

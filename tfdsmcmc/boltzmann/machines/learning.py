@@ -63,7 +63,7 @@ def compile(
         "kernel": kernel,
         "estimator": estimator,
         "kernel_steps": checks.positive_integer("kernel_steps", kernel_steps),
-        "steps_per_execution": checks.steps_at_once(steps_per_execution),
+        "steps_per_execution": checks.positive_or_auto("steps_per_execution", steps_per_execution),
         "jit_compile": bool(jit_compile),
         "num_chains": checks.positive_integer("num_chains", num_chains),
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 
 from tfdsmcmc._common import checks
+from tfdsmcmc.training.fitting.callbacks import listed
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Callbacks, Evaluation, Logs, Verbose
@@ -37,6 +38,7 @@ def evaluated(
     Raises:
       ValueError: for targets, or an argument that means nothing here.
     """
+    verbose = checks.verbose(verbose)
     inside_fit = keras_arguments.pop("_use_cached_eval_dataset", False)
     checks.no_targets("evaluate", y)
     for name in ("sample_weight", "steps"):
@@ -45,7 +47,7 @@ def evaluated(
     if keras_arguments:
         raise ValueError(f"evaluate has no such arguments. Received: {sorted(keras_arguments)}")
     if not isinstance(callbacks, keras.callbacks.CallbackList):
-        callbacks = keras.callbacks.CallbackList(callbacks, model=learner)
+        callbacks = keras.callbacks.CallbackList(listed(callbacks), model=learner)
     callbacks.on_test_begin()
     logs = measured(inside_fit)
     callbacks.on_test_end(logs)

@@ -250,3 +250,6 @@ class Learner(keras.Model):
 
     train_on_batch: Callable[..., NoReturn] = refusing.refused("train_on_batch")
     test_on_batch: Callable[..., NoReturn] = refusing.refused("test_on_batch")
+    predict: Callable[..., NoReturn] = refusing.refused("predict")
+    predict_on_batch: Callable[..., NoReturn] = refusing.refused("predict_on_batch")
+    export: Callable[..., NoReturn] = refusing.refused("export")

@@ -15,6 +15,18 @@ REFUSED: dict[str, tuple[str, str]] = {
         "`evaluate` takes any number of rows.",
         "Use evaluate or log_likelihood.",
     ),
+    "predict": (
+        "A generative model has no outputs of its inputs.",
+        "Use log_likelihood, sample or impute.",
+    ),
+    "predict_on_batch": (
+        "A generative model has no outputs of its inputs.",
+        "Use log_likelihood, sample or impute.",
+    ),
+    "export": (
+        "A SavedModel has likelihoods, samples and imputations.",
+        "Use tfdsmcmc.serving.export(model, path).",
+    ),
 }
 
 

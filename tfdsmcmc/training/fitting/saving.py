@@ -25,17 +25,17 @@ def save(write: Callable[..., None], filepath: FilePath, overwrite: bool, **opti
 
     Args:
       write: function (path, …) that does it.
-      filepath: NAME.keras; what Keras refuses is left to it, which says why.
+      filepath: NAME.keras.
       overwrite: whether a file that is there may be replaced; else `write` asks.
       **options: of `write`.
 
     Raises:
-      ValueError: for a file of HDF5, which Keras would write and could not load.
+      ValueError: for another ending. A file of HDF5 Keras would write and could not load.
     """
     path = pathlib.Path(filepath)
-    if path.suffix in (".h5", ".hdf5"):
+    if path.suffix != ".keras":
         raise ValueError(f"A model is saved as NAME.keras. Received: filepath={str(filepath)!r}")
-    if path.suffix != ".keras" or (path.exists() and not overwrite):
+    if path.exists() and not overwrite:
         return write(filepath, overwrite=overwrite, **options)
     with files.replacing(path) as temporary:
         write(str(temporary), **options)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfdsmcmc.rows import DatasetSource, Rows, WeightedSource, source_of, weighted
+from tfdsmcmc.rows import ArraySource, DatasetSource, Rows, WeightedSource, source_of, weighted
 from tfdsmcmc.training.feeding import rows_of_fit
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ def sources_of_fit(
     Weights are of the rows to learn from: those held out are validated on each once.
     """
     source = model.source("x", x, mask, told.num_rows, model.run.step.fills_gaps)
+    if isinstance(source, ArraySource) and source.rows.observed is not None and not source.rows.observed.any():
+        raise ValueError(
+            f"At least one entry of x must be observed. Received: {source.rows.observed.size} missing ones"
+        )
     weights = None
     if sample_weight is not None:
         weights = _weighted(model.run.step, source, sample_weight, told.num_rows).weights
@@ -84,6 +88,8 @@ def _weighted(step, source, weights, num_rows):
 
 def _validation(model, data):
     """The source of validation data, all of them checked: nothing is learnt before a mistake is found."""
+    if isinstance(data, tuple) and not data:
+        raise ValueError("validation_data is rows, or None. Received: validation_data=()")
     if isinstance(data, tuple) and not isinstance(data, Rows):
         if any(part is not None for part in data[1:]):
             raise ValueError(
