@@ -98,6 +98,7 @@ def test_bad_data_are_refused_before_anything_changes(kind):
         {"kernel_steps": -1},
         {"proposal_steps": 1.5},
         {"steps_per_execution": 0},
+        {"jit_compile": "yes"},
         {"evaluation_samples": 0},
         {"kernel": "sgd"},
         {"kernel": ds.mcmc.SGLD},
@@ -125,13 +126,14 @@ def test_bad_compile_arguments_are_refused(arguments):
         {"validation_split": float("inf")},
         {"callbacks": [3]},
         {"callbacks": 3},
+        {"verbose": "silent"},
         {"y": np.zeros(90)},
     ],
 )
 def test_bad_fit_arguments_are_refused(arguments):
     model = compiled()
     with pytest.raises(ValueError, match=f"Received: {next(iter(arguments))}="):
-        model.fit(patterns(), verbose=0, **arguments)
+        model.fit(patterns(), **{"verbose": 0, **arguments})
 
 
 def test_networks_that_do_not_mirror_each_other_are_refused():

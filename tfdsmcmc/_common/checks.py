@@ -188,6 +188,11 @@ def verbose(value: object) -> Verbose:
     raise ValueError(f'verbose is an integer of at least 0 or "auto". Received: verbose={value!r}')
 
 
+def jit_compile(value: object) -> bool:
+    """Whether to compile with XLA: True or False, or as in Keras "auto", which is True."""
+    return True if isinstance(value, str) and value == "auto" else boolean("jit_compile", value)
+
+
 def positive_or_auto(name: str, value: object) -> int | Literal["auto"]:
     """A positive integer, or "auto"."""
     return value if isinstance(value, str) and value == "auto" else positive_integer(name, value)

@@ -202,7 +202,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         seed = int(choices.random_state_of(self.random_state).randint(np.iinfo(np.int32).max))
         model = learning.build(rows, columns.binary, architecture, self.hidden_units, seed, kinds)
         method_for(model.generative, self._imputation_options().get("method", "auto"))  # which refuses others
-        model.compile(**arguments, steps_per_execution=length, jit_compile=bool(self.jit_compile))
+        model.compile(**arguments, steps_per_execution=length, jit_compile=self.jit_compile)
         model.fitting.settle(self.updates)  # a twin has as many chains
         with sharing.in_place_of(model, run=True) as twin:
             posterior = learning.learn(twin, rows, self.updates, batch_size, self.posterior_samples, self.verbose)

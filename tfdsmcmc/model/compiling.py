@@ -116,7 +116,7 @@ def chosen(model: DeepGenerativeModel, triple: dict[str, Any], **others: Any) ->
     method, num_chains = others["step"], others["num_chains"]
     common = {
         "steps_per_execution": checks.positive_or_auto("steps_per_execution", others["steps_per_execution"]),
-        "jit_compile": bool(others["jit_compile"]),
+        "jit_compile": checks.jit_compile(others["jit_compile"]),
         "evaluation_samples": checks.positive_integer("evaluation_samples", others["evaluation_samples"]),
     }
     if num_chains is not None:

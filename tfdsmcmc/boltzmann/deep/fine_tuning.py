@@ -64,7 +64,7 @@ def compile(
         "kernel": kernel,
         "estimator": estimator,
         "steps_per_execution": checks.positive_or_auto("steps_per_execution", steps_per_execution),
-        "jit_compile": bool(jit_compile),
+        "jit_compile": checks.jit_compile(jit_compile),
     }
     if self.parts.own is None:
         self.separate()

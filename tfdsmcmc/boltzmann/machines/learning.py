@@ -64,7 +64,7 @@ def compile(
         "estimator": estimator,
         "kernel_steps": checks.positive_integer("kernel_steps", kernel_steps),
         "steps_per_execution": checks.positive_or_auto("steps_per_execution", steps_per_execution),
-        "jit_compile": bool(jit_compile),
+        "jit_compile": checks.jit_compile(jit_compile),
         "num_chains": checks.positive_integer("num_chains", num_chains),
     }
     bound = _bound(self, estimator, kernel, settings["kernel_steps"])

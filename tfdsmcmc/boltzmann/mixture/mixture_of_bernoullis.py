@@ -151,7 +151,7 @@ class MixtureOfBernoullis(Learner):
         check_learns(self)
         settings = {
             "steps_per_execution": checks.positive_or_auto("steps_per_execution", steps_per_execution),
-            "jit_compile": bool(jit_compile),
+            "jit_compile": checks.jit_compile(jit_compile),
             "num_chains": checks.positive_integer("num_chains", num_chains),
         }
         arguments = self._arguments

@@ -82,6 +82,7 @@ def fit(
     """
     self.fitting.check_compiled("fit")
     checks.no_targets("fit", y)
+    verbose = checks.verbose(verbose)
     told = arguments.checked(
         batch_size=batch_size, epochs=epochs, initial_epoch=initial_epoch, steps_per_epoch=steps_per_epoch,
         validation_steps=validation_steps, validation_batch_size=validation_batch_size, shuffle=shuffle,
