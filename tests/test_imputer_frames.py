@@ -73,6 +73,14 @@ def test_nan_is_missing_in_columns_of_arrow_and_of_masked_floats():
     assert filled["x"].tolist()[1:] == [2.0, 0.5]
 
 
+@pytest.mark.parametrize("x", [FRAME.lazy(), ARROW.to_batches()[0]], ids=["lazy", "batch"])
+def test_what_is_no_frame_yet_is_refused_by_what_makes_it_one(x):
+    imputer = ds.Imputer("SBN 2", **TINY)
+    for call in (opening.columns_in_fit, opening.opened):
+        with pytest.raises(ValueError, match="X must be a frame or a table, as .*Received: X of type"):
+            call(imputer, x)
+
+
 def test_an_array_of_objects_may_have_the_missing_value_of_pandas():
     imputer = ds.Imputer("SBN 2", **TINY)
     x, columns = opening.columns_in_fit(imputer, np.array([[1.5, pd.NA], [2.0, 1.0], [None, 3.0]], object))

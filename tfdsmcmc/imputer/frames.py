@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     import pandas
 
 _LIBRARIES = ("polars", "pyarrow")
+_NOT_YET = {
+    ("polars", "LazyFrame"): "X.collect()",
+    ("pyarrow", "RecordBatch"): "pyarrow.Table.from_batches([X])",
+}
+
+
+def check_in_memory(x: object) -> None:
+    """Raises a ValueError for what becomes a frame of Polars or a table of Arrow by one call more."""
+    for (module, name), made in _NOT_YET.items():
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(x, kind):
+            raise ValueError(f"X must be a frame or a table, as {made} is. Received: X of type {name}")
 
 
 def is_foreign(x: object) -> bool:

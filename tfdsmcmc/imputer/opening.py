@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 def columns_in_fit(self: Imputer, X: Any) -> tuple[Any, Columns | Table]:
     """(X checked, its columns), in `fit`."""
+    frames.check_in_memory(X)
     self._like = frames.emptied(X) if frames.is_foreign(X) else None
     X = frames.to_pandas(X) if frames.is_foreign(X) else X
     if is_frame(X):
@@ -36,6 +37,7 @@ def columns_in_fit(self: Imputer, X: Any) -> tuple[Any, Columns | Table]:
 
 def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
     """(X checked, its `Rows`, function of it and values (n, K) or None → the result), after `fit`."""
+    frames.check_in_memory(X)
     if frames.is_foreign(X):
         frame, rows, finish = opened(self, frames.to_pandas(X))
         return frame, rows, lambda x, values: frames.like(X, finish(x, values))
