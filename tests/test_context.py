@@ -9,6 +9,7 @@ import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import binary_states, randomize, state_numbers
 from tfdsmcmc import random
+from tfdsmcmc.posterior.store import Sample
 from tfdsmcmc.rows import Context, ContextSource, Rows, source_of
 from tfdsmcmc.supports import Binary
 from tfdsmcmc.sweeps.gibbs import sweep_all
@@ -169,6 +170,19 @@ def test_learning_saving_and_averages(tmp_path):
         assert posterior.sample(model, 3, average=average, context=[0, 1, 1]).shape == (3, 4)
     filled = model.impute(Rows(np.full((2, 4), np.nan), context=[0, 1]), posterior=posterior, probabilities=True)
     assert (filled.round() == [[1, 1, 0, 0], [0, 0, 1, 1]]).all()
+
+
+def test_draws_for_arviz(tmp_path):
+    """Each row under its own context; without one the rows are refused."""
+    model = model_of(KINDS["SBN"], [3])
+    theta, phi = ([w.numpy() for w in part.trainable_variables] for part in (model.generative, model.recognition))
+    posterior = ds.posterior.Posterior(None, [Sample(theta, phi, 1)])
+    data = ds.diagnostics.inference_data(posterior, model, Rows(X, context=Y), weights="bias", num_samples=4000)
+    exact = ds.likelihood.exact(model, Rows(X, context=Y)).value
+    np.testing.assert_allclose(data.log_likelihood["x"][0, 0], exact, atol=0.3)  # ten errors
+    np.testing.assert_array_equal(data.observed_data["x"], X)
+    with pytest.raises(ValueError, match="needs a context.*Received: "):
+        ds.diagnostics.inference_data(posterior, model, X)
 
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("wake_sleep", "iwae", "dsgnht_gibbs", "vae")]

@@ -66,7 +66,11 @@ def test_nan_is_missing_in_columns_of_arrow_and_of_masked_floats():
     assert marked.isna().sum().tolist() == [1, 1] and str(marked["x"].dtype) == "double[pyarrow]"
     assert columns.standardised(marked).observed.tolist() == [[True, True], [False, True], [True, False], [True, True]]
     imputer.columns_ = columns
+    frame.columns.name, frame.attrs = "cols", {"k": 1}
+    masked = pd.DataFrame({"x": pd.Series(pd.arrays.FloatingArray(np.array(whole), np.zeros(4, bool)))})
+    assert opening.columns_in_fit(ds.Imputer("SBN 2", **TINY), masked)[0].isna().sum().tolist() == [1]
     later, rows, finish = opening.opened(imputer, frame.iloc[1:])
+    assert later.columns.name == "cols" and later.attrs == {"k": 1} and frame["x"].isna().sum() == 0
     assert rows.observed.tolist() == [[False, True], [True, False], [True, True]]
     filled = finish(later, np.zeros((3, 2)))
     assert not any(np.isnan(filled[name].to_numpy(float)).any() for name in filled)

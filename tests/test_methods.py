@@ -15,14 +15,14 @@ SGHMC = (ds.mcmc.SGHMC, {"learning_rate": 0.01, "friction": 0.1, "temperature": 
 SGNHT = (ds.mcmc.SGNHT, {**SGHMC[1], "thermostat_mass": 1.0})
 MAP = (ds.mcmc.MAP, {"temperature": 0.0, "optimizer": 3e-3})
 UNIFORM = (ds.latents.NAIS, {"num_samples": 1, "weights": "uniform"})
-WEIGHTED = (ds.latents.NAIS, {"num_samples": 5, "weights": "importance"})
+WEIGHTED = (ds.latents.NAIS, {"num_samples": 5, "weights": "importance", "warm_up": 0})
 GIBBS = (ds.latents.Gibbs, {"num_samples": 5, "burn_in": 5, "initial": "recognition", "persistent": False})
 CHAINS = (ds.latents.Gibbs, {"num_samples": 1, "burn_in": 0, "initial": "recognition", "persistent": True})
 WAKE = (ds.proposals.Wake, {"optimizer": 3e-4, "redraw": True})
 WARM_SGLD = (ds.mcmc.SGLD, {**SGLD[1], "learning_rate": 0.5})
 WARM_SGHMC = (ds.mcmc.SGHMC, {**SGHMC[1], "learning_rate": 0.3, "integrator": "splitting"})
 WARM_SGNHT = (ds.mcmc.SGNHT, {**WARM_SGHMC[1], "thermostat_mass": "auto"})
-MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance", "climbing_samples": 10})
+MORE = (ds.latents.NAIS, {"num_samples": 25, "weights": "importance", "climbing_samples": 10, "warm_up": "auto"})
 WAKE_SLEEP = (ds.proposals.WakeSleep, {"optimizer": 1e-2, "redraw": False, "sleep_weight": 0.5})
 NAIS = ("dsgld_nais", "dsghmc_nais", "dsgnht_nais")
 WARM = (*NAIS, "dsghmc_gibbs", "dsgnht_gibbs")  # whose kernel has a warm start, and whose chains may be several
@@ -33,7 +33,7 @@ DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an o
     "dsgnht_nais": (WARM_SGNHT, MORE, WAKE_SLEEP),
     "dsghmc_gibbs": (WARM_SGHMC, CHAINS, None),
     "dsgnht_gibbs": (WARM_SGNHT, CHAINS, None),
-    "rws": (MAP, WEIGHTED, (ds.proposals.WakeSleep, {**WAKE_SLEEP[1], "optimizer": 3e-3})),
+    "rws": (MAP, (WEIGHTED[0], {**WEIGHTED[1], "warm_up": "auto"}), (ds.proposals.WakeSleep, {**WAKE_SLEEP[1], "optimizer": 3e-3})),
     "wake_sleep": (MAP, UNIFORM, (ds.proposals.Sleep, {"optimizer": 3e-3})),
     "nvil": (MAP, UNIFORM, (ds.proposals.NVIL, {"optimizer": 3e-3, "baseline_units": 100, "decay": 0.8})),
     "vae": (MAP, UNIFORM, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "elbo"})),
@@ -159,9 +159,10 @@ def test_as_published(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers_as_published(name):
-    """All else is as by default; what is given goes before."""
+    """All else is as by default, but for the warm-up; what is given goes before."""
     method, default = getattr(ds.methods, name)(as_published=True), getattr(ds.methods, name)()
-    assert set(method) == set(PARTS) and method["latents"].get_config() == default["latents"].get_config()
+    assert set(method) == set(PARTS) and method["latents"].warm_up == 0
+    assert method["latents"].get_config() == {**default["latents"].get_config(), "warm_up": 0}
     for part, (kind, settings) in zip((method["kernel"], method["proposal"]), OPTIMIZERS[name]):
         assert type(part.optimizer) is kind
         got = {key: part.optimizer.get_config()[key] for key in settings}

@@ -1,4 +1,4 @@
-"""Climbs alike but for one setting: the rate of the recognition network, or how long a climb warms up.
+"""Climbs alike but for one setting: the rate of the recognition network, or how long a climb or an optimizer warms up.
 
     python -m experiments.climbs --setting rate --dataset ocr_letters --updates 10000
     python -m experiments.climbs --setting warm-up --dataset dna --architecture "SBN/SBN 200-200" --updates 3000
@@ -6,8 +6,8 @@
 
 A rate stands for the first 5,000 updates of φ and falls then as by default; these climbs do not warm up. A warm-up is
 that of `latents.NAIS(warm_up=…)`, in updates; φ has its default rate there. A climb is that of `methods.dsgnht_nais()`
-with one chain and ten samples of z, to its planned end, whatever validation rows say, and one step of sampling. Of each
-climb there are
+with one chain and ten samples of z, to its planned end, whatever validation rows say, and one step of sampling. With
+--setting rws-warm-up it is `methods.rws()` with 25 samples of z. Of each climb there are
 
     nats     log p(x) of --rows validation rows by 1,000 importance samples; differences are from the first climb
     on       units of each latent layer that are on in 2 to 98 % of 1,000 training rows, by one draw from q(z given x)
@@ -48,6 +48,7 @@ class Setting(NamedTuple):
 SETTINGS = {
     "rate": Setting("rate", "rate of φ", (0.01, 0.005), "docs/recognition_rate.jsonl"),
     "warm-up": Setting("warm_up", "warm-up", (0, 300), "docs/warm_up.jsonl"),
+    "rws-warm-up": Setting("rws_warm_up", "warm-up", (0, 375), "docs/rws_warm_up.jsonl"),
 }
 
 
@@ -56,7 +57,7 @@ def key_of(line):
     return (*(line[key] for key in _KEYS), len(line["rows"]))
 
 
-def climbed(architecture, train, updates, seed, rate=None, warm_up=0):
+def climbed(architecture, train, updates, seed, rate=None, warm_up=0, rws_warm_up=None):
     """The model at the end of its climb.
 
     Args:
@@ -66,13 +67,22 @@ def climbed(architecture, train, updates, seed, rate=None, warm_up=0):
       seed: an integer.
       rate: that of φ for its first 5,000 updates; it falls then, as by default. None for the default.
       warm_up: updates, that of `latents.NAIS`.
+      rws_warm_up: that of `methods.rws()`, which climbs instead; None for a sampler's climb.
     """
     keras.utils.clear_session()
     model = seeded_model(architecture, train, seed)
+    if rws_warm_up is not None:
+        method = {**ds.methods.rws(), "latents": ds.latents.NAIS(25, warm_up=rws_warm_up)}
+        return _fitted(model, method, train, updates)
     falling = rate and keras.optimizers.Adam(PolynomialDecay(rate, offset=5000.0, power=0.75, constant_steps=5000))
     method = ds.methods.dsgnht_nais(optimizer=falling, num_chains=1)
     method["latents"] = ds.latents.NAIS(10, warm_up=warm_up)  # for the step of sampling too
     method["kernel"] = method["kernel"].copy(fraction=1.0 - 0.5 / updates, patience=updates)
+    return _fitted(model, method, train, updates)
+
+
+def _fitted(model, method, train, updates):
+    """The model after so many updates."""
     model.compile(**method, steps_per_execution=min(100, updates))
     block = min(_BLOCK, updates)
     model.fit(train, batch_size=100, steps_per_epoch=block, epochs=updates // block, verbose=0)
@@ -132,7 +142,7 @@ def main(argv=None):
         parser.error(f"--updates must be a multiple of {_BLOCK}, or fewer. Received: {args.updates}")
     setting, command = SETTINGS[args.setting], f"{COMMAND} --setting {args.setting}"
     values, record = args.values or setting.values, args.record or pathlib.Path(setting.record)
-    if setting.name == "warm_up" and any(value % 1 for value in values):
+    if setting.name != "rate" and any(value % 1 for value in values):
         parser.error(f"--values of a warm-up must be whole. Received: {values}")
     if setting.name == "rate" and not all(values):
         parser.error(f"--values of a rate must be above 0. Received: {values}")

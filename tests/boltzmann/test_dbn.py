@@ -240,6 +240,9 @@ BAD = {
     "estimator": lambda: tiny_dbn().compile(estimator=ds.boltzmann.ContrastiveDivergence()),
     "a single machine": lambda: tiny_dbn((3, 2)).compile(),
     "steps": lambda: ds.boltzmann.ContrastiveWakeSleep(0),
+    "jit": lambda: tiny_dbn().compile(jit_compile="no"),
+    "jit of a machine": lambda: ds.boltzmann.RBM(3, 2).compile(jit_compile="no"),
+    "jit of a mixture": lambda: ds.boltzmann.MixtureOfBernoullis(3, 2).compile(jit_compile="no"),
     "one by one with recognition of its own": lambda: tiny_dbn(own_recognition=True).fit(ROWS),
 }
 

@@ -25,3 +25,16 @@ def test_observed_numbers_are_written_as_they_were_read(options, masked, tmp_pat
     assert len(found) == (2 if "2" in options else 1) and np.isfinite(found).all()
     np.testing.assert_array_equal(found[:, mask], np.broadcast_to(x[mask], (len(found), mask.sum())))
     assert not np.isin(found[:, ~mask], x).any()
+
+
+def test_a_first_line_of_places_is_said_to_be_names(tmp_path, monkeypatch, capsys):
+    """It may be a row of counts."""
+    monkeypatch.setattr("tfdsmcmc.cli.commands._load", lambda path: ds.boltzmann.RBM(3, 2, visible="gaussian"))
+    (tmp_path / "rows.csv").write_text("0,1,2\n4,,1\n")
+    said = {}
+    for number, options in enumerate([[], ["--header"], ["--no-header"]]):
+        assert main(["impute", "m", str(tmp_path / "rows.csv"), str(tmp_path / f"{number}.csv"), *options]) == 0
+        said[number] = capsys.readouterr().out
+    assert "0,1,2 and on, is taken for names; --no-header says otherwise" in said[0]
+    assert not any("taken for names" in said[number] for number in (1, 2))
+    assert [len((tmp_path / f"{number}.csv").read_text().splitlines()) for number in range(3)] == [2, 2, 2]

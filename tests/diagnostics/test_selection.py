@@ -42,6 +42,12 @@ def test_entries_have_their_labels_and_values():
     assert [entry.label for entry in row.entries()] == [f"sbn_12/kernel[1, {j}]" for j in range(3)]
 
 
+def test_a_whole_name_before_brackets_makes_them_an_index():
+    """As the labels have it, whatever other names the brackets would find as a class of characters."""
+    weights = [("w1", np.zeros(3)), ("w", np.zeros(3))]
+    assert [part.label for part in select(weights, "w[1]")] == ["w1[1]", "w[1]"]
+
+
 def test_what_chooses_nothing_is_refused():
     for patterns, reason in (
         ("sbn_3", "must be found in a weight's name.*Received: 'sbn_3'"),

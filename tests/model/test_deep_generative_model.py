@@ -167,6 +167,20 @@ def test_what_keras_offers_and_a_generative_model_cannot_is_refused_clearly():
             call()
 
 
+@pytest.mark.parametrize("arguments", [{"verbose": "silent"}, {"callbacks": 3}, {"callbacks": [3]}], ids=str)
+def test_bad_arguments_of_evaluate_are_refused(arguments):
+    with pytest.raises(ValueError, match=f"Received: {next(iter(arguments))}="):
+        compiled().evaluate(patterns(), **{"verbose": 0, **arguments})
+
+
+def test_flags_may_be_numpys_and_xla_as_keras_says_it(capsys):
+    model = tiny_model((2,), units=4)
+    model.compile("sgld", jit_compile="auto")
+    assert model.get_compile_config()["jit_compile"] is True
+    model.evaluate(patterns(10), num_samples=2, verbose=np.True_)
+    assert "log_likelihood" in capsys.readouterr().out
+
+
 def test_one_callback_and_a_callback_list_are_taken():
     seen = []
     watch = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: seen.append(epoch))

@@ -15,6 +15,13 @@ def test_a_file_that_could_not_be_loaded_is_not_written(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_is_written_as_keras_writes_it(tmp_path):
+    model = compiled()
+    model.save(tmp_path / "folder", zipped=False)
+    for one, other in zip(keras.saving.load_model(tmp_path / "folder").get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_single_batches_are_refused_by_the_name_of_what_there_is():
     model = compiled()
     calls = {model.train_on_batch: "fit", model.test_on_batch: "evaluate", model.predict: "log_likelihood"}

@@ -82,7 +82,7 @@ def test_another_architecture_is_refused(tmp_path):
         (shapes, lambda: posterior.annealed_log_likelihood(other, X)),
         ("Received: weights=1", lambda: posterior.annealed_log_likelihood(tiny_model((2,), units=4), X, weights=1)),
         ("Received: direction='reverse'", lambda: posterior.annealed_log_likelihood(other, X, direction="reverse")),
-        ("Received: z=", lambda: posterior.annealed_log_likelihood(other, X, z=[X])),
+        ("Received: direction='forward', z=", lambda: posterior.annealed_log_likelihood(other, X, z=[X])),
         ("num_runs.*Received: ", lambda: posterior.annealed_log_likelihood(tiny_model((2,), units=4), X, num_runs=0)),
         ("training data. Received: x=None", lambda: posterior.apply_mean(tiny_model((2,), units=4), refit_epochs=1)),
         ("^refit_epochs.*Received: ", lambda: posterior.apply_mean(tiny_model((2,), units=4), X, refit_epochs=-1)),

@@ -84,17 +84,48 @@ def test_pandas_columns_of_several_types():
 
 
 @pytest.mark.parametrize(
-    "values", [["2020-01-01", "2021-01-01"], ["0", "1"], [1j, 0j]], ids=["dates", "texts", "complex"]
+    ("values", "dtype"),
+    [
+        (["2020-01-01", "2021-01-01"], "datetime64[ns]"),
+        ([1, 2], "timedelta64[ns]"),
+        ([1j, 0j], None),
+        (["0", "1"], None),
+        (["0", "1"], object),
+        ([b"0", b"1"], object),
+        (["0", "1"], "category"),
+        ([np.datetime64("2020"), 1], object),
+    ],
+    ids=["dates", "spans", "complex", "texts", "texts as objects", "bytes", "categories", "dates among objects"],
 )
-def test_pandas_columns_that_are_no_numbers_are_refused_by_name(values):
+def test_pandas_columns_that_are_no_numbers_are_refused_by_name(values, dtype):
     """They are cast without a word: a date to nanoseconds, "1" to 1, a complex number to its real part."""
     pandas = pytest.importorskip("pandas")
-    column = pandas.to_datetime(values) if "-" in str(values[0]) else pandas.Series(values)
-    for kind in [None, object] if values[0] == "0" else [None]:
-        frame = pandas.DataFrame({"a": [0, 1], "d": column if kind is None else column.astype(kind)})
-        for x in (frame, frame["d"]):
-            with pytest.raises(ValueError, match="^x must be an array of numbers.*column 'd' is of.*Received: "):
-                rows_of("x", x, 2, Real())
+    frame = pandas.DataFrame({"a": [0, 1], "d": pandas.Series(values, dtype=dtype)})
+    for x in (frame, frame["d"]):
+        with pytest.raises(ValueError, match="^x must be an array of numbers.*column 'd' is of.*Received: "):
+            rows_of("x", x, 2, Real())
+
+
+def test_columns_of_arrow_and_of_categories_that_are_numbers_are_taken():
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    texts = pandas.Series(["0", "1"], dtype=pandas.ArrowDtype(arrow.dictionary(arrow.int32(), arrow.string())))
+    with pytest.raises(ValueError, match="^x must be an array of numbers.*column 'd' is of.*Received: "):
+        rows_of("x", pandas.DataFrame({"a": [0, 1], "d": texts}), 2, Real())
+    types = {"a": "int64[pyarrow]", "b": "category", "c": "bool[pyarrow]", "d": "double[pyarrow]"}
+    frame = pandas.DataFrame({"a": [0, 1], "b": [1, 0], "c": [True, False], "d": [0.0, 1.0]}).astype(types)
+    np.testing.assert_array_equal(rows_of("x", frame, 4, Binary()).values, [[0, 1, 1, 0], [1, 0, 0, 1]])
+
+
+def test_an_array_of_pandas_is_an_array():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"^x must have the shape.*Received: .*\(2,\)"):
+        rows_of("x", pandas.array([0, 1], "Int64"), 2, Binary())
+
+
+def test_the_names_of_columns_are_no_attributes():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"train": [0, 1], "valid": [1, 1], "context": [0, 0]})
+    np.testing.assert_array_equal(source_of("x", frame, 3, Binary()).all().values, frame.to_numpy())
 
 
 def test_masked_arrays_hide_their_entries():

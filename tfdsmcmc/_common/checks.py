@@ -98,7 +98,8 @@ def numbers(x: object) -> np.ndarray:
         return x.astype(np.result_type(x.dtype, np.float64)).filled(np.nan) if np.ma.is_masked(x) else x.data
     if not (hasattr(x, "to_numpy") and hasattr(x, "isna")):
         return np.asarray(x)
-    columns = [(x.name, x)] if x.ndim == 1 else [(name, x.iloc[:, i]) for i, name in enumerate(x.columns)]
+    several = hasattr(x, "columns")
+    columns = [(name, x.iloc[:, i]) for i, name in enumerate(x.columns)] if several else [(getattr(x, "name", None), x)]
     for name, column in columns:
         if _no_numbers(column):
             raise TypeError(f"column {name!r} is of {column.dtype}")
@@ -111,9 +112,18 @@ def numbers(x: object) -> np.ndarray:
 def _no_numbers(column):
     """Whether a column of pandas has dates, spans of time, texts or complex numbers, which a cast would take."""
     kind = column.dtype
+    if hasattr(kind, "categories"):
+        return _no_numbers(kind.categories)
     if isinstance(kind, np.dtype) and kind.kind == "O":
-        return any(isinstance(entry, str) for entry in column)
+        return any(isinstance(entry, (str, bytes, np.datetime64, np.timedelta64)) for entry in column)
+    if hasattr(kind, "pyarrow_dtype"):  # of a dictionary its values
+        return not _is_number(getattr(kind.pyarrow_dtype, "value_type", kind.pyarrow_dtype))
     return kind.kind in "Mmc" or kind.type is str
+
+
+def _is_number(arrow):
+    """Whether a type of Arrow has numbers, truth values or nothing at all."""
+    return str(arrow).startswith(("int", "uint", "float", "halffloat", "double", "decimal", "bool", "null"))
 
 
 def observed(name: str, mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
@@ -183,14 +193,16 @@ def verbose(value: object) -> Verbose:
     """Returns what Keras takes for how much to print: an integer of at least 0, a boolean or "auto"."""
     if isinstance(value, str) and value == "auto":
         return value
-    if isinstance(value, (int, np.integer)) and value >= 0:
+    if isinstance(value, (int, np.integer, np.bool_)) and value >= 0:
         return int(value)
     raise ValueError(f'verbose is an integer of at least 0 or "auto". Received: verbose={value!r}')
 
 
 def jit_compile(value: object) -> bool:
-    """Whether to compile with XLA: True or False, or as in Keras "auto", which is True."""
-    return True if isinstance(value, str) and value == "auto" else boolean("jit_compile", value)
+    """Whether to compile with XLA: True or False, also as 1 or 0, or as in Keras "auto", which is True."""
+    if isinstance(value, str) and value == "auto":
+        return True
+    return boolean("jit_compile", bool(value) if isinstance(value, int) and value in (0, 1) else value)
 
 
 def positive_or_auto(name: str, value: object) -> int | Literal["auto"]:

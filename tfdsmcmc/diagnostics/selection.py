@@ -68,6 +68,13 @@ def select(named_weights: Sequence[tuple[str, keras.Variable]], patterns: str | 
     return [selection for selection in found.values() if np.prod(selection.shape)]
 
 
+def _may_be_a_class(text, pattern, named_weights):
+    """Whether a pattern with an index is found in a name as it stands, its brackets a class of characters; not where
+    what stands before the index is a name."""
+    names = [name for name, _ in named_weights]
+    return pattern not in names and any(re.search(text, name) for name in names)
+
+
 def _of_pattern(named_weights, text):
     if not isinstance(text, str):
         raise ValueError(f"A pattern of weight names is a string. Received: {text!r}")
@@ -78,10 +85,10 @@ def _of_pattern(named_weights, text):
         matching = [i for i, (name, _) in enumerate(named_weights) if re.search(pattern, name)]
     except re.error as error:
         raise ValueError(f"Patterns of weight names are regular expressions ({error}). Received: {text!r}") from None
-    if match and any(re.search(text, name) for name, _ in named_weights):
+    if match and len(index) == 1 and min(index) >= 0 and _may_be_a_class(text, pattern, named_weights):
         raise ValueError(
-            "Brackets at the end are an index, and here a class of characters too; write such as (0|1) for that. "
-            f"Received: {text!r}"
+            "Brackets at the end are an index, and here a class of characters too; write such as (0|1) for that, and "
+            f"for an index the whole name before it. Received: {text!r}"
         )
     if not matching:
         names = [name for name, _ in named_weights]

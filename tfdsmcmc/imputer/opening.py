@@ -60,16 +60,14 @@ def _with_missing(frame):
 
     if not frame.columns.is_unique:  # which is refused
         return frame
-    marked = {}
-    for name in frame.columns:
+    marked = frame.copy(deep=False)
+    for place, name in enumerate(frame.columns):
         series = frame[name]
         if pandas.api.types.is_extension_array_dtype(series.dtype) and pandas.api.types.is_float_dtype(series.dtype):
             lost = np.isnan(series.to_numpy(np.float64, na_value=np.nan)) & series.notna().to_numpy(bool)
             if lost.any():
-                marked[name] = series.mask(lost)
-    if not marked:
-        return frame
-    return pandas.DataFrame({name: marked.get(name, frame[name]) for name in frame.columns}, index=frame.index)
+                marked.isetitem(place, series.mask(lost))
+    return marked
 
 
 def _with_nan(x):

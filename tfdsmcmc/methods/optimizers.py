@@ -31,13 +31,14 @@ def rws(
       num_samples: K.
       optimizer: Keras optimizer of φ; by default as that of θ, and as published too: the rate is twice as high then,
         for the paper adds the two updates.
-      as_published: whether what is not given is as published, see the module's docstring.
+      as_published: whether what is not given is as published, see the module's docstring; else importance weights of
+        more than 150 latent units warm up, see `latents.NAIS`.
 
     Returns:
       Arguments of `DeepGenerativeModel.compile`, a dict.
     """
     theta, phi = _optimizers(learning_rate, optimizer, as_published, _with_momentum, 1e-3)
-    return triple(MAP(optimizer=theta), NAIS(num_samples), WakeSleep(phi))
+    return triple(MAP(optimizer=theta), NAIS(num_samples, warm_up=0 if as_published else "auto"), WakeSleep(phi))
 
 
 def wake_sleep(

@@ -162,19 +162,20 @@ class Posterior(Draws):
           average: as of `log_likelihood`.
           **annealing: other arguments of `likelihood.annealed_importance_sampling`, or of `boltzmann.log_partition`,
             for all components; num_steps=1000 and num_runs=16 where they are not given, but not `weights`, which are
-            the samples', nor `direction` and `z`. The path "recognition" is that of the component's φ.
+            the samples', nor, of networks, `z` or another `direction` than "forward". The path "recognition" is that
+            of the component's φ.
 
         Raises:
           ValueError: for a model of another architecture, or what annealing refuses.
         """
         if "weights" in annealing:
             raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
-        for name in ("direction", "z"):
-            if name in annealing:
-                raise ValueError(
-                    "An average is annealed from its start to the posterior of z: draws of z from one component are "
-                    f"none of the others. Received: {name}={annealing[name]!r}"
-                )
+        direction, z = annealing.get("direction", "forward"), annealing.get("z")
+        if hasattr(model, "generative") and (direction != "forward" or z is not None):
+            raise ValueError(
+                "An average is annealed forward: draws of z from one component are none of the others. "
+                f"Received: direction={direction!r}, z={z!r}"
+            )
         components = self.components(model, average)
         x, mixed = kept(model.source_to_estimate(x)), PredictiveAverage()
         for m, part in enumerate(components):

@@ -107,9 +107,10 @@ def source_of(
         raise ValueError(f"Weights of rows are the sample_weight of fit. Received: {name}, Rows with weights")
     if isinstance(x, Rows) and x.observed is not None:
         _check_observed(name, x)
-    if hasattr(x, "train") and hasattr(x, "valid"):
+    frame = hasattr(x, "to_numpy")  # whose columns are attributes
+    if hasattr(x, "train") and hasattr(x, "valid") and not frame:
         raise ValueError(f"{name} is rows, such as those of data.train. Received: {name}, a {type(x).__name__}")
-    given = getattr(x, "context", None)
+    given = None if frame else getattr(x, "context", None)
     _check_context(name, x, given, context)
     if context is not None:
         source = source_of(name, _without_context(x), units, support, mask, num_rows, missing)

@@ -102,8 +102,9 @@ def array_of(name: str, value: Any, spec: tf.TensorSpec) -> np.ndarray:
     shape = f"{name} must {'be an array, of any rank' if rank is None else tall}"
     try:
         array = checks.numbers(value)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        raise BadRequest(f"{shape}. Received: a ragged or too deeply nested list") from None
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        found = str(error) if hasattr(value, "to_numpy") else "a ragged or too deeply nested list"
+        raise BadRequest(f"{shape}. Received: {found}") from None
     if array.dtype == object and wanted.kind == "f" and all(isinstance(entry, Real) for entry in array.flat):
         with contextlib.suppress(OverflowError):
             array = array.astype(np.float64)

@@ -25,7 +25,7 @@ def save(write: Callable[..., None], filepath: FilePath, overwrite: bool, **opti
 
     Args:
       write: function (path, …) that does it.
-      filepath: NAME.keras.
+      filepath: NAME.keras; a folder with `zipped=False`, or hf://…, as Keras has them.
       overwrite: whether a file that is there may be replaced; else `write` asks.
       **options: of `write`.
 
@@ -33,6 +33,8 @@ def save(write: Callable[..., None], filepath: FilePath, overwrite: bool, **opti
       ValueError: for another ending. A file of HDF5 Keras would write and could not load.
     """
     path = pathlib.Path(filepath)
+    if options.get("zipped") is False or str(filepath).startswith("hf://"):  # a folder, which Keras writes
+        return write(filepath, overwrite=overwrite, **options)
     if path.suffix != ".keras":
         raise ValueError(f"A model is saved as NAME.keras. Received: filepath={str(filepath)!r}")
     if path.exists() and not overwrite:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfdsmcmc.rows import ArraySource, DatasetSource, Rows, WeightedSource, source_of, weighted
+from tfdsmcmc.rows import ArraySource, ContextSource, DatasetSource, Rows, WeightedSource, source_of, weighted
 from tfdsmcmc.training.feeding import rows_of_fit
 
 if TYPE_CHECKING:
@@ -51,15 +51,12 @@ def sources_of_fit(
     Weights are of the rows to learn from: those held out are validated on each once.
     """
     source = model.source("x", x, mask, told.num_rows, model.run.step.fills_gaps)
-    if isinstance(source, ArraySource) and source.rows.observed is not None and not source.rows.observed.any():
-        raise ValueError(
-            f"At least one entry of x must be observed. Received: {source.rows.observed.size} missing ones"
-        )
     weights = None
     if sample_weight is not None:
         weights = _weighted(model.run.step, source, sample_weight, told.num_rows).weights
     if told.validation_split and validation_data is None:
         source, validation_data = rows_of_fit.split_last(source, told.validation_split)
+    _check_observed(source)
     if weights is not None:
         source = weighted(source, weights[: source.num_rows])
     if validation_data is not None:
@@ -69,6 +66,14 @@ def sources_of_fit(
         validation_data = rows_of_fit.first(validation_data, told.validation_steps, told.validation_batch_size)
     _check(model, source, told)
     return source, validation_data
+
+
+def _check_observed(source):
+    """Raises a ValueError for an array of which nothing is observed, with a context or without."""
+    source = source.source if isinstance(source, ContextSource) else source
+    observed = source.rows.observed if isinstance(source, ArraySource) else None
+    if observed is not None and not observed.any():
+        raise ValueError(f"At least one entry of x must be observed. Received: {observed.size} missing ones")
 
 
 def _weighted(step, source, weights, num_rows):
