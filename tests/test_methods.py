@@ -33,7 +33,11 @@ DEFAULTS = {  # the classes and configs of kernel, latents and proposal; of an o
     "dsgnht_nais": (WARM_SGNHT, MORE, WAKE_SLEEP),
     "dsghmc_gibbs": (WARM_SGHMC, CHAINS, None),
     "dsgnht_gibbs": (WARM_SGNHT, CHAINS, None),
-    "rws": (MAP, (WEIGHTED[0], {**WEIGHTED[1], "warm_up": "auto"}), (ds.proposals.WakeSleep, {**WAKE_SLEEP[1], "optimizer": 3e-3})),
+    "rws": (
+        MAP,
+        (WEIGHTED[0], {**WEIGHTED[1], "warm_up": "auto"}),
+        (ds.proposals.WakeSleep, {**WAKE_SLEEP[1], "optimizer": 3e-3}),
+    ),
     "wake_sleep": (MAP, UNIFORM, (ds.proposals.Sleep, {"optimizer": 3e-3})),
     "nvil": (MAP, UNIFORM, (ds.proposals.NVIL, {"optimizer": 3e-3, "baseline_units": 100, "decay": 0.8})),
     "vae": (MAP, UNIFORM, (ds.proposals.IWAE, {"optimizer": 3e-3, "bound": "elbo"})),

@@ -227,6 +227,8 @@ BAD = {
     "samples": lambda: tiny_dbn().sample(0),
     "imputations": lambda: tiny_dbn().impute(ROWS, num_imputations=0),
     "a call": lambda: tiny_dbn()(ROWS),
+    "exact draws": lambda: ds.boltzmann.exact_draws(ds.boltzmann.RBM(3, 2), 2.5, 0),
+    "no exact draws": lambda: ds.boltzmann.exact_draws(ds.boltzmann.RBM(3, 2), 0, 0),
     "runs": lambda: tiny_dbn().annealed_log_likelihood(ROWS, num_runs=0),
     "schedule": lambda: tiny_dbn().annealed_log_likelihood(ROWS, schedule="published"),
     "probabilities": lambda: tiny_dbn().sample(2, steps=2, probabilities="no"),

@@ -8,7 +8,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.cluster.models import COLLECTOR, ROWS, fails_for_one, make
-from tfdsmcmc.cluster import ChainFailed, fit_chain, fit_chains
+from tfdsmcmc.cluster import ChainFailed, chains, fit_chain, fit_chains
 from tfdsmcmc.training.run import Run
 
 
@@ -161,6 +161,14 @@ def test_rows_by_name(tmp_path):
     assert ds.cluster.opened(ROWS) is ROWS
     with pytest.raises(ValueError, match="Received: rows='digits:late'"):
         ds.cluster.opened("digits:late")
+
+
+def test_a_folder_of_a_datasets_name_hides_no_validation_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "digits").mkdir()
+    data = ds.datasets.load("digits")
+    for found, want in zip(chains._rows("digits"), (data.train, data.valid), strict=True):
+        np.testing.assert_array_equal(found, want)
 
 
 @pytest.mark.slow

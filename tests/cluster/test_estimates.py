@@ -81,9 +81,31 @@ def test_errors_of_the_wrong_model_and_rows(folder):
         ds.cluster.log_likelihood(folder, lambda seed: ds.models.from_name("SBN/SBN 4", units=6), ROWS)
     with pytest.raises(ValueError, match="Received: "):
         ds.cluster.log_likelihood(folder, make, ROWS[:, :4])
+    for posterior, made in ((None, make), (folder, "make")):  # None: a model that has learnt nothing would answer
+        with pytest.raises(ValueError, match="Received: (posterior=None|make_model='make')"):
+            ds.cluster.log_likelihood(posterior, made, ROWS)
+        with pytest.raises(ValueError, match="Received: (posterior=None|make_model='make')"):
+            ds.cluster.impute(posterior, made, ROWS)
     for bad in ({"num_samples": 0}, {"batch_size": 0}, {"shard_rows": 0}):
         with pytest.raises(ValueError, match="Received: "):
             ds.cluster.log_likelihood(folder, make, ROWS, **bad)
+
+
+@pytest.mark.parametrize("name", ["RBM", "DARN"])
+def test_exact_likelihoods_have_no_number_of_draws(name, tmp_path):
+    """Of a machine whose log Z is a sum over states, and of a network without latent units: nothing warns of draws."""
+
+    def made(seed):
+        model = ds.boltzmann.RBM(6, 2, seed=seed) if name == "RBM" else ds.models.from_name("DARN", units=6, seed=seed)
+        model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.05), jit_compile=False)
+        return model
+
+    model = made(0)
+    collector = ds.posterior.Collector(tmp_path / "samples", **COLLECTOR)
+    model.fit(ROWS, epochs=3, batch_size=20, callbacks=[collector], verbose=0)
+    whole = ds.posterior.load(tmp_path / "samples").log_likelihood(model, ROWS)
+    found = ds.cluster.log_likelihood(tmp_path / "samples", made, ROWS, shard_rows=16)
+    np.testing.assert_allclose(found.value, whole.value, rtol=1e-5)
 
 
 def test_progress(capsys):

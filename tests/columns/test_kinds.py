@@ -200,6 +200,26 @@ def test_first_parameters_fit_the_values(kind):
     assert all(np.isfinite(part).all() for part in kind.fitted(alike.astype(np.float32)))
 
 
+def test_large_poisson_counts_are_as_exact_as_small_ones():
+    """Against SciPy in float64 at the same η; a term y η of 10⁸ rounded alone would be off by nats."""
+    kind, nothing = Count("poisson"), np.zeros((1, 0), np.float32)
+    y = np.float32([0, 1, 7, 8, 9, 100, 1e4, 1e5, 1e6, 3e6, 1e7])
+    eta = np.log(np.maximum(y, 0.5)).astype(np.float32) + np.float32(1e-3)
+    want = scipy.stats.poisson.logpmf(y.astype(np.float64), np.exp(eta.astype(np.float64)))
+    found = kind.log_prob(y[:, None, None], eta[:, None, None], nothing)[:, 0]
+    np.testing.assert_allclose(found, want, rtol=2e-5, atol=0.02)
+    moved = kind.log_factor(y[:, None, None], eta[:, None, None] + 1e-3, nothing)[:, 0]
+    factor = moved - kind.log_factor(y[:, None, None], eta[:, None, None], nothing)[:, 0]
+    other = scipy.stats.poisson.logpmf(y.astype(np.float64), np.exp((eta + np.float32(1e-3)).astype(np.float64)))
+    np.testing.assert_allclose(factor, other - want, rtol=0.02, atol=0.01)
+
+
+def test_means_reach_to_the_end_of_the_support():
+    kind = Count(typical=9e6)
+    (eta,), shared = kind.fitted(np.full((10, 1), 9e6))
+    np.testing.assert_allclose(kind.mean(np.float32([[eta]]), shared)[0], 9e6, rtol=1e-4)
+
+
 def test_a_limit_of_means_leaves_the_pull_of_small_counts():
     """d log p(0)/dη of a far too large η: −r at first, −r/(1 + η − log B) beyond B, the mean B (1 + η − log B)."""
     kind, eta = Count(limit=4.0), tf.constant([[[1.0]], [[8.0]], [[14.0]]])

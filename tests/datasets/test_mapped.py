@@ -142,6 +142,8 @@ def test_entries_are_checked_to_the_last_row(tmp_path, small_blocks):
         (X, {"labels": np.arange(40)}, "labels must be one for each of 41 rows"),
         (X, {"labels": np.zeros((41, 1))}, r"labels must be an array \(rows,\)"),
         (X, {"labels": np.array([{}] * 41, object)}, "labels must be an array .* of numbers or texts"),
+        (X.reshape(41, 13, 1), {}, r"train must be an array \(rows, features\)"),
+        (X, {"packed": "no"}, "packed must be True or False"),
         (X, {"valid": X, "test": X}, "NAME.npy holds the rows train alone"),
     ],
 )

@@ -48,6 +48,13 @@ def test_log_prob_before_and_after_serialization(distribution, log_pdf):
         np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
+@pytest.mark.parametrize("names", [["a", "b"], []])
+def test_names_without_values_are_refused(names):
+    for call in (ds.Prior(tfd.Normal(0.0, 1.0)).log_prob, ds.Prior(ds.priors.Horseshoe()).initial_auxiliary):
+        with pytest.raises(ValueError, match=f"as many names as values. Received: {len(names)} names, 1 values"):
+            call(names, [tf.constant(W)], *([0] if "initial" in call.__name__ else []))
+
+
 def test_gradient():
     b = tf.constant(B)
     with tf.GradientTape() as tape:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -203,6 +203,12 @@ def jit_compile(value: object) -> bool:
     if isinstance(value, str) and value == "auto":
         return True
     return boolean("jit_compile", bool(value) if isinstance(value, int) and value in (0, 1) else value)
+
+
+def as_many(name: str, these: Sized, other: str, those: Sized) -> None:
+    """Refuses lists of different lengths, of which a loop over both would drop the rest."""
+    if len(these) != len(those):
+        raise ValueError(f"There are as many {name} as {other}. Received: {len(these)} {name}, {len(those)} {other}")
 
 
 def positive_or_auto(name: str, value: object) -> int | Literal["auto"]:

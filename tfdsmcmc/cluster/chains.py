@@ -25,7 +25,7 @@ from tfdsmcmc import files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc.cluster import work
 from tfdsmcmc.cluster.digest import digest_of
-from tfdsmcmc.cluster.rows import opened
+from tfdsmcmc.cluster.rows import is_file, opened
 from tfdsmcmc.posterior import Collector
 from tfdsmcmc.posterior.merged import SAMPLES, STATEMENT
 from tfdsmcmc.training.steps.starts import fresh_weights
@@ -173,7 +173,7 @@ def _made(make_model, seed):
 
 def _rows(rows):
     """(rows to learn from, validation rows or None)."""
-    named = isinstance(rows, str) and not pathlib.Path(rows).exists() and ":" not in rows
+    named = isinstance(rows, str) and not is_file(rows) and ":" not in rows
     return opened(rows), opened(rows, "valid") if named else None
 
 

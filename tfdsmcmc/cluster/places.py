@@ -78,7 +78,15 @@ def called(
     rows: RowsLike | str,
     read: Callable[[Any, Any], RandomAccessSource],
 ) -> tuple[Call, Place]:
-    """The `Call` of some arguments, and its place here, with all rows."""
+    """The `Call` of some arguments, and its place here, with all rows.
+
+    Raises:
+      ValueError: for a `make_model` that is no function, or no posterior.
+    """
+    if not callable(make_model):
+        raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
+    if posterior is None:  # of which each task would have the fresh weights of its model
+        raise ValueError("posterior is a folder of samples, or a Posterior. Received: posterior=None")
     call = Call(secrets.token_hex(8), make_model, posterior, rows, read)
     return call, call.here()
 

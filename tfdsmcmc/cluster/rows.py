@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 _SPLITS = ("train", "valid", "test", "train_and_valid")
 
 
+def is_file(rows: str | pathlib.Path) -> bool:
+    """Whether a name is the path of a file, and not a dataset that a folder beside has the name of."""
+    path = pathlib.Path(rows)
+    return bool(path.suffix) and path.exists()
+
+
 def opened(rows: RowsLike | str, split: str = "train") -> Any:
     """The rows that a name stands for.
 
@@ -26,9 +32,8 @@ def opened(rows: RowsLike | str, split: str = "train") -> Any:
     """
     if not isinstance(rows, (str, pathlib.Path)):
         return rows
-    path = pathlib.Path(rows)
-    if path.suffix and path.exists():
-        return datasets.open(path)
+    if is_file(rows):
+        return datasets.open(pathlib.Path(rows))
     name, _, own = str(rows).partition(":")
     split = own or split
     if split not in _SPLITS:

@@ -13,8 +13,11 @@ zero inflation a second parameter g of the row says that a count is 0 beside its
 
     p(0) = π + (1 − π) p₀(0),      p(y) = (1 − π) p₀(y)        for y > 0
 
-In numbers. log(r/(r + μ)) = −softplus(η − ρ) and log(μ/(r + μ)) = −softplus(ρ − η). η counts as at most 15 and at
-least −15, ρ as at most 12 and at least −6; beyond them no gradient passes.
+In numbers. log(r/(r + μ)) = −softplus(η − ρ) and log(μ/(r + μ)) = −softplus(ρ − η). η counts as at most 16.6,
+where the support ends, and at least −15, ρ as at most 12 and at least −6; beyond them no gradient passes.
+
+With δ = η − log y a Poisson count y > 0 has y η − μ = y log y − y − y (e^δ − 1 − δ), and y log y − y − log y! is small,
+by Stirling's series, so that nothing large is subtracted from something large.
 
 Networks and other columns see log(c + y). A mean that is log-linear in it goes as (c + y)^u, and differs between y = 0
 and a typical count t by the factor (1 + t/c)^u, which is 2^u at c = t. At c = 1 the few small counts among large ones
@@ -45,7 +48,8 @@ if TYPE_CHECKING:
     from tfdsmcmc.supports import Support
 
 _LAWS = ("negative binomial", "poisson")
-_LOG_MEANS, _LOG_SIZES = (-15.0, 15.0), (-6.0, 12.0)
+_LOG_MEANS, _LOG_SIZES = (-15.0, 16.6), (-6.0, 12.0)  # the support ends at e^16.6
+_STIRLING = 8.0  # from where on the correction of log y! is known
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc.columns")
@@ -151,17 +155,25 @@ class Count(Kind):
     def _log_powers(self, y, eta, shared):
         """What depends on the mean, of the law itself."""
         if not self.shared:
-            return y * eta - tf.exp(eta)
+            delta = eta - tf.math.log(tf.maximum(y, 1.0))  # y η − e^η, less y log y − y: what is left is small
+            return tf.where(y > 0, -y * (tf.math.expm1(delta) - delta), -tf.exp(eta))
         rho = _clipped(shared[..., 0], _LOG_SIZES)
         return -tf.exp(rho) * tf.nn.softplus(eta - rho) - y * tf.nn.softplus(rho - eta)
 
     def _log_ways(self, y, shared):
         """What does not."""
         if not self.shared:
-            return -tf.math.lgamma(y + 1.0)
+            return _poisson_ways(y)
         r = tf.exp(_clipped(shared[..., 0], _LOG_SIZES))
         # Γ(y + r) / (Γ(r) y!) = 1 / ((y + r) B(r, y + 1))
         return -tfp.math.lbeta(r + tf.zeros_like(y), y + 1.0) - tf.math.log(r + y)
+
+
+def _poisson_ways(y):
+    """y log y − y − log y!, of which the first and the last are large, and nearly the same, where y is."""
+    some, many = tf.clip_by_value(y, 1.0, _STIRLING), tf.maximum(y, _STIRLING)
+    few = tf.where(y > 0, some * tf.math.log(some) - some - tf.math.lgamma(some + 1.0), 0.0)
+    return tf.where(y < _STIRLING, few, -0.5 * tf.math.log(2 * math.pi * many) - tfp.math.log_gamma_correction(many))
 
 
 def _clipped(x, bounds):

@@ -116,6 +116,8 @@ def _blocks(rows):
     """Yields uint8 blocks (n, D) of zeros and ones, from an array or an iterable of such."""
     if hasattr(rows, "__array__") and not isinstance(rows, MappedRows):
         rows = np.asarray(rows)
+        if rows.ndim > 2:  # the rows of pictures would be taken for rows
+            raise ValueError(f"train must be an array (rows, features). Received: shape={rows.shape}")
     if isinstance(rows, MappedRows) or (isinstance(rows, np.ndarray) and rows.ndim == 2):
         units = rows.units if isinstance(rows, MappedRows) else rows.shape[1]
         size = max(1, BLOCK // max(1, units))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from tfdsmcmc import files
-from tfdsmcmc._common import archives
+from tfdsmcmc._common import archives, checks
 from tfdsmcmc.datasets import mapped_file
 from tfdsmcmc.datasets.mapped_file import label_array, row_shape
 
@@ -89,11 +89,11 @@ def pack(
     >>> rows.num_rows, rows.units, rows.take([3, 400]).shape
     (500, 20, (2, 20))
     """
-    path = pathlib.Path(path)
+    path, packed = pathlib.Path(path), checks.boolean("packed", packed)
     if path.suffix == ".npy":
         if valid is not None or test is not None:
             raise ValueError("NAME.npy holds the rows train alone. Received: valid or test as well")
-        return mapped_file.write(path, train, shape, labels, bool(packed))
+        return mapped_file.write(path, train, shape, labels, packed)
     if path.suffix != ".npz":
         raise ValueError(f"A packed dataset is a file NAME.npz or NAME.npy. Received: path={str(path)!r}")
     if not packed:

@@ -162,7 +162,12 @@ def _pieces(source, seed):
 
 
 def warn_of(estimate: LogLikelihood) -> None:
-    """Warns of estimates with few effective samples, or with heavy tails where these are known."""
+    """Warns of estimates with few effective samples, or with heavy tails where these are known.
+
+    What was not estimated from a number of draws, as an exact value, has neither.
+    """
+    if estimate.num_samples is None:
+        return
     _warn_of_few(estimate)
     _warn_of_tails(estimate)
 

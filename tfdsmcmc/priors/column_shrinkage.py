@@ -3,8 +3,9 @@
     w_jk ~ N(0, ζ_jk + m²),  ζ_jk ~ Gamma(a, ξ_jk),  ξ_jk ~ Gamma(b, φ_k),  φ_k ~ Gamma(½, ω),  ω ~ Gamma(½, 1)
 
 with rates as second parameters, j the units that a hidden unit k leads to: a column of the paper's W, a row of a
-kernel (parents, units) here. √φ_k is half-Cauchy of scale ω^(−½); a unit whose φ_k is small is switched off, as all its
-weights are. Given φ, ζ_jk/φ_k ~ BetaPrime(a, b); a = b = ½ is the horseshoe.
+kernel (parents, units) here. Given ω, √φ_k is half-normal of scale (2ω)^(−½), and half-Cauchy of scale 1 over all ω; a
+unit whose φ_k is small is switched off, as all its weights are. Given φ, ζ_jk/φ_k ~ BetaPrime(a, b); a = b = ½ is the
+horseshoe.
 
 One sweep draws, each given the rest, with J weights in a column and K columns,
 

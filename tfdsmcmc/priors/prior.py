@@ -8,8 +8,7 @@ horseshoe, tails of Student-t with 3 degrees of freedom, and units that are swit
 Student-t prior with 4 degrees of freedom and scale 2.5. No fixed scale serves all data: where columns are many and rows
 few a wide prior overfits, and a narrow one leaves hidden units unused. Nor does one scale for all the weights that
 leave a unit: what the unit says of a few columns keeps its weights to all others wide (docs/study_appendix.md).
-Connections within a DARN layer have a horseshoe, τ that of the layer.
-Published is `StudentT(df=2.2, loc=0.0, scale=0.09)` for all.
+Connections within a DARN layer have a horseshoe, τ that of the layer. Published is `StudentT(2.2, 0.0, 0.09)` for all.
 
 It is the default of what samples: with a kernel that climbs to one θ, `mcmc.MAP`, a model without a prior of its own
 climbs the likelihood, as published methods do. Small random weights would draw small scales, and stay where they are.
@@ -33,6 +32,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc._common import checks
 from tfdsmcmc.priors import sweeps_together
 from tfdsmcmc.priors.base import FlatPrior, IndependentPrior, WeightPrior
 from tfdsmcmc.priors.horseshoe import Horseshoe
@@ -181,10 +181,14 @@ class Prior:
 
     def _started(self, how, names, values, seed):
         """A flat list of auxiliary tensors, by the method of each weight's prior that is called `how`."""
-        members = [self._members[self._pattern(name)] for name in names]
+        members = self._of(names, values)
         pairs = [(m, value) for m, value in zip(members, values) if m.auxiliary_count]
         seeds = random.split(seed, len(pairs)) if pairs else []
         return [part for i, (m, value) in enumerate(pairs) for part in getattr(m, how)(value, seeds[i])]
+
+    def _of(self, names, values):
+        checks.as_many("names", names, "values", values)
+        return [self._members[self._pattern(name)] for name in names]
 
     def _pattern(self, name):
         """The first pattern that is found in a name."""
@@ -205,7 +209,7 @@ class Prior:
 
     def _with_auxiliary(self, names, values, auxiliary):
         """Triples (prior of the weight, weight, list of the weight's auxiliary tensors)."""
-        members = [self._members[self._pattern(name)] for name in names]
+        members = self._of(names, values)
         counts = [member.auxiliary_count for member in members]
         if len(auxiliary) != sum(counts):
             raise ValueError(
@@ -233,10 +237,7 @@ def _check(pattern, distribution):
     if distribution.event_shape.rank != 0 or distribution.batch_shape.rank != 0:
         raise ValueError(f"A prior's distributions are scalar. Received: {distribution}")
     if not _is_of_all_reals(distribution):
-        raise ValueError(
-            "A prior's distributions have all real numbers as their support, as weights may be any; for another one, "
-            f"transform it by a bijector onto the reals. Received: {distribution}"
-        )
+        raise ValueError(f"A prior's distributions have all real numbers as their support. Received: {distribution}")
 
 
 def _is_of_all_reals(distribution):

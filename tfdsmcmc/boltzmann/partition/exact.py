@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import compiling
+from tfdsmcmc._common import checks, compiling
 from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.boltzmann.machines.machine import Machine
 from tfdsmcmc.boltzmann.partition import gaussian_pair
@@ -73,9 +73,9 @@ def exact_draws(rbm: RBM | Machine | MachineDensity, num_draws: int, seed: Seed)
       seed: integer, or int32 tensor of shape (2,).
 
     Raises:
-      ValueError: as `exact_log_partition`.
+      ValueError: as `exact_log_partition`, or for a number that is no positive integer.
     """
-    machine = machine_of(rbm)
+    machine, num_draws = machine_of(rbm), checks.positive_integer("num_draws", num_draws)
     if gaussian_pair.is_pair(machine):
         return gaussian_pair.draws(machine, num_draws, random.as_seed(seed))
     small, is_visible = _enumerable(machine)
