@@ -129,8 +129,11 @@ def test_chains_of_several_folders_are_one_posterior(tmp_path):
         ({"epochs": 0}, "epochs must be"),
         ({"seed": -1}, "seed must be"),
         ({"make_model": None}, "a function of a seed"),
-        ({"callbacks": []}, "callbacks and a folder of its own"),
-        ({"collector": {"path": "here"}}, "callbacks and a folder of its own"),
+        ({"callbacks": []}, "callbacks and rows of its own"),
+        ({"collector": {"path": "here"}}, "collector is a dict with names of"),
+        ({"collector": {"burnin": 2}}, "collector is a dict with names of"),
+        ({"collector": ["a"]}, "collector is a dict with names of"),
+        ({"rows": "digitz"}, "The known datasets are"),
         ({"collector": {"num_samples": 0}}, "num_samples must be"),
     ],
 )
@@ -138,6 +141,11 @@ def test_bad_arguments_are_refused_before_anything_is_run(tmp_path, change, mess
     with pytest.raises(ValueError, match=f"{message}.*Received: "):
         fit_chains(**{"make_model": make, "rows": ROWS, "folder": tmp_path, "num_chains": 1, "epochs": 1, **change})
     assert not any(tmp_path.iterdir())
+    of_one = {name: value for name, value in change.items() if name not in ("num_chains", "callbacks")}
+    if of_one:
+        with pytest.raises(ValueError, match=f"{message}.*Received: "):
+            fit_chain(**{"make_model": make, "chain": 0, "rows": ROWS, "folder": tmp_path, "epochs": 1, **of_one})
+        assert not any(tmp_path.iterdir())
 
 
 def test_a_model_of_several_chains_is_refused(tmp_path):

@@ -12,6 +12,7 @@ The seed of chain i is a fold of (seed, i): chain 3 is the same wherever it runs
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import pathlib
 import shutil
@@ -76,14 +77,7 @@ def fit_chains(
         full disk, or workers that die again and again.
     """
     num_chains = checks.positive_integer("num_chains", num_chains)
-    checks.positive_integer("epochs", epochs)
-    checks.nonnegative_integer("seed", seed)
-    if not callable(make_model):
-        raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
-    wrong = {"callbacks", "epochs", "x", "y"} & set(fit) | {"path"} & set(collector or {})
-    if wrong:
-        raise ValueError(f"A chain has callbacks and a folder of its own. Received: {', '.join(sorted(wrong))}")
-    Collector("checked", **(collector or {}))  # which refuses what does not fit
+    _check(make_model, rows, epochs, seed, collector, fit)
     tasks = [
         (f"chain {chain}", (make_model, chain, rows, str(folder), epochs, seed, collector, fit))
         for chain in range(num_chains)
@@ -116,9 +110,30 @@ def fit_chain(
       seed: of all chains.
       collector: see `fit_chains`.
       fit: other arguments of `fit`, a dict.
+
+    Raises:
+      ValueError: for arguments out of range, before anything is run.
     """
     chain = checks.nonnegative_integer("chain", chain)
+    _check(make_model, rows, epochs, seed, collector, fit or {})
     _fit(True, make_model, chain, rows, folder, epochs, seed, collector, fit)
+
+
+def _check(make_model, rows, epochs, seed, collector, fit):
+    """Raises a ValueError for arguments of which no chain could be learnt."""
+    checks.positive_integer("epochs", epochs)
+    checks.nonnegative_integer("seed", seed)
+    if not callable(make_model):
+        raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
+    known = set(inspect.signature(Collector).parameters) - {"path"}
+    collector = {} if collector is None else collector
+    if not isinstance(collector, dict) or not set(collector) <= known:
+        raise ValueError(f"collector is a dict with names of {sorted(known)}. Received: collector={collector!r}")
+    if wrong := {"callbacks", "epochs", "x", "y"} & set(fit):
+        raise ValueError(f"A chain has callbacks and rows of its own. Received: {', '.join(sorted(wrong))}")
+    Collector("checked", **collector)  # which refuses what does not fit
+    if isinstance(rows, str):
+        opened(rows)
 
 
 def _fit(wait, make_model, chain, rows, folder, epochs, seed, collector, fit):
