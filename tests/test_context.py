@@ -173,7 +173,6 @@ def test_learning_saving_and_averages(tmp_path):
 
 
 def test_draws_for_arviz(tmp_path):
-    """Each row under its own context; without one the rows are refused."""
     model = model_of(KINDS["SBN"], [3])
     theta, phi = ([w.numpy() for w in part.trainable_variables] for part in (model.generative, model.recognition))
     posterior = ds.posterior.Posterior(None, [Sample(theta, phi, 1)])

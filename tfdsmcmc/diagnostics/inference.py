@@ -84,9 +84,13 @@ def inference_data(
             density, first = model.density((sample.theta, sample.phi), log_partition), place == places[0, 0]
             estimate = density.log_likelihood(x, num_samples, own_seed, batch_size, warn=bool(first))
             values[cell] = estimate.value
-    rows = None if x is None else x.all()
-    rows = rows if rows is None else rows.values if rows.complete else rows.with_nan()
+    rows = None if x is None else _entries(x.all())
     return _in_groups({name.replace("/", separator): array for name, array in draws.items()}, stats, values, rows)
+
+
+def _entries(rows):
+    """The values in their own type, or with NaN in gaps."""
+    return rows.values if rows.complete else rows.with_nan()
 
 
 def _in_groups(draws, stats, values, x):

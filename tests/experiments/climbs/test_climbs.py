@@ -31,10 +31,14 @@ def test_a_climb_lasts_as_planned_and_goes_by_its_rate():
     assert moved[0] == pytest.approx(0.04, rel=0.2) and moved[0] / moved[1] == pytest.approx(10, rel=0.2)
 
 
-def test_a_climb_warms_up_as_told():
-    """It goes another way than without."""
-    ends = [climbs.climbed("SBN/SBN 3-2", X, 20, 0, warm_up=warm_up) for warm_up in (0, 2)]
+@pytest.mark.parametrize("name", ["warm_up", "rws_warm_up"])
+def test_a_climb_warms_up_as_told(name):
+    """It goes another way than without. An optimizer, which knows no plan, warms up longer here."""
+    lengths = 0, 2 if name == "warm_up" else 20
+    ends = [climbs.climbed("SBN/SBN 3-2", X, 20, 0, **{name: warm_up}) for warm_up in lengths]
     assert [int(model.run.steps) for model in ends] == [20, 20]
+    samplers = [isinstance(model.run.step.kernel, ds.mcmc.WarmStart) for model in ends]
+    assert samplers == 2 * [name == "warm_up"]
     first, second = (flat(model.get_weights()) for model in ends)
     assert np.abs(first - second).max() > 1e-3
 
@@ -75,7 +79,9 @@ def test_a_warm_up_on_record_is_not_climbed_again(monkeypatch, tmp_path):
     about = {**ABOUT, "architecture": "SBN/SBN 200-200-200", "updates": 5000, "units": [2, 1], "rows": [-3.0]}
     record.write_text("".join(json.dumps({**about, "warm_up": value}) + "\n" for value in (0, 300)))
     monkeypatch.setattr(climbs, "line", lambda *given, **named: pytest.fail("must not climb"))
+    before = record.read_text()
     climbs.main(["--setting", "warm-up", "--dataset", "dna", "--rows", "1", "--record", str(record)])
+    assert record.read_text() == before
 
 
 def test_a_record_of_another_setting_is_refused(tmp_path, capsys):
