@@ -18,6 +18,10 @@ _CLIMBING_HELP = (
     "R of the warm start's Adam, at step t R min(1, (t + 1)/2000)/(1 + t/2000) (default 0.03, of Gibbs methods 0.003 "
     "throughout; nothing with --as-published)"
 )
+_OFFSET_HELP = (
+    "b of a warm start with --climbing-rate: after b steps the rate is R/2, and where --updates end the climb it falls "
+    "to 0 on a line besides (default: as there, without that line)"
+)
 _PATIENCE_HELP = (
     "updates without gain on validation data that end the warm start of samplers with importance samples (default "
     "1000; nothing with --as-published)"
@@ -42,6 +46,8 @@ def parse(arguments=None, description=None):
         parser.error(f"--annealing-draws needs --annealing-rows. Received: {args.annealing_draws} and no rows")
     if args.as_published and args.published_prior:
         parser.error("--as-published has --published-prior. Received: both")
+    if args.climbing_offset is not None and args.climbing_rate is None:
+        parser.error(f"--climbing-offset needs --climbing-rate. Received: {args.climbing_offset} and no rate")
     return args
 
 
@@ -80,6 +86,7 @@ def _add_samplers(add):
     add("--burn-in", type=part, default=0.5, help="part of a sampler's budget (default 0.5)")
     add("--patience", type=_COUNT, default=1000, help=_PATIENCE_HELP)
     add("--climbing-rate", type=_AMOUNT, default=None, help=_CLIMBING_HELP)
+    add("--climbing-offset", type=_AMOUNT, default=None, help=_OFFSET_HELP)
     add("--one-rate", action="store_true", help="of all weights of a sampler with a warm start, whatever their noise")
 
 

@@ -74,7 +74,7 @@ def phases(method, rate, settings):
       settings: dict with `samples`, K or None for that of the method; for samplers `as_published` and
         `proposal_learning_rate`, of φ or None for that of the method, and maybe of the warm start `burn_in`, the part
         of the updates that it may last, `patience`, `climbing_rate`, of its Adam, or None for the optimizer of the
-        method, and `one_rate`, whether all weights are sampled with the same.
+        method, `climbing_offset`, and `one_rate`, whether all weights are sampled with the same.
 
     Returns:
       List of dicts of arguments for `compile`.
@@ -110,10 +110,16 @@ def _climb(settings):
     if settings.get("one_rate"):
         found["noise_tolerance"] = None
     rate = settings.get("climbing_rate")
-    if rate is not None:  # as that of `WarmStart` by default
-        schedule = ds.mcmc.PolynomialDecay(rate, offset=2000, power=1.0, warmup_steps=2000)
-        found["optimizer"] = keras.optimizers.Adam(schedule)
+    if rate is not None:
+        found["optimizer"] = keras.optimizers.Adam(_climbing_schedule(rate, settings.get("climbing_offset")))
     return found
+
+
+def _climbing_schedule(rate, offset):
+    """With an offset of the form of `WarmStart`, which knows where the climb is planned to end; else without an end."""
+    if offset is None:
+        return ds.mcmc.PolynomialDecay(rate, offset=2000, power=1.0, warmup_steps=2000)
+    return ds.mcmc.schedules.RiseAndFall(rate, offset=offset)
 
 
 def _teacher(method, optimizer):

@@ -13,8 +13,8 @@ _COMMON = (
     "test_samples test_rows annealing_rows annealing_steps annealing_runs drawn_rows jit_compile"
 )
 _OF_SAMPLERS = (
-    "as_published published_prior proposal_learning_rate posterior_samples burn_in patience climbing_rate one_rate "
-    "annealing_draws"
+    "as_published published_prior proposal_learning_rate posterior_samples burn_in patience climbing_rate "
+    "climbing_offset one_rate annealing_draws"
 )
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 

@@ -48,6 +48,9 @@ def test_methods_are_what_their_names_say(settings):
         kernel, schedule = phase["kernel"], phase["kernel"].optimizer.get_config()["learning_rate"]["config"]
         assert kernel.patience == 7 and schedule["initial_learning_rate"] == 0.2
         assert kernel.learning_rate == 0.1 and float(phase["proposal"].optimizer.learning_rate) == 0.5
+    (phase,) = methods.phases("dsgnht_nais", 0.1, settings("dsgnht_nais", *told, "--climbing-offset", "9"))
+    schedule = ds.mcmc.schedules.RiseAndFall(0.2, offset=9.0)
+    assert phase["kernel"].optimizer.get_config()["learning_rate"]["config"] == schedule.get_config()
     for method in methods.METHODS:
         for phase in methods.phases(method, 0.1, settings(method)):
             assert {"kernel", "latents", "proposal"} <= set(phase)

@@ -254,3 +254,6 @@ def test_numbers_are_checked_before_any_work(tiny, capsys):
     with pytest.raises(SystemExit):
         main([*tiny, "--as-published", "--published-prior"])
     assert "has --published-prior. Received: both" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*tiny, "--climbing-offset", "5"])
+    assert "needs --climbing-rate. Received: 5.0 and no rate" in capsys.readouterr().err
