@@ -11,22 +11,15 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 demo: $(READY)  ## learn digits, print the test log-likelihood, draw pictures, export a SavedModel
 	$(BIN)/python -m experiments.common.quiet_script recipes/digits.py
 
-# so many processes at a time have so many files each, by the files' own names, so that rooms are mixed
+# so many processes at a time; FILES="tests/test_gibbs_sweeps.py" runs those
 WORKERS ?= 3
-BATCH ?= 24
-FILES ?= $(shell find tests -name 'test_*.py' | awk -F/ '{print $$NF, $$0}' | sort | cut -d ' ' -f 2)
-# the processes share the cores already; what one has found is printed whole when it ends; 5 says that all were slow
-TESTS = @printf '%s\n' $(FILES) | xargs -P $(WORKERS) -n $(1) sh -c 'export TF_NUM_INTRAOP_THREADS=$${TF_NUM_INTRAOP_THREADS:-1}; \
-	export TF_NUM_INTEROP_THREADS=$${TF_NUM_INTEROP_THREADS:-1}; \
-	found=$$($(BIN)/python -m pytest -q -p no:cacheprovider $(2) "$$@" 2>&1); failed=$$?; $(3) printf "%s\n" "$$found"; \
-	exit $$failed' tests
+TESTS = $(BIN)/python -m tests --workers $(WORKERS) $(FILES)
 
 test: $(READY)  ## the default suite
-	$(call TESTS,$(BATCH),-m "not slow",test $$failed -ne 5 || failed=0;)
+	$(TESTS) -- -m "not slow"
 
-# a process for each file: TensorFlow keeps what it compiles
 test-all: $(READY)  ## the slow statistical and training tests too
-	$(call TESTS,1)
+	$(TESTS) --files 1
 
 lint: $(READY)  ## style, and what a type checker says of the public names and of programs that use them
 	$(BIN)/ruff check .
