@@ -182,3 +182,10 @@ def test_copy_and_slicing():
     distribution = Bernoulli(tf.constant([[0.1, 0.2], [0.3, 0.4]]))
     np.testing.assert_array_equal(distribution[1].logits, distribution.logits[1])
     assert distribution.copy(logits=tf.zeros([3])).event_shape == [3]
+
+
+def test_logits_are_floating():
+    with pytest.raises(ValueError, match="Received: logits of dtype int32"):
+        ds.distributions.IndependentBernoulli(tf.constant([0, 1]))
+    of_numbers = ds.distributions.IndependentBernoulli([0, 1])
+    np.testing.assert_allclose(of_numbers.log_prob([1.0, 0.0]), -np.log(2) - np.log1p(np.e), rtol=1e-6)

@@ -6,6 +6,7 @@ import scipy.stats
 import tensorflow as tf
 
 from tests.chance import assert_frequencies, assert_means
+from tfdsmcmc.distributions import poisson_draws
 from tfdsmcmc.distributions.poisson_draws import LARGEST_RATE, poisson
 
 
@@ -32,6 +33,19 @@ def test_ends():
     draws = poisson([0.0, 1e-37, 1e12, LARGEST_RATE], 3).numpy()
     assert (draws[:2] == 0).all() and (abs(draws[2:] - LARGEST_RATE) < 6 * np.sqrt(LARGEST_RATE)).all()
     assert np.isfinite(poisson([float("nan"), 1.0], 3).numpy()[1])
+
+
+def test_a_draw_is_its_own(monkeypatch):
+    """Whatever the other rates are, though u be above what the rounded probabilities come to."""
+    rates = np.linspace(0.05, 30.0, 3000, dtype=np.float32)
+
+    def largest(shape, seed):
+        return tf.fill(shape, np.float32(1 - 2**-24))
+
+    monkeypatch.setattr(poisson_draws.random, "open_uniform", largest)
+    beside = poisson([*rates, 1e5], 3).numpy()[:-1]
+    np.testing.assert_array_equal(beside, poisson(rates, 3))
+    assert (scipy.stats.poisson.sf(beside - 1, rates) > 1e-15).all()
 
 
 def test_seeds_and_programs():

@@ -27,6 +27,14 @@ def test_sum_log_of_mantissas(units):
     np.testing.assert_array_equal(sum_log_of_mantissas(tf.ones([4, units])), np.zeros(4))
 
 
+@pytest.mark.parametrize("units", [8, 15, 16, 32, 48])
+def test_halves(units):
+    """2¹⁶ is beyond float16."""
+    found = sum_log_of_mantissas(tf.fill([units], tf.constant(2.0, tf.float16)))
+    assert found.dtype == tf.float16
+    np.testing.assert_allclose(found, units * np.log(2), rtol=2e-3)
+
+
 def test_no_factors_sum_to_nothing():
     np.testing.assert_array_equal(sum_log_of_mantissas(tf.zeros([3, 0])), np.zeros(3))
     assert sum_log_of_mantissas(tf.ones([0, 5])).shape == (0,)

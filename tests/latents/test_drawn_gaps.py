@@ -199,3 +199,35 @@ def test_what_cannot_be_is_refused():
     model.compile(ds.mcmc.SGLD(learning_rate=0.05), ds.latents.Gibbs(persistent=True), None)
     with pytest.raises(ValueError, match="Received: DARN"):
         model.fit(DATA, verbose=0)
+
+
+@pytest.mark.parametrize("num_chains", [1, 2])
+@pytest.mark.parametrize("layers", [(2,), (2, 2), ()])
+def test_rows_with_gaps_are_learnt_in_their_context(layers, num_chains):
+    """The log-joint of the gradient and what φ learns are of the filled rows, in the context of their own."""
+    rng, lab = np.random.default_rng(3), np.arange(12) % 2
+    x = rng.integers(0, 2, (12, 3)).astype(np.float32)
+    x[rng.random(x.shape) < 0.2] = np.nan
+    generative = ds.GenerativeNetwork([*map(ds.layers.SBN, layers), ds.layers.DARN(3)], context=[2])
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([*map(ds.layers.SBN, layers[::-1])]))
+    optimizer = keras.optimizers.Adam(0.01) if layers else None
+    method = ds.methods.dsgnht_gibbs(draw_missing=True, num_samples=2, optimizer=optimizer, num_chains=num_chains)
+    model.compile(**method, jit_compile=False)
+    weight = np.where(lab, 0.0, 1.0)
+    found = model.fit(ds.Rows(x, context=lab), sample_weight=weight, batch_size=6, epochs=2, verbose=0)
+    assert np.isfinite(found.history["log_likelihood"]).all()
+
+
+def test_draws_of_rows_with_a_context_have_it():
+    generative = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.DARN(3)], context=[2])
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]))
+    randomize(model, 4)
+    context = np.eye(2, dtype=np.float32)[[0, 1, 1, 0]]
+    rows = rows_with_gaps()._replace(context=context).map(tf.convert_to_tensor)
+    draws, carry = ds.latents.Gibbs(3, burn_in=1, persistent=True, draw_missing=True).draw(
+        model.generative, model.recognition, rows, seed=1
+    )
+    for k in range(3):
+        np.testing.assert_array_equal(draws.x.context[k], context)
+    one = model.generative.log_joint(ds.Rows(carry[0], context=context), carry[1:])
+    np.testing.assert_allclose(model.generative.log_joint(draws.x, draws.z)[-1], one, rtol=1e-5)

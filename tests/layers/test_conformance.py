@@ -2,6 +2,7 @@
 
 import keras
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.conformance.layers import run_layer_test
@@ -77,3 +78,14 @@ ORDER = [3, 0, 7, 1, 6, 2, 5, 4]
 )
 def test_conformance(layer_class, init_kwargs, parent_units, reference, tmp_path):
     run_layer_test(layer_class, init_kwargs, parent_units, tmp_path, reference)
+
+
+@pytest.mark.parametrize("layer", [ds.layers.SBN(3), ds.layers.DARN(3), ds.layers.NADE(3), ds.layers.MLPGaussian(3)])
+def test_one_value_is_not_that_of_all_units(layer):
+    parents = tf.zeros([1, 2])
+    assert layer.log_prob([[0.0, 1.0, 0.0]], parents).shape == (1,)
+    with pytest.raises(ValueError, match=r"value must be \(…, 3\). Received: value of shape \(1, 1\)"):
+        layer.log_prob([[1.0]], parents)
+    if layer.factorised:
+        with pytest.raises(ValueError, match=r"Received: value of shape \(1,\)"):
+            layer.observed_log_prob([1.0], [True, True, True], parents)

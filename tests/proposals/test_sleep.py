@@ -86,3 +86,23 @@ def test_the_weight_is_checked(weight):
         ds.proposals.WakeSleep(sleep_weight=weight)
     with pytest.raises(ValueError, match="Received: redraw="):
         ds.proposals.WakeSleep(redraw=1)
+
+
+@pytest.mark.parametrize("proposal", [ds.proposals.Sleep("sgd"), ds.proposals.WakeSleep("sgd", sleep_weight=1.0)])
+def test_a_dream_counts_as_often_as_the_row_of_its_context(proposal):
+    """What is learnt from rows of weight 0 is nothing, and of weight 2 what is learnt from them twice."""
+    generative = ds.GenerativeNetwork([ds.layers.SBN(2), ds.layers.SBN(3)], context=[2])
+    model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]))
+    context = np.eye(2, dtype=np.float32)[[0, 0, 1, 1]]
+    draws = WeightedLatents([tf.zeros([1, 4, 2])], tf.zeros([1, 4]))
+
+    def gradient(weight):
+        rows = ds.Rows(tf.zeros([4, 3]), context=tf.constant(context), weight=weight)
+        with tf.GradientTape() as tape:
+            value = proposal.surrogate(model.generative, model.recognition, rows, draws, SEED)
+        return tape.gradient(value, model.recognition.layers[0].kernel.value)[-2:]  # of the two contexts
+
+    first = gradient(tf.constant([[1.0], [1.0], [0.0], [0.0]]))
+    assert np.abs(first[0]).max() > 0 and np.abs(first[1]).max() == 0
+    plain, twice = gradient(None), gradient(tf.fill([4, 1], 2.0))
+    np.testing.assert_allclose(twice, 2 * np.array(plain), rtol=1e-5)

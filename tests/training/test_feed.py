@@ -82,7 +82,17 @@ def test_the_order_is_a_function_of_seed_and_steps_taken(make):
     np.testing.assert_array_equal(one, np.concatenate(epoch(make(5, 3), 7, 3)))
     assert not np.array_equal(one, np.concatenate(epoch(make(5, 2), 9)))
     assert not np.array_equal(one, np.concatenate(epoch(make(5, 2, random.as_seed(6)), 7)))
-    np.testing.assert_array_equal(np.concatenate(epoch(make(5, 2, shuffle=False), 7)), PLACES)
+
+
+@pytest.mark.parametrize("steps", [None, 2])
+def test_rows_in_their_own_order_are_read_equally_often(make, steps):
+    """Each epoch goes on where the last one ended, over the end of the rows: of 10 in minibatches of 3 or 4."""
+    for size in (3, 4, 5):
+        feed, places = make(size, 2, shuffle=False, steps=steps), []
+        for _ in range(6):
+            places.append(np.concatenate(epoch(feed, sum(map(len, places)) // size)))
+        read = np.concatenate(places)
+        np.testing.assert_array_equal(read, PLACES[np.arange(len(read)) % 10])
 
 
 def test_one_feed_goes_through_several_epochs_even_after_one_that_was_cut_short(make):

@@ -85,6 +85,11 @@ def optimizer(value: object) -> keras.optimizers.Optimizer:
         raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={value!r}") from error
     if not isinstance(found, keras.optimizers.Optimizer):
         raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={value!r}")
+    if getattr(getattr(found, "inner_optimizer", found), "use_ema", False):
+        raise ValueError(
+            "optimizer must leave the weights where its steps end: average posterior samples, by posterior.Collector, "
+            f"in place of its iterates. Received: {found.name!r} with use_ema=True"
+        )
     return found
 
 

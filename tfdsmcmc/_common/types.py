@@ -124,11 +124,11 @@ class WeightedCompletions(NamedTuple):
     """Draws of the latent variables and of the missing entries of the data, with their weights.
 
     Attributes:
-      x: (K, B, D), the data with draws in the gaps.
+      x: (K, B, D), the data with draws in the gaps; `Rows` where they have a context.
       z, log_weights, log_likelihood: as of `WeightedLatents`.
     """
 
-    x: tf.Tensor
+    x: Nest
     z: list[tf.Tensor]
     log_weights: tf.Tensor
     log_likelihood: tf.Tensor | None = None

@@ -31,6 +31,9 @@ class IndependentBernoulli(tfd.Distribution):
       dtype: type of the samples; by default the type of the logits.
       name: name of the distribution.
 
+    Raises:
+      ValueError: if `logits` is not floating.
+
     Example:
 
     >>> import tensorflow as tf, tfdsmcmc as ds
@@ -49,7 +52,10 @@ class IndependentBernoulli(tfd.Distribution):
     ):
         parameters = dict(locals())
         with tf.name_scope(name):
-            self._logits = tf.convert_to_tensor(logits, name="logits")
+            hint = None if hasattr(logits, "dtype") else tf.float32  # for Python numbers
+            self._logits = tf.convert_to_tensor(logits, dtype_hint=hint, name="logits")
+            if not self._logits.dtype.is_floating:
+                raise ValueError(f"logits must be floating. Received: logits of dtype {self._logits.dtype.name}")
             super().__init__(
                 dtype=tf.as_dtype(dtype or self._logits.dtype),
                 reparameterization_type=tfd.NOT_REPARAMETERIZED,

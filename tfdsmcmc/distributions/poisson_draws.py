@@ -43,9 +43,9 @@ def poisson(rate: TensorLike, seed: Seed) -> tf.Tensor:
     left = random.open_uniform(tf.shape(rate), seed) - first
 
     def one_further(i, up, down, left, drawn):
+        open_ = _is_open(left, up, down)
         up = up * rate / (mode + i)
         down = down * (mode - i + 1.0) / rate
-        open_ = left > 0
         after_up = left - up
         after_down = after_up - down
         drawn = tf.where(open_, mode + i, drawn)
@@ -53,10 +53,15 @@ def poisson(rate: TensorLike, seed: Seed) -> tf.Tensor:
         return i + 1.0, up, down, tf.where(open_, after_down, left), drawn
 
     def unfinished(i, up, down, left, drawn):
-        return tf.reduce_any((left > 0) & (up + down > _NEGLIGIBLE))
+        return tf.reduce_any(_is_open(left, up, down))
 
     state = (tf.constant(1.0), first, first, left, mode)
     return tf.while_loop(unfinished, one_further, state)[-1]
+
+
+def _is_open(left, up, down):
+    """Where further values may be drawn: u may be above what the rounded probabilities of all values come to."""
+    return (left > 0) & (up + down > _NEGLIGIBLE)
 
 
 def _log_probability_of_mode(rate, mode):

@@ -1,13 +1,14 @@
 """Sums of logarithms as logarithms of products.
 
-A logarithm costs several times a multiplication, so factors are multiplied in groups of up to 16 first.
+A logarithm costs several times a multiplication, so factors are multiplied in groups of up to 16 first; those of
+float16, which ends at 65504, in groups of up to 8.
 """
 
 from __future__ import annotations
 
 import tensorflow as tf
 
-_LARGEST_PRODUCT = 16
+_LARGEST_PRODUCT, _LARGEST_OF_HALVES = 16, 8
 
 
 def sum_log_of_mantissas(factors: tf.Tensor) -> tf.Tensor:
@@ -15,7 +16,8 @@ def sum_log_of_mantissas(factors: tf.Tensor) -> tf.Tensor:
     units = factors.shape[-1]
     if units is None or units == 0:
         return tf.reduce_sum(tf.math.log(factors), -1)
-    group = max(size for size in range(1, _LARGEST_PRODUCT + 1) if units % size == 0)
+    most = _LARGEST_OF_HALVES if factors.dtype == tf.float16 else _LARGEST_PRODUCT
+    group = max(size for size in range(1, most + 1) if units % size == 0)
     grouped = tf.reshape(factors, tf.concat([tf.shape(factors)[:-1], [group, units // group]], 0))
     products = tf.reduce_prod(grouped, -2)
     return tf.reduce_sum(tf.math.log(products), -1)

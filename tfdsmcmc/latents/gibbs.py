@@ -188,7 +188,7 @@ class Gibbs(Latents):
         rows = Rows(carry[0], context=as_rows(x).context).plain if self.draw_missing else x
         estimate = NAIS(self.num_samples).draw(generative, recognition, rows, estimate_seed)[0].log_likelihood
         if self.draw_missing:
-            return WeightedCompletions(z[0], z[1:], log_weights, estimate), carry
+            return WeightedCompletions(_beside(z[0], rows), z[1:], log_weights, estimate), carry
         return WeightedLatents(z, log_weights, estimate), carry
 
     def _run(self, generative, x, z, seed, sweeps, keep):
@@ -223,6 +223,15 @@ class Gibbs(Latents):
     def get_config(self) -> Config:
         names = ("num_samples", "burn_in", "initial", "persistent", "draw_missing")
         return {name: getattr(self, name) for name in names}
+
+
+def _beside(values, rows):
+    """The values (K, B, D), with the context of the rows (B, D) if there is one."""
+    context = as_rows(rows).context
+    if context is None:
+        return values
+    leading, width = tf.shape(values)[:-1], context.shape[-1]
+    return Rows(values, context=tf.broadcast_to(context, tf.concat([leading, [width]], 0)))
 
 
 def _flat(part, leading):

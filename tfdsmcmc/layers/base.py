@@ -81,7 +81,12 @@ class StochasticLayer(keras.layers.Layer):
         raise NotImplementedError(f"{type(self).__name__} must define distribution(parents).")
 
     def log_prob(self, value: TensorLike, parents: TensorLike) -> tf.Tensor:
-        """log p(value given parents), of the broadcast batch shape."""
+        """log p(value given parents), of the broadcast batch shape.
+
+        Raises:
+          ValueError: if value is not (…, units).
+        """
+        self._check_width(value)
         return self.distribution(parents).log_prob(value)
 
     def observed_log_prob(self, value: TensorLike, observed: TensorLike, parents: TensorLike) -> tf.Tensor:
@@ -93,8 +98,9 @@ class StochasticLayer(keras.layers.Layer):
           parents: (…, parent width).
 
         Raises:
-          ValueError: for a layer whose units depend on each other.
+          ValueError: for a layer whose units depend on each other, or if value is not (…, units).
         """
+        self._check_width(value)
         if not self.factorised:
             raise ValueError(
                 "Missing entries drop out where units are independent given the parents: layers SBN, MLPBernoulli, "
@@ -228,6 +234,12 @@ class StochasticLayer(keras.layers.Layer):
         distribution = self.distribution(parents)
         y = tf.where(observed, value, distribution.sample(seed=seed))
         return y, distribution.observed_log_prob(y, observed)
+
+    def _check_width(self, value):
+        """A single unit would be broadcast to all."""
+        shape = tuple(value.shape if hasattr(value, "shape") else np.shape(value))
+        if shape[-1:] not in ((self.units,), (None,)):
+            raise ValueError(f"value must be (…, {self.units}). Received: value of shape {shape}")
 
     def _parents(self, parents):
         """The parents as a float tensor; builds the layer at its first use and checks the width."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfdsmcmc._common import checks
+from tfdsmcmc._common import checks, optimizing
 from tfdsmcmc.mcmc import climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 
@@ -114,7 +114,7 @@ class MAP(StochasticGradientKernel):
                 f"Received: {len(results.optimizer_variables)} variables"
             )
         _write([*workspace.variables, *variables], [*_filled(parts, parts), *results.optimizer_variables])
-        self.optimizer.apply([-g for g in _filled(gradients, parts)], workspace.variables)
+        optimizing.apply(self.optimizer, [-g for g in _filled(gradients, parts)], workspace.variables)
         moved = iter(_read(workspace.variables))
         new_parts = [next(moved) if _is_filled(part) else part for part in parts]
         return new_parts, results._replace(optimizer_variables=_read(variables))

@@ -16,7 +16,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc.proposals.base import Proposal, fixed
-from tfdsmcmc.rows import Rows, as_rows
+from tfdsmcmc.rows import Rows, as_rows, mean_over_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, TensorLike, WeightedCompletions, WeightedLatents
@@ -67,8 +67,13 @@ def mean_log_prob_of_dreams(
     x: TensorLike | Rows,
     seed: Seed,
 ) -> tf.Tensor:
-    """mean_B log q(z' given x'; φ) of B dreams, (x', z') ~ p(x, z; θ) held fixed."""
-    context, x = as_rows(x).context, tf.convert_to_tensor(as_rows(x).values)
-    rows = tf.shape(x)[0] if x.shape[0] is None else int(x.shape[0])
-    dreamt, z = generative.sample(rows, seed, context)
-    return tf.reduce_mean(recognition.log_prob(fixed(z), Rows(tf.stop_gradient(dreamt), context=context)))
+    """mean_B log q(z' given x'; φ) of B dreams, (x', z') ~ p(x, z; θ) held fixed.
+
+    A dream in the context of a row counts as often as the row.
+    """
+    rows = as_rows(x)
+    context, x = rows.context, tf.convert_to_tensor(rows.values)
+    count = tf.shape(x)[0] if x.shape[0] is None else int(x.shape[0])
+    dreamt, z = generative.sample(count, seed, context)
+    log_q = recognition.log_prob(fixed(z), Rows(tf.stop_gradient(dreamt), context=context))
+    return tf.reduce_mean(log_q) if context is None else mean_over_rows(log_q, rows)

@@ -26,6 +26,7 @@ class DatasetSource(Source):
       num_rows: N where it is known; by default the rows are counted, and checked, in one pass when it is asked for.
       rows_of: function from an element to `Rows`, with the checks.
       missing: whether entries may be missing.
+      failures: where the elements' maker leaves what was wrong with one, as tf.data raises errors of its own.
 
     Attributes:
       dataset: elements (B, D).
@@ -45,6 +46,7 @@ class DatasetSource(Source):
         num_rows: int | None,
         rows_of: Callable[[Any], Rows],
         missing: bool,
+        failures: list[ValueError] | None = None,
     ):
         spec = dataset.element_spec
         if isinstance(spec, tuple) and len(spec) == 1:
@@ -60,6 +62,7 @@ class DatasetSource(Source):
         self._name = name
         self._counted = num_rows is None
         self._num_rows = None if num_rows is None else checks.positive_integer("num_rows", num_rows)
+        self._missing, self._failures = missing, [] if failures is None else failures
         self._may_have_gaps = missing and spec.dtype.is_floating
 
     @property
@@ -71,6 +74,16 @@ class DatasetSource(Source):
         """Of a dataset that is not read beforehand, whether its type leaves no room for gaps."""
         return self._survey[1] if self._counted else not self._may_have_gaps
 
+    @property
+    def batch_sizes(self) -> tuple[int, int] | None:
+        """(the rows of its smallest batch, those of its largest); None of a dataset that is not read beforehand."""
+        return self._survey[2] if self._counted else None
+
+    def first(self, count: int) -> DatasetSource:
+        """The rows of the first batches alone, which are to be counted."""
+        batches = self.dataset.take(count)
+        return DatasetSource(self._name, batches, self.units, None, self.rows_of, self._missing, self._failures)
+
     def check(self) -> None:
         """Raises a ValueError for rows that do not fit: for all of them, or the first batch where N was given."""
         if self._counted:
@@ -80,7 +93,7 @@ class DatasetSource(Source):
 
     def batches(self, size: int) -> Iterator[Rows]:
         held, read = [], False
-        for element in self.dataset:
+        for element in self._elements():
             held, read = [*held, self.rows_of(element)], True
             count = sum(len(part.values) for part in held)
             if count >= size:
@@ -95,14 +108,22 @@ class DatasetSource(Source):
 
     @functools.cached_property
     def _survey(self):
-        """(N, whether nothing is missing), from one pass, which checks all rows."""
-        count, complete = 0, True
-        for element in self.dataset:
+        """(N, whether nothing is missing, `batch_sizes`), from one pass, which checks all rows."""
+        sizes, complete = [], True
+        for element in self._elements():
             rows = self.rows_of(element)
-            count, complete = count + len(rows.values), complete and rows.complete
-        if not count:
+            sizes, complete = [*sizes, len(rows.values)], complete and rows.complete
+        if not sum(sizes):
             raise self._nothing()
-        return count, complete
+        return sum(sizes), complete, (min(sizes), max(sizes))
+
+    def _elements(self):
+        try:
+            yield from self.dataset
+        except tf.errors.OpError:
+            if self._failures:
+                raise self._failures.pop() from None
+            raise
 
     def _nothing(self):
         return ValueError(f"{self._name} must have at least one row. Received: an empty dataset")

@@ -23,6 +23,7 @@ from tfdsmcmc.rows.rows import Rows
 from tfdsmcmc.rows.shard import Shard
 from tfdsmcmc.rows.source import Source
 from tfdsmcmc.supports import Binary, checked_array
+from tfdsmcmc.supports.checked_array import real_numbers
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -118,10 +119,11 @@ def source_of(
             kind = type(x.values).__name__
             raise ValueError(f"Rows with a context have random access, as an array or a file has. Received: {kind}")
         return ContextSource(source, context.values("context", given, source.num_rows))
+    if isinstance(x, Rows):  # whatever was done to them, they are checked
+        x = _values_of(name, x)
+    failures = None
     if isinstance(x, keras.utils.PyDataset):
-        x = of_py_dataset(name, x, units)
-    if isinstance(x, Rows):
-        x = x.with_nan()  # whatever was done to them, they are checked
+        x, failures = of_py_dataset(name, x, units)
     in_memory = isinstance(x, np.ndarray) and (mask is not None or not support.bits)
     try:
         mapped = None if in_memory else mapped_rows(x)
@@ -142,10 +144,11 @@ def source_of(
         def checked(batch):
             return rows_of(name, batch, units, support, missing=missing)
 
-        return DatasetSource(name, x, units, num_rows, checked, missing)
+        return DatasetSource(name, x, units, num_rows, checked, missing, failures)
     if x.units != units:
         raise ValueError(f"{name} must have the width {units}. Received: rows of width {x.units}")
-    if not support.takes_bits:  # as which alone the rows of a file, or of a source made before, are known
+    # a source made before may be that of another model; of a file it has bits
+    if not (support.takes_bits and isinstance(x, (FileSource, RedrawnSource))):
         for batch in x.batches(10_000):
             support.check(name, batch.values, batch.observed)
     return x
@@ -207,8 +210,13 @@ def _check_context(name, x, given, context):
 def _without_context(x):
     """The rows, or the source of them, alone."""
     if isinstance(x, Rows):
-        return x.values if x.observed is None else x.with_nan()
+        return _values_of("x", x)
     return x.source if isinstance(x, ContextSource) else ArraySource(x.rows._replace(context=None))
+
+
+def _values_of(name, x):
+    """The values of `Rows`, with NaN where they are not observed."""
+    return x.values if x.observed is None else Rows(real_numbers(name, x.values), x.observed).with_nan()
 
 
 def _masked(name, x, mask, units):

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc.supports.checked_array import real_numbers
+
 if TYPE_CHECKING:
     import keras
 
 
-def of_py_dataset(name: str, dataset: keras.utils.PyDataset, units: int) -> tf.data.Dataset[Any]:
-    """The batches in the order of their numbers, pass after pass; `on_epoch_end` is called after each,
+def of_py_dataset(
+    name: str, dataset: keras.utils.PyDataset, units: int
+) -> tuple[tf.data.Dataset[Any], list[ValueError]]:  # fmt: skip
+    """(the batches, what was wrong with one): tf.data raises errors of its own.
+
+    They come in the order of their numbers, pass after pass; `on_epoch_end` is called after each,
     and after the pass that counts and checks the rows before the first.
 
     Its workers are not used: batches are made one after the other.
@@ -23,30 +29,33 @@ def of_py_dataset(name: str, dataset: keras.utils.PyDataset, units: int) -> tf.d
       units: D.
 
     Raises:
-      ValueError: for one without a number of batches, now; for elements of another kind, when they are read.
+      ValueError: for one without a number of batches.
     """
     count = dataset.num_batches
     if count is None:
         raise ValueError(f"{name}, a PyDataset, must have a number of batches. Received: num_batches=None")
 
+    failures = []
+
     def batches():
         for place in range(count):
-            yield _rows_of(name, dataset[place], units)
+            try:
+                rows = _rows_of(name, dataset[place], units)
+            except ValueError as error:
+                failures.append(error)
+                raise
+            yield rows
         dataset.on_epoch_end()
 
     found = tf.data.Dataset.from_generator(batches, output_signature=tf.TensorSpec([None, units], tf.float32))
-    return found.apply(tf.data.experimental.assert_cardinality(count))
+    return found.apply(tf.data.experimental.assert_cardinality(count)), failures
 
 
 def _rows_of(name, element, units):
     parts = element if isinstance(element, tuple) else (element,)
     if any(part is not None for part in parts[1:]):
         raise ValueError(f"{name}, a PyDataset, has data alone: there are no targets. Received: {len(parts)} parts")
-    try:
-        x = np.asarray(parts[0], np.float32)
-    except (TypeError, ValueError):
-        found = type(parts[0]).__name__
-        raise ValueError(f"{name}, a PyDataset, yields batches of numbers. Received: a {found} of others") from None
+    x = real_numbers(f"A batch of {name}, a PyDataset,", parts[0]).astype(np.float32)
     if x.ndim != 2 or x.shape[1] != units:
         raise ValueError(f"{name}, a PyDataset, yields batches of shape (rows, {units}). Received: shape={x.shape}")
     return x

@@ -26,19 +26,7 @@ def checked_array(name: str, x: object, units: int, support: Support, missing: b
       ValueError: no rows, another shape or width, entries that are infinite in float32, missing ones unless they may
         be, or others than the support has.
     """
-    if x is None:
-        raise ValueError(f"{name} must be an array of numbers. Received: NoneType")
-    if hasattr(x, "toarray"):
-        raise ValueError(f"{name} must be dense: use .toarray(). Received: {type(x).__name__}")
-    try:
-        array = checks.numbers(x)
-        if array.dtype == object:
-            array = array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{name} must be an array of numbers ({reason}). Received: {type(x).__name__}") from None
-    if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
-        raise ValueError(f"{name} must be an array of real numbers. Received: dtype={array.dtype}")
+    array = real_numbers(name, x)
     if array.ndim != 2 or array.shape[1] != units:
         raise ValueError(f"{name} must have the shape (rows, {units}). Received: shape={array.shape}")
     if array.shape[0] == 0:
@@ -54,3 +42,29 @@ def checked_array(name: str, x: object, units: int, support: Support, missing: b
     complete = bool(known.all())
     support.check(name, array, None if complete else known)
     return array.astype(np.uint8 if support.bits and complete else np.float32, copy=False)
+
+
+def real_numbers(name: str, x: object) -> np.ndarray:
+    """Returns data as an array of real numbers, NaN where pandas or a masked array says that they are missing.
+
+    Args:
+      name: what to call the data in an error.
+      x: array-like.
+
+    Raises:
+      ValueError: for what is no such array.
+    """
+    if x is None:
+        raise ValueError(f"{name} must be an array of numbers. Received: NoneType")
+    if hasattr(x, "toarray"):
+        raise ValueError(f"{name} must be dense: use .toarray(). Received: {type(x).__name__}")
+    try:
+        array = checks.numbers(x)
+        if array.dtype == object:
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"{name} must be an array of numbers ({reason}). Received: {type(x).__name__}") from None
+    if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
+        raise ValueError(f"{name} must be an array of real numbers. Received: dtype={array.dtype}")
+    return array

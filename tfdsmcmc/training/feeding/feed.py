@@ -5,7 +5,8 @@ them at most, into a `Block`.
 
 Rows with random access are read in an order that depends on the seed and on the number of steps taken before the epoch,
 and on nothing else: a resumed run reads what an uninterrupted one would. The last minibatch of an epoch is filled up
-with the first rows of the epoch's order, so each has B rows, as the scale of the gradient noise assumes.
+with the first rows of the epoch's order, so each has B rows, as the scale of the gradient noise assumes. Without
+shuffling an epoch begins behind the last row that was read, so that all rows are read equally often.
 
 Of C > 1 chains over the weights each reads such rows in an order of its own. A stream is read once, and the chains
 share its minibatches.
@@ -49,12 +50,12 @@ def feed_of(
       batch_size: B, of rows with random access; at most N rows are taken.
       steps_per_execution: S, minibatches in a block.
       seed: stateless seed of the order.
-      shuffle: whether each epoch has a new order.
+      shuffle: whether each epoch has a new order, and not the order of the rows.
       steps: minibatches an epoch; by default a pass.
       num_chains: C.
     """
     if not source.random_access:
-        return StreamFeed(source, steps_per_execution, num_chains)
+        return StreamFeed(source, steps_per_execution, num_chains, steps)
     kind = DeviceFeed if source.on_device else GatheringFeed
     return kind(source, batch_size, steps_per_execution, seed, shuffle, steps, num_chains)
 
@@ -89,6 +90,10 @@ class _OrderedFeed:
             self._begin_epoch(steps_taken)
         yield self._block_of(int(numbers[0]), len(numbers))
 
+    def elements(self, iterator: Iterator[tf.Tensor]) -> list[Any]:
+        """The next elements of the dataset, those of a block; raises what the iterator raises where there is none."""
+        return _taken(iterator, self.at_once)
+
     def close(self) -> None:
         """Ends what runs beside the feed."""
 
@@ -102,7 +107,11 @@ class _OrderedFeed:
         seeds = [seed] if self._num_chains == 1 else [random.fold(seed, c) for c in chains]
         self.source = self.source.of_epoch(random.stream(seed, "rows of the epoch"))
         rows = self.source.num_rows
-        self._orders = [random.host_permutation(rows, s) if self._shuffle else np.arange(rows) for s in seeds]
+        if self._shuffle:
+            self._orders = [random.host_permutation(rows, s) for s in seeds]
+        else:
+            first = steps_taken * self._batch_size
+            self._orders = [(first + np.arange(rows)) % rows] * self._num_chains
 
     def _layout(self, first, count):
         """(index, counted, begins_pass, ends_pass) of `count` minibatches from `first` on, padded to a whole block."""
@@ -169,12 +178,13 @@ class StreamFeed:
 
     source: DatasetSource
     dataset: tf.data.Dataset[Any]
-    steps: None = None
 
-    def __init__(self, source: DatasetSource, steps_per_execution: int, num_chains: int = 1):
-        self.source, self.dataset = source, source.dataset
+    def __init__(
+        self, source: DatasetSource, steps_per_execution: int, num_chains: int = 1, steps: int | None = None
+    ):  # fmt: skip
+        self.source, self.dataset, self.steps = source, source.dataset, steps
         self.at_once: int = steps_per_execution
-        self._num_chains = num_chains
+        self._num_chains, self._read = num_chains, 0  # in this epoch, where it has so many steps
 
     def blocks(self, batches: Sequence[Any], steps_taken: int) -> Iterator[Block]:
         """Yields a block for each run of batches of one size."""
@@ -191,6 +201,16 @@ class StreamFeed:
             yield Block(rows, places, None, counted, unknown, unknown, np.int32(count))
             batches = batches[count:]
 
+    def elements(self, iterator: Iterator[tf.Tensor]) -> list[Any]:
+        """The next elements of the dataset, those of a block, none of the next epoch; raises what the iterator raises
+        where there is none."""
+        if self.steps is None:
+            return _taken(iterator, self.at_once)
+        most = min(self.at_once, self.steps - self._read)
+        found = _taken(iterator, most)
+        self._read = (self._read + len(found)) % self.steps if len(found) == most else 0
+        return found
+
     def close(self) -> None:
         """There is nothing to end."""
 
@@ -202,7 +222,7 @@ class StreamFeed:
         return Rows(rows.values.astype(np.float32), np.ones(rows.values.shape, bool))
 
 
-def take(iterator: Iterator[tf.Tensor], most: int) -> list[Any]:
+def _taken(iterator, most):
     """Up to `most` elements; raises what the iterator raises where there is not even one."""
     elements = [next(iterator).numpy()]
     try:

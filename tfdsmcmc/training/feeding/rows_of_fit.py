@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import tensorflow as tf
@@ -64,11 +65,26 @@ def check_repeats(source: DatasetSource) -> None:
         )
 
 
-def first(source: Source, steps: int | None, batch_size: int | None) -> Source:
-    """The rows of the first `steps` batches of validation data; all where `steps` is None."""
-    if steps is None or not source.random_access:  # whose batches were cut off when they were a dataset
+def warn_of_uneven_batches(source: DatasetSource) -> None:
+    """Warns of a dataset some of whose batches have less than half of the rows of others: all batches count alike."""
+    least, most = source.batch_sizes or (1, 1)
+    if 2 * least < most:
+        warnings.warn(
+            f"The batches of x, a dataset, have {least} to {most} rows, and each counts alike in a posterior: a row "
+            f"of the smallest counts {most / least:.3g} times as much. Batch with drop_remainder=True, and shuffle "
+            "before.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
+def first(source: Source, steps: int | None, batch_size: int) -> Source:
+    """The rows of the first `steps` batches of validation data, a stream's own; all where `steps` is None."""
+    if steps is None:
         return source
-    return source.part(slice(0, steps * (batch_size or 100)))
+    if isinstance(source, DatasetSource):
+        return source.first(steps)
+    return source.part(slice(0, steps * batch_size)) if source.random_access else source
 
 
 def split_last(source: RandomAccessSource, fraction: float) -> tuple[RandomAccessSource, RandomAccessSource]:

@@ -65,7 +65,7 @@ def checked(**given: Any) -> FitArguments:
         validation_batch_size=validation_batch_size,
         validation_freq=validation_freq,
         validation_split=given["validation_split"],
-        shuffle=given["shuffle"],
+        shuffle=checks.boolean("shuffle", given["shuffle"]),
         num_rows=num_rows,
     )
 

@@ -49,11 +49,12 @@ def fit(
         draws.
       validation_split: fraction of rows with random access, the last ones, to validate on.
       validation_data: what x may be.
-      shuffle: whether rows with random access are read in a new order each epoch.
+      shuffle: whether rows with random access are read in a new order each epoch; else in their own, from where the
+        last epoch ended.
       initial_epoch: the epoch to start at.
       steps_per_epoch: minibatches an epoch.
       validation_steps: how many batches of validation data are looked at, from the first on; by default all.
-      validation_batch_size: rows at a time in validation.
+      validation_batch_size: rows at a time in validation; of `validation_steps` by default `batch_size`.
       validation_freq: as in Keras.
       num_rows: N, the number of rows that the posterior is given; by default counted.
       mask: (n, D) or (D,), True where an entry of the array x is observed, whatever stands in the others; by
@@ -73,7 +74,8 @@ def fit(
       far too low until `refit_recognition`. Its `params` have `validation_freq`.
 
     Warns:
-      UserWarning: for rows of numbers with random access, all in a minibatch, where noise tells the length of steps.
+      UserWarning: for rows of numbers with random access, all in a minibatch, where noise tells the length of steps; or
+        a dataset some of whose batches have less than half of the rows of others, as each batch counts alike.
 
     Raises:
       ValueError: for data or counts that do not fit, or a model whose layers were frozen or unfrozen since

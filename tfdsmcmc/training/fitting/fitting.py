@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc.training.feeding.feed import feed_of, take
+from tfdsmcmc.training.feeding.feed import feed_of
 from tfdsmcmc.training.fitting.callbacks import check_callbacks
 from tfdsmcmc.training.fitting.chains_of_files import chains_of_backup
 from tfdsmcmc.training.fitting.sources import sources_of_fit
@@ -221,7 +221,7 @@ class Fitting:
           StopIteration: where there is none.
         """
         run = self._model.run
-        for block in self.feed.blocks(take(elements, self.feed.at_once), int(run.steps)):
+        for block in self.feed.blocks(self.feed.elements(elements), int(run.steps)):
             run.advance(block)
 
     def pairs(self, weights: Sequence[Sequence[np.ndarray]]) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:

@@ -60,10 +60,8 @@ def sources_of_fit(
     if weights is not None:
         source = weighted(source, weights[: source.num_rows])
     if validation_data is not None:
-        if isinstance(validation_data, tf.data.Dataset) and told.validation_steps is not None:
-            validation_data = validation_data.take(told.validation_steps)
-        validation_data = _validation(model, validation_data)
-        validation_data = rows_of_fit.first(validation_data, told.validation_steps, told.validation_batch_size)
+        batch_size = told.validation_batch_size or told.batch_size
+        validation_data = _validation(model, validation_data, told.validation_steps, batch_size)
     _check(model, source, told)
     return source, validation_data
 
@@ -91,8 +89,8 @@ def _weighted(step, source, weights, num_rows):
     return weighted(source, weights)
 
 
-def _validation(model, data):
-    """The source of validation data, all of them checked: nothing is learnt before a mistake is found."""
+def _validation(model, data, steps, batch_size):
+    """The source of the first `steps` batches of validation data, or of all, checked before anything is learnt."""
     if isinstance(data, tuple) and not data:
         raise ValueError("validation_data is rows, or None. Received: validation_data=()")
     if isinstance(data, tuple) and not isinstance(data, Rows):
@@ -104,7 +102,9 @@ def _validation(model, data):
         data = data[0]
     if isinstance(data, WeightedSource):
         data = data.source
-    source = model.source("validation_data", data)
+    if isinstance(data, tf.data.Dataset) and steps is not None:
+        data = data.take(steps)  # which need not end
+    source = rows_of_fit.first(model.source("validation_data", data), steps, batch_size)
     source.check()
     model.check_rows(source)
     return source
@@ -119,3 +119,4 @@ def _check(model, source, told):
         source.check()
         model.check_rows(source)
         rows_of_fit.check_repeats(source)
+        rows_of_fit.warn_of_uneven_batches(source)

@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import optimizing
 from tfdsmcmc._common.finite import all_finite
 from tfdsmcmc.mcmc.schedules import ByUnits
 from tfdsmcmc.networks import evaluated_at
@@ -131,7 +132,7 @@ class RecognitionLearning:
         assigned = self.assigned
         before = [tf.convert_to_tensor(variable) for variable in assigned]
         gradients = gradient()
-        self.proposal.optimizer.apply(gradients, self.variables)
+        optimizing.apply(self.proposal.optimizer, gradients, self.variables)
         after = [tf.convert_to_tensor(variable) for variable in assigned]
         made = allowed & all_finite([*gradients, *after])
         for variable, new, old in zip(assigned, after, before):
@@ -143,7 +144,7 @@ def _filled(draws, x):
     """The rows as the draws have filled them, where there are gaps; else as they are."""
     if not hasattr(draws, "x"):
         return x
-    rows = as_rows(draws.x[-1])
+    rows = as_rows(draws.x).map(lambda part: part[-1])
     return rows._replace(weight=as_rows(x).weight).plain
 
 

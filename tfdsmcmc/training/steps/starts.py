@@ -40,7 +40,8 @@ def fresh_weights(network: keras.layers.Layer, seed: Seed) -> list[np.ndarray]:
                 f"configurations. Received: layer {layer.name!r} ({error})"
             ) from error
         twin.build((None, layer.parent_units))
-        values += [variable.numpy() for variable in twin.trainable_variables]
+        # a single variable may be frozen, of which a twin knows nothing
+        values += [new.numpy() for own, new in zip(layer.weights, twin.weights, strict=True) if own.trainable]
     return values
 
 
