@@ -48,7 +48,7 @@ def main():
         line(f"importance sampling, K = {count:,}", model.log_likelihood(both.x, count, seed=args.seed))
 
     x = data.test[np.random.default_rng(args.seed).permutation(len(data.test))[:rows]]
-    print(f"{rows} random test rows:")
+    print(f"{len(x)} random test rows:")
     for count in steps:
         below = ds.likelihood.annealed_importance_sampling(model, x, count, runs, path="recognition", seed=args.seed)
         line(f"annealing, {count:,} steps", below)

@@ -9,6 +9,7 @@ of each missing pixel. It is written to --output.
 """
 
 import argparse
+import pathlib
 
 import keras
 import numpy as np
@@ -21,10 +22,12 @@ def main():
     parser.add_argument("--model", default="runs/digits/model.keras", help="a .keras file (default that of the demo)")
     parser.add_argument("--posterior", help="folder of posterior samples, of whose average completions are drawn")
     parser.add_argument("--dataset", default="digits", help="of pictures (default digits)")
-    parser.add_argument("--output", default="runs/completions.png")
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("runs/completions.png"))
     parser.add_argument("--seed", type=int, default=0, help="which pictures, which draws")
     parser.add_argument("--quick", action="store_true", help="two pictures, two completions of each")
     args = parser.parse_args()
+    if not args.output.suffix:
+        parser.error(f"--output is a file such as picture.png. Received: {args.output}")
     pictures, completions = (2, 2) if args.quick else (10, 6)
 
     model = keras.saving.load_model(args.model)

@@ -3,7 +3,7 @@
     make demo
 
 It prints test log-likelihoods, leaves pictures, posterior samples and the model at the mean of a chain in runs/digits,
-and a SavedModel in saved_models/digits/1. A second start goes on where a first was interrupted.
+and a SavedModel in saved_models/digits/1. A second start goes on where learning was interrupted.
 """
 
 import argparse

@@ -35,7 +35,9 @@ def compared(filled, frame, hidden):
     squares, wrong = [], []
     for name, here in zip(frame, hidden.T):
         truth, there = frame[name], frame[name][~here].dropna()
-        if pandas.api.types.is_numeric_dtype(truth):
+        if there.empty:  # nothing to learn from, and nothing to compare with
+            continue
+        if pandas.api.types.is_numeric_dtype(truth) and not pandas.api.types.is_bool_dtype(truth):
             values = [column.to_numpy(float, na_value=np.nan) for column in (truth, filled[name], there)]
             scale = values[2].std() or 1.0
             one = np.full(len(truth), values[2].mean())
@@ -55,6 +57,8 @@ def main():
     parser.add_argument("--updates", type=int, default=5000, help="minibatches to learn from (default 5000)")
     parser.add_argument("--quick", action="store_true", help="few updates, to see that it runs")
     args = parser.parse_args()
+    if args.updates < 100:
+        parser.error(f"--updates must be 100 or more. Received: {args.updates}")
     frame = read(args.table)
     options = {"num_samples": 2, "burn_in": 2, "evidence_samples": 10} if args.quick else {}
 
@@ -64,11 +68,11 @@ def main():
     updates = 40 if args.quick else args.updates
     imputer = ds.Imputer(updates=updates, imputation_options=options, random_state=0)
     filled = imputer.fit_transform(frame.mask(hidden))
-    print("\n".join(compared(filled, frame, hidden)))
 
     args.output.parent.mkdir(parents=True, exist_ok=True)
     imputer.transform(frame).to_csv(args.output, index=False)
     print("wrote", args.output)
+    print("\n".join(compared(filled, frame, hidden)))
 
 
 if __name__ == "__main__":

@@ -48,6 +48,8 @@ def main():
     parser.add_argument("--updates", type=int, default=5000, help="minibatches to learn from (default 5000)")
     parser.add_argument("--quick", action="store_true", help="few updates, to see that it runs")
     args = parser.parse_args()
+    if args.imputations < 2 or args.updates < 100:
+        parser.error(f"--imputations must be 2 or more, --updates 100. Received: {args.imputations}, {args.updates}")
     gaps, whole = tables()
     options = {"burn_in": 1, "num_samples": 1, "thinning": 1} if args.quick else {}
 

@@ -2,9 +2,9 @@
 
     python recipes/mnist.py --epochs 100
 
-An epoch is 500 updates. A run can be interrupted and started again with the same arguments: it goes on where it was.
-It prints the test log-likelihood of the average that validation rows chose, by importance samples and by annealing, and
-leaves in runs/mnist the model, its posterior samples, a learning curve and pictures of samples.
+An epoch is 500 updates. A run that is interrupted while it learns goes on where it was, if it is started again with
+the same arguments. It prints the test log-likelihood of the average that validation rows chose, by importance samples
+and by annealing, and leaves in runs/mnist the model, its posterior samples, a learning curve and pictures of samples.
 """
 
 import argparse

@@ -52,6 +52,8 @@ def main():
     )
 
     rbm.save(f"{folder}/rbm.keras")
+    if len(data.shape) != 2:  # rows that are no pictures
+        return
     drawn = rbm.sample(100, seed=0, steps=1000, probabilities=True)
     for name, figure in (
         ("samples", ds.plots.samples(drawn, data.shape, title="p(v given h)")),

@@ -37,14 +37,20 @@ def main():
     parser.add_argument("--epochs", type=int, default=400)
     parser.add_argument("--quick", action="store_true", help="few epochs and draws, to see that it runs")
     args = parser.parse_args()
+    if len(set(args.seeds)) < len(args.seeds):
+        parser.error(f"--seeds must differ. Received: {args.seeds}")
+    if args.epochs < 80:
+        parser.error(f"--epochs must be 80 or more. Received: {args.epochs}")
     epochs, samples, draws = (20, 8, 10) if args.quick else (args.epochs, 40, 200)
 
     data, found = ds.datasets.load("digits"), []
     for seed in args.seeds:
         folder = pathlib.Path(f"runs/several_chains{'_quick' * args.quick}/{seed}")
-        print(f"Run {seed}, {args.chains} chains:")
         model = learn(folder, data, seed, args.chains, epochs, samples)
         posterior = ds.posterior.load(folder / "posterior")
+        if posterior.num_chains != args.chains:
+            parser.error(f"{folder} holds a run of {posterior.num_chains} chains. Received: --chains {args.chains}")
+        print(f"Run {seed}, {args.chains} chains:")
         # one set of weights may differ from another by the order of its units, log p(x) and the log prior do not
         ds.diagnostics.summary(ds.diagnostics.trace(posterior, model, data.test[:50], num_samples=draws))
         found.append(posterior.log_likelihood(model, data.test, draws, average="draws").value)

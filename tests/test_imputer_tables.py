@@ -449,6 +449,14 @@ def test_a_constant_column_is_filled_with_its_value():
     assert table.filled(gaps, np.ones((3, 2), np.float32), False)["a"].tolist() == [1e-6] * 3
 
 
+@pytest.mark.parametrize("word", ["real", "skewed", "semicontinuous", "count"])
+def test_whatever_the_kind_of_a_constant_column(word):
+    frame = pandas.DataFrame({"a": [7.0, 7.0, np.nan], "b": [2.0, 1.0, 4.0]})
+    table = Table(frame, {"a": word})
+    drawn = np.full((3, 2), 2.5, np.float32)
+    assert table.filled(frame, drawn, False)["a"].tolist() == [7.0] * 3
+
+
 def test_a_fit_that_fails_leaves_what_was_learnt():
     frame = FRAME[["weight", "smokes"]]
     imputer = tiny().fit(frame)

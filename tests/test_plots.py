@@ -105,7 +105,7 @@ def test_entries_that_have_no_shade_are_refused(entry):
     x = np.full((2, 4), 0.5)
     plots.samples(x * 4, (2, 2))
     x[1, 2] = entry
-    with pytest.raises(ValueError, match="must be finite. Received: entries from"):
+    with pytest.raises(ValueError, match="must be finite. Received: 1 that are not"):
         plots.samples(x, (2, 2))
 
 

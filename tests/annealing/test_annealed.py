@@ -41,6 +41,18 @@ def log_weights_of_runs(model, name, direction, betas, copies, seed):
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_a_schedule_is_what_its_numbers_are(direction):
+    model = tiny_model((2,), seed=1)
+    wanted = log_weights_of_runs(model, "prior", direction, BETAS, 4, 1)
+    path = latent_paths.PATHS["prior"](model.generative, model.recognition, tf.constant([ROW] * 4, tf.float32))
+    z = [tf.constant(part) for part in posterior_draws(model, ROW, 4, 1)[0]]
+    for betas in (BETAS.tolist(), BETAS.astype(np.float64)):
+        arguments = betas, ds.random.as_seed(1)
+        found = runs.forward(path, *arguments) if direction == "forward" else runs.reverse(path, z, *arguments)
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
 @pytest.mark.parametrize(("kind", "path"), mostly_slow(FAST, itertools.product(KINDS, PATHS)))
 def test_runs_have_their_exact_law(kind, path, direction):
     """Three steps and 2¹⁴ runs: E w = p(x), or E w' = 1/p(x), by Bernstein's inequality with the exact deviation and

@@ -7,6 +7,7 @@ import pickle
 import re
 
 import numpy as np
+import pandas
 import pytest
 
 import tfdsmcmc as ds
@@ -317,3 +318,44 @@ def test_rows_travel_as_their_file(tmp_path):
     pathlib.Path(path).write_bytes(b"other")
     with pytest.raises(ValueError, match="Received: .*rows.npy"):
         pickle.loads(sent)
+
+
+# ---- rows as other libraries have them
+
+
+def test_rows_and_labels_of_pandas(tmp_path):
+    frame, names = pandas.DataFrame(X).astype("Int64"), pandas.Series([f"row {i}" for i in range(41)], dtype=object)
+    for rows in (frame, frame.astype("boolean"), pandas.DataFrame(X)):
+        path = ds.datasets.pack(tmp_path / "rows.npy", rows, labels=names)
+        np.testing.assert_array_equal(np.asarray(ds.datasets.open(path)), X)
+        np.testing.assert_array_equal(ds.datasets.open(path).labels, names.to_numpy(str))
+        ds.datasets.pack(tmp_path / "mine.npz", rows, rows, rows, labels=[names] * 3)
+        np.testing.assert_array_equal(ds.datasets.load("mine", tmp_path).train, X)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path, x: ds.datasets.pack(path / "rows.npy", x),
+        lambda path, x: ds.datasets.pack(path / "mine.npz", x, x, x),
+        lambda path, x: ds.datasets.GreyRows(x),
+    ],
+)
+def test_what_is_hidden_is_not_packed(tmp_path, write):
+    masked = np.ma.array(X, mask=np.zeros(X.shape, bool))
+    write(tmp_path, masked)
+    masked[3, 4] = np.ma.masked
+    missing = pandas.DataFrame(X).astype("Int64")
+    missing.iloc[3, 4] = pandas.NA
+    before = sorted(tmp_path.iterdir())
+    for rows in (masked, missing):
+        with pytest.raises(ValueError, match="Received: "):
+            write(tmp_path, rows)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("shape", [12, (3.9, 4.9), (0, 12), (-3, -4), "12", (5, 3)])
+def test_shapes_of_rows_are_positive_integers(shape):
+    for kind in (ds.datasets.GreyRows, ds.datasets.MappedRows):
+        with pytest.raises(ValueError, match="Received: "):
+            kind(X, shape)

@@ -45,3 +45,9 @@ def test_values_that_are_not_finite_tell_nothing(value):
     want = effective_sample_size(trace)
     trace[70, 1, 1] = value
     np.testing.assert_allclose(effective_sample_size(trace), np.where([False, True, False], np.nan, want))
+
+
+@pytest.mark.parametrize("trace", [np.arange(10.0), 3.0, [["a"]], np.zeros((0, 2)), np.zeros((5, 0))])
+def test_what_is_no_trace_is_refused(trace):
+    with pytest.raises(ValueError, match="trace must be numbers .* Received: "):
+        effective_sample_size(trace)

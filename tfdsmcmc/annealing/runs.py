@@ -50,7 +50,7 @@ def forward(
       last: T, where what follows in the arrays is to be left out.
     """
     start_seed, step_seed = tf.unstack(random.split(seed))
-    state = path.start(start_seed)
+    state, betas = path.start(start_seed), tf.cast(betas, tf.float32)
     last = betas.shape[0] - 1 if last is None else last
 
     def step(t, state, log_w):
@@ -72,6 +72,7 @@ def reverse(
     last: int | tf.Tensor | None = None,
 ) -> tf.Tensor:
     """log w' of each run of a path, from exact draws of the density at β = 1, (n,) float64."""
+    betas = tf.cast(betas, tf.float32)
     last = betas.shape[0] - 1 if last is None else last
 
     def step(t, state, log_w):

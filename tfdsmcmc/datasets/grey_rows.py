@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tfdsmcmc.datasets.mapped_file import plain_array, row_shape
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -37,15 +38,13 @@ class GreyRows:
     labels: np.ndarray | None
 
     def __init__(self, values: ArrayLike, shape: Sequence[int] | None = None, labels: ArrayLike | None = None):
-        array = np.asarray(values)
+        array = plain_array("Grey rows", values)
         if array.dtype != np.uint8 or array.ndim != 2 or 0 in array.shape:
             raise ValueError(
                 "Grey rows are uint8 (rows, features), a row or more. "
                 f"Received: {array.dtype.name} of shape {array.shape}"
             )
-        self.shape: tuple[int, ...] = (array.shape[1],) if shape is None else tuple(int(n) for n in shape)
-        if math.prod(self.shape) != array.shape[1] or any(n < 1 for n in self.shape):
-            raise ValueError(f"A row has {array.shape[1]} features. Received: shape={shape}")
+        self.shape: tuple[int, ...] = row_shape(array.shape[1:] if shape is None else shape, array.shape[1])
         labels = None if labels is None else np.asarray(labels)
         if labels is not None and labels.shape != array.shape[:1]:
             raise ValueError(f"labels must be one for each of {len(array)} rows. Received: shape={labels.shape}")

@@ -102,9 +102,22 @@ def row_shape(shape: Sequence[int] | None, width: int) -> tuple[int, ...]:
     return shape
 
 
+def plain_array(name: str, x: ArrayLike) -> np.ndarray:
+    """Complete rows as an array; what pandas has as objects as numbers."""
+    if np.ma.is_masked(x):
+        raise ValueError(f"{name} must be complete. Received: a masked array that hides entries")
+    try:
+        array = np.asarray(x)
+        return checks.numbers(x) if array.dtype == object else array
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(x).__name__}") from None
+
+
 def label_array(name: str, labels: ArrayLike) -> np.ndarray:
     """Labels as an array (n,) of numbers or texts."""
     array = np.asarray(labels)
+    if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
+        array = array.astype(str)  # of pandas
     if array.ndim != 1 or array.dtype.kind not in "biufSU":
         raise ValueError(
             f"{name} must be an array (rows,) of numbers or texts. Received: {array.dtype} of shape {array.shape}"
@@ -115,7 +128,7 @@ def label_array(name: str, labels: ArrayLike) -> np.ndarray:
 def _blocks(rows):
     """Yields uint8 blocks (n, D) of zeros and ones, from an array or an iterable of such."""
     if hasattr(rows, "__array__") and not isinstance(rows, MappedRows):
-        rows = np.asarray(rows)
+        rows = plain_array("train", rows)
         if rows.ndim > 2:  # the rows of pictures would be taken for rows
             raise ValueError(f"train must be an array (rows, features). Received: shape={rows.shape}")
     if isinstance(rows, MappedRows) or (isinstance(rows, np.ndarray) and rows.ndim == 2):
@@ -127,7 +140,7 @@ def _blocks(rows):
     except TypeError:
         raise ValueError(f"train must be an array or an iterable of blocks. Received: {type(rows).__name__}") from None
     for block in iterator:
-        block = np.asarray(block)
+        block = plain_array("train", block)
         if block.ndim != 2 or not block.shape[1] or block.dtype.kind not in "biuf":
             raise ValueError(
                 f"train must be blocks of numbers (rows, features). Received: {block.dtype} of shape {block.shape}"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfdsmcmc._common import checks
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -60,8 +62,9 @@ class MappedRows:
             )
         if packed and shape is None:
             raise ValueError("Rows of packed bits need the shape of a row. Received: shape=None")
-        shape = (stored.shape[1],) if shape is None else tuple(int(n) for n in shape)
-        if stored.shape[1] != bytes_of_row(math.prod(shape), packed) or any(n < 1 for n in shape):
+        lengths = np.atleast_1d(np.asarray(stored.shape[1:] if shape is None else shape, object))
+        shape = tuple(checks.positive_integer("shape", n) for n in lengths)
+        if stored.shape[1] != bytes_of_row(math.prod(shape), packed):
             kind = "bytes of packed bits" if packed else "features"
             raise ValueError(f"A row has {stored.shape[1]} {kind}. Received: shape={shape}")
         labels = None if labels is None else np.asarray(labels)

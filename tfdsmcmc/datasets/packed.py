@@ -166,7 +166,7 @@ def _labels_of(labels, arrays):
 
 
 def _plain(name, x):
-    array = np.asarray(x)
+    array = mapped_file.plain_array(name, x)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"{name} must be an array (rows, features) of one row or more. Received: shape={array.shape}")
     if array.dtype == np.uint8:

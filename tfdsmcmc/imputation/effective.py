@@ -27,7 +27,12 @@ def effective_sample_size(trace: np.ndarray) -> np.ndarray:
       (…), at most M N. M where the values are all the same, or fewer than 4: each chain counts for its start alone.
       nan where a value is not finite.
     """
-    trace = np.asarray(trace, np.float64)
+    try:
+        trace = np.asarray(trace, np.float64)
+    except (TypeError, ValueError):
+        trace = np.zeros(0)
+    if trace.ndim < 2 or 0 in trace.shape[:2]:
+        raise ValueError(f"trace must be numbers (values, chains, …). Received: {type(trace).__name__}")
     length, chains = trace.shape[:2]
     finite = np.isfinite(trace).all((0, 1))
     if length < _SHORTEST:

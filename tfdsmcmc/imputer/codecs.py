@@ -118,9 +118,9 @@ class Numbers:
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
-        self._constant = False
         values = numbers(series)
         seen = values[~np.isnan(values)]
+        self._only = float(seen[0]) if (seen == seen[0]).all() else None  # such a column is filled with its one value
         if word == "count":
             typical = _power_of_two(max(float(np.nanmean(values)), 0.5))
             # log(1 + y) of small counts among large ones is far out, and means that are log-linear in it farther
@@ -136,8 +136,7 @@ class Numbers:
                 )
             self.kind = columns.Semicontinuous(_power_of_two(typical))
             return
-        self._constant = bool((seen == seen[0]).all())  # such a column is filled with its one value
-        if word == "skewed" and not self._constant and np.isfinite(seen).all():
+        if word == "skewed" and self._only is None and np.isfinite(seen).all():
             found = transform_of(seen)
             if found.power != 1:
                 self.kind, self.mean, self.scale = columns.Skewed(found.power), found.centre, found.unit
@@ -176,8 +175,9 @@ class Numbers:
 
     def decode(self, values: np.ndarray) -> np.ndarray:
         """(n,) float64."""
-        scale = 0.0 if self._constant else self.scale
-        return np.clip(self.mean + scale * values[:, 0].astype(np.float64), *self._limits)
+        if self._only is not None:
+            return np.full(len(values), self._only)
+        return np.clip(self.mean + self.scale * values[:, 0].astype(np.float64), *self._limits)
 
     def log_scale(self, observed: np.ndarray) -> np.ndarray:
         """(n,), log s where the entry is observed: what its log-density loses in the units of the column."""

@@ -22,12 +22,14 @@ class Columns(NamedTuple):
       binary: whether all observed entries are 0 or 1.
       mean: (K,) float64, m of the kept columns; 0 where they are binary.
       scale: (K,) float64, s of the kept columns; 1 where they are binary.
+      constant: (K,), whether all observed entries of a column that is not binary are the same: gaps are filled with it.
     """
 
     kept: np.ndarray
     binary: bool
     mean: np.ndarray
     scale: np.ndarray
+    constant: np.ndarray
 
     def standardised(self, x: np.ndarray) -> Rows:
         """The kept columns of rows, in the units of the data layer.
@@ -54,6 +56,10 @@ class Columns(NamedTuple):
         """Values (n, K) of the data layer in the units of the columns, float64."""
         return self.mean + self.scale * values
 
+    def drawn(self, values: np.ndarray) -> np.ndarray:
+        """`restored` of values that were drawn: those of a constant column are its one value."""
+        return self.restored(np.where(self.constant, 0.0, values))
+
     def filled(self, x: np.ndarray, values: np.ndarray | None, keep_empty: bool) -> np.ndarray:
         """Rows with their gaps filled, of the type of x; what is observed is as it was.
 
@@ -65,7 +71,7 @@ class Columns(NamedTuple):
         filled = x[:, self.kept].copy()
         if values is not None:
             largest = np.finfo(x.dtype).max  # beyond it x would be infinite
-            found = np.clip(self.restored(values), -largest, largest)
+            found = np.clip(self.drawn(values), -largest, largest)
             filled = np.where(np.isnan(filled), found, filled).astype(x.dtype)
         if self.kept.all() or not keep_empty:
             return filled
@@ -88,7 +94,7 @@ def columns_of(x: np.ndarray) -> Columns:
     if not kept.any():
         raise ValueError(f"At least one entry must be observed. Received: X with {x.size} missing entries of {x.size}")
     if np.isin(x[observed], (0, 1)).all():
-        return Columns(kept, True, np.zeros(kept.sum()), np.ones(kept.sum()))
+        return Columns(kept, True, np.zeros(kept.sum()), np.ones(kept.sum()), np.zeros(kept.sum(), bool))
     values = x[:, kept].astype(np.float64)
     # in units of the largest entry: squares of 1e200 overflow, those of 1e-200 are 0
     largest = np.nanmax(np.abs(values), 0)
@@ -96,5 +102,7 @@ def columns_of(x: np.ndarray) -> Columns:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         mean, scale = (largest * moment(values / largest, 0) for moment in (np.nanmean, np.nanstd))
     # by comparison: rounding makes the standard deviation of equal numbers a little more than 0
-    constant = np.nanmax(values, 0) == np.nanmin(values, 0)
-    return Columns(kept, False, mean, np.where(constant | (scale == 0), 1.0, scale))
+    only = np.nanmax(values, 0)
+    constant = only == np.nanmin(values, 0)
+    mean, scale = np.where(constant, only, mean), np.where(constant | (scale == 0), 1.0, scale)
+    return Columns(kept, False, mean, scale, constant)

@@ -99,8 +99,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         states, of more than 100,000 rows from 30. Chains at fewer samples are longer, of 50 sweeps that count at most.
       keep_empty_features: whether columns of which nothing was observed stay, filled with 0; of a DataFrame those that
         are no numbers stay empty.
-      random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`. Imputations of a row
-        depend on its place among the rows with gaps.
+      random_state: integer, `numpy.random.RandomState`, or None for another seed in each `fit`; after it an integer
+        alone is heeded. Imputations of a row depend on its place among the rows with gaps.
       verbose: as in Keras, of `fit`; of imputations 0 is silent, and otherwise a bar tells how far they are.
       jit_compile: whether to compile with XLA: some seconds more to begin with, and then much faster. Fits and
         imputations in one process share what was compiled where arguments and numbers of rows and columns are equal.

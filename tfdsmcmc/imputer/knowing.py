@@ -119,4 +119,4 @@ class Knowing:
         if isinstance(self.columns_, Table):
             frame = self.columns_.frame_of(drawn)
             return frame if self._like is None else frames.like(self._like, frame)
-        return self.columns_.restored(drawn)
+        return self.columns_.drawn(drawn)

@@ -20,7 +20,7 @@ def samples(x: ArrayLike, shape: Sequence[int], columns: int | None = None, titl
     """Rows of data as a grid of images.
 
     Args:
-      x: (n, height · width), entries in [0, 1]; 1 is drawn dark.
+      x: (n, height · width), 1 is drawn dark and 0 light; what lies beyond is cut.
       shape: (height, width).
       columns: images in a row; by default about √n.
       title: of the figure.
@@ -32,9 +32,6 @@ def samples(x: ArrayLike, shape: Sequence[int], columns: int | None = None, titl
       ValueError: if x and shape do not fit, entries are not finite, or columns is no positive integer.
     """
     images = _images(x, shape)
-    if not np.isfinite(images).all():  # NaN would look like 0
-        found = f"entries from {images.min():g} to {images.max():g}"
-        raise ValueError(f"Entries of pictures must be finite. Received: {found}")
     return _figure(_grid(images, columns, 0.0, 0.5), "gray_r", (0.0, 1.0), title)
 
 
@@ -61,7 +58,8 @@ def features(
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: if weights, shape and scales do not fit, or columns or limit is no positive integer.
+      ValueError: if weights, shape and scales do not fit, weights are not finite, or columns or limit is no positive
+        integer.
     """
     limit = checks.positive_integer("limit", limit)
     images = _images(weights, shape)
@@ -89,7 +87,7 @@ def chains(states: ArrayLike, betas: ArrayLike, shape: Sequence[int], title: str
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: for arrays that do not fit.
+      ValueError: for arrays that do not fit, or states that are not finite.
     """
     states, betas = numbers("states", states), numbers("betas", betas)
     if states.ndim != 3 or betas.shape != states.shape[:1]:
@@ -118,6 +116,9 @@ def _images(x, shape):
     x = numbers("images", x).astype(np.float32)
     if x.ndim != 2 or not len(x) or x.shape[1] != height * width:
         raise ValueError(f"Images of {height} × {width} need rows of {height * width}. Received: shape={x.shape}")
+    wrong = int((~np.isfinite(x)).sum())
+    if wrong:  # NaN would look like 0
+        raise ValueError(f"Entries of pictures must be finite. Received: {wrong} that are not")
     return x.reshape(-1, height, width)
 
 
