@@ -1,13 +1,15 @@
-"""Climbs alike but for one setting: the rate of the recognition network, or how long a climb or an optimizer warms up.
+"""Climbs alike but for one setting: a rate, or how long a climb or an optimizer warms up.
 
     python -m experiments.climbs --setting rate --dataset ocr_letters --updates 10000
     python -m experiments.climbs --setting warm-up --dataset dna --architecture "SBN/SBN 200-200" --updates 3000
     python -m experiments.climbs --setting warm-up --page docs/study_appendix.md
 
 A rate stands for the first 5,000 updates of φ and falls then as by default; these climbs do not warm up. A warm-up is
-that of `latents.NAIS(warm_up=…)`, in updates; φ has its default rate there. A climb is that of `methods.dsgnht_nais()`
-with one chain and ten samples of z, to its planned end, whatever validation rows say, and one step of sampling. With
---setting rws-warm-up it is `methods.rws()` with 25 samples of z. Of each climb there are
+that of `latents.NAIS(warm_up=…)`, in updates; φ has its default rate there. An offset is b of the rate 60/(t + b) of θ,
+which falls to 0 at the planned end besides and is that of `mcmc.WarmStart` at 2,000; these climbs warm up by default. A
+climb is that of `methods.dsgnht_nais()` with one chain and ten samples of z, to its planned end, whatever validation
+rows say, and one step of sampling. With --setting rws-warm-up it is `methods.rws()` with 25 samples of z. Of each climb
+there are
 
     nats     log p(x) of --rows validation rows by 1,000 importance samples; differences are from the first climb
     on       units of each latent layer that are on in 2 to 98 % of 1,000 training rows, by one draw from q(z given x)
@@ -31,6 +33,7 @@ from experiments.common.seeded_model import seeded_model
 from tfdsmcmc.mcmc.schedules import PolynomialDecay
 
 COMMAND = "experiments.climbs"
+_FAR = 60.0  # the rate of θ times t, long after the offset
 _BLOCK = 500  # updates in what is an epoch to Keras
 _KEYS = "dataset", "columns", "architecture", "updates", "seed"
 _COLUMNS = {"as they are": np.asarray, "flipped": lambda x: 1 - x, "twice": lambda x: np.tile(x, (1, 2))}
@@ -48,6 +51,7 @@ class Setting(NamedTuple):
 SETTINGS = {
     "rate": Setting("rate", "rate of φ", (0.01, 0.005), "docs/recognition_rate.jsonl"),
     "warm-up": Setting("warm_up", "warm-up", (0, 300), "docs/warm_up.jsonl"),
+    "offset": Setting("offset", "offset", (2000, 4000), "docs/climbing_offset.jsonl"),
     "rws-warm-up": Setting("rws_warm_up", "warm-up", (0, 375), "docs/rws_warm_up.jsonl"),
 }
 
@@ -57,7 +61,7 @@ def key_of(line):
     return (*(line[key] for key in _KEYS), len(line["rows"]))
 
 
-def climbed(architecture, train, updates, seed, rate=None, warm_up=0, rws_warm_up=None):
+def climbed(architecture, train, updates, seed, rate=None, warm_up=0, offset=None, rws_warm_up=None):
     """The model at the end of its climb.
 
     Args:
@@ -67,6 +71,7 @@ def climbed(architecture, train, updates, seed, rate=None, warm_up=0, rws_warm_u
       seed: an integer.
       rate: that of φ for its first 5,000 updates; it falls then, as by default. None for the default.
       warm_up: updates, that of `latents.NAIS`.
+      offset: b of the rate of θ, of a climb that warms up by default; None for the default rate.
       rws_warm_up: that of `methods.rws()`, which climbs instead; None for a sampler's climb.
     """
     keras.utils.clear_session()
@@ -76,8 +81,12 @@ def climbed(architecture, train, updates, seed, rate=None, warm_up=0, rws_warm_u
         return _fitted(model, method, train, updates)
     falling = rate and keras.optimizers.Adam(PolynomialDecay(rate, offset=5000.0, power=0.75, constant_steps=5000))
     method = ds.methods.dsgnht_nais(optimizer=falling, num_chains=1)
+    warm_up = warm_up if offset is None else "auto"
     method["latents"] = ds.latents.NAIS(10, warm_up=warm_up)  # for the step of sampling too
     method["kernel"] = method["kernel"].copy(fraction=1.0 - 0.5 / updates, patience=updates)
+    if offset is not None:
+        schedule = ds.mcmc.schedules.RiseAndFall(_FAR / offset, offset=offset)
+        method["kernel"] = method["kernel"].copy(optimizer=keras.optimizers.Adam(schedule))
     return _fitted(model, method, train, updates)
 
 
@@ -132,7 +141,7 @@ def main(argv=None):
     parser.add_argument("--columns", choices=list(_COLUMNS), default="as they are")
     parser.add_argument("--architecture", default="SBN/SBN 200-200-200", help="as in models.from_name")
     parser.add_argument("--updates", type=number(int), default=5000)
-    parser.add_argument("--values", type=number(float, 0), nargs="+", help="of the setting, rates above 0")
+    parser.add_argument("--values", type=number(float, 0), nargs="+", help="of the setting, rates and offsets above 0")
     parser.add_argument("--rows", type=number(int), default=500)
     parser.add_argument("--seed", type=number(int, 0), default=0)
     parser.add_argument("--record", type=pathlib.Path, help="by default the one that docs/study_appendix.md shows")
@@ -144,8 +153,8 @@ def main(argv=None):
     values, record = args.values or setting.values, args.record or pathlib.Path(setting.record)
     if setting.name != "rate" and any(value % 1 for value in values):
         parser.error(f"--values of a warm-up must be whole. Received: {values}")
-    if setting.name == "rate" and not all(values):
-        parser.error(f"--values of a rate must be above 0. Received: {values}")
+    if setting.name in ("rate", "offset") and not all(values):
+        parser.error(f"--values of a rate or an offset must be above 0. Received: {values}")
     if args.page:
         marked_page.with_made(args.page.read_text(encoding="utf-8"), "", command)  # that it can be, before any work
     known = files.lines(record)

@@ -113,11 +113,25 @@ def test_a_line_has_what_the_climbed_model_is_worth(columns, monkeypatch):
     assert found == {**about, "warm_up": 9, "units": [3, 2]}
 
 
+@pytest.mark.parametrize("offset", [2000, 8000])
+def test_an_offset_is_that_of_the_rate_of_theta(monkeypatch, offset):
+    """Late rates are the same; at 2,000 it is the rate by default, and the climb warms up by default."""
+    found = []
+    monkeypatch.setattr(climbs, "_fitted", lambda model, method, *given: found.append(method))
+    climbs.climbed("SBN/SBN 3-2", X.astype(np.float32), 1000, 0, offset=offset)
+    kernel, usual = found[0]["kernel"], ds.methods.dsgnht_nais()["kernel"]
+    rate, by_default = (one.optimizer._learning_rate for one in (kernel, usual))
+    assert found[0]["latents"].warm_up == "auto" and kernel.fraction == 1 - 0.5 / 1000
+    np.testing.assert_allclose(rate(10**8), by_default(10**8), rtol=1e-3)
+    assert (rate.get_config() == by_default.get_config()) == (offset == 2000)
+
+
 def test_bad_arguments_are_refused_before_any_work(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(climbs, "line", lambda *_: pytest.fail("must not climb"))
     refused = {
         "--updates must be a multiple of 500, or fewer. Received: 1200": ["--updates", "1200"],
-        "--values of a rate must be above 0. Received: [0.01, 0.0]": ["--values", "0.01", "0"],
+        "--values of a rate or an offset must be above 0. Received: [0.01, 0.0]": ["--values", "0.01", "0"],
+        "--values of a rate or an offset must be above 0. Received: [0.0]": ["--setting", "offset", "--values", "0"],
         "--values of a warm-up must be whole. Received: [1.5]": ["--setting", "warm-up", "--values", "1.5"],
     }
     for message, arguments in refused.items():
