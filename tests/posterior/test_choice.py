@@ -105,7 +105,8 @@ def test_the_weights_of_a_warm_start_are_kept_and_may_be_chosen(tmp_path, num_ch
     for c, sample in enumerate(posterior.starts):
         for found, part in zip(sample.theta, best, strict=True):
             np.testing.assert_array_equal(found, part[c] if num_chains > 1 else part)
-    assert posterior.average == "start"
+    assert posterior.average.endswith("start")  # of two chains a mixture with what one of them has found may be better
+    assert num_chains > 1 or posterior.average == "start"
     value = posterior.log_likelihood(model, X, 500).mean()
     assert value > posterior.log_likelihood(model, X, 500, average="weights").mean() + 1
     again = model_to_fit(seed=3)  # without a warm start, in the same folder
