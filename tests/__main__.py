@@ -23,19 +23,24 @@ NONE_CHOSEN = pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def main(arguments=None):
-    """The exit status: 0 if every process chose no test, or passed all that it chose."""
+    """The exit status: 0 if all tests that were chosen passed, 1 if not, and as that of pytest where there was none."""
     ours, theirs = _parted(sys.argv[1:] if arguments is None else arguments)
-    args = _parser().parse_args(ours)
+    parser = _parser()
+    args = parser.parse_args(ours)
+    if min(args.workers, args.files) < 1:
+        parser.error(f"--workers and --files must be 1 or more. Received: {args.workers}, {args.files}")
     paths = args.paths or sorted((ROOT / "tests").rglob("test_*.py"), key=lambda path: path.name)  # rooms are mixed
     batches = [list(map(str, paths[at : at + args.files])) for at in range(0, len(paths), args.files)]
-    running, failed = {}, 0
+    running, found = {}, set()
     while batches or running:
         while batches and len(running) < args.workers:
             log = tempfile.TemporaryFile()
             running[_start([*theirs, *batches.pop(0)], log)] = log
         process, status = os.wait()
-        failed += _told(running.pop(process), os.waitstatus_to_exitcode(status))
-    return int(failed > 0)
+        found.add(_told(running.pop(process), os.waitstatus_to_exitcode(status)))
+    if found == {NONE_CHOSEN}:
+        return int(NONE_CHOSEN)
+    return int(not found <= {pytest.ExitCode.OK, NONE_CHOSEN})
 
 
 def _start(words, log):
@@ -55,12 +60,12 @@ def _start(words, log):
 
 
 def _told(log, status):
-    """Prints what a process has found; whether it failed."""
+    """Prints what a process has found, and returns its exit status."""
     if status != NONE_CHOSEN:
         log.seek(0)
         sys.stdout.write(log.read().decode(errors="replace"))
         sys.stdout.flush()
-    return status not in (0, NONE_CHOSEN)
+    return status
 
 
 def _parted(words):

@@ -24,7 +24,7 @@ TESTS = {
     ("kinds", "status", "said"),
     [
         (["passes", "none", "passes"], 0, ["1 passed", "1 passed"]),
-        (["none"], 0, []),
+        (["none"], 5, []),
         (["passes", "fails", "passes"], 1, ["1 passed", "it failed", "1 passed"]),
         (["dies", "passes"], 1, ["1 passed"]),
     ],

@@ -107,7 +107,7 @@ def test_a_file_has_no_splits(tmp_path):
 def test_labels_are_an_array():
     for rows in (mapped_rows.MappedRows(X, labels=X[:, 0].tolist()), ds.datasets.GreyRows(X, labels=X[:, 0].tolist())):
         np.testing.assert_array_equal(rows.labels[[0, 2]], X[[0, 2], 0])
-    with pytest.raises(ValueError, match="A row has 13 features. Received: shape="):
+    with pytest.raises(ValueError, match="shape must be a positive integer. Received: shape=-1"):
         ds.datasets.GreyRows(X, shape=(-1, -13))
 
 
@@ -189,7 +189,7 @@ def test_broken_files_are_refused(tmp_path):
 
 def test_a_description_of_other_rows_is_refused(tmp_path):
     path = tmp_path / "rows.npy"
-    for change in ({"shape": [2, 9]}, {"shape": [12]}, {"packed": False}, {"shape": 13}, {"labels": True}):
+    for change in ({"shape": [2, 9]}, {"shape": [12]}, {"packed": False}, {"shape": "13"}, {"labels": True}):
         with path.open("wb") as file:
             np.save(file, np.packbits(X, axis=1))
             np.save(file, np.array(json.dumps({"shape": [13], "packed": True, "labels": False} | change)))
@@ -352,6 +352,15 @@ def test_what_is_hidden_is_not_packed(tmp_path, write):
         with pytest.raises(ValueError, match="Received: "):
             write(tmp_path, rows)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_grey_values_and_labels_as_pandas_has_them(tmp_path):
+    grey = [pandas.DataFrame(x).astype("UInt8") for x in GREY]
+    ds.datasets.pack(tmp_path / "grey.npz", *grey)
+    np.testing.assert_array_equal(ds.datasets.packed.read(tmp_path / "grey.npz").arrays["train"], GREY[0])
+    np.testing.assert_array_equal(ds.datasets.GreyRows(grey[1]).values, GREY[1])
+    with pytest.raises(ValueError, match="Received: a masked array"):
+        ds.datasets.pack(tmp_path / "rows.npy", X, labels=np.ma.array(np.arange(41), mask=np.arange(41) == 3))
 
 
 @pytest.mark.parametrize("shape", [12, (3.9, 4.9), (0, 12), (-3, -4), "12", (5, 3)])

@@ -49,5 +49,5 @@ def test_values_that_are_not_finite_tell_nothing(value):
 
 @pytest.mark.parametrize("trace", [np.arange(10.0), 3.0, [["a"]], np.zeros((0, 2)), np.zeros((5, 0))])
 def test_what_is_no_trace_is_refused(trace):
-    with pytest.raises(ValueError, match="trace must be numbers .* Received: "):
+    with pytest.raises(ValueError, match="trace must be .* Received: "):
         effective_sample_size(trace)

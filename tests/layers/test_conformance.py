@@ -89,3 +89,10 @@ def test_one_value_is_not_that_of_all_units(layer):
     if layer.factorised:
         with pytest.raises(ValueError, match=r"Received: value of shape \(1,\)"):
             layer.observed_log_prob([1.0], [True, True, True], parents)
+
+
+def test_a_shape_may_be_unknown():
+    layer = ds.layers.SBN(3)
+    layer.build((None, 2))
+    late = tf.function(layer.log_prob, input_signature=[tf.TensorSpec(None), tf.TensorSpec([None, 2])])
+    assert late(tf.ones([4, 3]), tf.zeros([4, 2])).shape == (4,)

@@ -30,8 +30,9 @@ def test_an_epoch_has_as_many_minibatches_as_it_is_told(at_once, rows):
 
 def test_batches_of_other_sizes_are_told():
     x, one = tf.data.Dataset.from_tensor_slices(X[:31]), model(jit_compile=False)
-    with pytest.warns(UserWarning, match="have 1 to 10 rows.* 10 times as much"):
+    with pytest.warns(UserWarning, match="have 1 to 10 rows.* 10 times as much") as told:
         one.fit(x.batch(10), verbose=0)
+    assert [warning.filename for warning in told] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         one.fit(x.batch(10, drop_remainder=True), verbose=0)
@@ -100,3 +101,37 @@ def test_a_source_of_another_model_is_checked():
 def test_shuffle_is_true_or_false(shuffle):
     with pytest.raises(ValueError, match="shuffle must be True or False. Received: "):
         model(jit_compile=False).fit(X, shuffle=shuffle, verbose=0)
+
+
+@pytest.mark.parametrize("steps", [None, 2])
+def test_validation_batches_are_read_once_a_look(steps):
+    """And once to be checked; the end of each pass is told."""
+    reads = []
+    batches = Batches(lambda x: reads.append(len(x)) or x)
+    model(jit_compile=False).fit(X, validation_data=batches, validation_steps=steps, epochs=3, verbose=0)
+    assert (len(reads), batches.passes) == (4 * (steps or 4), 4)
+
+
+def test_what_is_wrong_with_a_later_pass_is_a_value_error_too():
+    reads = []
+
+    def element(x):
+        reads.append(len(x))
+        return x if len(reads) < 7 else x[:, :4]
+
+    with pytest.raises(ValueError, match=r"yields batches of shape \(rows, 6\). Received: shape=\(10, 4\)$"):
+        model(jit_compile=False).fit(Batches(element), verbose=0)
+
+
+def test_a_source_is_looked_at_once():
+    looks = []
+
+    class Own(ds.rows.ArraySource):
+        def batches(self, size):
+            looks.append(size)
+            yield from super().batches(size)
+
+    source, one = Own(ds.Rows(X)), model(jit_compile=False)
+    one.source("x", source)
+    one.source("x", source)
+    assert len(looks) == 1

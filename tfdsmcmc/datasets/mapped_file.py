@@ -108,13 +108,20 @@ def plain_array(name: str, x: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name} must be complete. Received: a masked array that hides entries")
     try:
         array = np.asarray(x)
-        return checks.numbers(x) if array.dtype == object else array
+        if array.dtype == object:
+            array = checks.numbers(x)
+            kinds = {getattr(kind, "numpy_dtype", kind) for kind in getattr(x, "dtypes", [])}
+            if kinds == {np.dtype(np.uint8)} and not np.isnan(array).any():
+                array = array.astype(np.uint8)
+        return array
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(x).__name__}") from None
 
 
 def label_array(name: str, labels: ArrayLike) -> np.ndarray:
     """Labels as an array (n,) of numbers or texts."""
+    if np.ma.is_masked(labels):
+        raise ValueError(f"{name} must be complete. Received: a masked array that hides entries")
     array = np.asarray(labels)
     if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
         array = array.astype(str)  # of pandas

@@ -29,10 +29,10 @@ def effective_sample_size(trace: np.ndarray) -> np.ndarray:
     """
     try:
         trace = np.asarray(trace, np.float64)
-    except (TypeError, ValueError):
-        trace = np.zeros(0)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"trace must be numbers ({error}). Received: {type(trace).__name__}") from None
     if trace.ndim < 2 or 0 in trace.shape[:2]:
-        raise ValueError(f"trace must be numbers (values, chains, …). Received: {type(trace).__name__}")
+        raise ValueError(f"trace must be (values, chains, …), one at least. Received: shape={trace.shape}")
     length, chains = trace.shape[:2]
     finite = np.isfinite(trace).all((0, 1))
     if length < _SHORTEST:

@@ -115,6 +115,7 @@ class Numbers:
     """
 
     _limits = (-np.inf, np.inf)  # of what is filled in
+    _only: float | None = None  # the one value of a column that has no other
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0

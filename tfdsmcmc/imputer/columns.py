@@ -29,7 +29,7 @@ class Columns(NamedTuple):
     binary: bool
     mean: np.ndarray
     scale: np.ndarray
-    constant: np.ndarray
+    constant: np.ndarray | bool = False
 
     def standardised(self, x: np.ndarray) -> Rows:
         """The kept columns of rows, in the units of the data layer.

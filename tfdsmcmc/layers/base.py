@@ -237,7 +237,10 @@ class StochasticLayer(keras.layers.Layer):
 
     def _check_width(self, value):
         """A single unit would be broadcast to all."""
-        shape = tuple(value.shape if hasattr(value, "shape") else np.shape(value))
+        shape = tf.TensorShape(value.shape if hasattr(value, "shape") else np.shape(value))
+        if shape.rank is None:
+            return
+        shape = tuple(shape)
         if shape[-1:] not in ((self.units,), (None,)):
             raise ValueError(f"value must be (…, {self.units}). Received: value of shape {shape}")
 

@@ -30,6 +30,7 @@ class DatasetSource(Source):
 
     Attributes:
       dataset: elements (B, D).
+      failures: see above.
 
     Raises:
       ValueError: for elements of another kind, or an infinite dataset without `num_rows`.
@@ -62,7 +63,7 @@ class DatasetSource(Source):
         self._name = name
         self._counted = num_rows is None
         self._num_rows = None if num_rows is None else checks.positive_integer("num_rows", num_rows)
-        self._missing, self._failures = missing, [] if failures is None else failures
+        self.failures: list[ValueError] = [] if failures is None else failures
         self._may_have_gaps = missing and spec.dtype.is_floating
 
     @property
@@ -78,11 +79,6 @@ class DatasetSource(Source):
     def batch_sizes(self) -> tuple[int, int] | None:
         """(the rows of its smallest batch, those of its largest); None of a dataset that is not read beforehand."""
         return self._survey[2] if self._counted else None
-
-    def first(self, count: int) -> DatasetSource:
-        """The rows of the first batches alone, which are to be counted."""
-        batches = self.dataset.take(count)
-        return DatasetSource(self._name, batches, self.units, None, self.rows_of, self._missing, self._failures)
 
     def check(self) -> None:
         """Raises a ValueError for rows that do not fit: for all of them, or the first batch where N was given."""
@@ -112,7 +108,8 @@ class DatasetSource(Source):
         sizes, complete = [], True
         for element in self._elements():
             rows = self.rows_of(element)
-            sizes, complete = [*sizes, len(rows.values)], complete and rows.complete
+            sizes.append(len(rows.values))
+            complete = complete and rows.complete
         if not sum(sizes):
             raise self._nothing()
         return sum(sizes), complete, (min(sizes), max(sizes))
@@ -121,9 +118,13 @@ class DatasetSource(Source):
         try:
             yield from self.dataset
         except tf.errors.OpError:
-            if self._failures:
-                raise self._failures.pop() from None
+            self.raise_failure()
             raise
+
+    def raise_failure(self) -> None:
+        """Raises what was wrong with an element, if anything was."""
+        if self.failures:
+            raise self.failures.pop() from None
 
     def _nothing(self):
         return ValueError(f"{self._name} must have at least one row. Received: an empty dataset")

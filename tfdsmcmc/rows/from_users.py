@@ -136,7 +136,7 @@ def source_of(
             raise ValueError(f"{name}, grey rows, are drawn for a binary data layer. Received: data that are {support}")
         x = RedrawnSource(x)
     if not (is_dataset(x) or isinstance(x, Source)):
-        return ArraySource(rows_of(name, x, units, support, mask))
+        return _checked(ArraySource(rows_of(name, x, units, support, mask)), support)
     if mask is not None:
         raise ValueError(f"In a dataset NaN is missing; mask is for arrays. Received: {type(mask).__name__}")
     if is_dataset(x):
@@ -144,14 +144,20 @@ def source_of(
         def checked(batch):
             return rows_of(name, batch, units, support, missing=missing)
 
-        return DatasetSource(name, x, units, num_rows, checked, missing, failures)
+        return _checked(DatasetSource(name, x, units, num_rows, checked, missing, failures), support)
     if x.units != units:
         raise ValueError(f"{name} must have the width {units}. Received: rows of width {x.units}")
     # a source made before may be that of another model; of a file it has bits
-    if not (support.takes_bits and isinstance(x, (FileSource, RedrawnSource))):
+    if x.checked_for != support and not (support.takes_bits and isinstance(x, (FileSource, RedrawnSource))):
         for batch in x.batches(10_000):
             support.check(name, batch.values, batch.observed)
-    return x
+    return _checked(x, support)
+
+
+def _checked(source, support):
+    """The source, of which is known that its rows are of the support."""
+    source.checked_for = support
+    return source
 
 
 def rows_in_memory(

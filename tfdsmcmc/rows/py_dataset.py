@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc.supports.checked_array import real_numbers
 
-if TYPE_CHECKING:
-    import keras
+
+class FirstBatches(keras.utils.PyDataset):
+    """The first batches of another, of which `on_epoch_end` is called all the same.
+
+    Args:
+      dataset: the other.
+      count: how many, at most.
+    """
+
+    def __init__(self, dataset: keras.utils.PyDataset, count: int):
+        super().__init__()
+        self._dataset, self._count = dataset, count
+
+    @property
+    def num_batches(self) -> int | None:
+        known = self._dataset.num_batches
+        return None if known is None else min(self._count, known)
+
+    def __getitem__(self, place: int) -> Any:
+        return self._dataset[place]
+
+    def on_epoch_end(self) -> None:
+        self._dataset.on_epoch_end()
 
 
 def of_py_dataset(

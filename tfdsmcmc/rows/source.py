@@ -17,6 +17,7 @@ from tfdsmcmc.rows.rows import Rows, concatenate
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Index, Seed
+    from tfdsmcmc.supports import Support
 
 
 class Source:
@@ -27,12 +28,14 @@ class Source:
       random_access: whether there is `take`.
       on_device: whether all rows are to be kept as one tensor, in the memory of the device.
       first_row: the number of the first row in the source that these are a part of.
+      checked_for: the support whose values all rows were seen to have, or are seen to have when they are read.
     """
 
     units: int
     random_access = False
     on_device = False
     first_row = 0
+    checked_for: Support | None = None
 
     @property
     def num_rows(self) -> int:

@@ -204,11 +204,14 @@ class StreamFeed:
     def elements(self, iterator: Iterator[tf.Tensor]) -> list[Any]:
         """The next elements of the dataset, those of a block, none of the next epoch; raises what the iterator raises
         where there is none."""
-        if self.steps is None:
-            return _taken(iterator, self.at_once)
-        most = min(self.at_once, self.steps - self._read)
-        found = _taken(iterator, most)
-        self._read = (self._read + len(found)) % self.steps if len(found) == most else 0
+        most = self.at_once if self.steps is None else min(self.at_once, self.steps - self._read)
+        try:
+            found = _taken(iterator, most)
+        except tf.errors.OpError:
+            self.source.raise_failure()
+            raise
+        if self.steps is not None:
+            self._read = (self._read + len(found)) % self.steps if len(found) == most else 0
         return found
 
     def close(self) -> None:

@@ -74,17 +74,15 @@ def warn_of_uneven_batches(source: DatasetSource) -> None:
             f"of the smallest counts {most / least:.3g} times as much. Batch with drop_remainder=True, and shuffle "
             "before.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
 def first(source: Source, steps: int | None, batch_size: int) -> Source:
-    """The rows of the first `steps` batches of validation data, a stream's own; all where `steps` is None."""
-    if steps is None:
+    """The rows of the first `steps` batches of validation data; all where `steps` is None."""
+    if steps is None or not source.random_access:  # whose batches were cut off when they were a dataset
         return source
-    if isinstance(source, DatasetSource):
-        return source.first(steps)
-    return source.part(slice(0, steps * batch_size)) if source.random_access else source
+    return source.part(slice(0, steps * batch_size))
 
 
 def split_last(source: RandomAccessSource, fraction: float) -> tuple[RandomAccessSource, RandomAccessSource]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import keras
 import tensorflow as tf
 
 from tfdsmcmc.rows import ArraySource, ContextSource, DatasetSource, Rows, WeightedSource, source_of, weighted
+from tfdsmcmc.rows.py_dataset import FirstBatches
 from tfdsmcmc.training.feeding import rows_of_fit
 
 if TYPE_CHECKING:
@@ -104,6 +106,8 @@ def _validation(model, data, steps, batch_size):
         data = data.source
     if isinstance(data, tf.data.Dataset) and steps is not None:
         data = data.take(steps)  # which need not end
+    if isinstance(data, keras.utils.PyDataset) and steps is not None:
+        data = FirstBatches(data, steps)
     source = rows_of_fit.first(model.source("validation_data", data), steps, batch_size)
     source.check()
     model.check_rows(source)
