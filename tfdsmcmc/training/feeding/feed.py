@@ -178,6 +178,7 @@ class StreamFeed:
 
     source: DatasetSource
     dataset: tf.data.Dataset[Any]
+    steps: int | None
 
     def __init__(
         self, source: DatasetSource, steps_per_execution: int, num_chains: int = 1, steps: int | None = None
