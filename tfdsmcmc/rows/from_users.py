@@ -114,7 +114,7 @@ def source_of(
     given = None if frame else getattr(x, "context", None)
     _check_context(name, x, given, context)
     if context is not None:
-        source = source_of(name, _without_context(x), units, support, mask, num_rows, missing)
+        source = source_of(name, _without_context(name, x), units, support, mask, num_rows, missing)
         if not source.random_access:
             kind = type(x.values).__name__
             raise ValueError(f"Rows with a context have random access, as an array or a file has. Received: {kind}")
@@ -214,10 +214,10 @@ def _check_context(name, x, given, context):
         )
 
 
-def _without_context(x):
+def _without_context(name, x):
     """The rows, or the source of them, alone."""
     if isinstance(x, Rows):
-        return _values_of("x", x)
+        return _values_of(name, x)
     return x.source if isinstance(x, ContextSource) else ArraySource(x.rows._replace(context=None))
 
 
