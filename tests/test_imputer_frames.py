@@ -1,6 +1,7 @@
 """The imputer and frames of Polars and tables of Arrow."""
 
 import datetime
+import decimal
 import pickle
 
 import numpy as np
@@ -42,8 +43,7 @@ def test_values_and_types_there_and_back(native):
     assert frame.isna().sum().tolist() == [1, 1, 2, 1, 1, 0]
     assert [str(dtype) for dtype in frame.dtypes] == ["boolean", "Int32", "float32", "category", "category", "UInt8"]
     table = Table(frame, {"e": "ordinal"})
-    last = ["ordinal" if native is FRAME else "binary", "count"]  # a dictionary of Arrow has the values that are there
-    assert [kind.word for kind in table.kinds] == ["binary", "count", "real", "binary", *last]
+    assert [kind.word for kind in table.kinds] == ["binary", "count", "real", "binary", "ordinal", "count"]
     rows = table.standardised(frame)
     values = np.where(rows.observed, rows.values, table.support.mode(rows.values))
     filled = frames.like(native, table.filled(frame, values, False))
@@ -100,6 +100,65 @@ def test_a_column_that_is_all_null_takes_the_type_of_what_fills_it(library):
     made = pl.DataFrame(frames.like(native, filled))
     assert made.to_dict(as_series=False) == filled.to_dict("list")
     assert made.dtypes == [pl.Float64, pl.String, pl.Boolean]
+
+
+def test_probabilities_are_not_taken_for_columns_of_the_frame():
+    """A state may have the name of another column."""
+    native = pl.DataFrame({"bus": [35.5, 20.25], "mode": pl.Series(["bus", "car"], dtype=pl.Categorical)})
+    found = Table(frames.to_pandas(native)).probabilities(frames.to_pandas(native), np.array([[0.0, 0.0], [0.0, 1.0]]))
+    for frame in (native, native.to_arrow()):
+        made = frames.made(frame, found["mode"])
+        assert type(made) is type(frame) and pl.DataFrame(made).rows() == [(1.0, 0.0), (0.0, 1.0)]
+        assert list(pl.DataFrame(made).columns) == ["bus", "car"]
+
+
+@pytest.mark.parametrize("library", ["polars", "arrow"])
+def test_decimals_stay_to_the_last_digit(library):
+    """Also those that float64 cannot tell apart; what fills a gap is one, of what the type can hold."""
+    numbers = [decimal.Decimal("12345678901234567.89"), None, decimal.Decimal("-0.01"), None]
+    polars = pl.DataFrame({"d": pl.Series(numbers, dtype=pl.Decimal(22, 2))})
+    native = polars if library == "polars" else polars.to_arrow()
+    filled = frames.like(native, frames.to_pandas(native).fillna(1e30).replace(1e30, 1.256))
+    assert types_of(filled) == types_of(native)
+    assert pl.DataFrame(filled)["d"].to_list() == [
+        numbers[0],
+        decimal.Decimal("1.26"),
+        numbers[2],
+        decimal.Decimal("1.26"),
+    ]
+    huge = pl.DataFrame(frames.like(native, frames.to_pandas(native).fillna(1e300)))["d"].to_list()
+    assert huge[1] == decimal.Decimal(10**22 - 1) / 100 and huge[0] == numbers[0]
+    drawn = frames.like(frames.emptied(native), pd.DataFrame({"d": [0.5]}))
+    assert types_of(drawn) == types_of(native) and pl.DataFrame(drawn)["d"].to_list() == [decimal.Decimal("0.50")]
+
+
+def test_an_enumeration_that_lacks_what_fills_it_gets_that_of_fit():
+    narrow = pl.DataFrame({"e": pl.Series(["lo", None], dtype=pl.Enum(["lo", "hi"]))})
+    states = ["lo", "hi", "mid"]
+    for value, want in (("mid", states), ("hi", ["lo", "hi"])):
+        filled = frames.like(narrow, pd.DataFrame({"e": pd.Categorical(["lo", value], states)}))
+        assert filled["e"].to_list() == ["lo", value] and filled["e"].dtype == pl.Enum(want)
+
+
+def test_an_ordered_dictionary_of_arrow_keeps_its_order():
+    states = ["poor", "fair", "good"]
+    chunks = [pyarrow.DictionaryArray.from_arrays(codes, states, ordered=True) for codes in ([0, 2, None], [1])]
+    frame = frames.to_pandas(pyarrow.table({"q": pyarrow.chunked_array(chunks)}))
+    assert frame["q"].tolist()[:2] == ["poor", "good"] and frame["q"].isna().tolist() == [False, False, True, False]
+    assert frame["q"].dtype == pd.CategoricalDtype(states, ordered=True)
+    assert [kind.word for kind in Table(frame).kinds] == ["ordinal"]
+    filled = frame.assign(q=frame["q"].fillna("fair").to_numpy()[::-1])  # fair comes first
+    again = frames.like(pyarrow.table({"q": pyarrow.chunked_array(chunks)}), filled.astype(frame.dtypes))
+    assert again["q"].to_pylist() == ["fair", "fair", "good", "poor"] and again.schema.types == [chunks[0].type]
+    assert again["q"].chunk(0).dictionary.to_pylist() == states
+    nothing = pyarrow.table({"q": pyarrow.chunked_array([], chunks[0].type)})
+    assert len(frames.to_pandas(nothing)) == 0
+
+
+def test_integers_that_pandas_has_not_are_refused():
+    wide = pl.DataFrame({"i": pl.Series([1, None], dtype=pl.Int128)})
+    with pytest.raises(ValueError, match="Column 'i' must be of numbers of up to 64 bits. Received: Int128 entries"):
+        frames.to_pandas(wide)
 
 
 @pytest.mark.slow

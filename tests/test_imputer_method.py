@@ -5,7 +5,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.test_imputer_sharing import imputer, table
-from tfdsmcmc.imputer import sharing
+from tfdsmcmc.imputer import learning, sharing
 from tfdsmcmc.imputer.learning import build
 from tfdsmcmc.rows import Rows
 
@@ -35,3 +35,16 @@ def test_a_method_may_leave_open_how_many_chains_there_are(method):
         fitted = imputer(method=method).fit(table(seed))
         assert fitted.model_.run.num_chains == 1 and int(fitted.model_.run.steps) == 2
         assert not np.isnan(fitted.transform(table(seed))).any()
+
+
+def test_samples_are_of_all_chains():
+    """As many as are asked for, of each chain in turn; those of few are cut from all of them."""
+    sharing.clear()
+    options = {"updates": 8, "posterior_samples": 4, "method": "dsgnht_nais", "method_options": {"num_chains": 3}}
+    fitted = imputer(**options).fit(table(0))
+    assert [sample.chain for sample in fitted.posterior_.samples] == [0, 1, 2, 0]
+    steps = [sample.step for sample in fitted.posterior_.samples]
+    assert steps == sorted(set(steps)) and fitted.posterior_.num_chains == 3
+    cut = learning.posterior_of(*fitted.posterior_.samples[::2])
+    assert [sample.chain for sample in cut.samples] == [0, 2]
+    assert not np.isnan(fitted.transform(table(0))).any()

@@ -121,6 +121,25 @@ def test_codes_that_were_not_there_in_fit_are_named_as_they_are_written():
         filled(pandas.Series([1, 2, 2, 4]), pandas.Series([1, 3, 3, 1]), "categorical")
 
 
+@pytest.mark.parametrize("narrow", ["float32", "Float32", "float16"])
+def test_states_of_short_and_long_floats_are_the_same(narrow):
+    """0.1 is 0.1 in both, as it is written."""
+    wide = pandas.Series([0.1, 0.2, np.nan, 0.3])
+    for in_fit, later in ((wide.astype(narrow), wide), (wide, wide.astype(narrow))):
+        found = filled(in_fit, later, "ordinal")
+        assert found.dtype == later.dtype
+        np.testing.assert_array_equal(found[[0, 1, 3]].astype(float), later[[0, 1, 3]].astype(float))
+        assert not found.isna().any()
+
+
+def test_text_does_not_go_into_an_array():
+    table = Table(pandas.DataFrame({"a": categories(TEXT), "x": X}))
+    with pytest.raises(ValueError, match=r"X must be a DataFrame.*\['a'\] hold no numbers. Received: an array"):
+        table.frame_of_array(np.array([[np.nan, 1.0]]))
+    numbers = Table(pandas.DataFrame({"a": BOOLEANS, "x": X}))
+    assert numbers.frame_of_array(np.array([[1.0, 1.0]])).shape == (1, 2)
+
+
 @pytest.mark.parametrize("unit", [1e-40, 1e-21, 1e21, 1e300])
 def test_amounts_that_32_bits_do_not_hold(unit):
     """Their logarithms or draws would not be finite; real numbers are standardised in 64 bits."""

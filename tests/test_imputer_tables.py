@@ -116,6 +116,14 @@ def test_text_has_no_order_of_its_own():
         Table(frame, {"health": "ordinal"})
     order = pandas.Categorical(frame["health"], ["poor", "fair", "good"], ordered=True)
     assert Table(frame.assign(health=order)).codecs[0].labels == ["poor", "fair", "good"]
+    by_the_alphabet = frame.astype({"health": "category"})
+    with pytest.raises(ValueError, match="'health' is of text.*Enum of Polars. Received: kind 'ordinal' for category"):
+        Table(by_the_alphabet, {"health": "ordinal"})
+    assert Table(by_the_alphabet).codecs[0].kind.word == "categorical"
+    told = pandas.Categorical(frame["health"], ["poor", "fair", "good"])
+    assert Table(frame.assign(health=told), {"health": "ordinal"}).codecs[0].labels == ["poor", "fair", "good"]
+    codes = pandas.DataFrame({"code": [3, 1, 2]}).astype("category")
+    assert Table(codes, {"code": "ordinal"}).codecs[0].labels == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +297,8 @@ def test_several_imputations(fitted):
 
 @pytest.mark.slow
 def test_each_imputation_has_weights_of_its_own(monkeypatch):
-    """m imputations of M samples: the i-th is at sample ⌊iM/m⌋, for all rows; a sample serves as few as can be."""
+    """m imputations of M samples: from a random sample on each is M/m further, for all rows; a sample serves as few as
+    can be, and every one is the first under some seed (of 40, false failures 1e-4)."""
     imputer = tiny(updates=8, posterior_samples=4).fit(FRAME[["weight", "height", "flag"]])
     asked, impute = [], ds.imputation.impute
 
@@ -298,11 +307,18 @@ def test_each_imputation_has_weights_of_its_own(monkeypatch):
         return impute(model, x, mask, count, seed, posterior=posterior, **options)
 
     monkeypatch.setattr(ds.imputation, "impute", told)
-    every = {4: [(1, [i]) for i in range(4)], 2: [(1, [0]), (1, [2])], 6: [(2, [i]) for i in range(4)]}
+    every = {4: [(1, [i]) for i in range(4)], 6: [(2, [i]) for i in range(4)]}
     for count, want in every.items():
         asked.clear()
         assert len(imputer.impute(FRAME[["weight", "height", "flag"]], count)) == count
         assert asked == want
+    asked.clear()
+    assert len(imputer.impute(FRAME[["weight", "height", "flag"]], 2)) == 2
+    assert asked in ([(1, [0]), (1, [2])], [(1, [1]), (1, [3])])
+    asked.clear()
+    for seed in range(40):
+        imputer.set_params(random_state=seed).impute(FRAME[["weight", "height", "flag"]], 1)
+    assert {places[0] for _, places in asked} == {0, 1, 2, 3}
 
 
 def test_arrays_too():

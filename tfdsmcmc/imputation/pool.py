@@ -124,7 +124,7 @@ def _t_quantile(freedom, p):
 
 
 def _checked(name, values):
-    if np.ma.is_masked(values):
+    if np.ma.is_masked(values) or isinstance(values, (list, tuple)) and any(map(np.ma.is_masked, values)):
         raise ValueError(f"{name} must be known of each imputation. Received: a masked array")
     try:
         array = np.asarray(values)

@@ -185,6 +185,5 @@ def _of_columns(dependent, num_columns, num_rows):
 
 
 def _dependent(architecture):
-    """Whether there are hidden units, and units of the data layer depend on each other besides."""
-    kind, *widths = architecture.split() or [""]
-    return kind.startswith(_DEPENDENT) and bool(widths)
+    """Whether units of the data layer depend on each other, given the hidden units if there are any."""
+    return architecture.strip().startswith(_DEPENDENT)

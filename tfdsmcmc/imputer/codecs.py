@@ -62,7 +62,7 @@ class States:
         import pandas
 
         with _states(self.name, series):
-            codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
+            codes = pandas.Index(self.labels, dtype=object).get_indexer(_as_states(series))
         missing = series.isna().to_numpy(bool)
         unseen = (codes < 0) & ~missing
         if unseen.any():
@@ -234,11 +234,21 @@ def _is_hashable(value):
     return True
 
 
+def _as_states(series):
+    """A column of objects; of short floating numbers the shortest decimals that they stand for, as those of 64 bits."""
+    import pandas
+
+    own = getattr(series.dtype, "numpy_dtype", series.dtype)
+    if not pandas.api.types.is_float_dtype(series.dtype) or own.itemsize >= 8:
+        return series.astype(object)
+    return series.astype(object).map(lambda value: float(str(own.type(value))), na_action="ignore")
+
+
 def _labels(name, series, word):
     if hasattr(series.dtype, "categories"):
         return list(series.dtype.categories)
     with _states(name, series):
-        values = list(series[series.notna()].unique())
+        values = list(_as_states(series[series.notna()]).unique())
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return [False, True]
     if word == "binary" and all(value in (0, 1) for value in values):

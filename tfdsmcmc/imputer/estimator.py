@@ -66,8 +66,8 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     scikit-learn's imputers.
 
     Arguments are checked in `fit`; `strategy`, `imputation_options` and `random_state` may be changed after it, with
-    `set_params`. So several imputations are those of `set_params(strategy="draw", random_state=i).transform(X)` with
-    i = 0, 1, …
+    `set_params`. Several imputations are those of `impute`: draws of `strategy="draw"` have weights of their own for
+    each row unless these weigh alike, and tell less of what is not known of them.
 
     Args:
       architecture: as in `models.from_name`, where other columns than binary ones replace its data layer: by a
@@ -267,10 +267,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         count = 0 if posterior is None else len(posterior.samples)
         options, most = choices.lengths_of(self._imputation_options(), len(rows.with_gaps), draws, count)
         if posterior is not None and draws and choices.one_serves(options):
-            place = choices.place_of_draw(count, self._seed())
-            posterior = posterior[place : place + 1]
+            posterior = learning.posterior_of(posterior.samples[choices.place_of_draw(count, self._seed())])
         elif posterior is not None and most is not None:
-            posterior = posterior[:: -(-count // most)]
+            posterior = learning.posterior_of(*posterior.samples[:: -(-count // most)])
         with sharing.in_place_of(self.model_) as twin:
             told = {"seed": self._seed(), "verbose": self.verbose, **options}
             return imputation.impute(twin, ArraySource(rows), posterior=posterior, **told)

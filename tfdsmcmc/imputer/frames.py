@@ -6,14 +6,17 @@
 | integers | integers of their size |
 | floating numbers, decimals | floating numbers of their size, null where they are NaN |
 | enumerations | categories, in their order |
-| categories, dictionaries | categories, those that are there, sorted |
+| dictionaries of Arrow that are ordered | ordered categories, in their order |
+| other categories, dictionaries | categories, those that are there, sorted |
 | all else | objects, which are of no kind unless `kinds` says so |
 
-What comes back has the types of what was given: columns with gaps are made anew, the others are the very same.
+What comes back has the types of what was given: columns with gaps are made anew, the others are the very same. An
+enumeration that lacks what fills it gets the one of `fit`.
 """
 
 from __future__ import annotations
 
+import decimal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -64,15 +67,25 @@ def like(x: Any, filled: pandas.DataFrame) -> Any:
       filled: some of its columns.
     """
     nw = _narwhals()
-    frame, made = nw.from_native(x, eager_only=True), {}
+    frame, columns = nw.from_native(x, eager_only=True), {}
     for name in filled.columns:
-        if name in frame.columns:
-            column = frame[name]
-            kept = len(column) == len(filled) and not _missing(column).any()
-            made[name] = column if kept else _back(nw, frame, name, filled[name], column.dtype)
-        else:
-            made[name] = _back(nw, frame, name, filled[name], None)
-    return nw.from_dict(made).to_native()
+        column = frame[name] if name in frame.columns else None
+        kept = column is not None and len(column) == len(filled) and not _missing(column).any()
+        columns[name] = column if kept else _back(nw, frame, name, filled[name], column)
+    return nw.from_dict(columns).to_native()
+
+
+def made(x: Any, frame: pandas.DataFrame) -> Any:
+    """A frame of pandas as one of the library of x, of whose columns it has none.
+
+    Args:
+      x: a foreign frame.
+      frame: whose columns may have the names of some of x.
+    """
+    nw = _narwhals()
+    foreign = nw.from_native(x, eager_only=True)
+    columns = {str(name): _back(nw, foreign, str(name), frame[name], None) for name in frame.columns}
+    return nw.from_dict(columns).to_native()
 
 
 def emptied(x: Any) -> Any:
@@ -99,6 +112,8 @@ def _series(column):
     import pandas
 
     nw, dtype = _narwhals(), column.dtype
+    if dtype in (nw.Int128, nw.UInt128):
+        raise ValueError(f"Column {column.name!r} must be of numbers of up to 64 bits. Received: {dtype} entries")
     values = column.to_list()
     if dtype == nw.Boolean:
         return pandas.Series(pandas.array(values, dtype="boolean"))
@@ -109,21 +124,48 @@ def _series(column):
         return pandas.Series(numbers.astype(np.float32 if dtype == nw.Float32 else np.float64))
     if dtype == nw.Enum:
         return pandas.Series(pandas.Categorical(values, categories=list(dtype.categories)))
+    if dtype == nw.Categorical and getattr(getattr(column.to_native(), "type", None), "ordered", False):
+        chunks = column.to_native().unify_dictionaries().chunks
+        states = chunks[0].dictionary.to_pylist() if chunks else []
+        return pandas.Series(pandas.Categorical(values, states, ordered=True))
     if dtype == nw.Categorical:
         return pandas.Series(pandas.Categorical(values, sorted({value for value in values if value is not None})))
     return pandas.Series(values, dtype=object)
 
 
-def _back(nw, frame, name, series, dtype):
-    """A column of pandas in the library of a frame."""
+def _back(nw, frame, name, series, column):
+    """A column of pandas in the library of a frame, of the type of a column of it, or of none in particular."""
     values = [None if missing else value for value, missing in zip(series.tolist(), series.isna())]
+    dtype = None if column is None else column.dtype
+    if dtype is not None and dtype.is_decimal():
+        values = _decimals(values, column)
     if dtype is not None and frame.implementation.is_pyarrow():
         import pyarrow  # whose dictionaries have types of their own
 
         kind = frame.to_native().schema.field(name).type  # of a column that is all null, none: that of what fills it
-        array = pyarrow.array(values, None if pyarrow.types.is_null(kind) else kind)
+        if getattr(kind, "ordered", False) and hasattr(series.dtype, "categories"):
+            codes = pyarrow.array([None if code < 0 else code for code in series.cat.codes], kind.index_type)
+            states = pyarrow.array(list(series.dtype.categories), kind.value_type)
+            array = pyarrow.DictionaryArray.from_arrays(codes, states, ordered=True)
+        else:
+            array = pyarrow.array(values, None if pyarrow.types.is_null(kind) else kind)
         return nw.from_native(pyarrow.chunked_array([array]), series_only=True)
     if dtype is None or dtype in (nw.Categorical, nw.Enum):
-        made = nw.new_series(name, values, backend=frame.implementation)
-        return made if dtype is None else made.cast(dtype)
+        if dtype == nw.Enum and not set(values) <= {None, *dtype.categories}:
+            dtype = nw.Enum([str(state) for state in series.dtype.categories])
+        plain = nw.new_series(name, values, backend=frame.implementation)
+        return plain if dtype is None else plain.cast(dtype)
     return nw.new_series(name, values, dtype, backend=frame.implementation)
+
+
+def _decimals(values, column):
+    """Numbers as decimals of the type of a column, those that it has itself as they stand there."""
+    native = column.to_native()
+    kind = getattr(native, "type", None) or native.dtype
+    own = column.to_list() if len(column) == len(values) else [None] * len(values)
+    with decimal.localcontext(decimal.Context(prec=100)):
+        unit = decimal.Decimal(1).scaleb(-kind.scale)
+        most = decimal.Decimal(10) ** (kind.precision or 38) * unit - unit
+        near = [None if value is None else decimal.Decimal(repr(float(value))) for value in values]
+        near = [None if value is None else min(max(value, -most), most).quantize(unit) for value in near]
+    return [value if there is None else there for value, there in zip(near, own)]

@@ -47,10 +47,11 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
 
     numeric, boolean = is_numeric(series), types.is_bool_dtype(series)
     if asked is not None:
-        if asked == "ordinal" and not (numeric or boolean or hasattr(series.dtype, "categories")):
+        if asked == "ordinal" and not (numeric or boolean or _tells_order(series.dtype)):
             raise ValueError(
                 f"Column {name!r} is of text, which does not tell its order: make it pandas.Categorical(values, "
-                f"categories=[…], ordered=True). Received: kind 'ordinal' for {series.dtype} entries"
+                "categories=[…], ordered=True), or an Enum of Polars. "
+                f"Received: kind 'ordinal' for {series.dtype} entries"
             )
         if asked in ("count", "real", "semicontinuous", "skewed") and not numeric:
             received = f"kind {asked!r} for {series.dtype} entries"
@@ -97,6 +98,14 @@ def numbers(series: pandas.Series[Any]) -> np.ndarray:
 
 def _whole(values):
     return bool(np.isfinite(values).all() and (values % 1 == 0).all())
+
+
+def _tells_order(dtype):
+    """Whether a type has categories in an order of their own: not that of the alphabet, by which text is sorted."""
+    if not hasattr(dtype, "categories"):
+        return False
+    states = list(dtype.categories)
+    return dtype.ordered or not any(isinstance(state, str) for state in states) or states != sorted(states, key=str)
 
 
 def _of_booleans(series):

@@ -69,9 +69,7 @@ class Knowing:
             raise ValueError("Probabilities are of the columns of a DataFrame. Received: an imputer fitted to an array")
         means = rows.values.astype(np.float32) if rows.complete else self._imputation(rows).probabilities
         found = self.columns_.probabilities(frame, means)
-        if not frames.is_foreign(X):
-            return found
-        return {name: frames.like(X, part.rename(columns=str)) for name, part in found.items()}
+        return {name: frames.made(X, part) for name, part in found.items()} if frames.is_foreign(X) else found
 
     def log_likelihood(
         self: Any, X: ArrayLike | pandas.DataFrame, num_samples: int = 1000, seed: int = 0

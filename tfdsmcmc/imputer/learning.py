@@ -141,7 +141,8 @@ def learn(
     Args:
       model: `DeepGenerativeModel`, compiled with `steps_per_execution` of `epoch_length`.
       rows: `Rows` of arrays (n, D).
-      updates: minibatches; of a method that goes over all rows before it moves, whole passes.
+      updates: minibatches, fewer by less than one an epoch; of a method that goes over all rows before it moves, whole
+        passes.
       batch_size: rows in each.
       posterior_samples: M; 0 for the last weights alone.
       verbose: as in Keras.
@@ -154,7 +155,7 @@ def learn(
         length = None
         epochs = max(1, 2 * posterior_samples, -(-updates // -(-len(rows.values) // batch_size)))
     else:
-        epochs = -(-updates // length)
+        epochs = updates // length
     snapshots = Snapshots(last_epochs(epochs, posterior_samples))
     model.fit(
         ArraySource(rows),
@@ -164,25 +165,30 @@ def learn(
         callbacks=[snapshots],
         verbose=checks.verbose(verbose),
     )
-    return Posterior(None, snapshots.samples, "draws") if posterior_samples else None
+    return posterior_of(*snapshots.samples) if posterior_samples else None
+
+
+def posterior_of(*samples: Sample) -> Posterior:
+    """A posterior of samples in memory."""
+    return Posterior(None, list(samples), "draws")
 
 
 def epoch_length(updates: int, posterior_samples: int) -> int:
-    """Minibatches an epoch: few enough for M epochs in the second half of the run.
+    """Minibatches an epoch: few enough for M epochs in the second half of the run, and a hundred at most.
 
     Raises:
       ValueError: for counts out of range, or too few updates for the samples.
     """
     updates = checks.positive_integer("updates", updates)
     posterior_samples = checks.nonnegative_integer("posterior_samples", posterior_samples)
-    length = min(_BLOCK, updates // (2 * posterior_samples) if posterior_samples else updates)
+    length = updates // max(1, 2 * posterior_samples, -(-updates // _BLOCK))
     if length == 0:
         raise ValueError(f"posterior_samples must be at most half of updates={updates}. Received: {posterior_samples}")
     return length
 
 
 class Snapshots(keras.callbacks.Callback):
-    """Keeps the weights at the ends of chosen epochs in memory.
+    """Keeps the weights at the ends of chosen epochs in memory, of several chains those of each in turn.
 
     Args:
       epochs: their numbers, counted from 0.
@@ -198,7 +204,8 @@ class Snapshots(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         if epoch in self._epochs:
-            self.samples.append(store.draw_of(self.model)[0])
+            drawn = store.draw_of(self.model)
+            self.samples.append(drawn[len(self.samples) % len(drawn)])
 
 
 def _log_odds(rows):

@@ -1,6 +1,6 @@
 """Several imputations of a table, each at a draw of the weights of its own.
 
-For i = 1, …, m: θ_i of the posterior samples, evenly over the run, and x_missing of all rows from
+For i = 1, …, m: θ_i of the posterior samples, evenly over the run from a random one on, and x_missing of all rows from
 p(x_missing given x_observed, θ_i). So the m tables differ by what is not known of the weights as well, as Rubin's rules
 ask for (`imputation.pool`): draws of a mixture over θ, a row at a time, would average that over the rows of a table.
 
@@ -56,14 +56,15 @@ def imputations(
       verbose: 0 is silent; otherwise a bar tells how many samples are done.
     """
     samples = [None] if posterior is None else posterior.samples
-    places = [i * len(samples) // count for i in range(count)]
+    stream, drawn = random.stream(seed, "multiple imputation"), []
+    first = int(random.integers([], len(samples), random.stream(seed, "first sample of a multiple imputation")))
+    places = [(first + i * len(samples) // count) % len(samples) for i in range(count)]
     most = max(np.bincount(places))  # of one sample: as many of each, so that one program serves all
     lengths = choices.lengths_of(options, len(rows.with_gaps), draws=True)[0]
     if options.get("method") != "resampling" and "num_chains" not in options:
         lengths["num_chains"] = int(max(most, _CHAINS) if len(rows.values) <= _FEW else most)
     lengths.pop("average", None)  # each is at one sample
     options = {**lengths, "posterior_weights": "equal"}
-    stream, drawn = random.stream(seed, "multiple imputation"), []
     bar = bar_of(verbose, len(set(places)), "sample")
     with sharing.in_place_of(model) as twin:
         for place in sorted(set(places)):

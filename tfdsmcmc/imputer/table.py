@@ -8,6 +8,7 @@ model.
 from __future__ import annotations
 
 import contextlib
+import numbers
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -129,8 +130,17 @@ class Table:
         return pandas.DataFrame({codec.name: codec.series(codec.decode(part)) for codec, part in parts})
 
     def frame_of_array(self, x: np.ndarray) -> pandas.DataFrame:
-        """An array (n, D) of numbers as a frame with the columns of `fit`."""
+        """An array (n, D) of numbers as a frame with the columns of `fit`.
+
+        Raises:
+          ValueError: where these hold what is no number.
+        """
         import pandas
+
+        states = {codec.name: codec.labels for codec in self.codecs if isinstance(codec, States)}
+        text = [name for name, labels in states.items() if not all(isinstance(one, numbers.Number) for one in labels)]
+        if text:
+            raise ValueError(f"X must be a DataFrame, as in fit: columns {text} hold no numbers. Received: an array")
 
         return pandas.DataFrame(x, columns=self.names)
 
