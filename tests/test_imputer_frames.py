@@ -151,8 +151,59 @@ def test_an_ordered_dictionary_of_arrow_keeps_its_order():
     again = frames.like(pyarrow.table({"q": pyarrow.chunked_array(chunks)}), filled.astype(frame.dtypes))
     assert again["q"].to_pylist() == ["fair", "fair", "good", "poor"] and again.schema.types == [chunks[0].type]
     assert again["q"].chunk(0).dictionary.to_pylist() == states
+    other = pyarrow.DictionaryArray.from_arrays([0], ["good"], ordered=True)
+    assert frames.to_pandas(pyarrow.table({"q": pyarrow.chunked_array([*chunks, other])}))["q"].dtype.ordered
+    for states_of in (["good", "fair"], ["fair", None], ["new"], ["fair", "fair"]):
+        wrong = pyarrow.DictionaryArray.from_arrays([0], states_of, ordered=True)
+        dtype = frames.to_pandas(pyarrow.table({"q": pyarrow.chunked_array([*chunks, wrong])}))["q"].dtype
+        assert not dtype.ordered and list(dtype.categories) == sorted(dtype.categories), states_of
     nothing = pyarrow.table({"q": pyarrow.chunked_array([], chunks[0].type)})
     assert len(frames.to_pandas(nothing)) == 0
+
+
+def test_an_enumeration_tells_its_order():
+    """In the order of the alphabet too, which is not told from none in other columns of text."""
+    grades = pl.DataFrame({"g": pl.Series(["A", "C", None], dtype=pl.Enum(["A", "B", "C"]))})
+    for in_fit in (frames.to_pandas(grades), opening.columns_in_fit(ds.Imputer(kinds={"g": "ordinal"}), grades)[0]):
+        table = Table(in_fit, {"g": "ordinal"})
+        assert table.codecs[0].labels == ["A", "B", "C"] and table.kinds[0].word == "ordinal"
+    assert Table(frames.to_pandas(grades)).kinds[0].word == "categorical"
+    with pytest.raises(ValueError, match="'g' is of text"):
+        Table(frames.to_pandas(grades.cast(pl.Categorical)).assign(g=pd.Categorical(list("ABC"))), {"g": "ordinal"})
+    two = pd.DataFrame({"g": pd.Categorical(["no", "yes"])})
+    assert Table(two, {"g": "ordinal"}).kinds[0].word == "binary"
+
+
+@pytest.mark.parametrize("library", ["polars", "arrow"])
+def test_a_column_that_shows_nothing_may_be_of_any_type(library):
+    """It becomes one of what fills it."""
+    fills = {
+        "of states": pd.Series(pd.Categorical(["hi", "lo"])), "of numbers": pd.Series([1, 2], dtype="Int64"),
+        "of booleans": pd.Series([True, False], dtype="boolean"), "of decimals": pd.Series([0.5, 1.5]),
+    }  # fmt: skip
+    types = [pl.Enum(["x"]), pl.Decimal(5, 1), pl.Float64, pl.Int64, pl.Boolean, pl.String, pl.Date, pl.Categorical]
+    for name, series in fills.items():
+        for dtype in types:
+            nothing = pl.DataFrame({"a": pl.Series([None, None], dtype=dtype)})
+            made = frames.like(nothing if library == "polars" else nothing.to_arrow(), series.to_frame("a"))
+            found = [float(one) if not isinstance(one, str) else one for one in pl.DataFrame(made)["a"].to_list()]
+            assert found == [float(one) if not isinstance(one, str) else one for one in series], (name, dtype)
+
+
+def test_an_imputer_of_arrays_gives_an_array_for_a_frame():
+    imputer = ds.Imputer("SBN 2", **TINY)
+    x = np.array([[1.5, np.nan], [2.0, 1.0], [0.5, 3.0]])
+    imputer.columns_ = opening.columns_in_fit(imputer, x)[1]
+    _, rows, finish = opening.opened(imputer, pl.DataFrame(x, schema=["a", "b"]))
+    assert isinstance(finish(x, np.zeros_like(rows.values)), np.ndarray)
+
+
+def test_probabilities_of_an_imputer_of_a_frame(monkeypatch):
+    native = pl.DataFrame({"bus": [35.5, 20.25], "mode": pl.Series(["bus", "car"], dtype=pl.Categorical)})
+    imputer = ds.Imputer("SBN 2", **TINY)
+    imputer.columns_ = opening.columns_in_fit(imputer, native)[1]
+    monkeypatch.setattr("sklearn.utils.validation._is_fitted", lambda *_, **__: True)
+    assert imputer.probabilities(native)["mode"].rows() == [(1.0, 0.0), (0.0, 1.0)]
 
 
 def test_integers_that_pandas_has_not_are_refused():

@@ -5,7 +5,7 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.test_imputer_sharing import imputer, table
-from tfdsmcmc.imputer import learning, sharing
+from tfdsmcmc.imputer import choices, sharing
 from tfdsmcmc.imputer.learning import build
 from tfdsmcmc.rows import Rows
 
@@ -37,14 +37,31 @@ def test_a_method_may_leave_open_how_many_chains_there_are(method):
         assert not np.isnan(fitted.transform(table(seed))).any()
 
 
-def test_samples_are_of_all_chains():
-    """As many as are asked for, of each chain in turn; those of few are cut from all of them."""
+def test_samples_are_of_all_chains(monkeypatch):
+    """As many as are asked for, one chain after the other, and so are what many rows have and a few imputations."""
     sharing.clear()
-    options = {"updates": 8, "posterior_samples": 4, "method": "dsgnht_nais", "method_options": {"num_chains": 3}}
-    fitted = imputer(**options).fit(table(0))
-    assert [sample.chain for sample in fitted.posterior_.samples] == [0, 1, 2, 0]
+    options = {"updates": 8, "posterior_samples": 4, "method": "dsgnht_nais", "method_options": {"num_chains": 2}}
+    x = table(0)
+    fitted = imputer(**options, imputation_options=None).fit(x)
+    assert [sample.chain for sample in fitted.posterior_.samples] == [0, 0, 1, 1]
     steps = [sample.step for sample in fitted.posterior_.samples]
-    assert steps == sorted(set(steps)) and fitted.posterior_.num_chains == 3
-    cut = learning.posterior_of(*fitted.posterior_.samples[::2])
-    assert [sample.chain for sample in cut.samples] == [0, 2]
-    assert not np.isnan(fitted.transform(table(0))).any()
+    assert len(set(steps)) == 4 and steps[:2] == sorted(steps[:2]) and steps[2:] == sorted(steps[2:])
+    assert not np.isnan(fitted.transform(x)).any()
+    asked = []
+
+    def impute(*arguments, posterior, **options):
+        asked.append([sample.chain for sample in posterior.samples])
+        raise InterruptedError
+
+    monkeypatch.setattr(ds.imputation, "impute", impute)
+    for name, value in {"_SOME": 0, "_MANY": 1, "_SAMPLES_OF_MANY": 2}.items():
+        monkeypatch.setattr(choices, name, value)
+    with pytest.raises(InterruptedError):
+        fitted.transform(x)
+    assert asked == [[0, 1]]
+
+
+def test_no_more_updates_are_made_than_are_asked_for():
+    sharing.clear()
+    fitted = imputer(updates=101, posterior_samples=0).fit(table(0))
+    assert int(fitted.model_.run.steps) == 100

@@ -123,13 +123,33 @@ def test_codes_that_were_not_there_in_fit_are_named_as_they_are_written():
 
 @pytest.mark.parametrize("narrow", ["float32", "Float32", "float16"])
 def test_states_of_short_and_long_floats_are_the_same(narrow):
-    """0.1 is 0.1 in both, as it is written."""
+    """0.1 is 0.1 in both, as it is written and as it is cast; the states are what they are in `fit`."""
     wide = pandas.Series([0.1, 0.2, np.nan, 0.3])
-    for in_fit, later in ((wide.astype(narrow), wide), (wide, wide.astype(narrow))):
+    short = wide.astype(narrow)
+    assert Table(pandas.DataFrame({"a": short}), {"a": "ordinal"}).codecs[0].labels == sorted(short.dropna())
+    cast = short.astype("float64"), short.astype("float32")
+    for in_fit, later in ((short, wide), (wide, short), (short, cast[0]), (cast[0], short), (cast[1], short)):
         found = filled(in_fit, later, "ordinal")
         assert found.dtype == later.dtype
         np.testing.assert_array_equal(found[[0, 1, 3]].astype(float), later[[0, 1, 3]].astype(float))
         assert not found.isna().any()
+
+
+def test_states_that_a_short_float_does_not_tell_apart():
+    """They are refused where the shorter type is that of a later column, and large whole numbers stay exact."""
+    close = pandas.Series([0.1, 0.1 + 1e-12, np.nan, 0.3])
+    with pytest.raises(ValueError, match="Column 'a' had the values .* in fit. Received: 0.10000000149"):
+        filled(close, close.astype("float32"), "ordinal")
+    large = pandas.Series([16777219, 123456789, None, 5], dtype="float32")
+    for later in (large.astype("float64"), large.astype("Int64")):
+        assert filled(large, later, "ordinal")[1] == 123456792
+    with pytest.raises(ValueError, match="Received: 0.4"):
+        filled(large, pandas.Series([0.4, 5, 5, 5]), "ordinal")
+
+
+def test_states_of_a_sparse_column():
+    sparse = pandas.Series([0.0, 1.0, 2.0, 0.0]).astype("Sparse[float32]")
+    assert filled(sparse, sparse, "categorical").tolist() == [0, 1, 2, 0]
 
 
 def test_text_does_not_go_into_an_array():

@@ -62,9 +62,12 @@ class States:
         import pandas
 
         with _states(self.name, series):
-            codes = pandas.Index(self.labels, dtype=object).get_indexer(_as_states(series))
+            codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
         missing = series.isna().to_numpy(bool)
         unseen = (codes < 0) & ~missing
+        if unseen.any():
+            codes[unseen] = self._rounded(series[unseen])
+            unseen &= codes < 0
         if unseen.any():
             *some, received = map(_plain, [*self.labels[:5], series[unseen].iloc[0]])
             more = " and more" if len(self.labels) > 5 else ""
@@ -73,6 +76,21 @@ class States:
             return np.zeros((len(codes), 0))
         entries = codes[:, np.newaxis] if self.kind.entries == 1 else np.eye(len(self.labels))[codes]
         return np.where(missing[:, np.newaxis], np.nan, entries)
+
+    def _rounded(self, series):
+        """Codes of numbers that are states as the shorter of the two types has them: 0.1 is 0.1 in all. Else -1."""
+        import pandas
+
+        kinds = [kind for kind in (_float_of(self.dtype), _float_of(series.dtype)) if kind is not None]
+        known = pandas.Series(self.labels)
+        if not (kinds and is_numeric(known) and is_numeric(series)):
+            return np.full(len(series), -1)
+        shortest = min(kinds, key=lambda kind: kind.itemsize)
+        with np.errstate(over="ignore"):
+            states, values = (numbers(one).astype(shortest) for one in (known, series))
+        some, places = np.unique(values, return_inverse=True)
+        found = [np.flatnonzero(states == value) for value in some]
+        return np.array([one[0] if len(one) == 1 else -1 for one in found])[places]
 
     def decode(self, values: np.ndarray) -> np.ndarray:
         """(n,) labels, of entries (n, entries) in the support."""
@@ -234,21 +252,17 @@ def _is_hashable(value):
     return True
 
 
-def _as_states(series):
-    """A column of objects; of short floating numbers the shortest decimals that they stand for, as those of 64 bits."""
-    import pandas
-
-    own = getattr(series.dtype, "numpy_dtype", series.dtype)
-    if not pandas.api.types.is_float_dtype(series.dtype) or own.itemsize >= 8:
-        return series.astype(object)
-    return series.astype(object).map(lambda value: float(str(own.type(value))), na_action="ignore")
+def _float_of(dtype):
+    """NumPy's type of the floating numbers of a pandas type; None of any other."""
+    own = getattr(dtype, "subtype", getattr(dtype, "numpy_dtype", dtype))
+    return own if isinstance(own, np.dtype) and own.kind == "f" else None
 
 
 def _labels(name, series, word):
     if hasattr(series.dtype, "categories"):
         return list(series.dtype.categories)
     with _states(name, series):
-        values = list(_as_states(series[series.notna()]).unique())
+        values = list(series[series.notna()].unique())
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return [False, True]
     if word == "binary" and all(value in (0, 1) for value in values):

@@ -83,7 +83,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         a NADE, and "dsgnht_nais" for all else.
       method_options: its arguments, a dict; None for its own defaults, or where `method` is None and becomes that of a
         sampler for one chain with its defaults. Where `method` becomes "dsgnht_gibbs", `draw_missing` is among them.
-      updates: minibatches to learn from.
+      updates: minibatches to learn from, at most; a method of whole passes makes at least two a sample.
       batch_size: rows in each; by default half of X, at most 100.
       posterior_samples: M, samples of the weights from the second half of the run, over which imputations are averaged;
         0 for the last weights alone. Where the method climbs to one θ they are points of its path.

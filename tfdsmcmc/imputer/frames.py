@@ -4,9 +4,9 @@
 | --- | --- |
 | booleans | booleans |
 | integers | integers of their size |
-| floating numbers, decimals | floating numbers of their size, null where they are NaN |
+| floating numbers, decimals of 128 bits | floating numbers of their size, null where they are NaN |
 | enumerations | categories, in their order |
-| dictionaries of Arrow that are ordered | ordered categories, in their order |
+| dictionaries of Arrow that are ordered, all parts alike | ordered categories, in their order |
 | other categories, dictionaries | categories, those that are there, sorted |
 | all else | objects, which are of no kind unless `kinds` says so |
 
@@ -21,6 +21,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tfdsmcmc.imputer.kinds_of_columns import ENUMERATIONS
 
 if TYPE_CHECKING:
     import pandas
@@ -56,7 +58,9 @@ def to_pandas(x: Any) -> pandas.DataFrame:
     import pandas
 
     frame = _narwhals().from_native(x, eager_only=True)
-    return pandas.DataFrame({name: _series(frame[name]) for name in frame.columns})
+    made = pandas.DataFrame({name: _series(frame[name]) for name in frame.columns})
+    made.attrs[ENUMERATIONS] = [name for name in frame.columns if frame[name].dtype == _narwhals().Enum]
+    return made
 
 
 def like(x: Any, filled: pandas.DataFrame) -> Any:
@@ -125,18 +129,34 @@ def _series(column):
     if dtype == nw.Enum:
         return pandas.Series(pandas.Categorical(values, categories=list(dtype.categories)))
     if dtype == nw.Categorical and getattr(getattr(column.to_native(), "type", None), "ordered", False):
-        chunks = column.to_native().unify_dictionaries().chunks
-        states = chunks[0].dictionary.to_pylist() if chunks else []
-        return pandas.Series(pandas.Categorical(values, states, ordered=True))
+        states = _states_in_order(column.to_native())
+        if states is not None:
+            return pandas.Series(pandas.Categorical(values, states, ordered=True))
     if dtype == nw.Categorical:
         return pandas.Series(pandas.Categorical(values, sorted({value for value in values if value is not None})))
     return pandas.Series(values, dtype=object)
 
 
+def _states_in_order(array):
+    """The states of an ordered dictionary of Arrow; None where its chunks disagree, or repeat one."""
+    parts = [chunk.dictionary.to_pylist() for chunk in array.chunks]
+    longest = max(parts, key=len, default=[])
+    alike = all(part == [state for state in longest if state in part] for part in parts)
+    return longest if alike and None not in longest and len(set(longest)) == len(longest) else None
+
+
+def _takes(column, series):
+    """Whether a column that shows nothing has a type for what fills it: it may be of any."""
+    if not _missing(column).all():
+        return True
+    own = _series(column).dtype
+    return own == series.dtype or hasattr(own, "categories") and hasattr(series.dtype, "categories")
+
+
 def _back(nw, frame, name, series, column):
     """A column of pandas in the library of a frame, of the type of a column of it, or of none in particular."""
     values = [None if missing else value for value, missing in zip(series.tolist(), series.isna())]
-    dtype = None if column is None else column.dtype
+    dtype = None if column is None or not _takes(column, series) else column.dtype
     if dtype is not None and dtype.is_decimal():
         values = _decimals(values, column)
     if dtype is not None and frame.implementation.is_pyarrow():

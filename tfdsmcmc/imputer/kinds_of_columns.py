@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real", "semicontinuous", "skewed"]
 
 WORDS: tuple[str, ...] = get_args(Word)
+ENUMERATIONS = "enumerations"  # attribute of a frame: the columns whose categories were listed in an order
 _LARGEST = 10**6  # of counts, whose distribution ends at three times as many
 
 
@@ -47,7 +48,7 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
 
     numeric, boolean = is_numeric(series), types.is_bool_dtype(series)
     if asked is not None:
-        if asked == "ordinal" and not (numeric or boolean or _tells_order(series.dtype)):
+        if asked == "ordinal" and not (numeric or boolean or _tells_order(name, series)):
             raise ValueError(
                 f"Column {name!r} is of text, which does not tell its order: make it pandas.Categorical(values, "
                 "categories=[…], ordered=True), or an Enum of Polars. "
@@ -100,12 +101,14 @@ def _whole(values):
     return bool(np.isfinite(values).all() and (values % 1 == 0).all())
 
 
-def _tells_order(dtype):
-    """Whether a type has categories in an order of their own: not that of the alphabet, by which text is sorted."""
-    if not hasattr(dtype, "categories"):
+def _tells_order(name, series):
+    """Whether a column has categories in an order of their own: not that of the alphabet, by which text is sorted."""
+    if not hasattr(series.dtype, "categories"):
         return False
-    states = list(dtype.categories)
-    return dtype.ordered or not any(isinstance(state, str) for state in states) or states != sorted(states, key=str)
+    states = list(series.dtype.categories)
+    in_order = series.dtype.ordered or name in series.attrs.get(ENUMERATIONS, ())
+    sorted_text = any(isinstance(state, str) for state in states) and states == sorted(states, key=str)
+    return in_order or len(states) <= 2 or not sorted_text
 
 
 def _of_booleans(series):

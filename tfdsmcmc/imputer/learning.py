@@ -142,7 +142,7 @@ def learn(
       model: `DeepGenerativeModel`, compiled with `steps_per_execution` of `epoch_length`.
       rows: `Rows` of arrays (n, D).
       updates: minibatches, fewer by less than one an epoch; of a method that goes over all rows before it moves, whole
-        passes.
+        passes, rounded up, and at least two a sample.
       batch_size: rows in each.
       posterior_samples: M; 0 for the last weights alone.
       verbose: as in Keras.
@@ -169,8 +169,9 @@ def learn(
 
 
 def posterior_of(*samples: Sample) -> Posterior:
-    """A posterior of samples in memory."""
-    return Posterior(None, list(samples), "draws")
+    """A posterior of samples in memory, one chain after the other: what is cut evenly from them is of all chains, and
+    chains over what is missing go from run to run as seldom as can be."""
+    return Posterior(None, sorted(samples, key=lambda sample: (sample.chain, sample.step)), "draws")
 
 
 def epoch_length(updates: int, posterior_samples: int) -> int:

@@ -40,7 +40,7 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
     frames.check_in_memory(X)
     if frames.is_foreign(X):
         frame, rows, finish = opened(self, frames.to_pandas(X))
-        return frame, rows, lambda x, values: frames.like(X, finish(x, values))
+        return frame, rows, lambda x, values: _as_given(X, finish(x, values))
     columns, keep = self.columns_, self.keep_empty_features
     if isinstance(columns, Table) and is_frame(X):
         X = _with_missing(X)
@@ -52,6 +52,11 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
     frame = columns.frame_of_array(X)
     rows = columns.standardised(frame)
     return frame, rows, lambda x, values: columns.filled(x, values, keep).to_numpy(X.dtype)
+
+
+def _as_given(x, filled):
+    """As a frame of the library of x; an array, of an imputer of arrays, as it is."""
+    return filled if isinstance(filled, np.ndarray) else frames.like(x, filled)
 
 
 def _with_missing(frame):
