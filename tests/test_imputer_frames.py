@@ -157,6 +157,8 @@ def test_an_ordered_dictionary_of_arrow_keeps_its_order():
         wrong = pyarrow.DictionaryArray.from_arrays([0], states_of, ordered=True)
         dtype = frames.to_pandas(pyarrow.table({"q": pyarrow.chunked_array([*chunks, wrong])}))["q"].dtype
         assert not dtype.ordered and list(dtype.categories) == sorted(dtype.categories), states_of
+    twice = pyarrow.DictionaryArray.from_arrays([0, 1], ["fair", "fair"], ordered=True)
+    assert not frames.to_pandas(pyarrow.table({"q": twice}))["q"].dtype.ordered
     nothing = pyarrow.table({"q": pyarrow.chunked_array([], chunks[0].type)})
     assert len(frames.to_pandas(nothing)) == 0
 

@@ -48,6 +48,47 @@ def test_annealing(folder, options):
     assert_equal(found[:3], whole[:3])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"direction": "reverse"}, {"z": [np.zeros((60, 3)), np.zeros((60, 2))]}, {"weights": None}],
+    ids=["reverse", "z", "weights"],
+)
+def test_what_an_average_cannot_heed_is_refused_before_any_task(folder, options, monkeypatch):
+    """As `posterior.annealed_log_likelihood` does."""
+    monkeypatch.setattr(cluster_work, "run", None)
+    for call in (
+        lambda: ds.cluster.annealed_log_likelihood(folder, make, ROWS, num_steps=2, **options),
+        lambda: ds.posterior.load(folder).annealed_log_likelihood(make(0), ROWS, num_steps=2, **options),
+    ):
+        with pytest.raises(ValueError, match="Received: "):
+            call()
+
+
+def test_other_frozen_weights_are_other_results(tmp_path):
+    """They are in no sample, and in the estimates all the same."""
+
+    def frozen(value):
+        def made(seed):
+            model = ds.models.from_name("SBN/SBN 3-2", units=6, seed=0)
+            model.generative.layers[-1].trainable = False
+            for variable in model.generative.layers[-1].weights:
+                variable.assign(np.full(variable.shape, value))
+            model.compile(ds.mcmc.SGLD(learning_rate=0.05), ds.latents.NAIS(2), num_chains=1, jit_compile=False)
+            return model
+
+        return made
+
+    learnt = frozen(0.5)(0)
+    learnt.fit(ROWS, batch_size=20, epochs=1, verbose=0)
+    posterior = ds.posterior.Posterior(None, ds.posterior.store.draw_of(learnt), "draws")
+    for value in (0.5, 2.0):
+        want = posterior.log_likelihood(frozen(value)(0), ROWS, **FEW)
+        for _ in range(2):
+            found = ds.cluster.log_likelihood(posterior, frozen(value), ROWS, folder=tmp_path, **FEW)
+            assert_equal(found[:3], want[:3])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_other_starts_are_other_results(folder, tmp_path):
     """Half of each estimate is the start's, of the samples' own weights here, then of others."""
     posterior = ds.posterior.load(folder)

@@ -23,6 +23,7 @@ from tfdsmcmc.cluster import places, work
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.likelihood.importance import warn_of
+from tfdsmcmc.posterior.ensemble import check_annealing
 from tfdsmcmc.posterior.running_means import PredictiveAverage
 from tfdsmcmc.rows import kept
 
@@ -113,6 +114,8 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
         checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
     )
     call, (model, own, source) = places.called(make_model, posterior, rows, _source)
+    if how[0] == "annealed":
+        check_annealing(model, how[1])
     average = own.average if average is None else average
     own.components(model, average)  # which refuses what does not fit
     parts = own.parts(average)
@@ -194,6 +197,8 @@ def _folder(folder, model, posterior, source, how, seed, batch_size, average, sh
         digest.update(repr((sample.step, sample.chain)).encode())
         for part in (*sample.theta, *sample.phi):
             digest.update(np.ascontiguousarray(part))
+    for weights in getattr(model, "non_trainable_weights", ()):  # frozen ones, which are not among those of a sample
+        digest.update(np.ascontiguousarray(weights))
     config = model.get_config() if hasattr(model, "get_config") else None
     facts = (config, int(source.checksum), how, seed, batch_size, average, shards)
     digest.update(digest_of(facts).encode())

@@ -168,14 +168,7 @@ class Posterior(Draws):
         Raises:
           ValueError: for a model of another architecture, or what annealing refuses.
         """
-        if "weights" in annealing:
-            raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
-        direction, z = annealing.get("direction", "forward"), annealing.get("z")
-        if hasattr(model, "generative") and (direction != "forward" or z is not None):
-            raise ValueError(
-                "An average is annealed forward: draws of z from one component are none of the others. "
-                f"Received: direction={direction!r}, z={z!r}"
-            )
+        check_annealing(model, annealing)
         components = self.components(model, average)
         x, mixed = kept(model.source_to_estimate(x)), PredictiveAverage()
         for m, part in enumerate(components):
@@ -258,3 +251,20 @@ class Posterior(Draws):
         if expected != found:
             raise ValueError(f"The samples are of weights of the shapes {found}. Received: a model with {expected}")
         return [variable for group in groups for variable in group]
+
+
+def check_annealing(model: contract.Model, annealing: dict[str, Any]) -> None:
+    """Raises a ValueError for arguments of annealing that an average over components cannot heed.
+
+    Args:
+      model: of the components.
+      annealing: the arguments.
+    """
+    if "weights" in annealing:
+        raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
+    direction, z = annealing.get("direction", "forward"), annealing.get("z")
+    if hasattr(model, "generative") and (direction != "forward" or z is not None):
+        raise ValueError(
+            "An average is annealed forward: draws of z from one component are none of the others. "
+            f"Received: direction={direction!r}, z={z!r}"
+        )

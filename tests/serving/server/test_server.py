@@ -215,7 +215,7 @@ def test_other_addresses_answer_to_every_name(foreign):
 
 def test_an_address_that_cannot_be_had_is_told_before_anything_is_loaded(folder, monkeypatch):
     monkeypatch.setattr(development_server, "Predictions", None)  # it would fail otherwise
-    for host in (None, 3, b"localhost", "a\0b", "é..b"):
+    for host in (None, 3, b"localhost", "a\0b", "é..b", ""):
         with pytest.raises(ValueError, match="host must be.*Received: host="):
             make_server(folder, host=host, port=0)
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -21,7 +21,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a call is repeated
 _PASSING = (429, 502, 503, 504, "UNAVAILABLE")
 _URL = re.compile(
     r"(?P<scheme>https?|grpcs?)://(?P<host>(?P<name>[\w.-]+|\[[\w:.%]+\])(?::(?P<port>[0-9]{1,5}))?)"
-    r"(?P<prefix>(?:/[^?#]*?)??)(?:/v1/models/(?P<model>[^/:?#]+)(?:/versions/(?P<version>[0-9]{1,18}))?)?/?"
+    r"(?P<prefix>(?:/[^?#]*?)??)(?:/v1/models/(?P<model>[^/:?#]+)(?:/versions/(?P<version>[0-9]{1,19}))?)?/?"
 )
 
 

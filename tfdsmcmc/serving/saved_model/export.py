@@ -177,7 +177,7 @@ def _chosen(only, possible):
     """The names of the signatures to write, in their own order."""
     if only is None:
         return possible
-    wanted = [only] if isinstance(only, str) else list(only) if isinstance(only, (list, tuple, set)) else []
+    wanted = [only] if isinstance(only, str) else list(only) if isinstance(only, Collection) else []
     if not wanted or any(name not in possible for name in wanted):
         raise ValueError(f"only has names among {possible}. Received: {only!r}")
     return [name for name in possible if name in wanted]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 from tfdsmcmc import files
 from tfdsmcmc.serving.saved_model import audit, serving_files
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.serving.saved_model.functions import Functions
 
 DEFAULT = "log_likelihood"
+_GRADIENT = "_gradient_op_type"  # the attribute of an operation that has one of its own
 
 
 def free_target(path: FilePath, version: int, overwrite: bool) -> pathlib.Path:
@@ -62,7 +64,10 @@ def write_version(
     examples = {name: Inputs(name, functions).example() for name in signatures}
     default = signatures[DEFAULT if DEFAULT in signatures else next(iter(signatures))]
     with files.replacing(target) as new:
-        tf.saved_model.save(functions.weights, str(new), signatures={"serving_default": default, **signatures})
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        signed = {"serving_default": default, **signatures}
+        tf.saved_model.save(functions.weights, str(new), signed, options)
+        _forget_gradients(new / "saved_model.pb")
         (new / "assets").mkdir(exist_ok=True)
         (new / "assets" / "manifest.json").write_text(manifest)
         if serving_config:
@@ -93,6 +98,20 @@ def round_trip(
         served(**inputs)
         seconds[name] = time.perf_counter() - start
     return seconds
+
+
+def _forget_gradients(path):
+    """Takes the names of custom gradients out of a graph, of which no answer needs one.
+
+    TensorFlow keeps what they belong to in a registry that nothing empties: whatever was loaded would stay in memory.
+    """
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    for graph in (part.graph_def for part in saved.meta_graphs):
+        for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
+            for node in nodes:
+                if _GRADIENT in node.attr:
+                    del node.attr[_GRADIENT]
+    path.write_bytes(saved.SerializeToString(deterministic=True))
 
 
 def _check_free(target, overwrite):

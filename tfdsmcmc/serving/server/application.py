@@ -43,7 +43,7 @@ _LIMIT = 64 * 2**20  # bytes of a request's body
 _SLOW = 60  # seconds that an answer may take to be received
 _PAGE = pathlib.Path(__file__).parent / "page" / "index.html"
 # of a path as it was sent: a name may have a : or / itself, as %3A or %2F
-_MODEL = re.compile(r"/v1/models/([^/:]+)(?:/versions/([0-9]{1,18}))?(|/metadata|:predict)")
+_MODEL = re.compile(r"/v1/models/([^/:]+)(?:/versions/([0-9]{1,19}))?(|/metadata|:predict)")
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",

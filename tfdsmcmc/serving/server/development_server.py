@@ -65,6 +65,8 @@ def serve(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> None:
 
 def _bound(host, port):
     """A socket that listens."""
+    if host == "":  # to sockets all addresses
+        raise ValueError("host must be a name or an address. Received: host=''")
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

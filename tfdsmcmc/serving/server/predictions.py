@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tfdsmcmc._common.types import FilePath
 
-_NUMBER = re.compile("[0-9]{1,18}")
+_NUMBER = re.compile("[0-9]{1,19}")
 
 
 class Predictions:
@@ -93,7 +93,12 @@ class Predictions:
         return {name: value.numpy() for name, value in outputs.items()}
 
     def _load(self, folder):
-        """All that is read from the folder: an export may replace it."""
+        """All that is read from the folder: an export may replace it, and where one does meanwhile it is read anew."""
+        before = None
+        while before != (before := os.stat(folder).st_ino):
+            self._read(folder)
+
+    def _read(self, folder):
         self._model = tf.saved_model.load(str(folder))
         saved = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
         graphs = [graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags] or saved.meta_graphs
