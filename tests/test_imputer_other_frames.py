@@ -145,6 +145,10 @@ def test_states_that_a_short_float_does_not_tell_apart():
         assert filled(large, later, "ordinal")[1] == 123456792
     with pytest.raises(ValueError, match="Received: 0.4"):
         filled(large, pandas.Series([0.4, 5, 5, 5]), "ordinal")
+    with pytest.raises(ValueError, match="Received: 16777217"):
+        filled(pandas.Series([16777216, 5, 7, 5], dtype="float32"), pandas.Series([16777217, 5, 7, 5]), "ordinal")
+    with pytest.raises(ValueError, match="Received: inf"):
+        filled(pandas.Series([1e5, 5, 7, 5]), pandas.Series([np.inf, 5, 7, 5], dtype="float16"), "ordinal")
 
 
 def test_states_of_a_sparse_column():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfdsmcmc import files, random
+from tfdsmcmc import contract, files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.cluster import places, work
@@ -197,8 +197,10 @@ def _folder(folder, model, posterior, source, how, seed, batch_size, average, sh
         digest.update(repr((sample.step, sample.chain)).encode())
         for part in (*sample.theta, *sample.phi):
             digest.update(np.ascontiguousarray(part))
-    for weights in getattr(model, "non_trainable_weights", ()):  # frozen ones, which are not among those of a sample
-        digest.update(np.ascontiguousarray(weights))
+    sampled = set(map(id, contract.sampled_theta(model)))
+    for weights in getattr(model, "non_trainable_weights", ()):
+        if id(weights) not in sampled:  # frozen, and in no sample
+            digest.update(np.ascontiguousarray(weights))
     config = model.get_config() if hasattr(model, "get_config") else None
     facts = (config, int(source.checksum), how, seed, batch_size, average, shards)
     digest.update(digest_of(facts).encode())

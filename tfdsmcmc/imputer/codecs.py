@@ -62,7 +62,9 @@ class States:
         import pandas
 
         with _states(self.name, series):
-            codes = pandas.Index(self.labels, dtype=object).get_indexer(series.astype(object))
+            # a float32 of NumPy would be equal to integers that it cannot hold
+            states = pandas.Index(list(map(_plain, self.labels)), dtype=object)
+            codes = states.get_indexer(series.astype(object))
         missing = series.isna().to_numpy(bool)
         unseen = (codes < 0) & ~missing
         if unseen.any():
@@ -78,18 +80,19 @@ class States:
         return np.where(missing[:, np.newaxis], np.nan, entries)
 
     def _rounded(self, series):
-        """Codes of numbers that are states as the shorter of the two types has them: 0.1 is 0.1 in all. Else -1."""
+        """Codes of floats that are states as the shorter of the two types has them: 0.1 is 0.1 in all. Else -1."""
         import pandas
 
-        kinds = [kind for kind in (_float_of(self.dtype), _float_of(series.dtype)) if kind is not None]
-        known = pandas.Series(self.labels)
-        if not (kinds and is_numeric(known) and is_numeric(series)):
+        kinds, known = [_float_of(self.dtype), _float_of(series.dtype)], pandas.Series(self.labels)
+        if any(kind is None for kind in kinds) or not (
+            is_numeric(known) and is_numeric(series)
+        ):  # an integer is itself or another
             return np.full(len(series), -1)
         shortest = min(kinds, key=lambda kind: kind.itemsize)
         with np.errstate(over="ignore"):
             states, values = (numbers(one).astype(shortest) for one in (known, series))
         some, places = np.unique(values, return_inverse=True)
-        found = [np.flatnonzero(states == value) for value in some]
+        found = [np.flatnonzero((states == value) & np.isfinite(value)) for value in some]
         return np.array([one[0] if len(one) == 1 else -1 for one in found])[places]
 
     def decode(self, values: np.ndarray) -> np.ndarray:

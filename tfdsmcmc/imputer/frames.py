@@ -139,10 +139,10 @@ def _series(column):
 
 def _states_in_order(array):
     """The states of an ordered dictionary of Arrow; None where its chunks disagree, or repeat one."""
-    parts = [chunk.dictionary.to_pylist() for chunk in array.chunks]
-    longest = max(parts, key=len, default=[])
-    alike = all(part == [state for state in longest if state in part] for part in parts)
-    return longest if alike and None not in longest and len(set(longest)) == len(longest) else None
+    parts = {tuple(chunk.dictionary.to_pylist()) for chunk in array.chunks}
+    longest = max(parts, key=len, default=())
+    alike = all(part == tuple(filter(set(part).__contains__, longest)) for part in parts)
+    return list(longest) if alike and None not in longest and len(set(longest)) == len(longest) else None
 
 
 def _takes(column, series):

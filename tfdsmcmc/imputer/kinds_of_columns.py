@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real", "semicontinuous", "skewed"]
 
 WORDS: tuple[str, ...] = get_args(Word)
-ENUMERATIONS = "enumerations"  # attribute of a frame: the columns whose categories were listed in an order
+ENUMERATIONS = "tfdsmcmc.enumerations"  # attribute of a frame: the columns whose categories were listed in an order
 _LARGEST = 10**6  # of counts, whose distribution ends at three times as many
 
 

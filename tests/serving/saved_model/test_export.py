@@ -372,6 +372,7 @@ def test_what_was_loaded_leaves_the_memory(tmp_path):
         return sum(type(thing) is FuncGraph for thing in gc.get_objects())
 
     path = export(tiny_model((2,), units=4), tmp_path / "m", only=frozenset({"log_likelihood"}))
+    assert b"_gradient_op_type" not in (pathlib.Path(path) / "saved_model.pb").read_bytes()  # of which loads would warn
     before = graphs()
     loaded = tf.saved_model.load(path)
     assert all(np.isfinite(found).all() for found in evaluate(loaded, np.eye(4), 3).values()) and graphs() > before
@@ -387,7 +388,9 @@ def test_a_version_of_nineteen_digits_is_served(tmp_path):
     assert transports.address(f"http://h/v1/models/m/versions/{version}")[-1] == version
 
 
-def test_a_version_that_is_replaced_while_it_is_read_is_read_anew(tmp_path, monkeypatch):
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_version_that_is_replaced_while_it_is_read_is_read_anew(tmp_path, monkeypatch, fails):
+    """Whether or not what was read of both fits together."""
     path = pathlib.Path(export(tiny_model((2,), units=4), tmp_path / "m", version=1, only=("log_likelihood", "sample")))
     load, replaced = tf.saved_model.load, []
 
@@ -395,6 +398,8 @@ def test_a_version_that_is_replaced_while_it_is_read_is_read_anew(tmp_path, monk
         loaded = load(folder)
         if not replaced:
             replaced.append(export(tiny_model((2,), units=4), tmp_path / "m", version=1, only="sample", overwrite=True))
+            if fails:
+                raise ValueError("incompatible")
         return loaded
 
     monkeypatch.setattr(tf.saved_model, "load", late)

@@ -64,6 +64,7 @@ def write_version(
     examples = {name: Inputs(name, functions).example() for name in signatures}
     default = signatures[DEFAULT if DEFAULT in signatures else next(iter(signatures))]
     with files.replacing(target) as new:
+        # TensorFlow would put them, and all of the graph, into a registry that nothing empties, at each load
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         signed = {"serving_default": default, **signatures}
         tf.saved_model.save(functions.weights, str(new), signed, options)
@@ -101,10 +102,7 @@ def round_trip(
 
 
 def _forget_gradients(path):
-    """Takes the names of custom gradients out of a graph, of which no answer needs one.
-
-    TensorFlow keeps what they belong to in a registry that nothing empties: whatever was loaded would stay in memory.
-    """
+    """Takes the names of gradients that were not saved out of a graph, of which TensorFlow would warn at each load."""
     saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     for graph in (part.graph_def for part in saved.meta_graphs):
         for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
@@ -112,6 +110,7 @@ def _forget_gradients(path):
                 if _GRADIENT in node.attr:
                     del node.attr[_GRADIENT]
     path.write_bytes(saved.SerializeToString(deterministic=True))
+    (path.parent / "fingerprint.pb").unlink(missing_ok=True)  # it is that of the graph before
 
 
 def _check_free(target, overwrite):

@@ -94,9 +94,15 @@ class Predictions:
 
     def _load(self, folder):
         """All that is read from the folder: an export may replace it, and where one does meanwhile it is read anew."""
-        before = None
-        while before != (before := os.stat(folder).st_ino):
-            self._read(folder)
+        while True:
+            before = _identity(folder)
+            try:
+                self._read(folder)
+            except Exception:  # as below
+                if before == _identity(folder):
+                    raise
+            if before == _identity(folder):
+                return
 
     def _read(self, folder):
         self._model = tf.saved_model.load(str(folder))
@@ -127,3 +133,11 @@ def _words(message, arrays):
     text = said[1] if said else text.splitlines()[-1] if text else "The model cannot answer"
     shapes = ", ".join(f"{name} of shape {array.shape}" for name, array in arrays.items())
     return text if "Received:" in text else f"{text.rstrip('.')}. Received: {shapes}"
+
+
+def _identity(folder):
+    """What tells a folder from another one of its name; None where there is none at the moment."""
+    try:
+        return os.stat(folder).st_ino
+    except FileNotFoundError:
+        return None
