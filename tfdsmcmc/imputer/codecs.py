@@ -81,16 +81,12 @@ class States:
 
     def _rounded(self, series):
         """Codes of floats that are states as the shorter of the two types has them: 0.1 is 0.1 in all. Else -1."""
-        import pandas
-
-        kinds, known = [_float_of(self.dtype), _float_of(series.dtype)], pandas.Series(self.labels)
-        if any(kind is None for kind in kinds) or not (
-            is_numeric(known) and is_numeric(series)
-        ):  # an integer is itself or another
+        own, other = _float_of(self.dtype), _float_of(series.dtype)
+        if own is None or other is None:  # an integer is a state as it stands, or none
             return np.full(len(series), -1)
-        shortest = min(kinds, key=lambda kind: kind.itemsize)
+        shortest = min(own, other, key=lambda kind: kind.itemsize)
         with np.errstate(over="ignore"):
-            states, values = (numbers(one).astype(shortest) for one in (known, series))
+            states, values = (np.asarray(one, np.float64).astype(shortest) for one in (self.labels, numbers(series)))
         some, places = np.unique(values, return_inverse=True)
         found = [np.flatnonzero((states == value) & np.isfinite(value)) for value in some]
         return np.array([one[0] if len(one) == 1 else -1 for one in found])[places]

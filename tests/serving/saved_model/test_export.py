@@ -1,6 +1,5 @@
 """SavedModels: equal to the live model, and able to run in a process that has nothing but TensorFlow."""
 
-import gc
 import os
 import pathlib
 import subprocess
@@ -10,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.python.framework.func_graph import FuncGraph
 
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_near
@@ -19,9 +17,7 @@ from tests.posterior.support import folder_of, sample_of, written
 from tests.serving.exports import export
 from tests.serving.saved_model import loader
 from tfdsmcmc import files
-from tfdsmcmc.serving.client import transports
 from tfdsmcmc.serving.saved_model import audit, writing
-from tfdsmcmc.serving.server.predictions import Predictions
 
 SEED = np.array([3, 4], np.int32)
 QUICK = {"only": ["log_likelihood", "sample"], "verbose": False}
@@ -362,47 +358,3 @@ def test_jitted_exports_say_so_and_answer_alike(tmp_path):
     one, other = (evaluate(tf.saved_model.load(path), binary_states(4), 50) for path in (plain, jitted))
     for name, value in one.items():
         np.testing.assert_allclose(value, other[name], rtol=1e-4)
-
-
-def test_what_was_loaded_leaves_the_memory(tmp_path):
-    """TensorFlow would keep the graphs of a SavedModel whose operations have gradients of their own."""
-
-    def graphs():
-        gc.collect()
-        return sum(type(thing) is FuncGraph for thing in gc.get_objects())
-
-    path = export(tiny_model((2,), units=4), tmp_path / "m", only=frozenset({"log_likelihood"}))
-    assert b"_gradient_op_type" not in (pathlib.Path(path) / "saved_model.pb").read_bytes()  # of which loads would warn
-    before = graphs()
-    loaded = tf.saved_model.load(path)
-    assert all(np.isfinite(found).all() for found in evaluate(loaded, np.eye(4), 3).values()) and graphs() > before
-    del loaded
-    assert graphs() <= before
-
-
-def test_a_version_of_nineteen_digits_is_served(tmp_path):
-    """Such as the time in nanoseconds."""
-    version = 1_795_888_067_885_182_313
-    export(tiny_model((2,), units=4), tmp_path / "m", version=version, only="sample")
-    assert Predictions(tmp_path / "m").version == version
-    assert transports.address(f"http://h/v1/models/m/versions/{version}")[-1] == version
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_version_that_is_replaced_while_it_is_read_is_read_anew(tmp_path, monkeypatch, fails):
-    """Whether or not what was read of both fits together."""
-    path = pathlib.Path(export(tiny_model((2,), units=4), tmp_path / "m", version=1, only=("log_likelihood", "sample")))
-    load, replaced = tf.saved_model.load, []
-
-    def late(folder):
-        loaded = load(folder)
-        if not replaced:
-            replaced.append(export(tiny_model((2,), units=4), tmp_path / "m", version=1, only="sample", overwrite=True))
-            if fails:
-                raise ValueError("incompatible")
-        return loaded
-
-    monkeypatch.setattr(tf.saved_model, "load", late)
-    served = Predictions(tmp_path / "m")
-    assert set(served.signatures) == set(load(str(path)).signatures)
-    assert set(served._model.signatures) == set(served.signatures) and replaced

@@ -98,7 +98,7 @@ class Predictions:
             before = _identity(folder)
             try:
                 self._read(folder)
-            except Exception:  # as below
+            except Exception:  # of a folder half of which is new TensorFlow raises whatever it stumbles over
                 if before == _identity(folder):
                     raise
             if before == _identity(folder):
