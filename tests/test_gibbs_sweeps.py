@@ -7,6 +7,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import binary_states, randomize, state_numbers
+from tfdsmcmc._common.compiling import program
 from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.sweeps import averaged as averaged_sweeps
 from tfdsmcmc.sweeps import gibbs as gibbs_sweeps
@@ -186,7 +187,8 @@ def forced_sweep(units, targets, scale, gaps, rows=4, seed=0):
         (200, 784, 30.0, True, 1e-2),  # up to 1,400, weights and logits beyond what exp can take
     ],
 )
-def test_log_odds_stay_exact_along_a_sweep(monkeypatch, units, targets, scale, gaps, tolerance):
+@pytest.mark.parametrize("by_operations", [False, True])
+def test_log_odds_stay_exact_along_a_sweep(monkeypatch, units, targets, scale, gaps, tolerance, by_operations):
     """Every log-odds of a sweep lies within the tolerance of the one in float64: the uniform draws are such that a unit
     takes its given value only then. No chance in it. Catches errors that add up from unit to unit, logits or weights
     that saturate, targets lost where they are split, and gaps that count."""
@@ -202,7 +204,9 @@ def test_log_odds_stay_exact_along_a_sweep(monkeypatch, units, targets, scale, g
         weight.assign(value)
     monkeypatch.setattr(gibbs_sweeps.random, "open_uniform", lambda shape, seed: tf.constant(uniform))
     data = Rows(tf.constant(x), tf.constant(observed)) if gaps else tf.constant(x)
-    drawn = tf.function(lambda: sweep(generative_factors(network), [data, tf.constant(z)], 1, [0, 0]))()
+    factors = generative_factors(network)
+    run = program if by_operations else (lambda function, _: tf.function(function))
+    drawn = run(lambda: sweep(factors, [data, tf.constant(z)], 1, [0, 0]), False)()
     np.testing.assert_array_equal(drawn, values.T)
 
 

@@ -1,9 +1,10 @@
 """How near to p(x_missing given x_observed) chains are after few sweeps, by where they start.
 
     python -m experiments.first_guess --dataset digits dna adult ocr_letters accidents
+    python -m experiments.first_guess --dataset binarized_mnist --architecture "SBN/SBN 200-200" --updates 6000
     python -m experiments.first_guess --page docs/how_to/missing_values.md
 
-An SBN 100-50 learns each data set by `methods.dsgnht_nais()`, one chain, --updates minibatches. Of --rows test rows
+An --architecture learns each data set by `methods.dsgnht_nais()`, one chain, --updates minibatches. Of --rows test rows
 half of the entries are taken away, at random ("half"), or the latter half of the columns ("block"). --chains chains a
 row start with noise in the gaps and z from the recognition network, and go on by passes of the pseudo-Gibbs sampler or
 none, and by Gibbs sweeps. A start is worth
@@ -32,13 +33,13 @@ COMMAND = "experiments.first_guess"
 ARMS = [(0, 2), (0, 10), (kernels.PASSES, 2), (kernels.PASSES, 10), (kernels.PASSES, 50)]  # passes, sweeps
 
 
-def learnt(dataset, updates, seed):
+def learnt(dataset, architecture, updates, seed):
     """(model, test rows)."""
     data = ds.datasets.load(dataset)
     keras.utils.set_random_seed(seed)
     share = (np.asarray(data.train).sum(0) + 0.5) / (len(data.train) + 1.0)
     logits = np.log(share) - np.log1p(-share)
-    model = ds.models.from_name("SBN/SBN 100-50", data.train.shape[1], data_logits=logits, seed=seed)
+    model = ds.models.from_name(architecture, data.train.shape[1], data_logits=logits, seed=seed)
     model.compile(**ds.methods.dsgnht_nais(num_chains=1), steps_per_execution=50)
     steps = -(-len(data.train) // 100)
     model.fit(data.train, batch_size=100, epochs=max(1, updates // steps), validation_data=data.valid[:500], verbose=0)
@@ -76,14 +77,15 @@ def scores(model, x, observed, passes, sweeps, chains, seed):
 
 def lines(dataset, args):
     """The results of a data set, dicts."""
-    model, test = learnt(dataset, args.updates, args.seed)
+    model, test = learnt(dataset, args.architecture, args.updates, args.seed)
     x = test[np.sort(np.random.default_rng(args.seed).permutation(len(test))[: args.rows])].astype(np.float32)
     for kind in ("half", "block"):
         observed = mask(kind, x.shape, args.seed)
         given = x, observed
         reference = scores(model, *given, 0, args.reference, args.chains, args.seed)
-        about = {"dataset": dataset, "gaps": kind, "updates": args.updates, "seed": args.seed, "rows": len(x)}
-        about |= {"chains": args.chains, "reference": args.reference, "value": float(reference.mean())}
+        about = {"dataset": dataset, "architecture": args.architecture, "gaps": kind, "updates": args.updates}
+        about |= {"seed": args.seed, "rows": len(x), "chains": args.chains}
+        about |= {"reference": args.reference, "value": float(reference.mean())}
         for passes, sweeps in ARMS:
             value, error = with_error(scores(model, *given, passes, sweeps, args.chains, args.seed) - reference)
             yield {**about, "passes": passes, "sweeps": sweeps, "difference": float(value), "error": float(error)}
@@ -94,17 +96,19 @@ def table(found):
     heads = [f"{sweeps} sweeps" if not passes else f"passes, {sweeps} sweeps" for passes, sweeps in ARMS]
     rows = {}
     for one in found:
-        rows.setdefault((one["dataset"], one["gaps"]), {})[one["passes"], one["sweeps"]] = one
-    text = [f"| data | gaps | {' | '.join(heads)} |", "| --- " * (len(heads) + 2) + "|"]
-    for (dataset, gaps), cells in rows.items():
+        names = one["dataset"], one["architecture"].split()[-1], one["gaps"]
+        rows.setdefault(names, {})[one["passes"], one["sweeps"]] = one
+    text = [f"| data | SBN | gaps | {' | '.join(heads)} |", "| --- " * (len(heads) + 3) + "|"]
+    for names, cells in rows.items():
         figures = [stated(cells[arm]["difference"], cells[arm]["error"]) for arm in ARMS]
-        text.append(f"| {dataset} | {gaps} | {' | '.join(figures)} |")
+        text.append(f"| {' | '.join([*names, *figures])} |")
     return "\n".join([*text, ""])
 
 
 def main(argv=None):
     parser = parser_of(COMMAND, __doc__)
     parser.add_argument("--dataset", nargs="+", default=[])
+    parser.add_argument("--architecture", default="SBN/SBN 100-50", help="an SBN with a recognition network")
     parser.add_argument("--updates", type=number(int), default=3000)
     parser.add_argument("--rows", type=number(int), default=100)
     parser.add_argument("--chains", type=number(int), default=100)
@@ -113,9 +117,9 @@ def main(argv=None):
     parser.add_argument("--record", type=pathlib.Path, default=pathlib.Path("docs/first_guess.jsonl"))
     parser.add_argument("--page", type=pathlib.Path)
     args = parser.parse_args(argv)
-    done = {(one["dataset"], one["seed"]) for one in files.lines(args.record)}
+    done = {(one["dataset"], one["architecture"], one["seed"]) for one in files.lines(args.record)}
     for dataset in args.dataset:
-        if (dataset, args.seed) not in done:
+        if (dataset, args.architecture, args.seed) not in done:
             for one in list(lines(dataset, args)):
                 files.append(args.record, one)
     marked_page.show(table(files.lines(args.record)), args.page, COMMAND)

@@ -19,8 +19,8 @@ log-odds are
 
 where l_j is the unit's own logit. The second sum is kept: for each unit the first one alone is evaluated, and it takes
 the second's place where the unit turns over, as λ + s A_j takes that of λ. So the kept sum is at all times that of the
-logits as they are, and no errors add up in it. `targets` says how the sums are taken. Above the columns of a table
-`columns` does so with their laws.
+logits as they are, and no errors add up in it. `targets` says how XLA takes the sums, `operations` how TensorFlow does
+without it. Above the columns of a table `columns` does so with their laws.
 
 A sweep hands on the probability that each unit was drawn with, σ(its log-odds), where that is asked for. Under the law
 that the sweep keeps, its mean is that of the unit, E σ(…) = P(v_lj = 1), and its variance is at most that of the drawn
@@ -36,11 +36,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import compiling
 from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.sweeps import averaged as averaged_sweeps
 from tfdsmcmc.sweeps import columns
+from tfdsmcmc.sweeps.operations import draw_units
 from tfdsmcmc.sweeps.targets import NEVER, Targets, summed
 
 if TYPE_CHECKING:
@@ -202,6 +204,9 @@ def sweep_logistic(
                 linear += tf.matmul(current, symmetric)
                 within = symmetric if within is None else within + symmetric
                 targets.append(target)
+    if compiling.by_operations():
+        drawn, log_odds = draw_units(current, uniform, linear, within, targets, update)
+        return [drawn, tf.sigmoid(log_odds)] if chances else [drawn]
     targets, softplus_sums = summed(targets)
     old = tf.transpose(current)
 

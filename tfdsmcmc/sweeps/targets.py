@@ -2,8 +2,7 @@
 
     Σ_d log (1 + exp λ_d),    λ = logits + s · (the weights of a unit)
 
-Where TensorFlow runs operation after operation the sum is taken as it stands. Where XLA compiles it, a logarithm in it
-is, with h = λ/2,
+Under XLA a logarithm in it is taken as, with h = λ/2,
 
     log (1 + exp 2h) = 2 max(h, 0) − log (1 + tanh |h|) + log 2,
 
@@ -18,8 +17,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
-
-from tfdsmcmc._common import compiling
 
 NEVER = -1e30  # logits of what does not count: 1 + exp of them is 1, and weights of any size leave them as they are
 _PARTS = 16  # targets whose factors are multiplied before a logarithm is taken
@@ -42,12 +39,10 @@ def summed(targets: Sequence[Targets]) -> tuple[list[Targets], Callable[..., tf.
     Args:
       targets: list of `Targets`; those of power 1 are put together, so that their logarithms are.
     """
-    if compiling.by_operations():
-        return [_padded(target) for target in _merged(targets)], _sums
-    return [_padded(target, 0.5) for target in _merged(targets)], _sums_of_halves
+    return [_halved(target) for target in merged(targets)], _sums_of_halves
 
 
-def _merged(targets):
+def merged(targets: Sequence[Targets]) -> list[Targets]:
     """The targets; those of power 1 as one."""
     plain = [t for t in targets if isinstance(t.power, float) and t.power == 1.0]
     if len(plain) < 2:
@@ -57,19 +52,13 @@ def _merged(targets):
     return [Targets(weights, logits, 1.0), *others]
 
 
-def _padded(targets, scale=1.0):
-    """Weights and logits times `scale`, and targets that do not count beside them, so that there are equal parts."""
+def _halved(targets):
+    """Halves of weights and logits, and targets that do not count beside them, so that there are equal parts."""
     units = targets.weights.shape[-1]
     lanes = _lanes(units)
     more = [[0, 0], [0, -units % lanes]]
-    logits = tf.pad(scale * targets.logits, more, constant_values=NEVER)
-    return Targets(tf.pad(scale * targets.weights, more), logits, targets.power)
-
-
-def _sums(here, sign, row):
-    """Σ_d log (1 + exp λ_d) with λ = here + sign · row, (n, lanes): of one sum of all, differences lose digits."""
-    lanes = _lanes(here.shape[-1])
-    return tf.reduce_sum(tf.reshape(tf.nn.softplus(here + sign * row), [-1, here.shape[-1] // lanes, lanes]), 1)
+    logits = tf.pad(0.5 * targets.logits, more, constant_values=NEVER)
+    return Targets(tf.pad(0.5 * targets.weights, more), logits, targets.power)
 
 
 def _lanes(units):

@@ -30,6 +30,16 @@ def served(seeds, latent_units=(3, 2)):
     return NetworkFunctions(model, Weights(model, pairs), sweeps=30, jit=False), [Oracle(m) for m in models]
 
 
+@pytest.mark.parametrize(
+    ("architecture", "sweeps"),
+    [("SBN/SBN 3-2", 10), ("DARN/DARN 3", 50), ("DARN 3", 50)],  # the units of a DARN are drawn one by one: no passes
+)
+def test_chains_that_begin_near_their_end_are_short(architecture, sweeps):
+    model = ds.models.from_name(architecture, 4)
+    found, told = (NetworkFunctions(model, Weights(model), given, jit=False) for given in (None, 7))
+    assert found.settings["sweeps"] == sweeps and told.settings["sweeps"] == 7
+
+
 @pytest.fixture(scope="module", params=[[6], [6, 1, 20]], ids=["one", "three"])
 def case(request):
     functions, oracles = served(request.param)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.serving.saved_model.functions import Functions
 
 _FORMAT = 1  # of the manifest
-_SWEEPS, _STEPS = 50, 1000  # of networks, of machines
+_STEPS = 1000  # of machines
 
 
 def functions_of(
@@ -52,7 +52,7 @@ def functions_of(
         model.density(log_partition=log_partition)  # which refuses one
         averaged = model if components is None else components[0].model
         weights = Weights(averaged, None if components is None else [component.weights for component in components])
-        return NetworkFunctions(averaged, weights, sweeps or _SWEEPS, bool(jit))
+        return NetworkFunctions(averaged, weights, sweeps, bool(jit))
     if jit:
         raise ValueError(f"jit is of a DeepGenerativeModel. Received: jit={jit!r}, {type(model).__name__}")
     densities = [model.density(None, log_partition)] if components is None else (c.density for c in components)

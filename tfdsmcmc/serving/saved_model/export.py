@@ -56,8 +56,9 @@ def export(
       figures: dictionary of numbers and words for the manifest, such as the test log-likelihood.
       only: names of the signatures to export; by default all that the model can have (see
         `serving.saved_model.signatures`).
-      sweeps: of the Markov chain behind each imputation, by default 50; of Boltzmann machines full Gibbs steps, those
-        behind each sample too, by default 1,000.
+      sweeps: of the Markov chain behind each imputation. By default 10 of binary latent units over independent ones,
+        which begin near where they end, and else 50. Of Boltzmann machines they are full Gibbs steps, behind each
+        sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
         Importance samples are made, and count, 32 for a row at a time.
       jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is

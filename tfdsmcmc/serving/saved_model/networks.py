@@ -70,15 +70,21 @@ class Weights(Components):
 
 
 class NetworkFunctions(Functions):
-    """Imputations are by chains of `sweeps`; `jit` compiles the parts whose shapes come from the request alone."""
+    """Imputations are by chains of `sweeps`; `jit` compiles the parts whose shapes come from the request alone.
 
-    def __init__(self, model: DirectedModel, weights: Weights, sweeps: int, jit: bool):
+    By default there are 10 sweeps of Gibbs sampling where passes over all units at once go before, which
+    `experiments.first_guess` compares with 50; else 50.
+    """
+
+    def __init__(self, model: DirectedModel, weights: Weights, sweeps: int | None, jit: bool):
         generative = model.generative
         widest = max(layer.widest for layer in generative.layers)
         super().__init__(weights, generative.units, generative.support, widest, generative.context)
-        self.settings, self._sweeps = {"sweeps": sweeps, "jit": jit}, sweeps
         self._generative, self._networks = generative, (generative, model.recognition)
         self._kernel = NetworkKernel(method_for(generative, "auto"))
+        near = passes_of(generative) > 0 and not self._kernel.proposes
+        self._sweeps: int = sweeps or (10 if near else 50)
+        self.settings = {"sweeps": self._sweeps, "jit": jit}
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
         self.names = [*Functions.names, *(["encode"] if generative.latent_units else []), "reconstruct"]
 
