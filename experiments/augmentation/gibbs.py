@@ -2,6 +2,7 @@
 
     python -m experiments.augmentation.gibbs --dataset ocr_letters --architectures 200
     python -m experiments.augmentation.gibbs --dataset binarized_mnist --architectures 200 200-200
+    python -m experiments.augmentation.gibbs --dataset caltech101_silhouettes_28 --without-validation
     python -m experiments.augmentation.table runs/augmentation/results.jsonl
 
 40 sweeps of burn-in and 100 that are kept, as published, from training and validation rows: of binarized MNIST 10,000
@@ -55,6 +56,7 @@ def parse(arguments=None):
     add("--sweeps", type=int, default=100, help="that are kept (default 100)")
     add("--layer-sweeps", type=int, default=40, help="for each of several layers beforehand (default 40)")
     add("--rows", type=int, default=None, help="random training rows; by default as published")
+    add("--without-validation", action="store_true", help="of the training rows alone, as other methods learn")
     add("--batch-size", type=int, default=500, help="rows that are worked off at a time (default 500)")
     add("--test-rows", type=int, default=500, help="random rows for annealing (default 500)")
     add("--runs", type=int, default=5, help="annealing runs a row (default 5)")
@@ -138,12 +140,12 @@ def main(arguments=None):
     args = parse(arguments)
     output = pathlib.Path(args.output)
     data = ds.datasets.load(args.dataset, args.data_dir)
-    train = data.train_and_valid
+    train = data.train if args.without_validation else data.train_and_valid
     count = args.rows or ROWS.get(args.dataset, len(train))
     train = train[np.sort(np.random.default_rng(args.seed).permutation(len(train))[:count])].astype(np.uint8)
     results = output / "results.jsonl"
     for architecture in args.architectures:
-        name = f"{args.dataset}_{architecture}_{args.prior}"
+        name = f"{args.dataset}_{architecture}_{args.prior}{'_training_rows' * args.without_validation}"
         if name in {line["name"] for line in files.lines(results)}:
             continue
         folder = output / name

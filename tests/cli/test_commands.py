@@ -108,6 +108,11 @@ def test_options_that_would_do_nothing_are_refused(fitted, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["rows.npz"]
 
 
+def test_a_seed_that_no_generator_takes_is_refused(tmp_path, capsys):
+    for seed in ("-1", str(2**32)):
+        assert "--seed" in refused(["fit", "digits", str(tmp_path / "m.keras"), "--seed", seed], capsys)
+
+
 def test_a_file_that_cannot_be_written_is_refused_before_the_fit(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(ds.DeepGenerativeModel, "fit", lambda *args, **kwargs: pytest.fail("it was fitted"))
     (tmp_path / "m.keras").mkdir()

@@ -9,6 +9,7 @@ import pytest
 import tfdsmcmc as ds
 from tests.cluster.models import COLLECTOR, ROWS, fails_for_one, make
 from tfdsmcmc.cluster import ChainFailed, chains, fit_chain, fit_chains
+from tfdsmcmc.posterior import store
 from tfdsmcmc.training.run import Run
 
 
@@ -94,6 +95,40 @@ def test_a_mistake_leaves_no_statement(tmp_path):
     with pytest.raises(ChainFailed, match="batch_size must be"):
         fit_chains(make, ROWS, tmp_path, 1, 2, collector=COLLECTOR, batch_size=-1)
     assert not list(tmp_path.rglob("chain.json"))
+
+
+def test_networks_are_told_apart_and_seeds_are_not():
+    """An activation shows in no shape. A statement of an older version, which says nothing of it, is not refused."""
+
+    def of(seed, activation):
+        layers = ds.layers.MLPGaussian(2, activation=activation, seed=seed), ds.layers.MLPBernoulli(6, seed=seed)
+        networks = (
+            ds.GenerativeNetwork([ds.layers.MLPGaussian(2, seed=seed), layers[1]]),
+            ds.RecognitionNetwork([layers[0]]),
+        )
+        model = ds.DeepGenerativeModel(*networks, seed=seed)
+        model.compile(**ds.methods.dsgnht_nais(num_chains=1), jit_compile=False)
+        return chains._learnt_from(model, ROWS)
+
+    assert of(0, "tanh") == of(1, "tanh")
+    other = of(0, "relu")
+    assert {name for name, value in of(0, "tanh").items() if value != other[name]} == {"networks"}
+
+
+def test_chains_of_another_network_are_refused(tmp_path):
+    posteriors = []
+    for place, networks in enumerate(("one", "one", None, "two")):
+        folder = tmp_path / f"chain_{place}" / "samples"
+        folder.mkdir(parents=True)
+        store.write_draw(folder, [store.Sample([np.zeros(2)], [], 1)])
+        said = {"chain": place, "seed": 0, "rows": 1, "weights": 1, "prior": "p", "method": "m"}
+        said |= {} if networks is None else {"networks": networks}
+        (folder.parent / "chain.json").write_text(json.dumps(said))
+        (folder.parent / "model.keras").touch()
+        posteriors.append(folder)
+    assert ds.posterior.load(posteriors[:3]).num_chains == 3
+    with pytest.raises(ValueError, match="differs in networks"):
+        ds.posterior.load(posteriors)
 
 
 @pytest.mark.slow

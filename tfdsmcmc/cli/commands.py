@@ -87,7 +87,9 @@ def _check_samples(option, method):
 
 def _new_model(args, units, seed=None, num_chains=None):
     name = args.layers or "100"
-    seed = (args.seed or 0) if seed is None else seed
+    seed = checks.nonnegative_integer("--seed", args.seed or 0) if seed is None else seed
+    if seed >= 2**32:
+        raise ValueError(f"--seed is below 2³², as NumPy's generators ask. Received: --seed {seed}")
     keras.utils.set_random_seed(seed)
     model = ds.models.from_name(f"SBN/SBN {name}" if name[:1].isdigit() else name, units, seed=seed)
     method = args.method or "dsgnht_nais"

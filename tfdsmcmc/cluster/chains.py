@@ -205,9 +205,11 @@ def _learnt_from(model, data):
     """What chains of one posterior have in common, as plain data."""
     source = model.source("x", data)
     compiled = model.get_compile_config() or {}
+    networks = {name: part for name, part in model.get_config().items() if name != "prior"}
     return {
         "rows": int(source.checksum) if source.random_access else None,
         "weights": [list(variable.shape) for variable in (*model.theta_variables, *model.phi_variables)],
+        "networks": digest_of(networks),
         "prior": digest_of(keras.saving.serialize_keras_object(model.prior) if hasattr(model, "prior") else None),
         "method": digest_of(compiled),
     }
@@ -218,7 +220,8 @@ def _check_same(file, said):
     if not file.is_file():
         return
     before = json.loads(file.read_text(encoding="utf-8"))
-    differing = [name for name, value in said.items() if before.get(name) != value]
+    # what an older version did not write down is not compared
+    differing = [name for name, value in said.items() if before.get(name, value) != value]
     if differing:
         raise ValueError(
             f"This folder has a chain that differs in {', '.join(differing)}: give other chains another folder. "

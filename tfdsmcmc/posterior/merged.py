@@ -23,7 +23,7 @@ from tfdsmcmc.posterior.samples import Samples
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
 
-SAMPLES, STATEMENT, SAME = "samples", "chain.json", ("rows", "row_weights", "weights", "prior", "method")
+SAMPLES, STATEMENT, SAME = "samples", "chain.json", ("rows", "row_weights", "weights", "networks", "prior", "method")
 
 
 def folders_of(path: FilePath) -> list[pathlib.Path]:
@@ -59,7 +59,8 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
         known.add(own)
         if found and not (pathlib.Path(part._folder).parent / "model.keras").exists():
             warnings.warn(f"A chain is not done yet: {part._folder}", RuntimeWarning, stacklevel=3)
-        differing = [name for name in SAME if found and found.get(name) != said.get(name)]
+        both = [name for name in SAME if found and name in found and name in said]  # older versions wrote fewer
+        differing = [name for name in both if found[name] != said[name]]
         if differing:
             raise ValueError(
                 f"Chains of one posterior have the same {', '.join(SAME)}. "
