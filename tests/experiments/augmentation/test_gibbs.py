@@ -28,7 +28,7 @@ def test_two_layers(monkeypatch, tmp_path, capsys):
     assert (own / "layers.weights.h5").stat().st_mtime_ns == layers
     assert [json.loads(line)["sweep"] for line in (own / "log.jsonl").read_text().splitlines()] == [1, 2, 3, 4, 5]
     (line,) = (json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines())
-    assert line["name"] == "digits_5-3_column_training_rows" and line["rows"] == 300 and line["last"]["effective_sample_size"] <= 5
+    assert line["name"] == own.name and line["rows"] == 300 and line["last"]["effective_sample_size"] <= 5
     assert all(np.isfinite(line[part]["log_likelihood"]) for part in ("last", "mean"))
     assert [0 <= used <= width for used, width in zip(line["units_in_use"], (5, 3), strict=True)] == [True, True]
     assert line["harmonic_mean"] > line["last"]["log_likelihood"] - 5
