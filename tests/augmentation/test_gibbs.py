@@ -154,6 +154,17 @@ def test_a_frozen_layer():
     assert (model.generative.layers[1].bias.numpy() != moved).all()
 
 
+@pytest.mark.parametrize("method", [ds.methods.polya_gamma_gibbs, ds.methods.vb])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_layer_that_is_frozen_in_part_is_refused(method, place):
+    """All weights of a unit are drawn together: one that is frozen would be drawn as if it were free."""
+    model = model_of(seeded(2, 4))
+    layer = model.generative.layers[place]
+    layer.kernel.trainable = False
+    with pytest.raises(ValueError, match=f"Received: layer '{layer.name}', of which kernel is frozen"):
+        model.compile(**method())
+
+
 @pytest.mark.parametrize(
     ("layers", "name"),
     [

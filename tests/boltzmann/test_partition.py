@@ -257,7 +257,14 @@ def test_the_published_schedule():
 def test_base_rates():
     x = np.array([[1, 0], [1, 0], [1, 1], [1, 0]])
     rates = (x.sum(0) + 0.2) / 4.4
-    np.testing.assert_allclose(ds.boltzmann.base_rates(x), np.log(rates / (1 - rates)), rtol=1e-6)
+    for rows in (x, ds.Rows(x)):
+        np.testing.assert_allclose(ds.boltzmann.base_rates(rows), np.log(rates / (1 - rates)), rtol=1e-6)
+
+
+def test_rows_are_a_base():
+    rows = np.random.default_rng(0).integers(0, 2, (20, 4))
+    each = [log_partition(tiny_rbm(), 20, 20, base=base, seed=1).value for base in (rows, ds.Rows(rows))]
+    np.testing.assert_array_equal(*each)
 
 
 def nan_rbm():

@@ -58,6 +58,12 @@ def test_a_terminal_has_one_line():
     assert all(len(line) >= len(before.rstrip()) for before, line in zip(shown, shown[1:])), "leaves something behind"
 
 
+def test_one_metric_may_be_named_by_a_word():
+    logs = {"log_likelihood": -20.126, "val_log_likelihood": -19.5}
+    text = play(ds.diagnostics.Progress(metrics="log_likelihood", stream=io.StringIO()), 10, logs=logs)
+    assert "log-likelihood -20.13" in text and "validation" not in text
+
+
 def test_a_line_keeps_to_the_width_of_the_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     text = play(ds.diagnostics.Progress(stream=Terminal()), 3, logs={"log_likelihood": -20.0})

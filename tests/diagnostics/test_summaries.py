@@ -71,7 +71,7 @@ def test_one_chain_is_compared_with_itself(capsys, rng):
     printed = capsys.readouterr().out
     assert table.loc["drift", "r_hat"] > 1.2 > 1.02 > table.loc["still", "r_hat"]
     assert np.isnan(table.loc["constant", "r_hat"]) and table.loc["constant", "sd"] == 0
-    for words in ("The halves of the chain differ.", "100 effective draws a chain: drift.", "Constant: constant."):
+    for words in ("The halves of the chain differ.", "effective draws a chain: drift.", "Constant in a chain: constant."):
         assert words in printed
     assert "split R̂" in printed
 
@@ -116,7 +116,16 @@ def test_traces_that_are_not_finite_have_a_line_of_their_own(value, capsys, rng)
 def test_a_chain_that_is_stuck_is_no_good_news(capsys):
     ds.diagnostics.summary({"a": np.ones((2, 500))})
     printed = capsys.readouterr().out
-    assert "Constant: a." in printed and "at most" not in printed
+    assert "Constant in a chain: a." in printed and "at most" not in printed
+
+
+def test_one_chain_of_two_that_is_stuck_is_no_good_news(capsys):
+    """Beside a chain that moved for one draw, R̂ is 1 to three digits."""
+    trace = np.zeros((2, 400))
+    trace[0, 200] = 1.0
+    ds.diagnostics.summary({"a": trace})
+    printed = capsys.readouterr().out
+    assert "Constant in a chain: a." in printed and "at most" not in printed
 
 
 def test_runs_that_started_otherwise_are_further_chains(capsys):

@@ -9,6 +9,7 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.model.support import patterns
 from tests.oracles import tiny_model
+from tfdsmcmc.diagnostics import tensorboard
 
 
 def scalars_and_histograms(folder):
@@ -84,6 +85,23 @@ def test_shrinkage_priors_kernels_without_a_rate_and_a_fixed_recognition_network
         scipy.stats.norm.logpdf(w, scale=np.sqrt(z + 0.01**2)).sum() for w, z in zip(kernels, scales, strict=True)
     )
     assert scalars["epoch_log_prior"] == {0: pytest.approx(expected, rel=1e-4)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [ds.methods.polya_gamma_gibbs, ds.methods.vb, ds.methods.online_vb])
+def test_methods_without_a_kernel_have_metrics_alone(tmp_path, method):
+    model = tiny_model((2,), units=4)
+    model.compile(**method(), jit_compile=False)
+    model.fit(patterns(40), batch_size=20, verbose=0, callbacks=[ds.diagnostics.TensorBoard(tmp_path)])
+    scalars, _ = scalars_and_histograms(tmp_path / "train")
+    assert scalars and "epoch_log_prior" not in scalars
+
+
+def test_a_kernel_of_ones_own_may_have_no_rate():
+    model = tiny_model((2,), units=4)
+    model.compile(kernel=ds.mcmc.SGLD(), jit_compile=False)
+    del model.run.step.kernel.parameters["learning_rate"]
+    assert set(tensorboard._state_of(model)) == {"log_prior"}
 
 
 @pytest.mark.slow

@@ -106,6 +106,8 @@ def test_kernels_do_not_share_an_optimizer_that_is_named():
 
 def test_learning_rate():
     assert mcmc.MAP(optimizer=keras.optimizers.SGD(0.25)).learning_rate == 0.25
+    scaled = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.25))
+    assert mcmc.MAP(optimizer=scaled).learning_rate == 0.25
     schedule = mcmc.MAP(optimizer=keras.optimizers.SGD(mcmc.Cyclical(0.25, 4))).learning_rate
     assert isinstance(schedule, mcmc.Cyclical) and schedule.cycle_steps == 4
 

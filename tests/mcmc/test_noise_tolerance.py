@@ -67,6 +67,7 @@ def test_a_kernel_of_which_nothing_is_known():
     assert mcmc.SGHMC(gradient_noise=0.0).noise_tolerance == mcmc.SGHMC().noise_tolerance
     known = mcmc.SGHMC(gradient_noise=0.1)  # which is made up for at one ℓ
     assert known.noise_tolerance is None
+    assert not mcmc.SGHMC(gradient_noise=tf.constant(1.0)).adapts_to_gradient_noise
     with pytest.raises(ValueError, match="sghmc has no noise_tolerance. Received: noise_tolerance=0.1"):
         mcmc.WarmStart(kernel=known, noise_tolerance=0.1)
     assert mcmc.WarmStart(kernel=known).adapts_to_gradient_noise is False

@@ -41,6 +41,14 @@ def test_cyclical():
     assert all(0 < schedule(step) <= 0.2 for step in range(17))
 
 
+def test_a_long_cycle_is_positive_to_its_end():
+    """ℓ₀ (π/(2c))² at its last step, where ½ (cos πx + 1) would be 0 in float32, and still the momentum."""
+    for steps in (20_000, 100_000, 2**30):
+        last = mcmc.Cyclical(0.1, steps)(steps - 1)
+        assert last > 0
+    np.testing.assert_allclose(mcmc.Cyclical(0.1, 20_000)(19_999), 0.1 * (np.pi / 40_000) ** 2, rtol=0.01)
+
+
 def test_by_units():
     """√min(1, u/U) of a number or of a schedule; all of it where U is not known."""
     plain = mcmc.PolynomialDecay(0.2, 30.0, 0.7)

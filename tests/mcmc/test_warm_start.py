@@ -178,7 +178,10 @@ def test_the_temperature_is_that_of_the_kernel():
         ({"kernel": mcmc.SGLD(lambda x, seed: x)}, "gradient_fn"),
         ({"updates": -1}, "updates"),
         ({"updates": 1.5}, "updates"),
+        ({"updates": 2**31 - 1}, "updates"),  # the number that stands for no end
+        ({"updates": 2**31}, "updates"),
         ({"patience": 0}, "patience"),
+        ({"patience": 2**31}, "patience"),
         ({"optimizer": 3}, "optimizer"),
         ({"fraction": 0.0}, "fraction"),
         ({"fraction": 1}, "fraction"),

@@ -43,12 +43,12 @@ class Progress(keras.callbacks.Callback):
 
     def __init__(
         self,
-        metrics: Iterable[str] = ("log_likelihood", "val_log_likelihood"),
+        metrics: str | Iterable[str] = ("log_likelihood", "val_log_likelihood"),
         parts: int = 10,
         stream: TextIO | None = None,
     ):
         super().__init__()
-        self.metrics: tuple[str, ...] = tuple(metrics)
+        self.metrics: tuple[str, ...] = (metrics,) if isinstance(metrics, str) else tuple(metrics)
         self.parts: int = checks.positive_integer("parts", parts)
         self.stream = stream
 

@@ -69,7 +69,8 @@ def summary(trace: Mapping[str, ArrayLike], *others: Mapping[str, ArrayLike]) ->
     chains = len(next(iter(arrays.values())))
     print(table.to_string(formatters=_formats()))
     broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
-    for line in _words(table, chains, broken):
+    still = [name for name, array in arrays.items() if name not in broken and (np.ptp(array, axis=1) == 0).any()]
+    for line in _words(table, chains, broken, still):
         print(line)
     return table
 
@@ -111,21 +112,21 @@ def _formats():
     }
 
 
-def _words(table, chains, broken):
-    """What is wrong, line by line; `broken` are the names of traces that are not finite."""
+def _words(table, chains, broken, still):
+    """What is wrong, line by line; `broken` are the names of traces that are not finite, `still` of those of which a
+    chain never moves."""
     apart = table.index[table.r_hat > _R_HAT]
     few = table.index[table[["ess_bulk", "ess_tail"]].min(axis=1) < _DRAWS_A_CHAIN * chains]
-    constant = [name for name in table.index[table.r_hat.isna()] if name not in broken]
     if len(apart):
         parts = "chains have not come to the same law" if chains > 1 else "halves of the chain differ"
         yield f"R̂ above {_R_HAT}: {_listed(apart)}. The {parts}."
     if len(few):
         yield f"Fewer than {_DRAWS_A_CHAIN} effective draws a chain: {_listed(few)}. Means and quantiles are uncertain."
-    if constant:
-        yield f"Constant: {_listed(constant)}. A chain that never moves has not been seen to converge."
+    if still:
+        yield f"Constant in a chain: {_listed(still)}. A chain that never moves has not been seen to converge."
     if broken:
         yield f"Not finite: {_listed(broken)}. Nothing can be said of what has entries that are NaN or infinite."
-    if not len(apart) and not len(few) and not constant and not broken:
+    if not len(apart) and not len(few) and not still and not broken:
         yield f"R̂ is at most {_R_HAT}, and each chain has {_DRAWS_A_CHAIN} effective draws or more."
     if chains == 1:
         yield "One chain: R̂ is the split R̂, of its two halves. It knows nothing of modes that the chain has not seen."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -62,12 +63,16 @@ class TensorBoard(keras.callbacks.TensorBoard):
 
 
 def _state_of(model):
-    """The scalars of the run."""
+    """The scalars of the run; none of methods without a kernel, such as those of augmentation."""
     run, names = model.run, [name for name, _ in model.named_weights]
     state = run.state
+    if getattr(state, "kernel_results", None) is None:
+        return {}
     results = state.kernel_results if run.num_chains == 1 else of_chain(state.kernel_results, 0)
     step = getattr(run.step, "one", run.step)
-    values = {"kernel_learning_rate": float(step.kernel.learning_rate_of(results))}
+    values = {}
+    with contextlib.suppress(KeyError):  # a kernel of one's own may have no rate
+        values["kernel_learning_rate"] = float(step.kernel.learning_rate_of(results))
     for c, (theta, _) in enumerate(model.chain_weights()):
         own = state.auxiliary if run.num_chains == 1 else [part[c] for part in state.auxiliary]
         name = "log_prior" if run.num_chains == 1 else f"log_prior_chain_{c}"

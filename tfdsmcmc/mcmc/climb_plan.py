@@ -16,17 +16,19 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import keras
 import tensorflow as tf
 
+from tfdsmcmc._common import checks
 from tfdsmcmc.mcmc.schedules import RiseAndFall
 
 if TYPE_CHECKING:
     from tfdsmcmc.mcmc.map import MAP
 
 _WEIGHTS_A_ROW, _FULL_SPEED = 10.0, 60.0  # a row; epochs
+NEVER = 2**31 - 1  # the step at which a climb without an end ends
 _WARMING = 0.1  # of a climb, at most
 _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 
@@ -34,6 +36,16 @@ _PATIENCE, _FEWEST_EPOCHS, _MOST_EPOCHS = 1000, 5, 50
 def default_optimizer() -> keras.optimizers.Optimizer:
     """Adam at the rate above, new."""
     return keras.optimizers.Adam(RiseAndFall(0.03, offset=2000.0, rise=2000, rising=0.2))
+
+
+def check_steps(updates: int | None, patience: int | Literal["auto"]) -> None:
+    """Raises a ValueError for numbers that are none of steps, or that the int32 of a step does not reach."""
+    if updates is not None:
+        checks.nonnegative_integer("updates", updates)
+    checks.positive_or_auto("patience", patience)
+    for name, value in (("updates", updates), ("patience", patience)):
+        if value not in (None, "auto") and value >= NEVER:
+            raise ValueError(f"{name} must be below 2**31 - 1. Received: {name}={value}")
 
 
 def warn_of_no_end() -> None:

@@ -89,7 +89,8 @@ class MAP(StochasticGradientKernel):
     @property
     def learning_rate(self) -> LearningRate:
         """The optimizer's, a number or a schedule."""
-        rate = self.optimizer.get_config()["learning_rate"]
+        optimizer = getattr(self.optimizer, "inner_optimizer", self.optimizer)  # of one that scales the loss
+        rate = optimizer.get_config()["learning_rate"]
         return keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else rate
 
     def latent_power(self, kernel_results: KernelResults, warm_up: int) -> Number:

@@ -143,7 +143,8 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
 
     def __call__(self, step: TensorLike) -> tf.Tensor:
         phase = tf.cast(tf.math.floormod(tf.cast(step, tf.int64), self.cycle_steps), tf.float32) / self.cycle_steps
-        return 0.5 * self.initial_learning_rate * (tf.cos(math.pi * phase) + 1.0)
+        # ½ (cos 2x + 1) = cos² x, where no digits cancel: a rate of 0 would still the momentum
+        return self.initial_learning_rate * tf.square(tf.cos(0.5 * math.pi * phase))
 
     def get_config(self) -> Config:
         return {"initial_learning_rate": self.initial_learning_rate, "cycle_steps": self.cycle_steps}

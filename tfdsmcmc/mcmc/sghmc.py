@@ -142,7 +142,7 @@ class SGHMC(StochasticGradientKernel):
 
     @property
     def adapts_to_gradient_noise(self) -> bool:
-        return self.parameters["gradient_noise"] == "estimate"
+        return self._estimates_noise
 
     @property
     def noise_tolerance(self) -> Number | None:

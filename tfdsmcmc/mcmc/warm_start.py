@@ -108,9 +108,7 @@ class WarmStart(StochasticGradientKernel):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
         if kernel.gradient_fn is not None:
             raise ValueError(f"gradient_fn is the warm start's, for both. Received: gradient_fn={kernel.gradient_fn!r}")
-        if updates is not None:
-            checks.nonnegative_integer("updates", updates)
-        checks.positive_or_auto("patience", patience)
+        climb_plan.check_steps(updates, patience)
         noise_tolerance = checked_tolerance(noise_tolerance, kernel.name, kernel.noise_tolerance)
         optimizer = climb_plan.default_optimizer() if optimizer is None else optimizer
         kernel = kernel.copy(temperature=kernel.temperature if temperature is None else temperature)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import KernelResults, Nest
     from tfdsmcmc.mcmc.events import Planned, Validated
 
-NEVER = 2**31 - 1
+NEVER = climb_plan.NEVER
 
 
 class WarmStartResults(NamedTuple):

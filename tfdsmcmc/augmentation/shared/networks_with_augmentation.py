@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_network(generative: GenerativeNetwork) -> None:
-    """Raises a ValueError for a generative network with a layer that has no augmentation.
+    """Raises a ValueError for a generative network with a layer that has no augmentation, or that is frozen in part.
 
     Args:
       generative: `GenerativeNetwork`.
@@ -22,4 +22,10 @@ def check_network(generative: GenerativeNetwork) -> None:
             raise ValueError(
                 "Pólya-Gamma augmentation is for binary units whose logits are linear in the weights: layers SBN and "
                 f"DARN. Received: layer {layer.name!r}, {type(layer).__name__} of {kind} units"
+            )
+        frozen = [variable.name for variable in layer.weights if not variable.trainable]
+        if 0 < len(frozen) < len(layer.weights):
+            raise ValueError(
+                "Augmentation learns all weights of a unit together: freeze a whole layer, or none of it. Received: "
+                f"layer {layer.name!r}, of which {', '.join(frozen)} is frozen"
             )

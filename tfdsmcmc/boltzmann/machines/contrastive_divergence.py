@@ -69,13 +69,13 @@ class Carry(NamedTuple):
 
     Attributes:
       particles: (P, D) float32, the persistent chains; (0, D) where there are none.
-      updates: int32 scalar, the updates so far, which tell the epoch.
-      batch: int32 scalar, the rows of the largest batch so far; the last of a stream may be smaller.
+      epoch: int32 scalar, the passes over N rows that are done.
+      seen: int32 scalar, the rows of the pass that goes on. The last minibatch of a pass may have some of them twice.
     """
 
     particles: tf.Tensor
-    updates: tf.Tensor
-    batch: tf.Tensor
+    epoch: tf.Tensor
+    seen: tf.Tensor
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -116,8 +116,9 @@ class ContrastiveDivergence(GradientEstimator):
 
     Args:
       steps: T, full Gibbs steps; a positive integer, or a function of the epoch, an int32 tensor counted from 0 since
-        `compile`, that returns such a tensor: `lambda epoch: 1 + epoch // 20`, or `GrowingSteps(20, 25)`. A model is
-        saved with a function that Keras can find again (`keras.saving.register_keras_serializable`), and no other.
+        `compile`, that returns such a tensor: `lambda epoch: 1 + epoch // 20`, or `GrowingSteps(20, 25)`. An epoch is a
+        pass over as many rows as there are, whatever `steps_per_epoch` is. A model is saved with a function that Keras
+        can find again (`keras.saving.register_keras_serializable`), and no other.
       persistent: whether the chains of the negative phase go on from step to step.
       num_particles: P, the persistent chains.
 
@@ -191,7 +192,7 @@ class ContrastiveDivergence(GradientEstimator):
     def start(self, weights: Sequence[tf.Tensor], x: TensorLike | Rows | None, seed: Seed) -> Nest:
         machine, count = self.kind(*weights), self.num_particles if self.persistent else 0
         particles = machine.visible.drawn(seed, count, *machine.visible_natural)
-        return Carry(particles, tf.constant(0), tf.constant(1))
+        return Carry(particles, tf.constant(0), tf.constant(0))
 
     def metrics(self, draws: Nest) -> dict[str, tf.Tensor]:
         if self.persistent:
@@ -218,21 +219,19 @@ class ContrastiveDivergence(GradientEstimator):
         row_seed, chain_seed = tf.unstack(random.split(seed))
         data = x if self.lifted is None else self.lifted(x, row_seed)
         start = carry.particles if self.persistent else data
+        chains = machine.gibbs(start, self._steps(carry), chain_seed)
         if carry is not None:
-            carry = carry._replace(batch=tf.maximum(carry.batch, tf.shape(x)[0]))
-        chains = machine.gibbs(start, self._steps(num_rows, carry), chain_seed)
-        if carry is not None:
-            carry = carry._replace(updates=carry.updates + 1)
+            seen = carry.seen + tf.shape(x)[0]
+            done = tf.cast(seen, tf.float64) >= tf.cast(num_rows, tf.float64)
+            carry = carry._replace(epoch=carry.epoch + tf.cast(done, tf.int32), seen=tf.where(done, 0, seen))
             carry = carry._replace(particles=chains) if self.persistent else carry
         return Phases(data, chains), carry
 
-    def _steps(self, num_rows, carry):
+    def _steps(self, carry):
         """T, as an integer where it is one."""
         if not callable(self.steps):
             return self.steps
-        batches = tf.math.ceil(num_rows / tf.cast(carry.batch, tf.float32))
-        epoch = carry.updates // tf.cast(batches, tf.int32)
-        return tf.maximum(tf.cast(self.steps(epoch), tf.int32), 1)
+        return tf.maximum(tf.cast(self.steps(carry.epoch), tf.int32), 1)
 
 
 def difference(machine: Machine, phases: Phases) -> list[tf.Tensor]:

@@ -12,7 +12,7 @@ from tfdsmcmc.boltzmann.mixture.mixture_of_bernoullis import MixtureOfBernoullis
 from tfdsmcmc.boltzmann.mixture.path import Mixture, MixturePath
 from tfdsmcmc.boltzmann.partition.paths import BaseRatePath
 from tfdsmcmc.boltzmann.units import Binary
-from tfdsmcmc.rows import complete_rows
+from tfdsmcmc.rows import Rows, complete_rows
 
 if TYPE_CHECKING:
     from tfdsmcmc.boltzmann.machines.machine import Machine
@@ -44,7 +44,8 @@ def checked_base(base: Any, machine: Machine) -> tuple[np.ndarray | None, Any]:
         if base.units != units:
             raise ValueError(f"base must be a mixture of {units} units. Received: one of {base.units}")
         return None, Mixture(*base.density().parts)  # checked, frozen or not, and with shares that add up to 1
-    if hasattr(base, "units") or hasattr(base, "element_spec") or len(_shape("base", base)) == 2:
+    several = isinstance(base, Rows) or hasattr(base, "units") or hasattr(base, "element_spec")
+    if several or len(_shape("base", base)) == 2:
         rows = complete_rows("base", base, units, machine.visible.support)
         return rows, [tf.constant(part) for part in machine.visible.fit(rows, _SMOOTHING)]
     try:
@@ -63,7 +64,8 @@ def path_from(base: Any, machine: Machine, num_runs: int) -> MixturePath | BaseR
 
 
 def _units_of(name, x):
-    """D of a source, of a dataset of batches or of an array; 0 where it has none."""
+    """D of a source, of a dataset of batches, of `Rows` or of an array; 0 where it has none."""
+    x = x.values if isinstance(x, Rows) else x
     shape = getattr(getattr(x, "element_spec", x), "shape", None)
     shape = _shape(name, x) if shape is None else shape
     return getattr(x, "units", int(shape[-1]) if len(shape) == 2 else 0)
