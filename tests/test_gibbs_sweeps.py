@@ -182,6 +182,7 @@ def forced_sweep(units, targets, scale, gaps, rows=4, seed=0):
     ("units", "targets", "scale", "gaps", "tolerance"),
     [
         (200, 784, 0.1, False, 1e-4),  # logits up to 5
+        (20, 20_000, 0.05, False, 3e-4),
         (2000, 150, 0.3, True, 3e-4),  # up to 50
         (2000, 150, 10.0, False, 1e-2),  # up to 1,500
         (200, 784, 30.0, True, 1e-2),  # up to 1,400, weights and logits beyond what exp can take

@@ -96,9 +96,9 @@ def table(found):
     heads = [f"{sweeps} sweeps" if not passes else f"passes, {sweeps} sweeps" for passes, sweeps in ARMS]
     rows = {}
     for one in found:
-        names = one["dataset"], one["architecture"].split()[-1], one["gaps"]
+        names = one["dataset"], one["architecture"], one["gaps"]
         rows.setdefault(names, {})[one["passes"], one["sweeps"]] = one
-    text = [f"| data | SBN | gaps | {' | '.join(heads)} |", "| --- " * (len(heads) + 3) + "|"]
+    text = [f"| data | network | gaps | {' | '.join(heads)} |", "| --- " * (len(heads) + 3) + "|"]
     for names, cells in rows.items():
         figures = [stated(cells[arm]["difference"], cells[arm]["error"]) for arm in ARMS]
         text.append(f"| {' | '.join([*names, *figures])} |")

@@ -71,7 +71,7 @@ def test_one_chain_is_compared_with_itself(capsys, rng):
     printed = capsys.readouterr().out
     assert table.loc["drift", "r_hat"] > 1.2 > 1.02 > table.loc["still", "r_hat"]
     assert np.isnan(table.loc["constant", "r_hat"]) and table.loc["constant", "sd"] == 0
-    for words in ("The halves of the chain differ.", "effective draws a chain: drift.", "Constant in a chain: constant."):
+    for words in ("The halves of the chain differ.", "effective draws a chain: drift.", "in a chain: constant."):
         assert words in printed
     assert "split R̂" in printed
 

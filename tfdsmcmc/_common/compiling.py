@@ -52,6 +52,7 @@ def by_xla() -> bool:
 def by_operations() -> bool:
     """Whether what is traced now is within a `program` that XLA does not compile, or runs at once, without a trace.
 
-    False where `by_xla` does not know either. The answer may decide on speed alone, too.
+    False where `by_xla` does not know either. The answer may decide on speed alone, too, and on what XLA cannot take: a
+    program that users compile after all, within one of their own, may need shapes that this one does not have.
     """
     return tf.executing_eagerly() if _xla.get() is None else not _xla.get()

@@ -50,7 +50,7 @@ def test_arms_are_compared_row_by_row_with_the_reference(monkeypatch, tmp_path, 
     for line, difference in zip(lines, differences, strict=True):
         assert line["difference"] == pytest.approx(difference.mean())
         assert line["error"] == pytest.approx(difference.std(ddof=1) / 2)
-    assert "| dna | 100-50 | block | −0.72 ± 0.31 |" in capsys.readouterr().out
+    assert "| dna | SBN/SBN 100-50 | block | −0.72 ± 0.31 |" in capsys.readouterr().out
 
 
 def test_the_table_has_a_line_for_each_data_set_and_kind_of_gap():
@@ -58,5 +58,5 @@ def test_the_table_has_a_line_for_each_data_set_and_kind_of_gap():
     lines = [{**LINE, **arm, "difference": 0.1 * i, "error": 0.02} for i, arm in enumerate(arms)]
     text = first_guess.table([*lines, *({**line, "gaps": "block"} for line in lines)])
     figures = " | ".join(f"+0.{i}0 ± 0.02" for i in range(5))
-    assert text.splitlines()[2] == f"| dna | 100-50 | half | {figures} |"
+    assert text.splitlines()[2] == f"| dna | SBN/SBN 100-50 | half | {figures} |"
     assert first_guess.ARMS[-1] == (kernels.PASSES, 50) and len(text.splitlines()) == 4

@@ -1,0 +1,125 @@
+"""Sweeps that TensorFlow runs operation after operation, where exponentials leave float32, and where they are used."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfdsmcmc as ds
+from tests.oracles import tiny_model
+from tfdsmcmc._common.compiling import program
+from tfdsmcmc.rows import Rows
+from tfdsmcmc.serving.saved_model.content import functions_of
+from tfdsmcmc.serving.saved_model.signatures import signatures
+from tfdsmcmc.sweeps import gibbs, operations
+from tfdsmcmc.sweeps.targets import NEVER, Targets
+
+SBN = ds.layers.SBN
+
+# weights from each of two units to eight targets, data bias, latent biases, whether units rise at first
+FARTHER_THAN_FLOAT32 = {
+    "too small, and back": (50.0, -95.0, [-198.0, -160.0], 0.0),
+    "too large": (60.0, 40.0, [-240.0, -240.0], 0.0),
+    "too large, and back": (-60.0, 95.0, [240.0, 240.0], 0.0),
+    "too small for a moment": (-88.0, 88.5, [700.0, 705.0], 0.0),
+}
+
+
+def network_of(weight, data_bias, latent_biases, targets=8):
+    network = ds.GenerativeNetwork([SBN(len(latent_biases)), SBN(targets)])
+    network.sample(1, seed=0)
+    top, bottom = network.layers
+    top.bias.assign(latent_biases)
+    bottom.kernel.assign(tf.broadcast_to(tf.constant(weight, tf.float32), bottom.kernel.shape))
+    bottom.bias.assign(tf.fill([targets], data_bias))
+    return network
+
+
+def swept(network, x, z, form, run):
+    factors = gibbs.generative_factors(network)
+    return run(lambda: form(factors, [x, z], 1, [0, 1], None, True), False)()
+
+
+@pytest.mark.parametrize("name", FARTHER_THAN_FLOAT32)
+@pytest.mark.parametrize("run", [program, lambda function, _: function], ids=["program", "eager"])
+def test_sweeps_that_leave_float32_are_made_again(name, run):
+    """The same uniform numbers give the same units and chances as the layers' own log-probabilities, of which some are
+    well within 0 and 1."""
+    weight, data_bias, latent_biases, first = FARTHER_THAN_FLOAT32[name]
+    network = network_of(weight, data_bias, latent_biases)
+    x = np.zeros((200, 8), np.float32)
+    x[:, :4] = 1
+    forms = (gibbs.sweep_logistic, gibbs.sweep_any)
+    (fast, chances), (plain, expected) = (swept(network, x, tf.fill([200, 2], first), form, run) for form in forms)
+    np.testing.assert_array_equal(fast, plain)
+    np.testing.assert_allclose(chances, expected, atol=2e-4)
+
+
+def exact_forms(monkeypatch):
+    """A list that has an entry for each term of the slower form, which is looked at without a trace alone."""
+    asked = []
+    slow = operations._LOGITS._replace(term=lambda kept: asked.append(1) or tf.nn.softplus(kept))
+    monkeypatch.setattr(operations, "_LOGITS", slow)
+    return asked
+
+
+def test_no_sweep_is_made_again_without_need(monkeypatch):
+    """Gaps, ordinary weights and targets that are off for good need none."""
+    asked = exact_forms(monkeypatch)
+    rng = np.random.default_rng(0)
+    network = network_of(0.0, -1.0, [0.0] * 5, targets=20)
+    network.layers[1].kernel.assign(rng.normal(size=(5, 20)))
+    network.layers[1].bias.assign([-95.0, *rng.normal(size=19)])
+    x, z = (rng.integers(0, 2, (30, width)).astype(np.float32) for width in (20, 5))
+    x[:, 0] = 0
+    for observed in (None, tf.constant(rng.random((30, 20)) < 0.5)):
+        swept(network, Rows(tf.constant(x), observed), tf.constant(z), gibbs.sweep_logistic, lambda f, _: f)
+    assert not asked
+    hard = network_of(*FARTHER_THAN_FLOAT32["too small, and back"][:3])
+    swept(hard, tf.ones([30, 8]), tf.zeros([30, 2]), gibbs.sweep_logistic, lambda f, _: f)
+    assert asked
+
+
+def test_targets_that_no_row_has_are_passed_over():
+    logits = np.zeros((3, 300), np.float32)
+    logits[:, 100:] = NEVER
+    logits[1, 200] = np.nan  # which is not to be lost
+    padded = operations._padded(Targets(tf.ones([2, 300]), tf.constant(logits), 1.0))
+    assert padded.parts == 24 and padded.logits.shape == (3, 120) and padded.weights.shape == (2, 120)
+    assert np.isnan(padded.logits).sum() == 1
+
+
+def test_a_run_that_diverged_is_seen():
+    network = network_of(1.0, 0.0, [0.0, 0.0])
+    network.layers[1].bias.assign([np.nan, *[0.0] * 7])
+    _, chances = swept(network, tf.zeros([4, 8]), tf.zeros([4, 2]), gibbs.sweep_logistic, program)
+    assert np.isnan(chances).all()
+
+
+def test_saved_models_have_this_form(monkeypatch):
+    asked = []
+    form = operations.draw_units
+    monkeypatch.setattr(gibbs, "draw_units", lambda *arguments: asked.append(1) or form(*arguments))
+    functions = functions_of(tiny_model((3, 2), units=4), None, None, None, False, None)
+    signatures(functions, ["impute"], 1000)
+    assert asked and functions.settings["sweeps"] == 10
+
+
+@pytest.mark.slow
+def test_programs_that_tensorflow_looks_for_leave_it_alone(tmp_path):
+    """With automatic clusters, as XLA cannot take shapes that are known when it runs alone."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, tfdsmcmc as ds\n"
+        "model = ds.models.from_name('SBN/SBN 5-3', 8, seed=0)\n"
+        "model.compile(kernel='sgld', jit_compile=False)\n"
+        "mask = np.tile(np.arange(8) < 4, (3, 1))\n"
+        "print(model.impute(np.eye(3, 8), mask=mask, method='gibbs', seed=1).sum())\n"
+    )
+    flags = {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit --tf_xla_min_cluster_size=2"}
+    environment = {**os.environ, **flags}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
