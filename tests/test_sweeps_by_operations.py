@@ -19,20 +19,32 @@ from tfdsmcmc.sweeps.targets import NEVER, Targets
 
 SBN = ds.layers.SBN
 
-# weights from each of two units to eight targets, data bias, latent biases, whether units rise at first
+# the weight from each of two units to each of eight targets, the bias of these, the value that units have at first
 FARTHER_THAN_FLOAT32 = {
-    "too small, and back": (50.0, -95.0, [-198.0, -160.0], 0.0),
-    "too large": (60.0, 40.0, [-240.0, -240.0], 0.0),
-    "too large, and back": (-60.0, 95.0, [240.0, 240.0], 0.0),
-    "too small for a moment": (-88.0, 88.5, [700.0, 705.0], 0.0),
+    "too small, and back": (50.0, -95.0, 0.0),
+    "too large": (60.0, 40.0, 0.0),
+    "too large, and back": (-60.0, 95.0, 0.0),
+    "too small for a moment": (-88.0, 88.5, 0.0),
+    "turned off": (60.0, -30.0, 1.0),
 }
 
 
-def network_of(weight, data_bias, latent_biases, targets=8):
-    network = ds.GenerativeNetwork([SBN(len(latent_biases)), SBN(targets)])
+def latent_biases(weight, data_bias, first):
+    """Such that the first unit has log-odds of 0.5, and the second as well once the first has turned over, where half
+    of eight targets are on."""
+
+    def slope(others):
+        lower, upper = (np.logaddexp(0, data_bias + weight * (others + own)) for own in (0, 1))
+        return 4 * weight - 8 * (upper - lower)
+
+    return [0.5 - slope(first), 0.5 - slope(1 - first)]
+
+
+def network_of(weight, data_bias, biases, targets=8):
+    network = ds.GenerativeNetwork([SBN(len(biases)), SBN(targets)])
     network.sample(1, seed=0)
     top, bottom = network.layers
-    top.bias.assign(latent_biases)
+    top.bias.assign(biases)
     bottom.kernel.assign(tf.broadcast_to(tf.constant(weight, tf.float32), bottom.kernel.shape))
     bottom.bias.assign(tf.fill([targets], data_bias))
     return network
@@ -48,12 +60,13 @@ def swept(network, x, z, form, run):
 def test_sweeps_that_leave_float32_are_made_again(name, run):
     """The same uniform numbers give the same units and chances as the layers' own log-probabilities, of which some are
     well within 0 and 1."""
-    weight, data_bias, latent_biases, first = FARTHER_THAN_FLOAT32[name]
-    network = network_of(weight, data_bias, latent_biases)
+    weight, data_bias, first = FARTHER_THAN_FLOAT32[name]
+    network = network_of(weight, data_bias, latent_biases(weight, data_bias, first))
     x = np.zeros((200, 8), np.float32)
     x[:, :4] = 1
     forms = (gibbs.sweep_logistic, gibbs.sweep_any)
     (fast, chances), (plain, expected) = (swept(network, x, tf.fill([200, 2], first), form, run) for form in forms)
+    assert np.ptp(plain, axis=0).min() == 1 and np.any((expected > 0.1) & (expected < 0.9))
     np.testing.assert_array_equal(fast, plain)
     np.testing.assert_allclose(chances, expected, atol=2e-4)
 
@@ -72,13 +85,14 @@ def test_no_sweep_is_made_again_without_need(monkeypatch):
     rng = np.random.default_rng(0)
     network = network_of(0.0, -1.0, [0.0] * 5, targets=20)
     network.layers[1].kernel.assign(rng.normal(size=(5, 20)))
-    network.layers[1].bias.assign([-95.0, *rng.normal(size=19)])
     x, z = (rng.integers(0, 2, (30, width)).astype(np.float32) for width in (20, 5))
     x[:, 0] = 0
-    for observed in (None, tf.constant(rng.random((30, 20)) < 0.5)):
-        swept(network, Rows(tf.constant(x), observed), tf.constant(z), gibbs.sweep_logistic, lambda f, _: f)
+    for bias in (-95.0, 0.5):
+        network.layers[1].bias.assign([bias, *rng.normal(size=19)])
+        for observed in (None, tf.constant(rng.random((30, 20)) < 0.5)):
+            swept(network, Rows(tf.constant(x), observed), tf.constant(z), gibbs.sweep_logistic, lambda f, _: f)
     assert not asked
-    hard = network_of(*FARTHER_THAN_FLOAT32["too small, and back"][:3])
+    hard = network_of(50.0, -95.0, latent_biases(50.0, -95.0, 0.0))
     swept(hard, tf.ones([30, 8]), tf.zeros([30, 2]), gibbs.sweep_logistic, lambda f, _: f)
     assert asked
 
