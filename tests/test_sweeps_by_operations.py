@@ -9,12 +9,12 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.oracles import tiny_model
+from tests.oracles import randomize, tiny_model
 from tfdsmcmc._common.compiling import program
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.serving.saved_model.content import functions_of
 from tfdsmcmc.serving.saved_model.signatures import signatures
-from tfdsmcmc.sweeps import gibbs, operations
+from tfdsmcmc.sweeps import averaged, gibbs, operations
 from tfdsmcmc.sweeps.targets import NEVER, Targets
 
 SBN = ds.layers.SBN
@@ -104,6 +104,27 @@ def test_targets_that_no_row_has_are_passed_over():
     padded = operations._padded(Targets(tf.ones([2, 300]), tf.constant(logits), 1.0))
     assert padded.parts == 24 and padded.logits.shape == (3, 120) and padded.weights.shape == (2, 120)
     assert np.isnan(padded.logits).sum() == 1
+
+
+def test_averages_pass_over_them_too(monkeypatch):
+    """Units averaged over draws: in a program the same draws as at once, of five of eight targets."""
+    layers = [ds.layers.UnitAverage(SBN(units), 3) for units in (3, 8)]
+    for layer, parents in zip(layers, (0, 3), strict=True):
+        layer.build((None, parents))
+        randomize(layer, seed=parents, scale=1.5)
+    factors = [gibbs.Factor(layers[1], 0, 1), gibbs.Factor(layers[0], 1, None)]
+    rng = np.random.default_rng(0)
+    x, z = (tf.constant(rng.integers(0, 2, (50, width)), tf.float32) for width in (8, 3))
+    rows, widths = Rows(x, tf.broadcast_to(tf.range(8) < 5, [50, 8])), []
+    total = averaged._total
+    monkeypatch.setattr(
+        averaged, "_total", lambda logits, signs: widths.append(logits.shape[-1]) or total(logits, signs)
+    )
+    each = [run(lambda: gibbs.sweep(factors, [rows, z], 1, [0, 1]), False)() for run in (program, lambda f, _: f)]
+    np.testing.assert_array_equal(*each)
+    assert set(widths) == {None, 5} and np.mean(each[0] != z) > 0.2
+    plain = gibbs.sweep_any(factors, [rows, z], 1, [0, 1])[0]
+    assert np.mean(np.any(each[0] != plain, 1)) < 0.05
 
 
 def test_a_run_that_diverged_is_seen():

@@ -6,6 +6,7 @@ of TensorFlow tells which of the two will be.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 from collections.abc import Callable
@@ -56,3 +57,11 @@ def by_operations() -> bool:
     program that users compile after all, within one of their own, may need shapes that this one does not have.
     """
     return tf.executing_eagerly() if _xla.get() is None else not _xla.get()
+
+
+def apart() -> contextlib.AbstractContextManager[Any]:
+    """Within it are operations whose shapes are known when they run alone, which XLA cannot take.
+
+    Where TensorFlow looks for parts of a program that it might compile (`tf.config.optimizer.set_jit`), it leaves them.
+    """
+    return contextlib.nullcontext() if tf.executing_eagerly() else tf.xla.experimental.jit_scope(compile_ops=False)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import compiling
 from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
 from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.layers import DARN, SBN, UnitAverage
@@ -169,6 +170,10 @@ def _children(factor, value, child):
     signs = 2.0 * child.values - 1.0
     if not child.complete:
         signs = tf.where(child.observed, signs, 0.0)
+        if compiling.by_operations():
+            with compiling.apart():  # what no row has observed is passed over
+                some = tf.where(tf.reduce_any(child.observed, 0))[:, 0]
+                kernel, logits, signs = (tf.gather(part, some, axis=-1) for part in (kernel, logits, signs))
     return _Targets(kernel, logits, signs, _total(logits, signs), factor.power, False)
 
 

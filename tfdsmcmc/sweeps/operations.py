@@ -13,13 +13,13 @@ enough the sweep is made again from the same u, by λ itself.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc._common import compiling
 from tfdsmcmc.sweeps.targets import NEVER, Targets, merged
 
 _PART = 128  # targets, of which eight sums are kept apart: differences of one sum of many lose digits
@@ -70,10 +70,7 @@ def draw_units(
       targets: list of `Targets`.
       update: (n, H), True where a unit is drawn; None to draw all.
     """
-    # how many targets count is known when it runs, which XLA cannot take: where TensorFlow looks for programs that it
-    # might compile, it is not to look here
-    eagerly = tf.executing_eagerly()
-    with contextlib.nullcontext() if eagerly else tf.xla.experimental.jit_scope(compile_ops=False):
+    with compiling.apart():  # how many targets count is known when it runs
         padded = [_padded(target) for target in merged(targets)]
     signs = tf.transpose(1.0 - 2.0 * current)
     threshold = tf.math.log(uniform) - tf.math.log1p(-uniform)
