@@ -97,6 +97,17 @@ def test_no_sweep_is_made_again_without_need(monkeypatch):
     assert asked
 
 
+def test_weights_whose_exponentials_are_no_normal_numbers():
+    """They may turn λ from 88 to 0 and back, which is to be 1 and not 0: how small numbers are rounded is the processor's
+    choice."""
+    for weight, fits in ((86.0, True), (-86.0, True), (88.0, False), (-88.0, False)):
+        padded = operations._padded(Targets(tf.fill([1, 8], weight), tf.zeros([2, 8]), 1.0))
+        found = operations._fits(
+            [padded], [tf.ones([2, 8])], tf.ones([1, 2]), tf.zeros([1, 2], tf.bool), tf.ones([1, 2])
+        )
+        assert bool(found) == fits
+
+
 def test_targets_that_no_row_has_are_passed_over():
     logits = np.zeros((3, 300), np.float32)
     logits[:, 100:] = NEVER
@@ -115,7 +126,9 @@ def test_averages_pass_over_them_too(monkeypatch):
     factors = [gibbs.Factor(layers[1], 0, 1), gibbs.Factor(layers[0], 1, None)]
     rng = np.random.default_rng(0)
     x, z = (tf.constant(rng.integers(0, 2, (50, width)), tf.float32) for width in (8, 3))
-    rows, widths = Rows(x, tf.broadcast_to(tf.range(8) < 5, [50, 8])), []
+    observed = np.tile(np.arange(8) < 4, [50, 1])
+    observed[0, :5] = False, True, True, True, True
+    rows, widths = Rows(x, tf.constant(observed)), []
     total = averaged._total
     monkeypatch.setattr(
         averaged, "_total", lambda logits, signs: widths.append(logits.shape[-1]) or total(logits, signs)
