@@ -98,8 +98,7 @@ def test_no_sweep_is_made_again_without_need(monkeypatch):
 
 
 def test_weights_whose_exponentials_are_no_normal_numbers():
-    """They may turn λ from 88 to 0 and back, which is to be 1 and not 0: how small numbers are rounded is the processor's
-    choice."""
+    """They take λ from 88 to 0 in one step: how a processor rounds such small numbers is its own choice."""
     for weight, fits in ((86.0, True), (-86.0, True), (88.0, False), (-88.0, False)):
         padded = operations._padded(Targets(tf.fill([1, 8], weight), tf.zeros([2, 8]), 1.0))
         found = operations._fits(
