@@ -55,6 +55,28 @@ def swept(network, x, z, form, run):
     return run(lambda: form(factors, [x, z], 1, [0, 1], None, True), False)()
 
 
+@pytest.mark.parametrize(
+    ("weight", "data_bias", "biases", "targets", "first", "rows"),
+    [
+        (-50.0, 5.0, [198.0, 160.0], 8, 1.0, 200),  # λ rises where a unit is turned off
+        (86.9, -87.5, [-348.6], 8, 0.0, 1),  # it would rise by a unit that might have turned over
+        (-87.4, 87.9, [-88.0], 2, 0.0, 1),  # a factor of exp λ that is no normal number
+    ],
+)
+def test_what_tells_that_exponentials_were_too_small(weight, data_bias, biases, targets, first, rows):
+    network = network_of(weight, data_bias, biases, targets)
+    x = tf.constant(np.tile(np.arange(targets) < targets // 2, (rows, 1)), tf.float32)
+    z, factors = tf.fill([rows, len(biases)], first), gibbs.generative_factors(network)
+    forms = [
+        program(lambda seed, form=form: form(factors, [x, z], 1, seed, None, True), False)
+        for form in (gibbs.sweep_logistic, gibbs.sweep_any)
+    ]
+    for seed in range(8):
+        (fast, chances), (plain, expected) = (form(tf.constant([0, seed])) for form in forms)
+        np.testing.assert_array_equal(fast, plain)
+        np.testing.assert_allclose(chances, expected, atol=2e-4)
+
+
 @pytest.mark.parametrize("name", FARTHER_THAN_FLOAT32)
 @pytest.mark.parametrize("run", [program, lambda function, _: function], ids=["program", "eager"])
 def test_sweeps_that_leave_float32_are_made_again(name, run):

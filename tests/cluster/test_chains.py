@@ -3,6 +3,7 @@
 import json
 
 import joblib
+import keras
 import numpy as np
 import pytest
 
@@ -100,8 +101,11 @@ def test_a_mistake_leaves_no_statement(tmp_path):
 def test_networks_are_told_apart_and_seeds_are_not():
     """An activation shows in no shape. A statement of an older version, which says nothing of it, is not refused."""
 
-    def of(seed, activation):
-        layers = ds.layers.MLPGaussian(2, activation=activation, seed=seed), ds.layers.MLPBernoulli(6, seed=seed)
+    def of(seed, activation, start="zeros"):
+        layers = (
+            ds.layers.MLPGaussian(2, activation=activation, seed=seed),
+            ds.layers.MLPBernoulli(6, seed=seed, bias_initializer=start),
+        )
         networks = (
             ds.GenerativeNetwork([ds.layers.MLPGaussian(2, seed=seed), layers[1]]),
             ds.RecognitionNetwork([layers[0]]),
@@ -110,14 +114,14 @@ def test_networks_are_told_apart_and_seeds_are_not():
         model.compile(**ds.methods.dsgnht_nais(num_chains=1), jit_compile=False)
         return chains._learnt_from(model, ROWS)
 
-    assert of(0, "tanh") == of(1, "tanh")
+    assert of(0, "tanh") == of(1, "tanh", keras.initializers.Constant(0.5))  # where a chain begins is its own
     other = of(0, "relu")
     assert {name for name, value in of(0, "tanh").items() if value != other[name]} == {"networks"}
 
 
 def test_chains_of_another_network_are_refused(tmp_path):
     posteriors = []
-    for place, networks in enumerate(("one", "one", None, "two")):
+    for place, networks in enumerate((None, "one", "one", None, "two")):
         folder = tmp_path / f"chain_{place}" / "samples"
         folder.mkdir(parents=True)
         store.write_draw(folder, [store.Sample([np.zeros(2)], [], 1)])
@@ -126,9 +130,13 @@ def test_chains_of_another_network_are_refused(tmp_path):
         (folder.parent / "chain.json").write_text(json.dumps(said))
         (folder.parent / "model.keras").touch()
         posteriors.append(folder)
-    assert ds.posterior.load(posteriors[:3]).num_chains == 3
+    assert ds.posterior.load(posteriors[:4]).num_chains == 4
     with pytest.raises(ValueError, match="differs in networks"):
         ds.posterior.load(posteriors)
+    statement = posteriors[3].parent / "chain.json"
+    statement.write_text(json.dumps({**json.loads(statement.read_text()), "row_weights": "w"}))
+    with pytest.raises(ValueError, match="differs in row_weights"):  # a statement without any is of none
+        ds.posterior.load(posteriors[:4])
 
 
 @pytest.mark.slow

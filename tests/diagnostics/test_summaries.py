@@ -121,11 +121,12 @@ def test_a_chain_that_is_stuck_is_no_good_news(capsys):
 
 def test_one_chain_of_two_that_is_stuck_is_no_good_news(capsys):
     """Beside a chain that moved for one draw, R̂ is 1 to three digits."""
-    trace = np.zeros((2, 400))
-    trace[0, 200] = 1.0
-    ds.diagnostics.summary({"a": trace})
-    printed = capsys.readouterr().out
-    assert "Constant in a chain: a." in printed and "at most" not in printed
+    for chains, draws in ((2, 400), (1, 401)):  # of one chain the halves leave out the draw in the middle
+        trace = np.zeros((chains, draws))
+        trace[0, 200] = 1.0
+        ds.diagnostics.summary({"a": trace})
+        printed = capsys.readouterr().out
+        assert "Constant in a chain: a." in printed and "at most" not in printed
 
 
 def test_runs_that_started_otherwise_are_further_chains(capsys):

@@ -205,7 +205,7 @@ def _learnt_from(model, data):
     """What chains of one posterior have in common, as plain data."""
     source = model.source("x", data)
     compiled = model.get_compile_config() or {}
-    networks = {name: part for name, part in model.get_config().items() if name != "prior"}
+    networks = _without_starts({name: part for name, part in model.get_config().items() if name != "prior"})
     return {
         "rows": int(source.checksum) if source.random_access else None,
         "weights": [list(variable.shape) for variable in (*model.theta_variables, *model.phi_variables)],
@@ -215,13 +215,20 @@ def _learnt_from(model, data):
     }
 
 
+def _without_starts(config):
+    """A configuration without initializers, which say where a chain begins."""
+    if isinstance(config, dict):
+        return {key: _without_starts(part) for key, part in config.items() if not str(key).endswith("_initializer")}
+    return [_without_starts(part) for part in config] if isinstance(config, (list, tuple)) else config
+
+
 def _check_same(file, said):
     """Raises a ValueError for a folder of a chain that began otherwise."""
     if not file.is_file():
         return
     before = json.loads(file.read_text(encoding="utf-8"))
-    # what an older version did not write down is not compared
-    differing = [name for name, value in said.items() if before.get(name, value) != value]
+    before.setdefault("networks", said["networks"])  # which older versions did not write down
+    differing = [name for name, value in said.items() if before.get(name) != value]
     if differing:
         raise ValueError(
             f"This folder has a chain that differs in {', '.join(differing)}: give other chains another folder. "

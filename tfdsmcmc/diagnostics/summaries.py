@@ -70,6 +70,7 @@ def summary(trace: Mapping[str, ArrayLike], *others: Mapping[str, ArrayLike]) ->
     print(table.to_string(formatters=_formats()))
     broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
     still = [name for name, array in arrays.items() if name not in broken and (np.ptp(array, axis=1) == 0).any()]
+    still += [name for name in table.index[table.r_hat.isna()] if name not in {*broken, *still}]
     for line in _words(table, chains, broken, still):
         print(line)
     return table

@@ -43,9 +43,9 @@ def check_steps(updates: int | None, patience: int | Literal["auto"]) -> None:
     if updates is not None:
         checks.nonnegative_integer("updates", updates)
     checks.positive_or_auto("patience", patience)
-    for name, value in (("updates", updates), ("patience", patience)):
-        if value not in (None, "auto") and value >= NEVER:
-            raise ValueError(f"{name} must be below 2**31 - 1. Received: {name}={value}")
+    for name, value, most in (("updates", updates, NEVER - 1), ("patience", patience, NEVER)):
+        if value not in (None, "auto") and value > most:
+            raise ValueError(f"{name} must be at most {most}. Received: {name}={value}")
 
 
 def warn_of_no_end() -> None:

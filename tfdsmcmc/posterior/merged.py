@@ -39,6 +39,13 @@ def statement(folder: FilePath) -> dict[str, Any] | None:
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
+def _completed(statement, other):
+    """A statement with what older versions did not say, the networks, as another one has them."""
+    if not statement or not other or "networks" not in other:
+        return statement
+    return {"networks": other["networks"], **statement}
+
+
 def merged(parts: Sequence[Posterior]) -> Posterior:
     """The posteriors of folders as one, the chains numbered one after the other.
 
@@ -52,15 +59,15 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
         if part.samples[0].shapes != first[0].shapes:
             raise ValueError(f"Chains of one posterior have weights of the same shapes. Received: {part._folder}")
         found = statement(part._folder)
-        said = said or found
+        said = found if said is None else said
         own = (found["seed"], found["chain"]) if found else pathlib.Path(part._folder).resolve()
         if own in known:
             raise ValueError(f"A chain counts once. Received: {part._folder}, whose chain is there already")
         known.add(own)
         if found and not (pathlib.Path(part._folder).parent / "model.keras").exists():
             warnings.warn(f"A chain is not done yet: {part._folder}", RuntimeWarning, stacklevel=3)
-        both = [name for name in SAME if found and name in found and name in said]  # older versions wrote fewer
-        differing = [name for name in both if found[name] != said[name]]
+        said = _completed(said, found)
+        differing = [name for name in SAME if found and _completed(found, said).get(name) != said.get(name)]
         if differing:
             raise ValueError(
                 f"Chains of one posterior have the same {', '.join(SAME)}. "

@@ -70,12 +70,13 @@ class Carry(NamedTuple):
     Attributes:
       particles: (P, D) float32, the persistent chains; (0, D) where there are none.
       epoch: int32 scalar, the passes over N rows that are done.
-      seen: int32 scalar, the rows of the pass that goes on. The last minibatch of a pass may have some of them twice.
+      unseen: int32 scalar, minus the rows seen of the pass that goes on, of which the last minibatch may have some
+        twice. Files of older versions have a number above 0 here, the rows of a minibatch, and updates for epochs.
     """
 
     particles: tf.Tensor
     epoch: tf.Tensor
-    seen: tf.Tensor
+    unseen: tf.Tensor
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -219,11 +220,12 @@ class ContrastiveDivergence(GradientEstimator):
         row_seed, chain_seed = tf.unstack(random.split(seed))
         data = x if self.lifted is None else self.lifted(x, row_seed)
         start = carry.particles if self.persistent else data
+        carry = None if carry is None else _of_this_version(carry, num_rows)
         chains = machine.gibbs(start, self._steps(carry), chain_seed)
         if carry is not None:
-            seen = carry.seen + tf.shape(x)[0]
-            done = tf.cast(seen, tf.float64) >= tf.cast(num_rows, tf.float64)
-            carry = carry._replace(epoch=carry.epoch + tf.cast(done, tf.int32), seen=tf.where(done, 0, seen))
+            unseen = carry.unseen - tf.shape(x)[0]
+            done = tf.cast(-unseen, tf.float64) >= tf.cast(num_rows, tf.float64)
+            carry = carry._replace(epoch=carry.epoch + tf.cast(done, tf.int32), unseen=tf.where(done, 0, unseen))
             carry = carry._replace(particles=chains) if self.persistent else carry
         return Phases(data, chains), carry
 
@@ -232,6 +234,13 @@ class ContrastiveDivergence(GradientEstimator):
         if not callable(self.steps):
             return self.steps
         return tf.maximum(tf.cast(self.steps(carry.epoch), tf.int32), 1)
+
+
+def _of_this_version(carry, num_rows):
+    old = carry.unseen > 0
+    updates = tf.math.ceil(num_rows / tf.cast(tf.maximum(carry.unseen, 1), tf.float32))
+    epoch = tf.where(old, carry.epoch // tf.cast(updates, tf.int32), carry.epoch)
+    return carry._replace(epoch=epoch, unseen=tf.minimum(carry.unseen, 0))
 
 
 def difference(machine: Machine, phases: Phases) -> list[tf.Tensor]:
