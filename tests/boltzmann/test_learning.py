@@ -114,7 +114,7 @@ def test_the_epoch_decides_the_steps():
         carry = estimator.gradient(machine, x[:size], tf.constant(10.0), (), carry, tf.constant([0, i]))[2]
     assert asked == [0, 0, 0, 1, 1, 1, 1, 1, 2]
     asked.clear()  # a file of an older version has eight updates and the four rows of a minibatch
-    carry = carry._replace(epoch=tf.constant(8), unseen=tf.constant(4))
+    carry = carry._replace(epoch=tf.constant(8), minus_seen=tf.constant(4))
     for i in range(4):
         carry = estimator.gradient(machine, x, tf.constant(10.0), (), carry, tf.constant([0, i]))[2]
     assert asked == [2, 2, 2, 3]
@@ -176,7 +176,7 @@ def test_a_fit_has_all_of_keras(tmp_path):
         each.fit(ROWS, batch_size=4, epochs=3, initial_epoch=2, verbose=0)
     for one, other in zip(rbm.theta_variables, loaded.theta_variables):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
-    assert (int(loaded.run.state.carried.epoch), int(loaded.run.state.carried.unseen)) == (3, 0)
+    assert (int(loaded.run.state.carried.epoch), int(loaded.run.state.carried.minus_seen)) == (3, 0)
 
 
 def _assert_averages(rbm, posterior):

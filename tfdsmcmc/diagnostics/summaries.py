@@ -69,8 +69,8 @@ def summary(trace: Mapping[str, ArrayLike], *others: Mapping[str, ArrayLike]) ->
     chains = len(next(iter(arrays.values())))
     print(table.to_string(formatters=_formats()))
     broken = [name for name, array in arrays.items() if not np.isfinite(array).all()]
-    still = [name for name, array in arrays.items() if name not in broken and (np.ptp(array, axis=1) == 0).any()]
-    still += [name for name in table.index[table.r_hat.isna()] if name not in {*broken, *still}]
+    unmoved = np.array([(np.ptp(array, axis=1) == 0).any() for array in arrays.values()])
+    still = [name for name in table.index[unmoved | table.r_hat.isna()] if name not in broken]
     for line in _words(table, chains, broken, still):
         print(line)
     return table

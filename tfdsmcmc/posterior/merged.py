@@ -59,7 +59,7 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
         if part.samples[0].shapes != first[0].shapes:
             raise ValueError(f"Chains of one posterior have weights of the same shapes. Received: {part._folder}")
         found = statement(part._folder)
-        said = found if said is None else said
+        said = said or found
         own = (found["seed"], found["chain"]) if found else pathlib.Path(part._folder).resolve()
         if own in known:
             raise ValueError(f"A chain counts once. Received: {part._folder}, whose chain is there already")

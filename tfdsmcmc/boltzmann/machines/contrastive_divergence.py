@@ -70,13 +70,13 @@ class Carry(NamedTuple):
     Attributes:
       particles: (P, D) float32, the persistent chains; (0, D) where there are none.
       epoch: int32 scalar, the passes over N rows that are done.
-      unseen: int32 scalar, minus the rows seen of the pass that goes on, of which the last minibatch may have some
-        twice. Files of older versions have a number above 0 here, the rows of a minibatch, and updates for epochs.
+      minus_seen: int32 scalar, minus the rows seen of the pass that goes on, of which the last minibatch may have some
+        twice. Runs of older versions have the rows of a minibatch here, above 0, and updates in place of epochs.
     """
 
     particles: tf.Tensor
     epoch: tf.Tensor
-    unseen: tf.Tensor
+    minus_seen: tf.Tensor
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -223,9 +223,9 @@ class ContrastiveDivergence(GradientEstimator):
         carry = None if carry is None else _of_this_version(carry, num_rows)
         chains = machine.gibbs(start, self._steps(carry), chain_seed)
         if carry is not None:
-            unseen = carry.unseen - tf.shape(x)[0]
-            done = tf.cast(-unseen, tf.float64) >= tf.cast(num_rows, tf.float64)
-            carry = carry._replace(epoch=carry.epoch + tf.cast(done, tf.int32), unseen=tf.where(done, 0, unseen))
+            seen = tf.shape(x)[0] - carry.minus_seen
+            done = tf.cast(seen, tf.float64) >= tf.cast(num_rows, tf.float64)
+            carry = carry._replace(epoch=carry.epoch + tf.cast(done, tf.int32), minus_seen=-tf.where(done, 0, seen))
             carry = carry._replace(particles=chains) if self.persistent else carry
         return Phases(data, chains), carry
 
@@ -237,10 +237,11 @@ class ContrastiveDivergence(GradientEstimator):
 
 
 def _of_this_version(carry, num_rows):
-    old = carry.unseen > 0
-    updates = tf.math.ceil(num_rows / tf.cast(tf.maximum(carry.unseen, 1), tf.float32))
+    """The carry, or what stands for one of an older version: its updates in whole passes."""
+    old = carry.minus_seen > 0
+    updates = tf.math.ceil(num_rows / tf.cast(tf.maximum(carry.minus_seen, 1), tf.float32))
     epoch = tf.where(old, carry.epoch // tf.cast(updates, tf.int32), carry.epoch)
-    return carry._replace(epoch=epoch, unseen=tf.minimum(carry.unseen, 0))
+    return carry._replace(epoch=epoch, minus_seen=tf.minimum(carry.minus_seen, 0))
 
 
 def difference(machine: Machine, phases: Phases) -> list[tf.Tensor]:
