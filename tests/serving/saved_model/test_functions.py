@@ -41,6 +41,19 @@ def test_chains_that_begin_near_their_end_are_short(architecture, sweeps):
     assert found.settings["sweeps"] == sweeps and told.settings["sweeps"] == 7
 
 
+@pytest.mark.parametrize("rows", [0, 1, 4, 5, 33, 128])
+@pytest.mark.parametrize("draws", [1, 32, 33, 300, 1000, 2**20])
+def test_few_rows_take_large_chunks(rows, draws):
+    """Few draws are in vain, memory is that of 128 rows at most, and XLA gets one size."""
+    model = tiny_model((3,), units=4)
+    plain, jitted = (NetworkFunctions(model, Weights(model), None, jit=jit) for jit in (False, True))
+    chunk = int(plain._chunk(tf.zeros([rows, 4]), tf.constant(draws)))
+    chunks = -(-draws // chunk)
+    assert chunk % 32 == 0 and chunk * rows <= 128 * 32 and draws <= chunks * chunk < draws + 32 * chunks
+    assert chunks <= -(-draws // 256) or rows > 4
+    assert jitted._chunk(tf.zeros([rows, 4]), tf.constant(draws)) == 32
+
+
 @pytest.fixture(scope="module", params=[[6], [6, 1, 20]], ids=["one", "three"])
 def case(request):
     functions, oracles = served(request.param)

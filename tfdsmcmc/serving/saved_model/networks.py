@@ -25,14 +25,15 @@ from tfdsmcmc.imputation.sweep_plan import swept
 from tfdsmcmc.likelihood.expectations import expectations
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.programs import values_of
-from tfdsmcmc.rows import Rows
+from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.serving.saved_model.functions import Components, Functions, averaged, in_blocks
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number, ThetaAndPhi
     from tfdsmcmc.programs import DirectedModel
 
-_CHUNK = 32  # importance samples held at a time
+_CHUNK = 32  # importance samples held at a time, and of few rows
+_LARGEST_CHUNK, _FEW_ROWS = 256, 4
 _EVIDENCE = Resampling(num_imputations=0, num_samples=256, chunk=_CHUNK)  # for each p̂_m(x_observed)
 
 
@@ -112,7 +113,7 @@ class NetworkFunctions(Functions):
         layer = self._generative.layers[-1]
 
         def means(x, z, seed):
-            parents = z[0] if z else tf.repeat(self._generative.data_parents(x, z)[tf.newaxis], _CHUNK, 0)
+            parents = z[0] if z else self._repeated(x, num_samples)
             # where the units depend on each other a draw stands for the mean
             return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
 
@@ -135,10 +136,23 @@ class NetworkFunctions(Functions):
 
         @self._compile
         def at_one(x, num_samples, seed):
-            return expectations(*self._networks, x, num_samples, seed, _CHUNK, function, widths)
+            return expectations(*self._networks, x, num_samples, seed, self._chunk(x, num_samples), function, widths)
 
         signature = (tf.float32,) * 3, [tf.float32] * len(widths)
         return self.weights.over(lambda _, seed: at_one(x, num_samples, seed), seed, signature)
+
+    def _repeated(self, rows, num_samples):
+        """What stands above a data layer alone, for each draw."""
+        return tf.repeat(self._generative.data_parents(rows, [])[tf.newaxis], self._chunk(rows, num_samples), 0)
+
+    def _chunk(self, rows, num_samples):
+        """Draws held at a time: with few rows many, as op by op a small chunk takes longer to call than to compute."""
+        if self.settings["jit"]:  # XLA would compile each number anew
+            return _CHUNK
+        count = tf.maximum(tf.shape(as_rows(rows).values)[0], 1)
+        most = tf.clip_by_value(_LARGEST_CHUNK * _FEW_ROWS // count, _CHUNK, _LARGEST_CHUNK)
+        chunks = _divided_up(num_samples, most)
+        return _CHUNK * _divided_up(num_samples, _CHUNK * chunks)  # all of a size, so that few draws are in vain
 
     def _draws(self, _, count, seed, context):
         return self._generative.sample(count, seed, context)[0]
@@ -170,6 +184,10 @@ class NetworkFunctions(Functions):
             return swept(self._kernel, self._networks, begun, z, sweep_seed, self._sweeps)[0]
 
         return run(rows, seed)
+
+
+def _divided_up(number, parts):
+    return (number + parts - 1) // parts
 
 
 def _mixed(value, means):
