@@ -233,3 +233,61 @@ def test_a_layer_that_fills_any_memory_is_refused_by_name():
     for name, units in (("SBN/SBN 1000000000", 3), ("NADE", 10**9)):
         with pytest.raises(ValueError, match="at most 1,000,000 units. Received: one of 1,000,000,000 units"):
             ds.models.from_name(name, units=units)
+
+
+# ---- another data layer
+
+
+TIED = {"DARN": ds.layers.DARN, "NADE": lambda units: ds.layers.NADE(units, hidden_units=5)}
+
+
+@pytest.mark.parametrize("latent", ["", "3", "3-2"])
+@pytest.mark.parametrize("kind", TIED)
+def test_another_data_layer_has_the_same_density_at_first(kind, latent):
+    """Of an SBN data layer: exactly. Back from it t is left out. The first model stays as it is, and shares nothing."""
+    x = binary_states(4).astype(np.float32)
+    first = from_name(f"SBN/{kind} {latent}" if latent else "SBN", 4, hidden_units=5)
+    randomize(first, seed=3)
+    before = [w.copy() for w in first.get_weights()]
+    model = ds.models.with_data_layer(first, TIED[kind](4))
+    assert type(model.generative.layers[-1]).__name__ == kind and model.seed == first.seed
+    exact = ds.likelihood.exact(first, x).value
+    np.testing.assert_allclose(ds.likelihood.exact(model, x).value, exact, atol=1e-5)
+    for ours, theirs in zip(model.recognition.get_weights(), first.recognition.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+    randomize(model, seed=4)
+    assert np.abs(ds.likelihood.exact(model, x).value - exact).max() > 0.1
+    for now, then in zip(first.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    back = ds.models.with_data_layer(model, ds.layers.SBN(4))
+    again = ds.models.with_data_layer(back, TIED[kind](4))
+    assert np.abs(ds.likelihood.exact(back, x).value - ds.likelihood.exact(model, x).value).max() > 0.01
+    np.testing.assert_allclose(ds.likelihood.exact(again, x).value, ds.likelihood.exact(back, x).value, atol=1e-5)
+
+
+def test_another_data_layer_keeps_prior_and_context():
+    prior = {"bias": None, "": tfp.distributions.Normal(0.0, 0.5)}
+    layers = [ds.layers.SBN(2), ds.layers.SBN(3)]
+    generative = ds.GenerativeNetwork(layers, context=2)
+    first = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2)]), prior=prior, seed=7)
+    model = ds.models.with_data_layer(first, ds.layers.DARN(3))
+    assert model.context.parts == first.context.parts and model.seed == 7
+    name = model.generative.named_weights[-1][0]
+    assert model.prior.for_weight(name).parameters["scale"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("model", "layer"),
+    [
+        (from_name("VAE 2", 4), ds.layers.SBN(4)),
+        (from_name("SBN 2", 4).generative, ds.layers.SBN(4)),
+        (from_name("SBN 2", 4), ds.layers.NADE(5)),
+        (from_name("SBN 2", 4), ds.layers.MLPBernoulli(4)),
+        (from_name("SBN 2", 4), from_name("DARN 2", 4).generative.layers[-1]),
+        (from_name("SBN 2", 4), "NADE"),
+    ],
+)
+def test_what_is_no_other_data_layer_is_refused(model, layer):
+    with pytest.raises(ValueError, match=r"must be .*\. Received: "):
+        ds.models.with_data_layer(model, layer)

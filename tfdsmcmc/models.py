@@ -20,13 +20,15 @@ from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import TensorLike
+    from tfdsmcmc.layers import StochasticLayer
 
-__all__ = ["from_name"]
+__all__ = ["from_name", "with_data_layer"]
 
 _KINDS = ("SBN", "DARN", "NADE", "VAE")
 _FORM = re.compile(r"\s*(\w+)(?:/(\w+))?(?:\s+(\d+(?:-\d+)*))?\s*", re.ASCII)
 
 
+_TIES = {SBN: [], DARN: ["lateral"], NADE: ["decoder"]}  # without them units are independent given their parents
 _WIDEST = 1_000_000  # units of a layer: beyond it the weights of two layers fill any memory
 
 
@@ -84,6 +86,60 @@ def from_name(
         recognition=RecognitionNetwork(recognition),
         **arguments,
     )
+
+
+def with_data_layer(model: DeepGenerativeModel, layer: StochasticLayer) -> DeepGenerativeModel:
+    """The same latent layers above another data layer, with weights of their own that are equal at first.
+
+    log p(x_j given x_<j, z) of SBN, DARN and NADE is that of a logit b_j + z B_j + t_j(x_<j, z), with t = 0 of SBN. The
+    new layer has the B and b of the old one. Its t is 0 at first: the lateral weights of a DARN, or V of a NADE, are 0.
+    So an SBN, and the DARN or NADE that takes its place, are one density at first, and from any of them a step to SBN
+    leaves t out.
+
+    Where units of the data depend on each other, they may explain the data before the latent layer does, which then
+    stays idle. It has something to say before them if it is learnt under an SBN first:
+
+    >>> import numpy as np, tfdsmcmc as ds
+    >>> x = np.eye(4)
+    >>> first = ds.models.with_data_layer(ds.models.from_name("NADE/NADE 2", units=4), ds.layers.SBN(4))
+    >>> first.compile()
+    >>> history = first.fit(x, epochs=2, verbose=0)
+    >>> model = ds.models.with_data_layer(first, ds.layers.NADE(4, hidden_units=8))
+    >>> bool(np.allclose(ds.likelihood.exact(model, x).value, ds.likelihood.exact(first, x).value))
+    True
+
+    Args:
+      model: `DeepGenerativeModel` whose data layer is an SBN, DARN or NADE.
+      layer: SBN, DARN or NADE of as many units, that no model has yet.
+
+    Returns:
+      `DeepGenerativeModel`, not compiled, with the prior and the seed of the other, whose weights stay as they are.
+
+    Raises:
+      ValueError: for layers of other kinds, of another number of units, or that have weights already.
+    """
+    old = model.generative.layers[-1] if isinstance(model, DeepGenerativeModel) else model
+    _check_exchange(old, layer)
+    config = model.get_config()
+    config["generative"]["config"]["layers"][-1] = keras.saving.serialize_keras_object(layer)
+    found = DeepGenerativeModel.from_config(config)
+    *latent, new = found.generative.layers
+    kept = [*model.generative.layers[:-1], *model.recognition.layers]
+    for ours, theirs in zip([*latent, *found.recognition.layers], kept, strict=True):
+        ours.set_weights(theirs.get_weights())
+    new.kernel.assign(old.kernel)
+    new.bias.assign(old.bias)
+    for name in _TIES[type(new)]:
+        getattr(new, name).assign(np.zeros(getattr(new, name).shape))
+    return found
+
+
+def _check_exchange(old, new):
+    if type(old) not in _TIES:
+        raise ValueError(f"model must be of a data layer SBN, DARN or NADE. Received: {type(old).__name__}")
+    if type(new) not in _TIES or new.built or new.units != old.units:
+        what = f"{type(new).__name__}, units={getattr(new, 'units', None)}, built={getattr(new, 'built', None)}"
+        raise ValueError(f"layer must be an SBN, DARN or NADE of {old.units} units, not built yet. Received: {what}")
 
 
 def _parsed(name):

@@ -1,11 +1,14 @@
 """The arguments of `python -m experiments.method_table`."""
 
+import re
+
 import tfdsmcmc as ds
 from experiments.common import jobs
 from experiments.common.arguments import number, parser_of, part
 from experiments.method_table.methods import METHODS, WHERE_ASKED
 
 COMMAND = "experiments.method_table"
+_LATENTS_BELOW_TIES = re.compile(r"\s*(DARN|NADE)\b.*\d\s*")  # an architecture whose data layer ties its units
 _COUNT, _AMOUNT = number(int), number(float)
 _METHODS_HELP = f"of {', '.join(METHODS)} (default: those of the package)"
 _PAPERS_HELP = (
@@ -25,6 +28,10 @@ _OFFSET_HELP = (
 _PATIENCE_HELP = (
     "updates without gain on validation data that end the warm start of samplers with importance samples (default "
     "1000; nothing with --as-published)"
+)
+_LATENTS_HELP = (
+    "part of the budget in which an SBN stands in the place of a data layer DARN or NADE, so that the latent layers "
+    "have something to say before units of the data explain each other (default none)"
 )
 _DRAWS_HELP = (
     "posterior samples, evenly spaced, of which the predictive average of the rows that are annealed is annealed too "
@@ -48,6 +55,9 @@ def parse(arguments=None, description=None):
         parser.error("--as-published has --published-prior. Received: both")
     if args.climbing_offset is not None and args.climbing_rate is None:
         parser.error(f"--climbing-offset needs --climbing-rate. Received: {args.climbing_offset} and no rate")
+    if args.latents_first and not all(map(_LATENTS_BELOW_TIES.fullmatch, args.architectures)):
+        what = "architectures DARN/… and NADE/… with latent layers"
+        parser.error(f"--latents-first is of {what}. Received: {args.architectures}")
     return args
 
 
@@ -74,6 +84,7 @@ def _add_learning(add):
     add("--learning-rate", nargs="+", type=_AMOUNT, metavar="RATE", help=_RATES_HELP)
     add("--adam", nargs="+", type=_AMOUNT, metavar="RATE", help=adam)
     add("--momentum-rate", nargs="+", type=_AMOUNT, metavar="RATE", default=[3e-4, 1e-3, 3e-3], help=momentum)
+    add("--latents-first", type=part, default=None, help=_LATENTS_HELP)
     add("--no-jit", dest="jit_compile", action="store_false", help="do not compile with XLA")
 
 

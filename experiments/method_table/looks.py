@@ -16,13 +16,14 @@ class Looks(keras.callbacks.Callback):
       look: function of the model that returns a dict of plain numbers, `valid` among them.
       batch_size: rows of an update.
       seconds: spent before this budget.
+      updates: made by the model whose weights this one began with.
       best: file of the weights with the highest `valid`, .npz, or None to keep none.
     """
 
-    def __init__(self, path, budget, look, batch_size, seconds=0.0, best=None):
+    def __init__(self, path, budget, look, batch_size, seconds=0.0, updates=0, best=None):
         super().__init__()
         self.path, self.budget, self.look = path, budget, look
-        self.batch_size, self.before, self.best = batch_size, seconds, best
+        self.batch_size, self.before, self.updates, self.best = batch_size, seconds, updates, best
         self.points = files.read_json(path) if path.exists() else []
         self.value = -math.inf
         if best is not None and best.exists():
@@ -31,7 +32,7 @@ class Looks(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if not self.budget.validate:
             return
-        updates = int(self.model.run.steps)
+        updates = self.updates + int(self.model.run.steps)
         seconds = round(self.before + self.budget.seconds, 2)
         point = {"updates": updates, "rows": updates * self.batch_size, "seconds": seconds, **self.look(self.model)}
         # a round that is made again after an interruption is looked at again

@@ -20,6 +20,7 @@ from experiments.method_table.validation import Validation
 
 _ROUND = 50
 _TRIAL = 0.1  # of the minutes, for each learning rate of several
+_CLIMB = 0.99  # of the part in which latents are learnt first: nothing is to be sampled yet
 _VALIDATED = 4  # looks at validation data within the patience of a warm start
 
 
@@ -48,11 +49,11 @@ def run(method, architecture, settings, data, folder):
         raise ds.DivergedError(f"One learning rate on trial at least must not diverge. Received: {rates}")
     worth = {name: value for name, value in trials.items() if value is not None}
     best = max(rates, key=lambda rate: worth.get(f"{rate:g}", -math.inf)) if trials else rates[0]
-    model, curve, seconds = learn(method, architecture, best, settings, data, folder / "learning", 1.0)
+    model, curve, seconds, updates = learn(method, architecture, best, settings, data, folder / "learning", 1.0)
     return model, {
         "learning_rate": best,
         "trials": trials,
-        "updates": int(model.run.steps),  # the last round may go beyond those asked for
+        "updates": updates,  # the last round may go beyond those asked for
         "wall_time_seconds": round(seconds, 2),
         "curve": curve,
         **evaluation.evaluate(model, method, settings, data, folder / "learning"),
@@ -69,7 +70,8 @@ def _trial(method, architecture, rate, settings, data, folder):
             return None
 
     found = kept.content(folder.with_name(f"{folder.name}.json"), value)
-    shutil.rmtree(folder, ignore_errors=True)  # nothing else is left of a trial
+    for place in (folder, _place_of_latents(folder)):  # nothing else is left of a trial
+        shutil.rmtree(place, ignore_errors=True)
     return found
 
 
@@ -89,26 +91,46 @@ def build(method, architecture, settings, x):
 def learn(method, architecture, rate, settings, data, folder, share):
     """Spends a share of the budget, or what is left of it, in the phases of the method.
 
+    With `latents_first` a part of it goes before, in which an SBN stands in the place of the data layer.
+
     Returns:
-      (model, its curve: list of points, see `looks.Looks`, seconds).
+      (model, its curve: list of points, see `looks.Looks`, seconds, updates).
     """
     keras.utils.clear_session()  # the names and seeds of a row do not depend on the rows before it
     keras.utils.set_random_seed(settings["seed"])
+    model = build(method, architecture, settings, data.train)
+    part = settings.get("latents_first") or 0.0
+    before = [], 0.0, 0
+    if part:
+        first = ds.models.with_data_layer(model, ds.layers.SBN(model.units))
+        climbing = {**settings, "burn_in": _CLIMB}
+        before = _learn(first, method, rate, climbing, data, _place_of_latents(folder), share * part, before)
+        data_layer = model.generative.layers[-1]
+        model = ds.models.with_data_layer(first, type(data_layer).from_config(data_layer.get_config()))
+    return model, *_learn(model, method, rate, settings, data, folder, share * (1 - part), before)
+
+
+def _place_of_latents(folder):
+    return folder.with_name(f"{folder.name}_of_latents")
+
+
+def _learn(model, method, rate, settings, data, folder, share, before):
+    """The phases of a model, after what a curve, seconds and updates tell; returns these as they are then."""
     if not _backed_up(folder / "phase_0"):
         shutil.rmtree(folder, ignore_errors=True)  # what was left before the first backup belongs to no chain
-    model = build(method, architecture, settings, data.train)
-    phases, seconds = methods.phases(method, rate, settings), 0.0
+    phases = methods.phases(method, rate, settings)
+    curve, seconds, earlier = before
     block = min(_ROUND, settings["updates"])
     updates = max(block, math.ceil(share * settings["updates"] / len(phases)))
     rounds, limit = -(-updates // block), 60 * settings["minutes"] * share / len(phases)
     for number, arguments in enumerate(phases):
         model.compile(**arguments, steps_per_execution=block, jit_compile=settings["jit_compile"])
-        looks = _phase(model, method, settings, data, folder, number, rounds, limit, seconds)
+        looks = _phase(model, method, settings, data, folder, number, rounds, limit, seconds, earlier)
         seconds += looks.budget.seconds
-    return model, looks.points, seconds
+    return curve + looks.points, seconds, earlier + int(model.run.steps)
 
 
-def _phase(model, method, settings, data, folder, number, rounds, limit, seconds):
+def _phase(model, method, settings, data, folder, number, rounds, limit, seconds, earlier):
     """Runs a phase, or what is left of it; returns its `Looks`."""
     own = folder / f"phase_{number}"
     if not _backed_up(own):
@@ -119,7 +141,8 @@ def _phase(model, method, settings, data, folder, number, rounds, limit, seconds
         collector = ds.posterior.Collector(folder / "posterior", settings["posterior_samples"], burn_in=0, stop=False)
     budget = Budget(own / "progress.json", rounds, limit, collector, share=settings.get("burn_in", 0.5))
     look = look_of(method, settings, data)
-    looks = Looks(folder / "curve.json", budget, look, settings["batch_size"], seconds, best=folder / "best.npz")
+    rows = settings["batch_size"]
+    looks = Looks(folder / "curve.json", budget, look, rows, seconds, earlier, best=folder / "best.npz")
     if budget.over:
         model.load_weights(own / "backup" / "latest.weights.h5")
         return looks

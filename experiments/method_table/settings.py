@@ -10,7 +10,7 @@ from experiments.method_table.arguments import parse
 
 _COMMON = (
     "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
-    "test_samples test_rows annealing_rows annealing_steps annealing_runs drawn_rows jit_compile"
+    "test_samples test_rows annealing_rows annealing_steps annealing_runs drawn_rows jit_compile latents_first"
 )
 _OF_SAMPLERS = (
     "as_published published_prior proposal_learning_rate posterior_samples burn_in patience climbing_rate "

@@ -41,8 +41,8 @@ def threefry_2x32(
     xor = operations.bitwise_xor
 
     def rotate_left(x, distance):
-        # The two parts have no bit in common, so that "xor" joins them as "or" does. TensorFlow, op by op, takes half of
-        # the time for it, and a quarter for a product in place of the left shift. XLA makes the same of either.
+        # The two parts have no bit in common, so that "xor" joins them as "or" does. TensorFlow, op by op, takes half
+        # of the time for it, and a quarter for a product in place of the left shift. XLA makes the same of either.
         left = x * np.uint32(1 << distance)
         return xor(left, operations.right_shift(x, np.uint32(32 - distance)))
 

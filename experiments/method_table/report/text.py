@@ -24,8 +24,13 @@ def architecture_of(row):
 
 
 def kind_of(row):
-    """What distinguishes it from others of the same method: the papers' settings, or their prior alone."""
-    kinds = {"as_published": ", as published", "published_prior": ", papers' prior"}
+    """What distinguishes it from others of the same method: the papers' settings, or their prior alone, and latents
+    that were learnt first."""
+    kinds = {
+        "as_published": ", as published",
+        "published_prior": ", papers' prior",
+        "latents_first": ", latents first",
+    }
     return "".join(text for name, text in kinds.items() if row["settings"].get(name))
 
 

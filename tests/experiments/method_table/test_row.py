@@ -14,6 +14,7 @@ from experiments.method_table import annealing as table_annealing
 from experiments.method_table import evaluation, methods
 from experiments.method_table import row as table_row
 from experiments.method_table.__main__ import main
+from experiments.method_table.arguments import parse
 from experiments.method_table.validation import Validation
 from tests.posterior.support import write_sample
 from tfdsmcmc.posterior import store
@@ -85,7 +86,7 @@ def test_rates_on_trial_may_diverge_but_not_all(tmp_path, monkeypatch):
         (folder / "phase_0").mkdir(parents=True)
         if worth[rate] is None:
             raise ds.DivergedError("no update was finite")
-        return types.SimpleNamespace(run=types.SimpleNamespace(steps=4)), [{"valid": worth[rate]}], 1.0
+        return types.SimpleNamespace(run=types.SimpleNamespace(steps=4)), [{"valid": worth[rate]}], 1.0, 4
 
     monkeypatch.setattr(table_row, "learn", learn)
     monkeypatch.setattr(evaluation, "evaluate", lambda *_: {})
@@ -237,10 +238,45 @@ def test_of_updates_too_the_burn_in_is_the_part_that_is_asked_for(
     monkeypatch.setattr(table_row, "_ROUND", 2)
     chosen = settings("dsgnht_gibbs", "--updates", "10", "--burn-in", share, "--posterior-samples", "10")
     data = ds.datasets.load("tiny", tmp_path)
-    model, _, _ = table_row.learn("dsgnht_gibbs", "SBN 3", 0.1, chosen, data, tmp_path / "learning", 1.0)
+    model, *_ = table_row.learn("dsgnht_gibbs", "SBN 3", 0.1, chosen, data, tmp_path / "learning", 1.0)
     assert int(model.run.state.kernel_results.begins) == sampled[0] - 2
     steps = [store.step_of(path) for path in store.sample_paths(tmp_path / "learning" / "posterior")]
     assert steps == sampled[-len(steps) :] and len(steps) >= 1
+
+
+@pytest.mark.slow
+def test_latents_are_learnt_before_the_data_layer_ties_its_units(tiny, tmp_path, monkeypatch, settings):
+    """Three of ten rounds under an SBN, the rest under the NADE that goes on from it; a second call finds it learnt."""
+    monkeypatch.setattr(table_row, "_ROUND", 2)
+    chosen = settings("dsgnht_nais", "--architectures", "NADE/NADE 3", "--updates", "20", "--latents-first", "0.3")
+    data, learnt, phase = ds.datasets.load("tiny", tmp_path), [], table_row._phase
+
+    def watched(model, *arguments):
+        begun = [w.copy() for w in model.get_weights()]
+        looks = phase(model, *arguments)
+        learnt.append((model, begun))
+        return looks
+
+    monkeypatch.setattr(table_row, "_phase", watched)
+    found = [
+        table_row.learn("dsgnht_nais", "NADE/NADE 3", 0.1, chosen, data, tmp_path / "learning", 1.0) for _ in range(2)
+    ]
+    (first, _), (model, begun), _, (again, _) = learnt
+    assert [type(m.generative.layers[-1]) for m in (first, model)] == [ds.layers.SBN, ds.layers.NADE]
+    np.testing.assert_array_equal(begun[0], first.get_weights()[0])
+    np.testing.assert_array_equal(model.get_weights()[0], again.get_weights()[0])
+    assert np.any(begun[0] != model.get_weights()[0])
+    for _, curve, _, updates in found:
+        assert updates == 6 + 14 == curve[-1]["updates"]
+        assert [point["updates"] for point in curve] == sorted(point["updates"] for point in curve)
+        assert [point["seconds"] for point in curve] == sorted(point["seconds"] for point in curve)
+
+
+def test_what_has_no_latents_or_no_ties_is_not_told_to_learn_latents_first(tiny, capsys):
+    for architecture in ("SBN/SBN 3", "NADE", "VAE 3"):
+        with pytest.raises(SystemExit):
+            parse([*tiny, "--architectures", "DARN/SBN 3", architecture, "--latents-first", "0.2"])
+        assert "--latents-first is of" in capsys.readouterr().err
 
 
 def test_validation_is_heard_where_it_tells_something(tiny, tmp_path, settings):
