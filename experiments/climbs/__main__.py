@@ -8,8 +8,9 @@ A rate stands for the first 5,000 updates of φ and falls then as by default; th
 that of `latents.NAIS(warm_up=…)`, in updates; φ has its default rate there. An offset is b of the rate 60/(t + b) of θ,
 which falls to 0 at the planned end besides and is that of `mcmc.WarmStart` at 2,000; these climbs warm up by default. A
 climb is that of `methods.dsgnht_nais()` with one chain and ten samples of z, to its planned end, whatever validation
-rows say, and one step of sampling. With --setting rws-warm-up it is `methods.rws()` with 25 samples of z. Of each climb
-there are
+rows say, and one step of sampling. With --setting rws-warm-up it is `methods.rws()` with 25 samples of z. With
+--setting latents-first a part of the updates is a climb under an SBN in the place of the data layer, see
+`models.with_data_layer`, and the rest another one. Of each climb there are
 
     nats     log p(x) of --rows validation rows by 1,000 importance samples; differences are from the first climb
     on       units of each latent layer that are on in 2 to 98 % of 1,000 training rows, by one draw from q(z given x)
@@ -52,6 +53,7 @@ SETTINGS = {
     "rate": Setting("rate", "rate of φ", (0.01, 0.005), "docs/recognition_rate.jsonl"),
     "warm-up": Setting("warm_up", "warm-up", (0, 300), "docs/warm_up.jsonl"),
     "offset": Setting("offset", "offset", (2000, 4000), "docs/climbing_offset.jsonl"),
+    "latents-first": Setting("latents_first", "latents first", (0.0, 0.3), "docs/latents_first.jsonl"),
     "rws-warm-up": Setting("rws_warm_up", "warm-up", (0, 375), "docs/rws_warm_up.jsonl"),
 }
 
@@ -61,7 +63,9 @@ def key_of(line):
     return (*(line[key] for key in _KEYS), len(line["rows"]))
 
 
-def climbed(architecture, train, updates, seed, rate=None, warm_up=0, offset=None, rws_warm_up=None):
+def climbed(
+    architecture, train, updates, seed, rate=None, warm_up=0, offset=None, latents_first=None, rws_warm_up=None
+):
     """The model at the end of its climb.
 
     Args:
@@ -72,6 +76,7 @@ def climbed(architecture, train, updates, seed, rate=None, warm_up=0, offset=Non
       rate: that of φ for its first 5,000 updates; it falls then, as by default. None for the default.
       warm_up: updates, that of `latents.NAIS`.
       offset: b of the rate of θ, of a climb that warms up by default; None for the default rate.
+      latents_first: part of the updates under an SBN in the place of the data layer, in climbs that warm up by default.
       rws_warm_up: that of `methods.rws()`, which climbs instead; None for a sampler's climb.
     """
     keras.utils.clear_session()
@@ -79,15 +84,32 @@ def climbed(architecture, train, updates, seed, rate=None, warm_up=0, offset=Non
     if rws_warm_up is not None:
         method = {**ds.methods.rws(), "latents": ds.latents.NAIS(25, warm_up=rws_warm_up)}
         return _fitted(model, method, train, updates)
+    if latents_first is not None:
+        return _after_latents(model, train, updates, latents_first)
+    return _fitted(model, _climb(updates, rate, warm_up if offset is None else "auto", offset), train, updates)
+
+
+def _climb(updates, rate=None, warm_up="auto", offset=None):
     falling = rate and keras.optimizers.Adam(PolynomialDecay(rate, offset=5000.0, power=0.75, constant_steps=5000))
     method = ds.methods.dsgnht_nais(optimizer=falling, num_chains=1)
-    warm_up = warm_up if offset is None else "auto"
     method["latents"] = ds.latents.NAIS(10, warm_up=warm_up)  # for the step of sampling too
     method["kernel"] = method["kernel"].copy(fraction=1.0 - 0.5 / updates, patience=updates)
     if offset is not None:
         schedule = ds.mcmc.schedules.RiseAndFall(_FAR / offset, offset=offset)
         method["kernel"] = method["kernel"].copy(optimizer=keras.optimizers.Adam(schedule))
-    return _fitted(model, method, train, updates)
+    return method
+
+
+def _after_latents(model, train, updates, part):
+    """The model after a climb, of which a part goes before under an SBN in the place of the data layer."""
+    block = _BLOCK if updates > _BLOCK else 1
+    before = round(part * updates / block) * block
+    if before:
+        first = ds.models.with_data_layer(model, ds.layers.SBN(model.units))
+        _fitted(first, _climb(before), train, before)
+        data_layer = model.generative.layers[-1]
+        model = ds.models.with_data_layer(first, type(data_layer).from_config(data_layer.get_config()))
+    return _fitted(model, _climb(updates - before), train, updates - before)
 
 
 def _fitted(model, method, train, updates):
@@ -151,7 +173,9 @@ def main(argv=None):
         parser.error(f"--updates must be a multiple of {_BLOCK}, or fewer. Received: {args.updates}")
     setting, command = SETTINGS[args.setting], f"{COMMAND} --setting {args.setting}"
     values, record = args.values or setting.values, args.record or pathlib.Path(setting.record)
-    if setting.name != "rate" and any(value % 1 for value in values):
+    if setting.name == "latents_first" and max(values) >= 1:
+        parser.error(f"--values of latents first must be parts of the updates, below 1. Received: {values}")
+    if setting.name not in ("rate", "latents_first") and any(value % 1 for value in values):
         parser.error(f"--values of a warm-up must be whole. Received: {values}")
     if setting.name in ("rate", "offset") and not all(values):
         parser.error(f"--values of a rate or an offset must be above 0. Received: {values}")

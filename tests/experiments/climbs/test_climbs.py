@@ -43,6 +43,25 @@ def test_a_climb_warms_up_as_told(name):
     assert np.abs(first - second).max() > 1e-3
 
 
+def test_latents_are_learnt_first_for_a_part_of_the_updates(monkeypatch):
+    """Of 20 updates 6 under an SBN, and 14 from where these ended; with a part of 0 all at once."""
+    fitted, climbed = [], climbs._fitted
+
+    def watched(model, method, train, updates):
+        begun = model.recognition.get_weights()
+        climbed(model, method, train, updates)
+        fitted.append((type(model.generative.layers[-1]), updates, begun, model.recognition.get_weights()))
+        return model
+
+    monkeypatch.setattr(climbs, "_fitted", watched)
+    model = climbs.climbed("DARN/SBN 3", X, 20, 0, latents_first=0.3)
+    assert [kind for kind, *_ in fitted] == [ds.layers.SBN, ds.layers.DARN] and [one[1] for one in fitted] == [6, 14]
+    np.testing.assert_array_equal(fitted[0][3][0], fitted[1][2][0])
+    assert int(model.run.steps) == 14 and np.any(fitted[1][2][0] != fitted[1][3][0])
+    climbs.climbed("DARN/SBN 3", X, 20, 0, latents_first=0.0)
+    assert [one[1] for one in fitted] == [6, 14, 20]
+
+
 def test_units_that_are_always_on_or_off_do_not_count():
     model = ds.models.from_name("SBN/SBN 3-2", X.shape[1], seed=0)
     for layer, bias in zip(model.recognition.layers, ([0.0, 50.0, -50.0], [0.0, 0.0]), strict=True):
