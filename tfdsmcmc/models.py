@@ -97,16 +97,7 @@ def with_data_layer(model: DeepGenerativeModel, layer: StochasticLayer) -> DeepG
     leaves t out.
 
     Where units of the data depend on each other, they may explain the data before the latent layer does, which then
-    stays idle. It has something to say before them if it is learnt under an SBN first:
-
-    >>> import numpy as np, tfdsmcmc as ds
-    >>> x = np.eye(4)
-    >>> first = ds.models.with_data_layer(ds.models.from_name("NADE/NADE 2", units=4), ds.layers.SBN(4))
-    >>> first.compile()
-    >>> history = first.fit(x, epochs=2, verbose=0)
-    >>> model = ds.models.with_data_layer(first, ds.layers.NADE(4, hidden_units=8))
-    >>> bool(np.allclose(ds.likelihood.exact(model, x).value, ds.likelihood.exact(first, x).value))
-    True
+    stays idle. It has something to say before them if a model is learnt under an SBN first.
 
     Args:
       model: `DeepGenerativeModel` whose data layer is an SBN, DARN or NADE.
@@ -117,6 +108,14 @@ def with_data_layer(model: DeepGenerativeModel, layer: StochasticLayer) -> DeepG
 
     Raises:
       ValueError: for layers of other kinds, of another number of units, or that have weights already.
+
+    Example:
+
+    >>> import numpy as np, tfdsmcmc as ds
+    >>> first = ds.models.from_name("SBN/NADE 2", units=4)
+    >>> model = ds.models.with_data_layer(first, ds.layers.NADE(4, hidden_units=8))
+    >>> np.allclose(ds.likelihood.exact(model, np.eye(4)).value, ds.likelihood.exact(first, np.eye(4)).value)
+    True
     """
     old = model.generative.layers[-1] if isinstance(model, DeepGenerativeModel) else model
     _check_exchange(old, layer)
