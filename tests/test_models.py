@@ -277,6 +277,40 @@ def test_another_data_layer_keeps_prior_and_context():
     assert model.prior.for_weight(name).parameters["scale"] == 0.5
 
 
+def test_another_data_layer_has_the_name_of_the_old_one(tmp_path):
+    """So a prior that names it holds, and a model that another process has stored is no different."""
+    wide, narrow = tfp.distributions.Normal(0.0, 10.0), tfp.distributions.Normal(0.0, 0.1)
+    layers = [ds.layers.SBN(2, name="top"), ds.layers.SBN(4, name="data")]
+    recognition = ds.RecognitionNetwork([ds.layers.SBN(2)])
+    made = ds.DeepGenerativeModel(ds.GenerativeNetwork(layers), recognition, prior={"^data/": wide, "": narrow})
+    made.save(tmp_path / "model.keras")
+    keras.backend.clear_session()
+    model = ds.models.with_data_layer(keras.saving.load_model(tmp_path / "model.keras"), ds.layers.SBN(4))
+    model = ds.models.with_data_layer(model, ds.layers.NADE(4, hidden_units=3))
+    for name, _ in model.generative.named_weights:
+        assert model.prior.for_weight(name).parameters["scale"] == (10.0 if name.startswith("data/") else 0.1), name
+    assert model.generative.layers[-1].name == "data"
+
+
+class OwnLayer(ds.layers.SBN):
+    """Not registered with Keras."""
+
+
+class OwnModel(ds.DeepGenerativeModel):
+    """No other."""
+
+
+def test_another_data_layer_leaves_what_a_file_could_not_hold():
+    """Classes of the user's own, a prior that is none of TFP's, and single weights that are frozen."""
+    prior = tfp.distributions.TransformedDistribution(tfp.distributions.Normal(0.0, 1.0), tfp.bijectors.Shift(0.0))
+    generative = ds.GenerativeNetwork([OwnLayer(2), ds.layers.SBN(4)])
+    first = OwnModel(generative, ds.RecognitionNetwork([OwnLayer(2)]), prior=prior)
+    generative.layers[0].bias.trainable = generative.layers[1].kernel.trainable = False
+    model = ds.models.with_data_layer(first, ds.layers.DARN(4))
+    assert type(model) is OwnModel and type(model.recognition.layers[0]) is OwnLayer and model.prior is first.prior
+    assert [v.name for v in model.theta_variables] == ["kernel", "bias", "lateral"]
+
+
 @pytest.mark.parametrize(
     ("model", "layer"),
     [
@@ -284,7 +318,7 @@ def test_another_data_layer_keeps_prior_and_context():
         (from_name("SBN 2", 4).generative, ds.layers.SBN(4)),
         (from_name("SBN 2", 4), ds.layers.NADE(5)),
         (from_name("SBN 2", 4), ds.layers.MLPBernoulli(4)),
-        (from_name("SBN 2", 4), from_name("DARN 2", 4).generative.layers[-1]),
+        (from_name("SBN 2", 4).generative.layers[-1], ds.layers.SBN(4)),
         (from_name("SBN 2", 4), "NADE"),
     ],
 )

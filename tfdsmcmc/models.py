@@ -101,13 +101,14 @@ def with_data_layer(model: DeepGenerativeModel, layer: StochasticLayer) -> DeepG
 
     Args:
       model: `DeepGenerativeModel` whose data layer is an SBN, DARN or NADE.
-      layer: SBN, DARN or NADE of as many units, that no model has yet.
+      layer: SBN, DARN or NADE of as many units, such as the data layer of another model. One alike is made of it,
+        with none of its weights. It has the name of the old one, by which a prior knows the weights.
 
     Returns:
       `DeepGenerativeModel`, not compiled, with the prior and the seed of the other, whose weights stay as they are.
 
     Raises:
-      ValueError: for layers of other kinds, of another number of units, or that have weights already.
+      ValueError: for layers of other kinds, or of another number of units.
 
     Example:
 
@@ -117,28 +118,41 @@ def with_data_layer(model: DeepGenerativeModel, layer: StochasticLayer) -> DeepG
     >>> np.allclose(ds.likelihood.exact(model, np.eye(4)).value, ds.likelihood.exact(first, np.eye(4)).value)
     True
     """
-    old = model.generative.layers[-1] if isinstance(model, DeepGenerativeModel) else model
-    _check_exchange(old, layer)
-    config = model.get_config()
-    config["generative"]["config"]["layers"][-1] = keras.saving.serialize_keras_object(layer)
-    found = DeepGenerativeModel.from_config(config)
-    *latent, new = found.generative.layers
-    kept = [*model.generative.layers[:-1], *model.recognition.layers]
-    for ours, theirs in zip([*latent, *found.recognition.layers], kept, strict=True):
-        ours.set_weights(theirs.get_weights())
-    new.kernel.assign(old.kernel)
-    new.bias.assign(old.bias)
-    for name in _TIES[type(new)]:
-        getattr(new, name).assign(np.zeros(getattr(new, name).shape))
+    _check_exchange(model, layer)
+    *latent, old = model.generative.layers
+    new = _copy(layer, name=old.name)
+    generative = _network_of(model.generative, [*map(_copy, latent), new])
+    recognition = _network_of(model.recognition, [*map(_copy, model.recognition.layers)])
+    found = type(model)(generative, recognition, model.prior, model.seed)
+    kept = [*zip(latent, generative.layers), *zip(model.recognition.layers, recognition.layers)]
+    pairs = [(old.kernel, new.kernel), (old.bias, new.bias)]
+    for theirs, ours in [*pairs, *(pair for one, other in kept for pair in zip(one.weights, other.weights))]:
+        ours.assign(theirs)
+        ours.trainable = theirs.trainable
+    for tie in _TIES[type(new)]:
+        getattr(new, tie).assign(np.zeros(getattr(new, tie).shape))
     return found
 
 
-def _check_exchange(old, new):
-    if type(old) not in _TIES:
-        raise ValueError(f"model must be of a data layer SBN, DARN or NADE. Received: {type(old).__name__}")
-    if type(new) not in _TIES or new.built or new.units != old.units:
-        what = f"{type(new).__name__}, units={getattr(new, 'units', None)}, built={getattr(new, 'built', None)}"
-        raise ValueError(f"layer must be an SBN, DARN or NADE of {old.units} units, not built yet. Received: {what}")
+def _check_exchange(model, layer):
+    directed = isinstance(model, DeepGenerativeModel)
+    old = model.generative.layers[-1] if directed else model
+    if not directed or type(old) not in _TIES:
+        what = "a DeepGenerativeModel whose data layer is SBN, DARN or NADE"
+        raise ValueError(f"model must be {what}. Received: {type(old).__name__}")
+    if type(layer) not in _TIES or layer.units != old.units:
+        what = f"{type(layer).__name__}, units={getattr(layer, 'units', None)}"
+        raise ValueError(f"layer must be an SBN, DARN or NADE of {old.units} units. Received: {what}")
+
+
+def _copy(layer, **other):
+    """A layer alike, without weights."""
+    return type(layer).from_config({**layer.get_config(), **other})
+
+
+def _network_of(network, layers):
+    """A network alike, of other layers."""
+    return type(network)(**{**network.get_config(), "layers": layers})
 
 
 def _parsed(name):

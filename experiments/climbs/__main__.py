@@ -107,8 +107,7 @@ def _after_latents(model, train, updates, part):
     if before:
         first = ds.models.with_data_layer(model, ds.layers.SBN(model.units))
         _fitted(first, _climb(before), train, before)
-        data_layer = model.generative.layers[-1]
-        model = ds.models.with_data_layer(first, type(data_layer).from_config(data_layer.get_config()))
+        model = ds.models.with_data_layer(first, model.generative.layers[-1])
     return _fitted(model, _climb(updates - before), train, updates - before)
 
 

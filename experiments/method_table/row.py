@@ -105,8 +105,7 @@ def learn(method, architecture, rate, settings, data, folder, share):
         first = ds.models.with_data_layer(model, ds.layers.SBN(model.units))
         climbing = {**settings, "burn_in": _CLIMB}
         before = _learn(first, method, rate, climbing, data, _place_of_latents(folder), share * part, before)
-        data_layer = model.generative.layers[-1]
-        model = ds.models.with_data_layer(first, type(data_layer).from_config(data_layer.get_config()))
+        model = ds.models.with_data_layer(first, model.generative.layers[-1])
     return model, *_learn(model, method, rate, settings, data, folder, share * (1 - part), before)
 
 
