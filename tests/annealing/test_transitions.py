@@ -11,7 +11,7 @@ from tests.annealing.enumeration import model_of
 from tests.chance import assert_frequencies, assert_means
 from tests.oracles import log_sum
 from tests.slow_cases import mostly_slow
-from tfdsmcmc.annealing import HMC, MALA, latent_paths, pilot, runs
+from tfdsmcmc.annealing import HMC, MALA, latent_paths, pilot, runs, transitions
 
 SBN, MLP, Gaussian = ds.layers.SBN, ds.layers.MLPBernoulli, ds.layers.MLPGaussian
 
@@ -170,3 +170,21 @@ def test_bad_step_sizes(make, step_size):
 def test_bad_leapfrog_steps(count):
     with pytest.raises(ValueError, match="Received: num_leapfrog_steps="):
         HMC(num_leapfrog_steps=count)
+
+
+@pytest.mark.parametrize(
+    "columns", [[ds.columns.Categorical(3)], [ds.columns.Binary()] * 2, [ds.columns.Count("poisson")]]
+)
+def test_latents_that_are_neither_binary_nor_real_are_refused(columns):
+    """Hamiltonian Monte Carlo would move them, to figures that are off by thousands of nats."""
+    top, proposal = (ds.layers.Mixed(columns) for _ in range(2))
+    model = ds.DeepGenerativeModel(ds.GenerativeNetwork([top, ds.layers.SBN(2)]), ds.RecognitionNetwork([proposal]))
+    for path in ("prior", "recognition"):
+        with pytest.raises(ValueError, match=r"binary or real\. Received: layers that are"):
+            ds.likelihood.annealed_importance_sampling(model, np.eye(2), num_steps=2, path=path)
+
+
+def test_real_columns_of_a_latent_layer_are_moved():
+    layer = ds.layers.Mixed([ds.columns.Real(), ds.columns.Real()])
+    generative = ds.GenerativeNetwork([layer, ds.layers.SBN(2)])
+    assert transitions.transition_for(generative, None) == transitions.HMC()

@@ -368,3 +368,32 @@ def test_shapes_of_rows_are_positive_integers(shape):
     for kind in (ds.datasets.GreyRows, ds.datasets.MappedRows):
         with pytest.raises(ValueError, match="Received: "):
             kind(X, shape)
+
+
+def test_pickled_rows_of_a_file_that_has_changed_are_refused(tmp_path):
+    x = np.eye(40, 6, dtype=np.uint8)
+    ds.datasets.pack(tmp_path / "x.npy", x)
+    sent = pickle.dumps(ds.datasets.open(tmp_path / "x.npy")[10:40])
+    assert len(pickle.loads(sent)) == 30
+    ds.datasets.pack(tmp_path / "x.npy", x[:20])
+    with pytest.raises(ValueError, match=r"30 of them\. Received: 10"):
+        pickle.loads(sent)
+
+
+def test_packed_bits_of_a_single_unit(tmp_path):
+    x = np.array([[1], [0], [1]], np.uint8)
+    for stored in (np.packbits(x, axis=1), x):
+        np.save(tmp_path / "x.npy", stored)
+        np.testing.assert_array_equal(np.asarray(ds.datasets.open(tmp_path / "x.npy", units=1)), x)
+
+
+def test_what_is_no_file_of_bits_is_told(tmp_path):
+    grey = ds.datasets.GreyRows(np.eye(3, dtype=np.uint8))
+    with pytest.raises(ValueError, match=r"an array or an iterable of blocks\. Received: GreyRows"):
+        ds.datasets.pack(tmp_path / "x.npy", grey)
+    with pytest.raises(ValueError, match=r"Received: list"):
+        ds.datasets.MappedRows([[1, 0]])
+    with pytest.raises(ValueError, match=r"labels must be .*Received"):
+        ds.datasets.pack(tmp_path / "x.npy", np.eye(2, dtype=np.uint8), labels=[[1], [1, 2]])
+    with pytest.raises(ValueError, match=r"zeros and ones\. Received"):
+        ds.rows.groups([[1, 0], [1]])

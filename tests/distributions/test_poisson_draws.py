@@ -31,6 +31,7 @@ def test_large_rates():
 @pytest.mark.slow
 def test_ends():
     draws = poisson([0.0, 1e-37, 1e12, LARGEST_RATE], 3).numpy()
+    assert abs(poisson(1e7, 4).numpy() - 1e7) < 6 * np.sqrt(1e7)
     assert (draws[:2] == 0).all() and (abs(draws[2:] - LARGEST_RATE) < 6 * np.sqrt(LARGEST_RATE)).all()
     assert np.isfinite(poisson([float("nan"), 1.0], 3).numpy()[1])
 

@@ -34,3 +34,20 @@ def test_what_a_layer_misses_drops_out(kind):
     np.testing.assert_array_equal(layer.observed_log_prob(x, observed.astype(np.float32), parents), found)
     complete = layer.log_prob(x, parents)
     np.testing.assert_allclose(layer.observed_log_prob(x, tf.ones_like(x), parents), complete, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layer", [ds.layers.SBN(3), ds.layers.DARN(3)])
+def test_one_column_is_not_taken_for_all(layer):
+    parents, narrow, wide = np.zeros([2, 2]), np.ones([2, 1]), np.ones([2, 3])
+    for value, observed in ((narrow, wide), (wide, narrow)):
+        with pytest.raises(ValueError, match=r"must be \(…, 3\)\. Received: (value|observed) of shape \(2, 1\)"):
+            layer.complete(value, observed > 0, parents, 0)
+        with pytest.raises(ValueError, match=r"Received"):
+            layer.observed_log_prob(value, observed > 0, parents)
+
+
+@pytest.mark.parametrize("kind", [ds.layers.SBN, ds.layers.DARN, ds.layers.NADE, ds.layers.MLPGaussian])
+def test_a_seed_may_be_an_integer_of_numpy(kind):
+    layers = [kind(3, seed=seed) for seed in (3, np.int64(3))]
+    first, second = (layer.build((None, 2)) or layer.get_weights() for layer in layers)
+    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))

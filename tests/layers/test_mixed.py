@@ -388,3 +388,16 @@ def test_an_average_over_draws_is_a_mixture_column_by_column():
     refused = ds.layers.UnitAverage(ds.layers.Mixed(FINITE, dependent=True), 2)
     with pytest.raises(ValueError, match="Received: Mixed with dependent=True"):
         refused.distribution(parents)
+
+
+def test_it_is_built_at_its_first_use():
+    layer = ds.layers.Mixed([ds.columns.Binary(), ds.columns.Real()])
+    assert layer.distribution(np.zeros([2, 4], np.float32)).mean().shape == (2, 2)
+
+
+def test_initial_weights_that_columns_share_follow_the_seed():
+    columns = [ds.columns.Count(), ds.columns.Ordinal(4)]
+    layers = [ds.layers.Mixed(columns, seed=seed, shared_initializer="random_normal") for seed in (1, 1, 2)]
+    first, again, other = (layer.build((None, 3)) or [np.asarray(w) for w in layer.weights] for layer in layers)
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert sum(np.any(a != b) for a, b in zip(first, other, strict=True)) >= 3

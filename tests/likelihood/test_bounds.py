@@ -162,3 +162,12 @@ def test_the_harmonic_mean_compiles_with_xla():
     model = tiny_model((2,), seed=1, scale=0.5)
     estimate = harmonic_mean(model, X, ds.latents.Gibbs(num_samples=20), 400, seed=1)
     np.testing.assert_allclose(estimate.value, Oracle(model).log_likelihood(X), atol=0.5)
+
+
+def test_a_mean_with_a_term_of_minus_infinity_is_that_whatever_the_blocks():
+    terms = np.array([[0.0, -np.inf], [-np.inf, -1.0], [-np.inf, -2.0]])
+    for parts in ([terms], list(terms[:, np.newaxis]), [terms[:1], terms[1:]]):
+        moments = bounds._Moments(2)
+        for part in parts:
+            moments.add(part)
+        np.testing.assert_array_equal(moments.mean, [-np.inf, -np.inf])

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfdsmcmc as ds
 from tfdsmcmc.rows import ArraySource, DatasetSource, rows_of, source_of
+from tfdsmcmc.rows.from_users import rows_in_memory
 from tfdsmcmc.supports import Binary, Real
 
 NAN = np.nan
@@ -201,3 +203,18 @@ def test_sources_that_do_not_fit_are_refused_by_name():
         source_of("data", source_of("x", np.ones((2, 4)), 4, Binary()), 3, Binary())
     with pytest.raises(ValueError, match="^data must .*Received: "):
         source_of("data", np.ones((2, 4)), 3, Binary())
+
+
+def test_bytes_in_a_file_are_rows_of_whatever_the_model_has(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(12, dtype=np.uint8).reshape(3, 4))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    found = rows_in_memory("x", mapped, 4, ds.supports.Real())
+    np.testing.assert_array_equal(found.values, np.arange(12.0).reshape(3, 4))
+    with pytest.raises(ValueError, match="zeros and ones"):
+        rows_in_memory("x", mapped, 4, ds.supports.Binary())
+
+
+def test_what_is_observed_must_be_known():
+    rows = ds.rows.Rows(np.array([[1.0, np.nan]]), np.ones((1, 2), bool))
+    with pytest.raises(ValueError, match=r"x must be known where observed is True\. Received: 1 such entries"):
+        source_of("x", rows, 2, ds.supports.Binary())

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.conformance.sources import BINARY, CASES, assert_rows
+from tests.oracles import binary_states
 from tfdsmcmc.rows import ArraySource, Rows, Source, rows_of, source_of
 from tfdsmcmc.supports import Binary
 
@@ -157,3 +158,13 @@ def test_rows_are_spread_evenly_over_a_stream_of_many_batches():
         found = source.evenly_spaced(7)
         assert isinstance(found, Rows) and found.complete
         np.testing.assert_array_equal(found.values @ (1 << np.arange(15)), wanted)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 100])
+def test_small_batches_of_a_stream_are_joined(size):
+    """In time that grows with their number alone: what has been read is not gone through again at each of them."""
+    x = binary_states(5).astype(np.float32)
+    source = source_of("x", tf.data.Dataset.from_tensor_slices(x).batch(1), 5, Binary())
+    found = list(source.batches(size))
+    np.testing.assert_array_equal(np.concatenate([rows.values for rows in found]), x)
+    assert all(len(rows.values) == size for rows in found[:-1]) and len(found) == -(-len(x) // size)

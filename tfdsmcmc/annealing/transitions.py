@@ -22,6 +22,7 @@ import tensorflow_probability as tfp
 
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
+from tfdsmcmc.supports import Real
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Number, Seed
@@ -83,8 +84,12 @@ def transition_for(generative: GenerativeNetwork, transition: HMC | MALA | None)
     """The kernel for the real latent layers of a network; None if it has none.
 
     Raises:
-      ValueError: for something else than a kernel, or a kernel that has nothing to move.
+      ValueError: for something else than a kernel, a kernel that has nothing to move, or latent layers that are neither
+        binary nor real.
     """
+    others = [str(layer.support) for layer in generative.layers[:-1] if not (layer.binary or _is_real(layer.support))]
+    if others:
+        raise ValueError(f"Annealing moves latent layers that are binary or real. Received: layers that are {others}")
     if not isinstance(transition, (HMC, MALA, type(None))):
         raise ValueError(f"transition must be an HMC, a MALA or None. Received: transition={transition!r}")
     real = not all(layer.binary for layer in generative.layers[:-1])
@@ -92,6 +97,10 @@ def transition_for(generative: GenerativeNetwork, transition: HMC | MALA | None)
         kinds = [type(layer).__name__ for layer in generative.layers]
         raise ValueError(f"transition moves real latent layers; binary ones are swept. Received: layers {kinds}")
     return (transition or HMC()) if real else None
+
+
+def _is_real(support):
+    return all(isinstance(part, Real) for part, _ in getattr(support, "parts", [(support, None)]))
 
 
 def step(

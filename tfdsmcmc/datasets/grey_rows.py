@@ -58,6 +58,8 @@ class GreyRows:
     def __len__(self) -> int:
         return len(self.values)
 
+    __iter__ = None  # Python would ask for the rows one by one
+
     def __getitem__(self, part: slice) -> GreyRows:
         if not isinstance(part, slice) or not len(self.values[part]):
             raise ValueError(f"Some of the rows, one at least, are chosen by a slice. Received: [{part!r}]")

@@ -82,7 +82,7 @@ def _read(path, units):
     if end == path.stat().st_size:
         if units is None:
             return MappedRows(stored)
-        packed = stored.ndim == 2 and stored.shape[1] != units
+        packed = stored.ndim == 2 and (stored.shape[1] != units or units == 1 and bool((stored > 1).any()))
         return MappedRows(stored, (units,), packed)
     text, end = _map(path, end)
     description = json.loads(text.item())
@@ -122,7 +122,10 @@ def label_array(name: str, labels: ArrayLike) -> np.ndarray:
     """Labels as an array (n,) of numbers or texts."""
     if np.ma.is_masked(labels):
         raise ValueError(f"{name} must be complete. Received: a masked array that hides entries")
-    array = np.asarray(labels)
+    try:
+        array = np.asarray(labels)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array (rows,) of numbers or texts. Received: {error}") from None
     if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
         array = array.astype(str)  # of pandas
     if array.ndim != 1 or array.dtype.kind not in "biufSU":

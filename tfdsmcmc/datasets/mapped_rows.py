@@ -55,6 +55,8 @@ class MappedRows:
         packed: bool = False,
         labels: ArrayLike | None = None,
     ):
+        if not isinstance(stored, np.ndarray):
+            raise ValueError(f"Mapped rows are an array in a file. Received: {type(stored).__name__}")
         if stored.ndim != 2 or stored.dtype not in (np.uint8, bool) or 0 in stored.shape:
             raise ValueError(
                 "Mapped rows are uint8 (rows, features), a row or more. "
@@ -99,7 +101,7 @@ class MappedRows:
         return found
 
     def __reduce__(self) -> Any:
-        return super().__reduce__() if self.reopen is None else (_reopened, (self.reopen, self._places))
+        return super().__reduce__() if self.reopen is None else (_reopened, (self.reopen, self._places, len(self)))
 
     def __array__(self, dtype: np.dtype[Any] | type[np.generic] | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -123,9 +125,12 @@ class MappedRows:
                 raise ValueError(f"Mapped rows are zeros and ones. Received: {what} in row {first + wrong.argmax()}")
 
 
-def _reopened(reopen, places):
-    """The rows at some places of a file."""
-    return reopen()[places.start : places.stop if places.stop >= 0 else None : places.step]
+def _reopened(reopen, places, count):
+    """The rows at some places of a file, which must still be so many."""
+    rows = reopen()[places.start : places.stop if places.stop >= 0 else None : places.step]
+    if len(rows) != count:
+        raise ValueError(f"The file has changed since the rows were pickled: {count} of them. Received: {len(rows)}")
+    return rows
 
 
 def bytes_of_row(units: int, packed: bool) -> int:

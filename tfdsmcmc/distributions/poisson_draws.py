@@ -25,7 +25,7 @@ from tfdsmcmc import random
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, TensorLike
 
-LARGEST_RATE = 2.0**22  # its draws are whole numbers in float32
+LARGEST_RATE = 2.0**24 - 2.0**16  # ten standard deviations above it float32 still has all whole numbers
 _SMALL = 10.0
 _NEGLIGIBLE = 1e-12
 
@@ -34,7 +34,7 @@ def poisson(rate: TensorLike, seed: Seed) -> tf.Tensor:
     """A draw of the Poisson law of each rate, float32; no gradient passes through it.
 
     Args:
-      rate: λ ≥ 0, of any shape; at most 2²², as which larger rates count.
+      rate: λ ≥ 0, of any shape; at most 2²⁴ − 2¹⁶, as which larger rates count.
       seed: integer, or int32 tensor of shape (2,).
     """
     rate = tf.clip_by_value(tf.stop_gradient(tf.convert_to_tensor(rate, tf.float32)), 1e-30, LARGEST_RATE)

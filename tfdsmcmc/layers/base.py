@@ -52,7 +52,7 @@ class StochasticLayer(keras.layers.Layer):
         if self.dtype_policy.name != "float32":
             raise ValueError(f"Stochastic layers compute in float32. Received: dtype={self.dtype_policy.name}")
         self.seed: int | None = None if seed is None else nonnegative_integer("seed", seed)
-        self.seed_generator: keras.random.SeedGenerator = keras.random.SeedGenerator(seed)
+        self.seed_generator: keras.random.SeedGenerator = keras.random.SeedGenerator(self.seed)
 
     @property
     def kind(self) -> type[StochasticLayer]:
@@ -101,6 +101,7 @@ class StochasticLayer(keras.layers.Layer):
           ValueError: for a layer whose units depend on each other, or if value is not (…, units).
         """
         self._check_width(value)
+        self._check_width(observed, "observed")
         if not self.factorised:
             raise ValueError(
                 "Missing entries drop out where units are independent given the parents: layers SBN, MLPBernoulli, "
@@ -145,6 +146,8 @@ class StochasticLayer(keras.layers.Layer):
           (y, log w): (…, units) and (…) of the broadcast batch shape, log w = Σ_{d observed} log p(y_d given y_<d,
           parents), so that E[w] = p(y_observed given parents).
         """
+        self._check_width(value)
+        self._check_width(observed, "observed")
         parents = self._parents(parents)
         value = tf.cast(value, parents.dtype)
         observed = tf.cast(observed, tf.bool)
@@ -235,14 +238,14 @@ class StochasticLayer(keras.layers.Layer):
         y = tf.where(observed, value, distribution.sample(seed=seed))
         return y, distribution.observed_log_prob(y, observed)
 
-    def _check_width(self, value):
+    def _check_width(self, value, name="value"):
         """A single unit would be broadcast to all."""
         shape = tf.TensorShape(value.shape if hasattr(value, "shape") else np.shape(value))
         if shape.rank is None:
             return
         shape = tuple(shape)
         if shape[-1:] not in ((self.units,), (None,)):
-            raise ValueError(f"value must be (…, {self.units}). Received: value of shape {shape}")
+            raise ValueError(f"{name} must be (…, {self.units}). Received: {name} of shape {shape}")
 
     def _parents(self, parents):
         """The parents as a float tensor; builds the layer at its first use and checks the width."""

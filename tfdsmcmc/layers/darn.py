@@ -68,7 +68,7 @@ class DARN(SBN):
         **kwargs: Any,
     ):
         super().__init__(units, kernel_initializer, bias_initializer, seed=seed, **kwargs)
-        self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, seed)
+        self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, self.seed)
         self.ordering: list[int] | None = check_ordering(ordering, self.units)
 
     def build(self, input_shape: Sequence[int | None]) -> None:

@@ -97,7 +97,7 @@ class Mixed(_MLP):
         self.dependent: bool = checks.boolean("dependent", dependent)
         self.factorised, self.redraws = not self.dependent, True
         self.ordering: list[int] | None = check_ordering(ordering, len(self.columns))
-        self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, seed)
+        self.lateral_initializer: Callable[..., Any] = initializer_of(lateral_initializer, self.seed)
         several = isinstance(shared_initializer, (list, tuple))
         given = list(shared_initializer) if several else [shared_initializer] * len(self.layout.groups)
         if len(given) != len(self.layout.groups):
@@ -105,7 +105,7 @@ class Mixed(_MLP):
                 f"shared_initializer is one, or a list of {len(self.layout.groups)} for the groups of columns. "
                 f"Received: {len(given)}"
             )
-        self.shared_initializers: list[Any] = [keras.initializers.get(one) for one in given]
+        self.shared_initializers: list[Any] = [initializer_of(one, self.seed) for one in given]
 
     @property
     def widest(self) -> int:
@@ -130,8 +130,9 @@ class Mixed(_MLP):
 
     def parameters(self, parents: TensorLike) -> tf.Tensor:
         """λ, (…, P)."""
+        hidden = self._hidden(parents)  # which builds the layer at its first use
         kernel, bias = self._output
-        return affine(self._hidden(parents), kernel.value, bias.value)
+        return affine(hidden, kernel.value, bias.value)
 
     @property
     def kernel(self) -> tf.Tensor:
@@ -199,7 +200,7 @@ class Mixed(_MLP):
             if group.kind.shared:
                 name = f"{group.kind.word}_{number}_bias"  # as biases priors take them
                 shape = (len(group.columns), group.kind.shared)
-                self._shared.append(self.add_weight(name=name, shape=shape, initializer=initializer))
+                self._shared.append(add_weight(self, name, shape, initializer))
         if self.dependent:
             shape = (self.units, self.layout.parameters)
             self.lateral = add_weight(self, "lateral", shape, self.lateral_initializer)

@@ -51,8 +51,8 @@ class _MLP(StochasticLayer):
             raise ValueError(f"hidden_units must be a list of integers. Received: hidden_units={hidden_units!r}")
         self.hidden_units = [checks.positive_integer("hidden_units", width) for width in hidden_units]
         self.activation = keras.activations.get(activation)
-        self.kernel_initializer = initializer_of(kernel_initializer, seed)
-        self.bias_initializer = initializer_of(bias_initializer, seed)
+        self.kernel_initializer = initializer_of(kernel_initializer, self.seed)
+        self.bias_initializer = initializer_of(bias_initializer, self.seed)
 
     def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = int(input_shape[-1])

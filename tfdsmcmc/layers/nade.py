@@ -69,8 +69,8 @@ class NADE(StochasticLayer):
     ):
         super().__init__(units, seed=seed, **kwargs)
         self.hidden_units: int = checks.positive_integer("hidden_units", hidden_units)
-        self.kernel_initializer: Callable[..., Any] = initializer_of(kernel_initializer, seed)
-        self.bias_initializer: Callable[..., Any] = initializer_of(bias_initializer, seed)
+        self.kernel_initializer: Callable[..., Any] = initializer_of(kernel_initializer, self.seed)
+        self.bias_initializer: Callable[..., Any] = initializer_of(bias_initializer, self.seed)
         self.ordering: list[int] | None = check_ordering(ordering, self.units)
 
     def build(self, input_shape: Sequence[int | None]) -> None:

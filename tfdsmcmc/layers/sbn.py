@@ -63,8 +63,8 @@ class SBN(StochasticLayer):
         **kwargs: Any,
     ):
         super().__init__(units, seed=seed, **kwargs)
-        self.kernel_initializer: Callable[..., Any] = initializer_of(kernel_initializer, seed)
-        self.bias_initializer: Callable[..., Any] = initializer_of(bias_initializer, seed)
+        self.kernel_initializer: Callable[..., Any] = initializer_of(kernel_initializer, self.seed)
+        self.bias_initializer: Callable[..., Any] = initializer_of(bias_initializer, self.seed)
 
     def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = int(input_shape[-1])

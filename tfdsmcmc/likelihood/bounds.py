@@ -156,7 +156,8 @@ class _Moments:
         with np.errstate(invalid="ignore"):  # a term may be −∞, and then the mean is
             gap, total = mean - self.mean, self.count + count
             self.squares += np.square(terms - mean).sum(0) + gap**2 * self.count * count / total
-            self.mean = self.mean + gap * count / total
+            infinite = np.isneginf(self.mean) | np.isneginf(mean)
+            self.mean = np.where(infinite, -np.inf, self.mean + gap * count / total)
         self.count = total
 
     def standard_error(self):

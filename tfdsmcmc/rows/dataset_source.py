@@ -88,15 +88,15 @@ class DatasetSource(Source):
             next(self.batches(1))
 
     def batches(self, size: int) -> Iterator[Rows]:
-        held, read = [], False
+        held, count, read = [], 0, False
         for element in self._elements():
-            held, read = [*held, self.rows_of(element)], True
-            count = sum(len(part.values) for part in held)
+            held.append(self.rows_of(element))
+            count, read = count + len(held[-1].values), True
             if count >= size:
                 rows, whole = concatenate(held), count // size * size
                 for first in range(0, whole, size):
                     yield rows.take(slice(first, first + size))
-                held = [rows.take(slice(whole, None))] if whole < count else []
+                held, count = [rows.take(slice(whole, None))] if whole < count else [], count - whole
         if not read:
             raise self._nothing()
         if held:

@@ -124,9 +124,8 @@ def source_of(
     failures = None
     if isinstance(x, keras.utils.PyDataset):
         x, failures = of_py_dataset(name, x, units)
-    in_memory = isinstance(x, np.ndarray) and (mask is not None or not support.bits)
     try:
-        mapped = None if in_memory else mapped_rows(x)
+        mapped = None if mask is not None and isinstance(x, np.ndarray) else _mapped(x, support)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if mapped is not None:
@@ -174,7 +173,7 @@ def rows_in_memory(
         rows = source_of(name, x, units, support, masked, context=context).all()
         found = rows if mask is None or masked is not None else rows_of(name, rows.with_nan(), units, support, mask)
         return found._replace(context=rows.context)
-    if isinstance(x, (Source, GreyRows, keras.utils.PyDataset)) or is_dataset(x) or mapped_rows(x) is not None:
+    if isinstance(x, (Source, GreyRows, keras.utils.PyDataset)) or is_dataset(x) or _mapped(x, support) is not None:
         rows = source_of(name, x, units, support).all()
         return rows if mask is None else rows_of(name, rows.with_nan(), units, support, mask)
     return rows_of(name, x, units, support, mask)
@@ -192,6 +191,11 @@ def complete_rows(name: str, x: RowsLike, units: int, support: Support) -> np.nd
     return found.values
 
 
+def _mapped(x, support):
+    """x as mapped rows where it is such, or an array in a file whose entries are to be zeros and ones; else None."""
+    return None if isinstance(x, np.ndarray) and not support.bits else mapped_rows(x)
+
+
 def _check_observed(name, x):
     """Raises a ValueError for a mask of `Rows` that is none: it stands where labels are looked for."""
     shape, found = np.shape(x.values), np.shape(x.observed)
@@ -201,6 +205,11 @@ def _check_observed(name, x):
             f"Received: shape={found}"
         )
     checks.observed(f"observed of {name}", x.observed, shape)
+    unknown = np.isnan(real_numbers(name, x.values)) & np.asarray(x.observed, bool)
+    if unknown.any():
+        raise ValueError(
+            f"{name} must be known where observed is True. Received: {unknown.sum()} such entries that are NaN"
+        )
 
 
 def _check_context(name, x, given, context):

@@ -52,7 +52,10 @@ def groups(x: ArrayLike) -> list[Kind]:
     >>> ds.rows.groups(np.concatenate([np.eye(3)[[0, 1, 2, 1]], [[1], [0], [1], [0]]], 1))
     [Categorical(states=3, none=False), Binary()]
     """
-    array = np.asarray(x)
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise ValueError(f"x must be rows of zeros and ones. Received: {error}") from None
     x = checked_array("x", x, array.shape[-1] if array.ndim else 0, BinarySupport())
     sums = np.concatenate([np.zeros((len(x), 1), np.int32), np.cumsum(x, 1, dtype=np.int32)], 1)
     ones, kinds, place = x.sum(0, dtype=np.int64), [], 0

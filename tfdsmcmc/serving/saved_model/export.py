@@ -60,7 +60,8 @@ def export(
         which begin near where they end, and else 50. Of Boltzmann machines they are full Gibbs steps, behind each
         sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
-        Importance samples are made, and count, 32 for a row at a time.
+        Importance samples are made, and count, 32 for a row at a time; of up to 32 rows as many as a third more may be
+        made.
       jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is
         started with --xla_cpu_compilation_enabled=true.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside

@@ -150,9 +150,10 @@ class NetworkFunctions(Functions):
         if self.settings["jit"]:  # XLA would compile each number anew
             return _CHUNK
         count = tf.maximum(tf.shape(as_rows(rows).values)[0], 1)
-        most = tf.clip_by_value(_LARGEST_CHUNK * _FEW_ROWS // count, _CHUNK, _LARGEST_CHUNK)
-        chunks = _divided_up(num_samples, most)
-        return _CHUNK * _divided_up(num_samples, _CHUNK * chunks)  # all of a size, so that few draws are in vain
+        most = tf.clip_by_value(_LARGEST_CHUNK * _FEW_ROWS // count, _CHUNK, _LARGEST_CHUNK) // _CHUNK
+        wanted = _divided_up(num_samples, _CHUNK)
+        chunks = _divided_up(wanted, most)
+        return _CHUNK * _divided_up(wanted, chunks)  # all of a size, so that few draws are in vain
 
     def _draws(self, _, count, seed, context):
         return self._generative.sample(count, seed, context)[0]
@@ -187,7 +188,7 @@ class NetworkFunctions(Functions):
 
 
 def _divided_up(number, parts):
-    return (number + parts - 1) // parts
+    return -(-number // parts)
 
 
 def _mixed(value, means):
