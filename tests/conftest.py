@@ -62,11 +62,18 @@ Learner.uses_xla = property(lambda self: self.fitting.settings.get("jit_compile"
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Before tests are chosen by their marks."""
+def pytest_collection_modifyitems(config, items):
+    """Before tests are chosen by their marks. A case that goes by another name now would be a quick one again."""
     for item in items:
         if item.nodeid in SLOW_CASES:
             item.add_marker(pytest.mark.slow)
+    if any("::" in argument for argument in config.args):  # not all cases of a file
+        return
+    known = {item.nodeid for item in items}
+    places = {name.split("::")[0] for name in known}
+    gone = sorted(name for name in SLOW_CASES - known if name.split("::")[0] in places)
+    if gone:
+        raise pytest.UsageError(f"tests/slow_cases.txt has names of no case. Received: {gone}")
 
 
 def pytest_make_parametrize_id(val):
