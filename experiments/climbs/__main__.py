@@ -102,13 +102,18 @@ def _climb(updates, rate=None, warm_up="auto", offset=None):
 
 def _after_latents(model, train, updates, part):
     """The model after a climb, of which a part goes before under an SBN in the place of the data layer."""
-    block = _BLOCK if updates > _BLOCK else 1
-    before = round(part * updates / block) * block
+    before = _updates_before(part, updates)
     if before:
         first = ds.models.with_data_layer(model, ds.layers.SBN(model.units))
         _fitted(first, _climb(before), train, before)
         model = ds.models.with_data_layer(first, model.generative.layers[-1])
     return _fitted(model, _climb(updates - before), train, updates - before)
+
+
+def _updates_before(part, updates):
+    """So many in whole blocks; of a part that is not 0 one block at least, which leaves one at least."""
+    block = _BLOCK if updates > _BLOCK else 1
+    return min(max(block, round(part * updates / block) * block), updates - block) if part else 0
 
 
 def _fitted(model, method, train, updates):
@@ -174,6 +179,8 @@ def main(argv=None):
     values, record = args.values or setting.values, args.record or pathlib.Path(setting.record)
     if setting.name == "latents_first" and max(values) >= 1:
         parser.error(f"--values of latents first must be parts of the updates, below 1. Received: {values}")
+    if setting.name == "latents_first" and args.updates < 2:
+        parser.error(f"--updates must be 2 or more, a climb and another. Received: {args.updates}")
     if setting.name not in ("rate", "latents_first") and any(value % 1 for value in values):
         parser.error(f"--values of a warm-up must be whole. Received: {values}")
     if setting.name in ("rate", "offset") and not all(values):

@@ -55,8 +55,10 @@ def parse(arguments=None, description=None):
         parser.error("--as-published has --published-prior. Received: both")
     if args.climbing_offset is not None and args.climbing_rate is None:
         parser.error(f"--climbing-offset needs --climbing-rate. Received: {args.climbing_offset} and no rate")
+    if args.latents_first and args.papers:
+        parser.error("--latents-first is not of --papers. Received: both")
     if args.latents_first and not all(map(_LATENTS_BELOW_TIES.fullmatch, args.architectures)):
-        what = "architectures DARN/… and NADE/… with latent layers"
+        what = "data layers DARN and NADE with latent layers"
         parser.error(f"--latents-first is of {what}. Received: {args.architectures}")
     return args
 

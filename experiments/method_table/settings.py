@@ -10,12 +10,13 @@ from experiments.method_table.arguments import parse
 
 _COMMON = (
     "dataset binarization seed updates minutes batch_size samples hidden_units refit_updates refit_learning_rate "
-    "test_samples test_rows annealing_rows annealing_steps annealing_runs drawn_rows jit_compile latents_first"
+    "test_samples test_rows annealing_rows annealing_steps annealing_runs drawn_rows jit_compile"
 )
 _OF_SAMPLERS = (
     "as_published published_prior proposal_learning_rate posterior_samples burn_in patience climbing_rate "
     "climbing_offset one_rate annealing_draws"
 )
+_WHERE_ASKED = "latents_first"  # what rows have that were asked for it: those from before are the same without
 _SMALL_BATCH = 25  # of reweighted wake-sleep as published
 
 
@@ -23,6 +24,8 @@ def settings_of(method, args):
     """What the result of a row depends on, besides its method and architecture."""
     names = _COMMON.split() + (_OF_SAMPLERS.split() if method in methods.SAMPLERS else [])
     settings = {name: getattr(args, name) for name in names}
+    if args.latents_first:
+        settings[_WHERE_ASKED] = args.latents_first
     settings["batch_size"] = args.batch_size or (_SMALL_BATCH if method == "rws_published" else 100)
     return settings | {"learning_rates": list(methods.rates_of(method, args))}
 
@@ -42,7 +45,7 @@ def command_of(row):
     words = ["--dataset", row["dataset"], "--methods", method, "--architectures", row["architecture"]]
     words += ["--as-published"] * settings.get("as_published", False)  # which other defaults follow
     usual = settings_of(method, parse(words))
-    for name in [name for name in usual if name in settings and settings[name] != usual[name]]:
+    for name in [name for name in (*usual, _WHERE_ASKED) if name in settings and settings[name] != usual.get(name)]:
         words += _option(method, name, settings[name])
     return shlex.join(["python", "-m", "experiments.method_table", *words])
 

@@ -375,6 +375,8 @@ def test_pickled_rows_of_a_file_that_has_changed_are_refused(tmp_path):
     ds.datasets.pack(tmp_path / "x.npy", x)
     sent = pickle.dumps(ds.datasets.open(tmp_path / "x.npy")[10:40])
     assert len(pickle.loads(sent)) == 30
+    reopened, (reopen, places, _) = ds.datasets.open(tmp_path / "x.npy")[10:40].__reduce__()
+    assert len(reopened(reopen, places)) == 30, "as pickles from before have it"
     ds.datasets.pack(tmp_path / "x.npy", x[:20])
     with pytest.raises(ValueError, match=r"30 of them\. Received: 10"):
         pickle.loads(sent)

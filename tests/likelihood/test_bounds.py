@@ -171,3 +171,5 @@ def test_a_mean_with_a_term_of_minus_infinity_is_that_whatever_the_blocks():
         for part in parts:
             moments.add(part)
         np.testing.assert_array_equal(moments.mean, [-np.inf, -np.inf])
+    moments.add(np.array([[np.nan, 0.0]]))
+    np.testing.assert_array_equal(moments.mean, [np.nan, -np.inf])

@@ -87,9 +87,10 @@ def transition_for(generative: GenerativeNetwork, transition: HMC | MALA | None)
       ValueError: for something else than a kernel, a kernel that has nothing to move, or latent layers that are neither
         binary nor real.
     """
-    others = [str(layer.support) for layer in generative.layers[:-1] if not (layer.binary or _is_real(layer.support))]
+    others = [layer for layer in generative.layers[:-1] if not (layer.binary or _is_real(layer.support))]
     if others:
-        raise ValueError(f"Annealing moves latent layers that are binary or real. Received: layers that are {others}")
+        what = [f"{type(layer).__name__} of {layer.support}" for layer in others]
+        raise ValueError(f"Annealing moves latent layers of bits, as SBN is, or of real units alone. Received: {what}")
     if not isinstance(transition, (HMC, MALA, type(None))):
         raise ValueError(f"transition must be an HMC, a MALA or None. Received: transition={transition!r}")
     real = not all(layer.binary for layer in generative.layers[:-1])

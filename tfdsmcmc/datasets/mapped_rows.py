@@ -125,10 +125,10 @@ class MappedRows:
                 raise ValueError(f"Mapped rows are zeros and ones. Received: {what} in row {first + wrong.argmax()}")
 
 
-def _reopened(reopen, places, count):
-    """The rows at some places of a file, which must still be so many."""
+def _reopened(reopen, places, count=None):
+    """The rows at some places of a file, which must still be so many; pickles from before do not tell how many."""
     rows = reopen()[places.start : places.stop if places.stop >= 0 else None : places.step]
-    if len(rows) != count:
+    if count is not None and len(rows) != count:
         raise ValueError(f"The file has changed since the rows were pickled: {count} of them. Received: {len(rows)}")
     return rows
 

@@ -156,7 +156,7 @@ class _Moments:
         with np.errstate(invalid="ignore"):  # a term may be −∞, and then the mean is
             gap, total = mean - self.mean, self.count + count
             self.squares += np.square(terms - mean).sum(0) + gap**2 * self.count * count / total
-            infinite = np.isneginf(self.mean) | np.isneginf(mean)
+            infinite = np.isneginf(self.mean + mean)  # and neither is NaN
             self.mean = np.where(infinite, -np.inf, self.mean + gap * count / total)
         self.count = total
 

@@ -62,6 +62,11 @@ def test_latents_are_learnt_first_for_a_part_of_the_updates(monkeypatch):
     assert [one[1] for one in fitted] == [6, 14, 20]
 
 
+def test_a_part_of_the_updates_leaves_some_for_either_climb():
+    parts = {(0.0, 1000): 0, (0.2, 1000): 500, (0.8, 1000): 500, (0.3, 3000): 1000, (0.9, 2): 1, (0.01, 10): 1}
+    assert {key: climbs._updates_before(*key) for key in parts} == parts
+
+
 def test_units_that_are_always_on_or_off_do_not_count():
     model = ds.models.from_name("SBN/SBN 3-2", X.shape[1], seed=0)
     for layer, bias in zip(model.recognition.layers, ([0.0, 50.0, -50.0], [0.0, 0.0]), strict=True):

@@ -196,7 +196,12 @@ def test_a_row_tells_its_command(method):
         assert (python, option, module) == ("python", "-m", "experiments.method_table") and found[: len(bare)] == bare
         assert settings_of(method, parse(found)) == settings
         assert sorted(found) == sorted(words)
-    del settings["seed"]  # of a row from before there was such an argument: as by default
+    ties = ["--dataset", "letters", "--methods", method, "--architectures", "DARN 3", "--latents-first", "0.25"]
+    settings = settings_of(method, parse(ties))
+    tied = {"method": method, "architecture": "DARN 3", "dataset": "letters", "settings": settings}
+    assert "latents_first" not in row["settings"], "a row from before is not made again"
+    assert settings_of(method, parse(shlex.split(command_of(tied))[3:])) == settings
+    del row["settings"]["seed"]  # of a row from before there was such an argument: as by default
     assert "--seed" not in command_of(row)
 
 
