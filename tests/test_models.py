@@ -266,6 +266,22 @@ def test_another_data_layer_has_the_same_density_at_first(kind, latent):
     np.testing.assert_allclose(ds.likelihood.exact(again, x).value, ds.likelihood.exact(back, x).value, atol=1e-5)
 
 
+@pytest.mark.parametrize("hidden_units", [1, 4, 5])
+def test_all_weights_of_another_data_layer_may_learn_at_once(hidden_units):
+    """The gradient of W is not 0 though t is, and differs within a pair; of an odd number the last V alone is 0."""
+    first = from_name("SBN 3", 4)
+    randomize(first, seed=3)
+    layer = ds.models.with_data_layer(first, ds.layers.NADE(4, hidden_units=hidden_units)).generative.layers[-1]
+    x, z = binary_states(4).astype(np.float32), np.ones((16, 3), np.float32)
+    with tf.GradientTape() as tape:
+        value = tf.reduce_sum(layer.log_prob(x, z) * np.arange(16.0, dtype=np.float32))
+    slopes = tape.gradient(value, [layer.encoder.value, layer.decoder.value])
+    w, v = (np.abs(slope).max(0) for slope in slopes)
+    paired = hidden_units // 2 * 2
+    assert (w[:paired] > 1e-4).all() and (v > 1e-4).all()
+    np.testing.assert_allclose(slopes[0][:, : paired // 2], -slopes[0][:, paired // 2 : paired], atol=1e-4)
+
+
 def test_another_data_layer_keeps_prior_and_context():
     prior = {"bias": None, "": tfp.distributions.Normal(0.0, 0.5)}
     layers = [ds.layers.SBN(2), ds.layers.SBN(3)]

@@ -28,7 +28,7 @@ _KINDS = ("SBN", "DARN", "NADE", "VAE")
 _FORM = re.compile(r"\s*(\w+)(?:/(\w+))?(?:\s+(\d+(?:-\d+)*))?\s*", re.ASCII)
 
 
-_TIES = {SBN: [], DARN: ["lateral"], NADE: ["decoder"]}  # without them units are independent given their parents
+_EXCHANGED = (SBN, DARN, NADE)  # the data layers of zeros and ones with a kernel and a bias
 _WIDEST = 1_000_000  # units of a layer: beyond it the weights of two layers fill any memory
 
 
@@ -92,9 +92,9 @@ def with_data_layer(model: DeepGenerativeModel, layer: StochasticLayer) -> DeepG
     """The same latent layers above another data layer, with weights of their own that are equal at first.
 
     log p(x_j given x_<j, z) of SBN, DARN and NADE is that of a logit b_j + z B_j + t_j(x_<j, z), with t = 0 of SBN. The
-    new layer has the B and b of the old one. Its t is 0 at first: the lateral weights of a DARN, or V of a NADE, are 0.
-    So an SBN, and the DARN or NADE that takes its place, are one density at first, and from any of them a step to SBN
-    leaves t out.
+    new layer has the B and b of the old one. Its t is 0 at first: the lateral weights of a DARN are 0, and the hidden
+    units of a NADE come in pairs, alike but for the sign of V. With V = 0 a NADE would learn W slowly. So an SBN, and
+    the DARN or NADE that takes its place, are one density at first, and from any of them a step to SBN leaves t out.
 
     Where units of the data depend on each other, they may explain the data before the latent layer does, which then
     stays idle. It has something to say before them if a model is learnt under an SBN first.
@@ -129,18 +129,32 @@ def with_data_layer(model: DeepGenerativeModel, layer: StochasticLayer) -> DeepG
     for theirs, ours in [*pairs, *(pair for one, other in kept for pair in zip(one.weights, other.weights))]:
         ours.assign(theirs)
         ours.trainable = theirs.trainable
-    for tie in _TIES[type(new)]:
-        getattr(new, tie).assign(np.zeros(getattr(new, tie).shape))
+    _untie(new)
     return found
+
+
+def _untie(layer):
+    """Makes t = 0, so that units are independent given their parents, and leaves all weights free to learn at once."""
+    if isinstance(layer, DARN):
+        layer.lateral.assign(np.zeros(layer.lateral.shape))
+    if isinstance(layer, NADE):
+        pairs = layer.hidden_units // 2
+        for part in (layer.encoder, *([layer.hidden_kernel] if layer.parent_units else [])):
+            values = part.numpy()
+            values[:, pairs : 2 * pairs] = values[:, :pairs]
+            part.assign(values)
+        v = layer.decoder.numpy()
+        v[:, pairs : 2 * pairs], v[:, 2 * pairs :] = -v[:, :pairs], 0.0
+        layer.decoder.assign(v)
 
 
 def _check_exchange(model, layer):
     directed = isinstance(model, DeepGenerativeModel)
     old = model.generative.layers[-1] if directed else model
-    if not directed or type(old) not in _TIES:
+    if not directed or type(old) not in _EXCHANGED:
         what = "a DeepGenerativeModel whose data layer is SBN, DARN or NADE"
         raise ValueError(f"model must be {what}. Received: {type(old).__name__}")
-    if type(layer) not in _TIES or layer.units != old.units:
+    if type(layer) not in _EXCHANGED or layer.units != old.units:
         what = f"{type(layer).__name__}, units={getattr(layer, 'units', None)}"
         raise ValueError(f"layer must be an SBN, DARN or NADE of {old.units} units. Received: {what}")
 
