@@ -14,7 +14,6 @@ from experiments.method_table import annealing as table_annealing
 from experiments.method_table import evaluation, methods
 from experiments.method_table import row as table_row
 from experiments.method_table.__main__ import main
-from experiments.method_table.arguments import parse
 from experiments.method_table.validation import Validation
 from tests.posterior.support import write_sample
 from tfdsmcmc.posterior import store
@@ -270,13 +269,6 @@ def test_latents_are_learnt_before_the_data_layer_ties_its_units(tiny, tmp_path,
         assert updates == 6 + 14 == curve[-1]["updates"]
         assert [point["updates"] for point in curve] == sorted(point["updates"] for point in curve)
         assert [point["seconds"] for point in curve] == sorted(point["seconds"] for point in curve)
-
-
-def test_what_has_no_latents_or_no_ties_is_not_told_to_learn_latents_first(tiny, capsys):
-    for architecture in ("SBN/SBN 3", "NADE", "VAE 3"):
-        with pytest.raises(SystemExit):
-            parse([*tiny, "--architectures", "DARN/SBN 3", architecture, "--latents-first", "0.2"])
-        assert "--latents-first is of" in capsys.readouterr().err
 
 
 def test_validation_is_heard_where_it_tells_something(tiny, tmp_path, settings):

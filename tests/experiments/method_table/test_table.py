@@ -262,3 +262,10 @@ def test_numbers_are_checked_before_any_work(tiny, capsys):
     with pytest.raises(SystemExit):
         main([*tiny, "--climbing-offset", "5"])
     assert "needs --climbing-rate. Received: 5.0 and no rate" in capsys.readouterr().err
+
+
+def test_what_has_no_latents_or_no_ties_is_not_told_to_learn_latents_first(tiny, capsys):
+    for architecture in ("SBN/SBN 3", "NADE", "VAE 3"):
+        with pytest.raises(SystemExit):
+            parse([*tiny, "--architectures", "DARN/SBN 3", architecture, "--latents-first", "0.2"])
+        assert "--latents-first is of" in capsys.readouterr().err
