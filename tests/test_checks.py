@@ -11,19 +11,32 @@ from tfdsmcmc._common import checks
 def test_integers(check, least):
     for value in (least, 7, np.int64(7), np.uint8(7)):
         assert check("n", value) == value and type(check("n", value)) is int
-    for value in (least - 1, 2.0, True, np.True_, "3", None, [1], np.array([3])):
+    for value in (least - 1, 2.0, True, np.True_, "3", None, [1], np.array([3]), tf.constant(2.0)):
         with pytest.raises(ValueError, match=r"^n must be .* Received: n="):
             check("n", value)
 
 
 @pytest.mark.parametrize("check", [checks.positive_number, checks.nonnegative_number])
 def test_numbers(check):
-    tensor = tf.constant(-1.0)
-    for value in (1e-30, 2, np.float32(0.5), tensor):
+    tensor, half = tf.constant([0.5, 2.0]), tf.constant(0.5, tf.bfloat16)
+    for value in (1e-30, 2, np.float32(0.5), tensor, half, tf.constant(3), tf.Variable(-1.0)):
         assert check("rate", value) is value
-    for value in (-1e-30, np.nan, np.inf, True, np.True_, "0.1", b"1", None, [1.0, 2.0], 1j):
+    bad = (-1e-30, np.nan, np.inf, True, np.True_, "0.1", b"1", None, [1.0, 2.0], 1j)
+    tensors = map(tf.constant, (-1.0, np.nan, np.inf, -1, [1.0, -1.0], "0.1", True, 1j))
+    for value in (*bad, *tensors):
         with pytest.raises(ValueError, match=r"^rate must be .* Received: rate="):
             check("rate", value)
+
+
+def test_a_tensor_whose_value_is_not_known_is_taken_as_it_is():
+    found = tf.function(lambda value: checks.positive_number("rate", value))(tf.constant(-1.0))
+    assert float(found) == -1.0
+
+
+def test_what_is_no_optimizer():
+    for value in ({}, "nothing", 3):
+        with pytest.raises(ValueError, match=r"^optimizer must be .* Received: optimizer="):
+            checks.optimizer(value)
 
 
 def test_fractions():
@@ -38,6 +51,8 @@ def test_zero_is_not_positive():
     assert checks.nonnegative_number("rate", 0.0) == 0.0
     with pytest.raises(ValueError, match=r"above 0\. Received: rate=0"):
         checks.positive_number("rate", 0.0)
+    with pytest.raises(ValueError, match=r"above 0\. Received: rate="):
+        checks.positive_number("rate", tf.constant([1.0, 0.0]))
 
 
 def test_masks_of_what_is_observed():

@@ -303,6 +303,7 @@ def test_empty_columns(unlearnt):
     "arguments",
     [
         {"strategy": "median"},
+        {"keep_empty_features": "no"},
         {"method": "em"},
         {"method": "__doc__"},
         {"method_options": {"no_such": 1}},

@@ -258,6 +258,8 @@ def test_unknown_and_bad_arguments_are_refused(name):
     if name in SAMPLERS:
         with pytest.raises(ValueError, match="Received: learning_rate="):
             method(learning_rate=-0.1)
+        with pytest.raises(ValueError, match="Received: num_chains="):
+            method(num_chains=0)
 
 
 @pytest.mark.parametrize("name", ["dsghmc_gibbs", "dsgnht_gibbs"])

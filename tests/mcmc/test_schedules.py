@@ -1,5 +1,7 @@
 """Learning-rate schedules against their formulas."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -165,3 +167,18 @@ def test_with_euler_the_automatic_mass_is_that_of_the_papers():
     ours, papers = (k.one_step(state, results, seed=2)[1] for k in (kernel, kernel.copy(thermostat_mass=1.0)))
     np.testing.assert_array_equal(ours.thermostat[0], papers.thermostat[0])
     assert not np.array_equal(ours.thermostat[0], results.thermostat[0])
+
+
+def test_tensors_are_numbers_in_a_configuration():
+    """A file of a model would else hold what cannot be read back."""
+    schedule = mcmc.PolynomialDecay(tf.constant(0.5), tf.constant(30.0), tf.constant(0.75))
+    kernels = (
+        mcmc.SGLD(learning_rate=mcmc.Cyclical(tf.constant(0.25), 8), temperature=tf.constant(0.5)),
+        mcmc.SGHMC(learning_rate=schedule, friction=tf.constant(0.25)),
+        mcmc.SGNHT(learning_rate=tf.constant(0.125), thermostat_mass=tf.constant(2.0)),
+    )
+    for kernel in kernels:
+        config = json.loads(json.dumps(kernel.get_config()))
+        twin = type(kernel).from_config(config)
+        assert twin.get_config() == config
+        assert float(twin.learning_rate_at(tf.constant(7))) == float(kernel.learning_rate_at(tf.constant(7)))

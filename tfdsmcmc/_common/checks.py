@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
+from tfdsmcmc._common.known_values import known_value
+
 if TYPE_CHECKING:
     import keras
     import tensorflow as tf
@@ -33,11 +35,8 @@ def nonnegative_integer(name: str, value: object) -> int:
 
 
 def nonnegative_number(name: str, value: _T) -> _T:
-    """Returns `value`; a plain number must be finite and at least 0, a tensor is taken as it is."""
-    if _is_tensor(value):
-        return value
-    number = _number(value)
-    if not math.isfinite(number) or number < 0:
+    """Returns `value`, finite and at least 0; a tensor whose value is not known, or a variable, is taken as it is."""
+    if not np.all(np.isfinite(found := _numbers_known(value)) & (found >= 0)):
         raise ValueError(f"{name} must be a finite number, at least 0. Received: {name}={_shown(value)}")
     return value
 
@@ -50,9 +49,9 @@ def boolean(name: str, value: object) -> bool:
 
 
 def positive_number(name: str, value: _T) -> _T:
-    """Returns `value`; a plain number must be finite and above 0, a tensor is taken as it is."""
+    """Returns `value`, finite and above 0; a tensor whose value is not known, or a variable, is taken as it is."""
     nonnegative_number(name, value)
-    if not _is_tensor(value) and float(value) == 0.0:
+    if not np.all(_numbers_known(value)):
         raise ValueError(f"{name} must be above 0. Received: {name}={_shown(value)}")
     return value
 
@@ -81,7 +80,7 @@ def optimizer(value: object) -> keras.optimizers.Optimizer:
 
     try:
         found = keras.optimizers.get(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, KeyError) as error:
         raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={value!r}") from error
     if not isinstance(found, keras.optimizers.Optimizer):
         raise ValueError(f"optimizer must be a Keras optimizer or its name. Received: optimizer={value!r}")
@@ -173,16 +172,22 @@ def _number(value):
         return math.nan
 
 
-def _is_tensor(value):
+def _numbers_known(value):
+    """An array: of the number, of those of a tensor as far as these are known, and of NaN for what are no numbers."""
     import tensorflow as tf
 
-    return tf.is_tensor(value)
+    if not tf.is_tensor(value):
+        return np.asarray(_number(value))
+    if not (value.dtype.is_floating or value.dtype.is_integer):
+        return np.asarray(math.nan)
+    known = known_value(value)
+    return np.ones(0) if known is None else known
 
 
 def _integer(name, value, least, kind):
     try:
         number = operator.index(value)
-    except TypeError:
+    except (TypeError, AttributeError):  # the latter of a tensor of floats
         number = None
     if isinstance(value, (bool, np.bool_)) or number is None or number < least:
         raise ValueError(f"{name} must be a {kind} integer. Received: {name}={_shown(value)}")

@@ -288,6 +288,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.strategy not in _STRATEGIES:
             raise ValueError(f"strategy is one of {list(_STRATEGIES)}. Received: strategy={self.strategy!r}")
         checks.verbose(self.verbose)
+        checks.boolean("keep_empty_features", self.keep_empty_features)
         choices.random_state_of(self.random_state)
         if self.imputation_options is not None:
             learning.check_options("imputation_options", self.imputation_options, _OPTIONS)

@@ -115,14 +115,14 @@ def compile_arguments(method: str, options: dict[str, Any]) -> dict[str, Any]:
     if method not in methods.__all__:
         raise ValueError(f"method is one of {sorted(methods.__all__)}. Received: method={method!r}")
     function = getattr(methods, method)
-    check_options("method_options", options, inspect.signature(function).parameters)
+    check_options(f"method_options of {method!r}", options, inspect.signature(function).parameters)
     return function(**copy.deepcopy(dict(options)))
 
 
 def check_options(name: str, options: object, allowed: Iterable[str]) -> None:
     """Raises a ValueError unless `options` is a dict with keys among the allowed ones."""
     if not isinstance(options, dict):
-        raise ValueError(f"{name} must be a dict or None. Received: {name}={options!r}")
+        raise ValueError(f"{name} must be a dict or None. Received: {options!r}")
     unknown = sorted(set(map(str, options)) - set(allowed))
     if unknown:
         raise ValueError(f"{name} are among {sorted(allowed)}. Received: {unknown}")

@@ -17,6 +17,7 @@ import tensorflow_probability as tfp
 from tfdsmcmc import random
 from tfdsmcmc._common.checks import learning_rate, nonnegative_number
 from tfdsmcmc._common.finite import all_finite
+from tfdsmcmc._common.known_values import plain
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -89,8 +90,8 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
 
     @property
     def noise_tolerance(self) -> Number | None:
-        """h: gradient noise of variance s² up to (ℓs)² = 2hη changes the variance of θ by some tenth at most, where ℓλ
-        is small and the friction below 2; None for a kernel of which no such number is known."""
+        """h: gradient noise of variance s² up to (ℓs)² = 2hη changes the variance of θ by a tenth or so at a friction of
+        0.1, with SGNHT by up to a quarter at one of 2, where ℓλ is small; None where no such number is known."""
         return None
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
@@ -151,7 +152,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         return kernel_results
 
     def get_config(self) -> Config:
-        config = {key: value for key, value in self._parameters.items() if key != "gradient_fn"}
+        config = {key: plain(value) for key, value in self._parameters.items() if key != "gradient_fn"}
         rate = config.get("learning_rate")
         if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
             config["learning_rate"] = keras.saving.serialize_keras_object(rate)

@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.known_values import plain
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Config, LearningRate, TensorLike
@@ -57,9 +58,9 @@ class PolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
 
     def get_config(self) -> Config:
         return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "offset": self.offset,
-            "power": self.power,
+            "initial_learning_rate": plain(self.initial_learning_rate),
+            "offset": plain(self.offset),
+            "power": plain(self.power),
             "warmup_steps": self.warmup_steps,
             "constant_steps": self.constant_steps,
         }
@@ -115,8 +116,8 @@ class RiseAndFall(keras.optimizers.schedules.LearningRateSchedule):
 
     def get_config(self) -> Config:
         return {
-            "learning_rate": self.learning_rate,
-            "offset": self.offset,
+            "learning_rate": plain(self.learning_rate),
+            "offset": plain(self.offset),
             "rise": self.rise,
             "rising": self.rising,
         }
@@ -147,7 +148,7 @@ class Cyclical(keras.optimizers.schedules.LearningRateSchedule):
         return self.initial_learning_rate * tf.square(tf.cos(0.5 * math.pi * phase))
 
     def get_config(self) -> Config:
-        return {"initial_learning_rate": self.initial_learning_rate, "cycle_steps": self.cycle_steps}
+        return {"initial_learning_rate": plain(self.initial_learning_rate), "cycle_steps": self.cycle_steps}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")

@@ -211,7 +211,7 @@ def dsgnht_gibbs(
 def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     """A sampler with importance samples from the recognition network."""
     num_samples = given(num_samples, 25, 5, as_published)
-    num_chains = given(num_chains, "auto", 1, as_published)
+    num_chains = checks.positive_or_auto("num_chains", given(num_chains, "auto", 1, as_published))
     if as_published:
         proposal = Wake(adam(optimizer, 3e-4), redraw=True)
         nested = {"kernel_steps": 10, "interleaved": True, "num_chains": num_chains}
@@ -239,7 +239,7 @@ def _gibbs(kernel, num_samples, burn_in, persistent, draw_missing, optimizer, as
         persistent=persistent,
         draw_missing=draw_missing,
     )
-    num_chains = given(num_chains, "auto", 1, as_published)
+    num_chains = checks.positive_or_auto("num_chains", given(num_chains, "auto", 1, as_published))
     proposal = None if optimizer is None else Wake(optimizer)
     if as_published:
         return {**triple(kernel, latents, proposal), "kernel_steps": 10, "num_chains": num_chains}

@@ -1,0 +1,36 @@
+"""Values of tensors that are known where they are passed: eager ones, and constants of a graph.
+
+TensorFlow, which takes seconds to import, is imported by the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tfdsmcmc._common.types import Array
+
+
+def known_value(tensor: tf.Tensor) -> Array | None:
+    """The value of a tensor, in double precision if it is of numbers; None where it is not known, as within a loop.
+
+    A variable has none, as it may change.
+    """
+    import tensorflow as tf
+
+    value = tf.get_static_value(tensor)
+    if value is None or not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+        return value
+    return np.asarray(value, np.float64)
+
+
+def plain(value: object) -> object:
+    """A number in place of a scalar tensor of known value, as configurations have it; anything else as it is."""
+    import tensorflow as tf
+
+    known = known_value(value) if tf.is_tensor(value) else None
+    return value if known is None or known.ndim else float(known)
