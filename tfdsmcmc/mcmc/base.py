@@ -90,8 +90,8 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
 
     @property
     def noise_tolerance(self) -> Number | None:
-        """h: gradient noise of variance s² up to (ℓs)² = 2hη changes the variance of θ by a tenth or so at friction 0.1,
-        with SGNHT by up to a quarter at friction 2, where ℓλ is small; None where no such number is known."""
+        """h: gradient noise of variance s² up to (ℓs)² = 2hη changes the variance of θ by a tenth or so at friction
+        0.1, with SGNHT by up to a quarter at friction 2, where ℓλ is small; None where no such number is known."""
         return None
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
