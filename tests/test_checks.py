@@ -1,5 +1,6 @@
 """What the checks let through, and what they refuse."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -19,7 +20,7 @@ def test_integers(check, least):
 @pytest.mark.parametrize("check", [checks.positive_number, checks.nonnegative_number])
 def test_numbers(check):
     tensor, half = tf.constant([0.5, 2.0]), tf.constant(0.5, tf.bfloat16)
-    for value in (1e-30, 2, np.float32(0.5), tensor, half, tf.constant(3), tf.Variable(-1.0)):
+    for value in (1e-30, 2, np.float32(0.5), tensor, half, tf.constant(3), tf.Variable(-1.0), keras.Variable(-1.0)):
         assert check("rate", value) is value
     bad = (-1e-30, np.nan, np.inf, True, np.True_, "0.1", b"1", None, [1.0, 2.0], 1j)
     tensors = map(tf.constant, (-1.0, np.nan, np.inf, -1, [1.0, -1.0], "0.1", True, 1j))

@@ -174,8 +174,8 @@ def test_tensors_are_numbers_in_a_configuration():
     schedule = mcmc.PolynomialDecay(tf.constant(0.5), tf.constant(30.0), tf.constant(0.75))
     kernels = (
         mcmc.SGLD(learning_rate=mcmc.Cyclical(tf.constant(0.25), 8), temperature=tf.constant(0.5)),
-        mcmc.SGHMC(learning_rate=schedule, friction=tf.constant(0.25)),
-        mcmc.SGNHT(learning_rate=tf.constant(0.125), thermostat_mass=tf.constant(2.0)),
+        mcmc.SGHMC(learning_rate=schedule, friction=tf.Variable(0.25)),
+        mcmc.SGNHT(learning_rate=tf.constant(0.125), thermostat_mass=keras.Variable(2.0)),
     )
     for kernel in kernels:
         config = json.loads(json.dumps(kernel.get_config()))

@@ -178,7 +178,8 @@ def _numbers_known(value):
 
     if not tf.is_tensor(value):
         return np.asarray(_number(value))
-    if not (value.dtype.is_floating or value.dtype.is_integer):
+    dtype = tf.as_dtype(value.dtype)
+    if not (dtype.is_floating or dtype.is_integer):
         return np.asarray(math.nan)
     known = known_value(value)
     return np.ones(0) if known is None else known

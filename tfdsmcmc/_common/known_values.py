@@ -22,15 +22,16 @@ def known_value(tensor: tf.Tensor) -> Array | None:
     """
     import tensorflow as tf
 
-    value = tf.get_static_value(tensor)
-    if value is None or not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+    value, dtype = tf.get_static_value(tensor), tf.as_dtype(tensor.dtype)
+    if value is None or not (dtype.is_floating or dtype.is_integer):
         return value
     return np.asarray(value, np.float64)
 
 
 def plain(value: object) -> object:
-    """A number in place of a scalar tensor of known value, as configurations have it; anything else as it is."""
+    """A number in place of a scalar tensor or variable whose value is known now, as configurations have it; anything
+    else as it is."""
     import tensorflow as tf
 
-    known = known_value(value) if tf.is_tensor(value) else None
+    known = known_value(tf.convert_to_tensor(value)) if tf.is_tensor(value) else None
     return value if known is None or known.ndim else float(known)
