@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfdsmcmc import mcmc
+from tfdsmcmc._common import known_values
 from tfdsmcmc.mcmc.schedules import ByUnits, RiseAndFall
 
 STEPS = np.array([0, 1, 2, 7, 8, 9, 15, 16, 1000, 123_457])
@@ -177,6 +178,8 @@ def test_tensors_are_numbers_in_a_configuration():
         mcmc.SGHMC(learning_rate=schedule, friction=tf.Variable(0.25)),
         mcmc.SGNHT(learning_rate=tf.constant(0.125), thermostat_mass=keras.Variable(2.0)),
     )
+    for unlike in (tf.constant("euler"), tf.constant(True), tf.constant([1.0, 2.0])):
+        assert known_values.plain(unlike) is unlike
     for kernel in kernels:
         config = json.loads(json.dumps(kernel.get_config()))
         twin = type(kernel).from_config(config)

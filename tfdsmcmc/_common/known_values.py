@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def known_value(tensor: tf.Tensor) -> Array | None:
-    """The value of a tensor, in double precision if it is of numbers; None where it is not known, as within a loop.
+    """The numbers of a tensor in double precision; None where they are not known, as within a loop, or are none.
 
     A variable has none, as it may change.
     """
@@ -24,7 +24,7 @@ def known_value(tensor: tf.Tensor) -> Array | None:
 
     value, dtype = tf.get_static_value(tensor), tf.as_dtype(tensor.dtype)
     if value is None or not (dtype.is_floating or dtype.is_integer):
-        return value
+        return None
     return np.asarray(value, np.float64)
 
 
