@@ -86,6 +86,24 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     assert int(fixed.told(Validated(tf.constant(-1.0)), results._replace(step=tf.constant(9)), STATE).begins) == 20
 
 
+@pytest.mark.parametrize(("fraction", "planned", "looks", "begins"), [
+    (0.5, 200, range(1, 21), 101),  # ten epochs of ten, and one step that goes back
+    (0.5, 190, range(1, 20), 91),
+    (0.5, 190, range(5, 20, 5), 51),
+    (0.5, 190, [2, 3, 17], 31),
+    (0.5, 190, [10], 95),  # no look in it
+    (0.5, 190, (), 95),
+    (0.29, 100, (), 29),  # 0.29 · 100 < 29 in floating point
+    (0.999999999, 20, [1, 2], 20),  # a step more would be none of the plan's
+])  # fmt: skip
+def test_the_climb_ends_with_a_look(fraction, planned, looks, begins):
+    kernel = make(fraction=fraction)
+    told = kernel.told(Planned(planned, 10, 100, looks), kernel.bootstrap_results(STATE), STATE)
+    assert int(told.begins) == begins
+    later = kernel.bootstrap_results(STATE)._replace(step=tf.constant(7))
+    assert int(kernel.told(Planned(planned, 10, 100, looks), later, STATE).begins) == 7 + begins
+
+
 @pytest.mark.parametrize(("ended", "planned", "patience", "last"), [
     ("as planned", 10, 100, 5), ("by patience", 100, 2, 5), ("by a call", 100, 100, 4),
 ])  # fmt: skip

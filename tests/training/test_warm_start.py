@@ -10,17 +10,19 @@ import tfdsmcmc as ds
 from tests.model.support import assert_same_state, patterns
 from tests.oracles import flat, tiny_model
 from tests.posterior.support import Script
+from tfdsmcmc.training.fitting.arguments import FitArguments
 from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
 
 tfd = tfp.distributions
 LEARNT = {"bias": None, "": ds.priors.Horseshoe(1.0, 0.03, True, "parent")}
 
 
-def model_of(prior=None, num_chains=1, jit_compile=False, latents=None, **arguments):
+def model_of(prior=None, num_chains=1, jit_compile=False, latents=None, kernel_steps=1, **arguments):
     model = tiny_model((2,), units=4, seed=3, scale=0.3, prior=prior)
     kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), **arguments)
     proposal = ds.proposals.Wake(keras.optimizers.Adam(0.01))
-    model.compile(kernel, latents or ds.latents.NAIS(3), proposal, jit_compile=jit_compile, num_chains=num_chains)
+    latents = latents or ds.latents.NAIS(3)
+    model.compile(kernel, latents, proposal, jit_compile=jit_compile, num_chains=num_chains, kernel_steps=kernel_steps)
     return model
 
 
@@ -53,6 +55,45 @@ def test_half_of_the_planned_updates():
     assert int(model.run.state.kernel_results.sampler.step) == 6
     fit(model, 12, 4)
     assert int(model.run.state.kernel_results.begins) == 6
+
+
+@pytest.mark.parametrize(("kernel_steps", "arguments", "begins"), [
+    (1, {}, 13),  # of 4½ epochs 4, three updates each, and one that goes back
+    (1, {"validation_freq": 3}, 10),
+    (1, {"validation_freq": [2, 5]}, 7),
+    (1, {"validation_freq": [5]}, 13),  # no look: half of 27
+    pytest.param(2, {}, 25, marks=pytest.mark.slow),
+    pytest.param(1, {"validation_data": None}, 13, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_the_climb_ends_with_its_last_look(kernel_steps, arguments, begins):
+    """What the optimizer does in the last epoch before sampling counts: its weights may be the best."""
+    model, visited, values = model_of(patience=1000, kernel_steps=kernel_steps), [], iter(range(100))
+    validated = model.run.validated
+
+    def look(value, epoch_steps):
+        visited.append((int(model.run.state.kernel_results.step), flat_chains(model)[0]))
+        validated(float(next(values)), epoch_steps)
+
+    model.run.validated = look
+    fit(model, 9, **{"validation_data": patterns(), **arguments})
+    results = model.run.state.kernel_results
+    assert int(results.begins) == begins and model.run.sampled
+    looks = dict(visited)
+    if begins - 1 in looks:
+        assert int(results.best_step) == begins - 1
+        np.testing.assert_array_equal(flat(results.best_state), looks[begins - 1])
+
+
+@pytest.mark.parametrize(("initial_epoch", "epochs", "every", "looks"), [
+    (0, 9, 1, [1, 2, 3, 4, 5, 6, 7, 8, 9]), (4, 9, 1, [1, 2, 3, 4, 5]), (0, 9, 4, [4, 8]), (5, 13, 4, [3, 7]),
+    (4, 13, 4, [4, 8]), (0, 9, [2, 12], [2]), (2, 12, [2, 3, 12], [1, 10]), (9, 9, 1, []), (9, 9, [9], []),
+])  # fmt: skip
+def test_looks_are_planned_as_keras_looks(initial_epoch, epochs, every, looks):
+    settings = dict.fromkeys(FitArguments._fields) | {"epochs": epochs, "initial_epoch": initial_epoch}
+    assert list(FitArguments(**settings | {"validation_freq": every}).looks) == looks
+    model = model_of(updates=0)
+    history = fit(model, epochs, initial_epoch, validation_data=patterns(10), validation_freq=every).history
+    assert len(history.get("val_log_likelihood", [])) == len(looks)
 
 
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -15,11 +16,13 @@ class Planned(NamedTuple):
       steps: how many updates it will make, an integer, or None where that is not known.
       epoch_steps: updates of an epoch, an integer, or None where that is not known.
       num_rows: N, an integer, or None where that is not known.
+      looks: after which of its epochs validation looks, rising integers from 1 on; empty where it does not.
     """
 
     steps: int | None
     epoch_steps: int | None = None
     num_rows: int | None = None
+    looks: Sequence[int] = ()
 
 
 class ClimbEnds(NamedTuple):

@@ -12,8 +12,9 @@ Sampling begins at a step that is known from the start (`updates`); or after a p
 first `fit` plans at its beginning, half of them by default, and earlier where its validation finds no new best log-
 likelihood for as long as there is `patience`; or where a callback asks for it by `model.run.end_climb()`, such as one
 that goes by the clock. Without `updates` it begins at the weights that were best on validation rows, where there were
-any (of several chains, all at theirs of the step that was best for the first): what came after them overfits. The last
-step of the climb goes back to them, and where validation or a callback ends the climb, that is one step more.
+any (of several chains, all at theirs of the step that was best for the first): what came after them overfits. A last
+step goes back to them. It follows a look: that part of the plan is rounded down to the epochs that have one at their
+end, as what the optimizer does after its last look would be lost.
 
 By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
 epoch has u of them:
@@ -77,7 +78,7 @@ class WarmStart(StochasticGradientKernel):
       patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb; "auto"
         for the median of 5 epochs, 1,000 updates and 50 epochs.
       fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
-        and 1; rounded down to whole updates.
+        and 1; rounded down to whole updates, or to the last look at validation rows in it and one update more.
       temperature: T of the kernel; by default as it stands.
       noise_tolerance: h, the larger the faster and the further from the posterior; "auto" for that of the kernel, if it
         has one; None for the kernel's ℓ for all entries, whatever the noise.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -74,12 +75,23 @@ def planned(
                 "Received: a run of unknown length"
             )
         return results
-    steps = int(fraction * event.steps) if updates is None else updates
+    steps = _climb_of(event, fraction) if updates is None else updates
     first = begins == NEVER if updates is None else results.step == 0
     weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
     gentle = climb_plan.gentleness(weights, event.num_rows, steps, event.epoch_steps)
     ends = results.step + steps if updates is None else begins
     return results._replace(begins=tf.where(first, ends, begins), gentle=tf.where(first, gentle, results.gentle))
+
+
+def _climb_of(event, fraction):
+    """The steps of a climb: up to the last look at validation rows in that part of the plan, and one that goes back to
+    the best state. What would follow that look would be lost."""
+    steps = math.floor(round(fraction * event.steps, 6))  # 0.29 of 100 are 29
+    epochs = bisect.bisect_right(event.looks, steps // event.epoch_steps) if event.epoch_steps else 0
+    if not epochs:
+        return steps
+    look = event.looks[epochs - 1] * event.epoch_steps
+    return look + 1 if look + 1 < event.steps else steps
 
 
 def ended(results: WarmStartResults) -> WarmStartResults:

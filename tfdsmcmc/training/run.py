@@ -161,9 +161,10 @@ class Run(tf.Module):
         if told is not state:
             self._set_parts(told)
 
-    def plan(self, steps: int | None, epoch_steps: int | None = None) -> None:
-        """Tells the step how many steps a fit will make, and an epoch of it; None where that is not known."""
-        self.tell(Planned(steps, epoch_steps, int(self.num_rows)))
+    def plan(self, steps: int | None, epoch_steps: int | None = None, looks: Sequence[int] = ()) -> None:
+        """Tells the step how many steps a fit will make, and an epoch of it, None where that is not known; and after
+        which of its epochs validation looks."""
+        self.tell(Planned(steps, epoch_steps, int(self.num_rows), looks))
 
     def end_climb(self) -> None:
         """Ends a climb: the next step samples, or that after it where the next goes back to the best weights."""

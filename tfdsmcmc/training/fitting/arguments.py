@@ -36,6 +36,14 @@ class FitArguments(NamedTuple):
         """Epochs from one look at validation rows to the next; 1 where the epochs with a look are listed."""
         return self.validation_freq if isinstance(self.validation_freq, int) else 1
 
+    @property
+    def looks(self) -> Sequence[int]:
+        """After which of the planned epochs validation looks, rising from 1 on."""
+        every, begun = self.validation_freq, self.initial_epoch
+        if isinstance(every, int):
+            return range(every - begun % every, self.planned_epochs + 1, every)
+        return [epoch - begun for epoch in every if begun < epoch <= self.epochs]
+
     def epoch_steps(self, source: Source) -> int | None:
         """Minibatches of an epoch over the rows; None where their number is not known."""
         if self.steps_per_epoch is not None:

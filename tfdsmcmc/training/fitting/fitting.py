@@ -209,7 +209,7 @@ class Fitting:
         self.feed, self.validation, self.validates = feed, validation, validation is not None
         run.begin(source if source.random_access else None, told.num_rows or source.total_weight)
         if planned:  # a fit without a step plans nothing
-            run.plan(planned, int(steps))
+            run.plan(planned, int(steps), () if validation is None else told.looks)
         if planned != 0:
             run.step.look_at(source, int(run.steps))
         return feed

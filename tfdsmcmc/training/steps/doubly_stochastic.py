@@ -196,7 +196,10 @@ class DoublyStochasticStep(Step):
             return state
         if isinstance(event, Planned) and event.steps is not None:
             epoch = None if event.epoch_steps is None else event.epoch_steps * self.kernel_steps
-            event = event._replace(steps=min(event.steps * self.kernel_steps, 2**31 - 2), epoch_steps=epoch)
+            looks = event.looks if self.phi_follows else ()
+            event = event._replace(
+                steps=min(event.steps * self.kernel_steps, 2**31 - 2), epoch_steps=epoch, looks=looks
+            )
         if isinstance(event, Validated):
             if not self.phi_follows:
                 return state
