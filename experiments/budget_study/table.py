@@ -74,10 +74,12 @@ def chosen_and_best(found):
 
 
 def samplers(found):
-    """The runs of a group whose sampler counts: those beside an optimizer without a prior, and of the present default
-    prior where there are any."""
+    """The runs of a group whose sampler counts: those beside an optimizer without a prior, of the present default prior
+    where there are any, and that have not learnt again."""
     own = [run for run in found if run[0]["prior"] == "flat"]
-    return [run for run in own if scales_of(run[0]) == cells.SCALES] or own
+    own = [run for run in own if scales_of(run[0]) == cells.SCALES] or own
+    names = {about.get("name") for about, _ in own}
+    return [run for run in own if f"{run[0].get('name')}{cells.AGAIN}" not in names]
 
 
 def scales_of(about):

@@ -67,6 +67,16 @@ def test_runs_of_the_present_prior_stand_in_the_place_of_earlier_ones():
     assert "by what a scale" not in details(runs[:2])
 
 
+def test_a_run_that_learnt_again_stands_in_the_place_of_the_earlier_one():
+    """Of the same prior too; other seeds stay."""
+    named = {"present": -10.0, "present_again": -8.0, "other": -9.0}
+    runs = [line(seed, rws=[-12.0], units=[value]) for seed, value in zip((0, 0, 1), named.values())]
+    for (about, _), name in zip(runs, named):
+        about.update(scales="weight", name=name)
+    assert "| digits | SBN 5 | weight | 2 | −8.50 | −12.00 |" in tables(runs)
+    assert "| digits | SBN 5 | weight | 2 | −9.50 | −12.00 |" in tables([runs[0], runs[2]])
+
+
 def test_seeds_of_other_numbers_of_test_rows_share_the_first_ones():
     runs = [
         line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0]),
