@@ -65,7 +65,12 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     assert int(results.begins) == NEVER and not kernel.samples(results)
     results = kernel.told(Planned(1001), results, STATE)
     assert int(results.begins) == 500
-    assert int(kernel.told(Planned(10), results, STATE).begins) == 500  # a later fit changes nothing
+    assert int(kernel.told(Planned(501), results, STATE).begins) == 500  # a later fit changes nothing
+    interrupted = results._replace(step=tf.constant(3), gentle=tf.constant(0.25))
+    again = kernel.told(Planned(10), interrupted, STATE)  # but where the climb would not end in it
+    assert int(again.begins) == 8 and float(again.gentle) == 0.25
+    sampling = results._replace(step=tf.constant(500))
+    assert int(kernel.told(Planned(10), sampling, STATE).begins) == 500
     for fraction, begins in ((0.8, 800), (0.001, 1), (0.0001, 0)):
         other = make(fraction=fraction)
         assert int(other.told(Planned(1001), other.bootstrap_results(STATE), STATE).begins) == begins

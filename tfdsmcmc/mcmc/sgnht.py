@@ -11,7 +11,8 @@
 with η = ℓT, started at v ~ N(0, η), ξ = a. The thermostat ξ finds the friction that removes the heat of the
 gradient noise, without being told its size, where the noise is drawn anew at each step: what several steps on one
 minibatch share (`kernel_steps` above 1) is no heat to it; μ is its mass. The extended system leaves
-exp(log target / T) N(v; 0, η) N(ξ; ξ̄, η/μ) invariant as ℓ → 0, so the law of θ does not depend on μ.
+exp(log target / T) N(v; 0, η) N(ξ; ξ̄, η/μ) invariant as ℓ → 0, so the law of θ does not depend on μ. That is with a ξ
+for each entry. One ξ for all n entries (`thermostat="scalar"`) goes by the mean of v⊙v, and has the variance η/(nμ).
 
 Two facts about the Euler scheme, the one of the papers (μ = 1):
 
@@ -20,7 +21,7 @@ Two facts about the Euler scheme, the one of the papers (μ = 1):
   learning rate. Above 2a + (ℓs)²/η = (1 − ℓλ/4)² no ξ̄ is strong enough: ξ grows past 2 and the chain diverges.
 - At a real size μ = 1 is so heavy that the thermostat hardly moves: at η = 2·10⁻⁷ it changes by 2·10⁻⁷ (v²/η − 1) a
   step. With the splitting, `thermostat_mass="auto"` takes μ = 10η/a²: near ξ = a it reacts within 10/a steps, near a
-  larger ξ̄ in about 10ξ̄/a², and the thermostat's standard deviation is a/√10. With Euler it is 1.
+  larger ξ̄ in about 10ξ̄/a², and the standard deviation of an entry's ξ is a/√10. With Euler it is 1.
 
 A schedule or another N changes η: the splitting then rescales v by the root of the ratio, so that v ~ N(0, η) stays
 true. The splitting has a balance for noise up to (ℓs)² = 2η; beyond, ξ grows slowly, and above twice that θ is too hot.

@@ -55,7 +55,8 @@ class WarmStartResults(NamedTuple):
 def planned(
     results: WarmStartResults, event: Planned, state: Nest, updates: int | None, fraction: float
 ) -> WarmStartResults:
-    """The results after the plan of a fit, the first of which decides how long the climb may last.
+    """The results after the plan of a fit, the first of which decides how long the climb may last; or a later one, in
+    which the climb would not end, as after a first fit that was interrupted.
 
     Args:
       results: before it; of several chains each part has their axis, here and below.
@@ -77,10 +78,11 @@ def planned(
         return results
     steps = _climb_of(event, fraction) if updates is None else updates
     first = begins == NEVER if updates is None else results.step == 0
+    decides = first | (begins - results.step >= event.steps) if updates is None else False
     weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
     gentle = climb_plan.gentleness(weights, event.num_rows, steps, event.epoch_steps)
-    ends = results.step + steps if updates is None else begins
-    return results._replace(begins=tf.where(first, ends, begins), gentle=tf.where(first, gentle, results.gentle))
+    begins = tf.where(decides, results.step + steps, begins)
+    return results._replace(begins=begins, gentle=tf.where(first, gentle, results.gentle))
 
 
 def _climb_of(event, fraction):
