@@ -19,7 +19,8 @@ looked at in the end alone, the same for all: log-likelihoods by importance samp
 annealing, which does not depend on the recognition network, as rows of hundreds of columns ask for.
 
 The sampler of a run on record learns again by --again RECORD, with its defaults of now: as many updates are planned as
-it made, the same rows judge it, and the optimizer's figures on record stand beside.
+it made, the same rows judge it, and the optimizer's figures on record stand beside. Its processor time is that of the
+run of as many updates with the same prior where that is on record too.
 
 What is finished is not run again. With --jobs N seeds run N at a time; schedulers of one --output, on one machine or on
 several, take what no other is at.

@@ -77,9 +77,17 @@ def _learnt_again(args, seed, data, folder):
     own, figures = sampler(args, data, seed, epochs, folder / "posterior")
     x = random_rows(data.test, len(known["rws"]), seed=0)
     choice, rows = _judged(args, own, folder, x, [name for name in args.averages if name in known])
-    figures["seconds_again"] = figures.pop("seconds")  # those of the plan are beside the optimizer's
+    figures["seconds_here"] = figures.pop("seconds")  # those of the plan are beside the optimizer's
+    figures["seconds_again"] = _seconds(recorded, folder.name) or figures["seconds_here"]
     about["name"] += AGAIN  # the earlier run stays on record
     return {**about, **figures, "scales": SCALES, **choice}, with_halves({"rws": known["rws"], **rows})
+
+
+def _seconds(recorded, name):
+    """The processor time of as many updates with the present prior where they are on record, else None: this machine
+    may be another, or a shared one."""
+    found = [recorded[key][0] for key in (name + AGAIN, name) if key in recorded]
+    return next((run.get("seconds_again", run["seconds"]) for run in found if run.get("scales") == SCALES), None)
 
 
 def _judged(args, model, folder, x, averages):

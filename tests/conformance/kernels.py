@@ -344,10 +344,10 @@ def _check_errors(make, draws):
         "thermostat": ["global", None],
         "thermostat_mass": [0.0, -1.0, np.nan, "heavy", None],
         "integrator": ["leapfrog", None],
-        "decay": [-0.1, 1.1, np.nan, "slow", None],
+        "decay": [-0.1, 1.1, np.nan, "slow", None, tf.constant(1.1)],
         "epsilon": [0.0, -1.0, np.nan, "small", None],
         "gradient_noise": [-1.0, np.nan, np.inf, "guess", True],
-        "noise_decay": [-0.1, 1.0, np.nan, "slow", None],
+        "noise_decay": [-0.1, 1.0, np.nan, "slow", None, tf.constant(1.0)],
         "optimizer": ["none such", 3, None, keras.optimizers.schedules.CosineDecay(0.1, 5)],
     }
     for name, values in wrong.items():

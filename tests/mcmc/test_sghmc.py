@@ -70,5 +70,14 @@ def test_euler_is_not_exact_on_a_gaussian(monkeypatch, rate, friction):
         np.testing.assert_allclose(np.diag(covariance), expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("kernel", [mcmc.SGHMC, mcmc.SGNHT])
+def test_a_friction_that_eulers_step_cannot_take(kernel):
+    for friction in (2.0, 3, tf.constant(2.0), tf.constant([0.1, 2.5])):
+        with pytest.raises(ValueError, match=r"friction below 2\. Received: friction="):
+            kernel(friction=friction, integrator="euler")
+        assert kernel(friction=friction, integrator="splitting").parameters["friction"] is friction
+    assert kernel(friction=1.99, integrator="euler").parameters["friction"] == 1.99
+
+
 def fixed_point(matrix, columns):
     return scipy.linalg.solve_discrete_lyapunov(matrix, columns @ columns.T)

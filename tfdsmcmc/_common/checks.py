@@ -36,9 +36,22 @@ def nonnegative_integer(name: str, value: object) -> int:
 
 def nonnegative_number(name: str, value: _T) -> _T:
     """Returns `value`, finite and at least 0; a tensor whose value is not known, or a variable, is taken as it is."""
-    if not np.all(np.isfinite(found := _numbers_known(value)) & (found >= 0)):
+    if not np.all(np.isfinite(found := numbers_known(value)) & (found >= 0)):
         raise ValueError(f"{name} must be a finite number, at least 0. Received: {name}={_shown(value)}")
     return value
+
+
+def numbers_known(value: object) -> np.ndarray:
+    """An array: of the number, of those of a tensor as far as these are known, and of NaN for what are no numbers."""
+    import tensorflow as tf
+
+    if not tf.is_tensor(value):
+        return np.asarray(_number(value))
+    dtype = tf.as_dtype(value.dtype)
+    if not (dtype.is_floating or dtype.is_integer):
+        return np.asarray(math.nan)
+    known = known_value(value)
+    return np.ones(0) if known is None else known
 
 
 def boolean(name: str, value: object) -> bool:
@@ -51,7 +64,7 @@ def boolean(name: str, value: object) -> bool:
 def positive_number(name: str, value: _T) -> _T:
     """Returns `value`, finite and above 0; a tensor whose value is not known, or a variable, is taken as it is."""
     nonnegative_number(name, value)
-    if not np.all(_numbers_known(value)):
+    if not np.all(numbers_known(value)):
         raise ValueError(f"{name} must be above 0. Received: {name}={_shown(value)}")
     return value
 
@@ -170,19 +183,6 @@ def _number(value):
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
-
-
-def _numbers_known(value):
-    """An array: of the number, of those of a tensor as far as these are known, and of NaN for what are no numbers."""
-    import tensorflow as tf
-
-    if not tf.is_tensor(value):
-        return np.asarray(_number(value))
-    dtype = tf.as_dtype(value.dtype)
-    if not (dtype.is_floating or dtype.is_integer):
-        return np.asarray(math.nan)
-    known = known_value(value)
-    return np.ones(0) if known is None else known
 
 
 def _integer(name, value, least, kind):

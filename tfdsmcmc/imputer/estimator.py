@@ -49,9 +49,9 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     A DataFrame of pandas gives a DataFrame with the same columns, types, categories and index; one of Polars, or a
     table of Arrow, gives such a one (with the extra `tables`). The kinds of its columns follow from their types, see
-    `kinds_of_columns`, or are said by `kinds`; dates and free text have none and are refused. Real columns and amounts
-    are filled with the conditional means, those of integers rounded, the others with the likeliest values. Values that
-    a column of states did not have in `fit` are refused.
+    `kinds_of_columns`, or are said by `kinds`; dates and free text have none and are refused. Real columns, amounts and
+    counts are filled with the conditional means, rounded where they are counts or of a type of integers; the others
+    with the likeliest values. Values that a column of states did not have in `fit` are refused.
 
     Of an array, where all observed entries of X are 0 or 1 the data layer is binary, and `transform` takes no others.
     Otherwise all columns are taken for real ones, those of zeros and ones among them: they are standardised.

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common.checks import positive_number
+from tfdsmcmc._common.checks import numbers_known, positive_number
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Integrator, Number, Seed, TensorLike
@@ -32,7 +33,7 @@ def rescaled(momentum: Sequence[TensorLike], eta: Number, previous_eta: Number) 
 def check_friction(friction: Number, integrator: Integrator) -> None:
     """Raises a ValueError for a friction that is not positive, or that Euler's finite step cannot take."""
     positive_number("friction", friction)
-    if integrator == "euler" and not tf.is_tensor(friction) and not float(friction) < 2:
+    if integrator == "euler" and np.any(numbers_known(friction) >= 2):
         raise ValueError(f"The Euler scheme needs a friction below 2. Received: friction={friction!r}")
 
 

@@ -24,9 +24,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc._common.checks import nonnegative_number, positive_number
+from tfdsmcmc._common.checks import nonnegative_number, numbers_known, positive_number
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.momentum import normals
 
@@ -81,7 +82,7 @@ class PreconditionedSGLD(StochasticGradientKernel):
         name: str = "preconditioned_sgld",
     ):
         nonnegative_number("decay", decay)
-        if not tf.is_tensor(decay) and float(decay) > 1:
+        if np.any(numbers_known(decay) > 1):
             raise ValueError(f"decay must be at most 1. Received: decay={decay!r}")
         positive_number("epsilon", epsilon)
         super().__init__(gradient_fn, temperature, name, learning_rate=learning_rate, decay=decay, epsilon=epsilon)

@@ -45,9 +45,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc._common.checks import nonnegative_number
+from tfdsmcmc._common.checks import nonnegative_number, numbers_known
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.momentum import (
     check_friction,
@@ -232,5 +233,5 @@ def _check_noise(gradient_noise, noise_decay):
     elif gradient_noise is not None:
         nonnegative_number("gradient_noise", gradient_noise)
     nonnegative_number("noise_decay", noise_decay)
-    if not tf.is_tensor(noise_decay) and not float(noise_decay) < 1:
+    if np.any(numbers_known(noise_decay) >= 1):
         raise ValueError(f"noise_decay must be below 1. Received: noise_decay={noise_decay!r}")

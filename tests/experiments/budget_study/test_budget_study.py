@@ -267,8 +267,12 @@ def test_several_chains_learn_again_for_as_many_epochs(tmp_path, monkeypatch):
     args.again, args.output = kept, str(tmp_path)
     folder = cells.folder_of(args, 0)
     finished_runs.record(kept, [({**about, "name": folder.name, "chains": 2, "updates": 36}, rows)])
-    learnt = {"seconds": 1}
-    monkeypatch.setattr(cells, "sampler", lambda *given: (planned.append(given[3]), learnt))
+    monkeypatch.setattr(cells, "sampler", lambda *given: (planned.append(given[3]), {"seconds": 7}))
     monkeypatch.setattr(cells, "_judged", lambda *given: ({}, {}))
-    cells._learnt_again(args, 0, cells._data(args), folder)
+    found, _ = cells._learnt_again(args, 0, cells._data(args), folder)
     assert planned == [3]  # 1,197 rows
+    assert found["seconds_again"] == found["seconds_here"] == 7 and found["seconds"] == 90
+    earlier = {**found, "seconds_again": 150}  # of the same prior, on the machine that it ran on
+    finished_runs.record(kept, [(earlier, rows)])
+    found, _ = cells._learnt_again(args, 0, cells._data(args), folder)
+    assert (found["seconds_again"], found["seconds_here"]) == (150, 7)
