@@ -112,6 +112,17 @@ def test_probabilities_are_not_taken_for_columns_of_the_frame():
         assert list(pl.DataFrame(made).columns) == ["bus", "car"]
 
 
+def test_columns_that_are_drawn_have_the_types_of_fit():
+    """Whatever type pandas gives them in between: that of text and of times is not the one that they came with."""
+    day = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)
+    values = {"large": "a", "text": "b", "time": day}
+    types = pyarrow.large_string(), pyarrow.string(), pyarrow.timestamp("us", "UTC")
+    native = pyarrow.table({n: pyarrow.array([v], t) for (n, v), t in zip(values.items(), types)})
+    drawn = pd.DataFrame({name: [value, value] for name, value in values.items()})
+    for filled in (drawn, drawn.astype(object)):
+        assert frames.like(frames.emptied(native), filled).equals(pyarrow.concat_tables([native, native]))
+
+
 @pytest.mark.parametrize("library", ["polars", "arrow"])
 def test_decimals_stay_to_the_last_digit(library):
     """Also those that float64 cannot tell apart; what fills a gap is one, of what the type can hold."""

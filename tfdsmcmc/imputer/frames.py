@@ -146,8 +146,8 @@ def _states_in_order(array):
 
 
 def _takes(column, series):
-    """Whether a column that shows nothing has a type for what fills it: it may be of any."""
-    if not _missing(column).all():
+    """Whether a column has a type for what fills it: one that shows nothing may be of any; one without rows is of fit."""
+    if not len(column) or not _missing(column).all():
         return True
     own = _series(column).dtype
     return own == series.dtype or hasattr(own, "categories") and hasattr(series.dtype, "categories")
