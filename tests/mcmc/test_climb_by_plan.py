@@ -57,6 +57,19 @@ def test_a_climb_with_time_for_many_epochs_is_slower(jitted):
             np.testing.assert_allclose(one, want * other, rtol=2e-3)
 
 
+def test_a_later_plan_has_a_speed_of_its_own():
+    """ε goes with H; of a later attempt it stays, as it has the factor of attempts in it."""
+    kernel = warm_start()
+    long, short = Planned(20_000, 1, 0.003), Planned(1000, 1, 0.003)
+    first = kernel.told(long, kernel.bootstrap_results(STATE), STATE)
+    later = kernel.told(short, first._replace(step=tf.constant(500)), STATE)
+    assert int(first.begins) == 10_000 and int(later.begins) == 1000
+    np.testing.assert_allclose([first.gentle, later.gentle], [np.sqrt(60 / 10_000), np.sqrt(60 / 1000)], rtol=1e-6)
+    attempt = first.attempt._replace(begun=tf.constant(400))
+    again = kernel.told(short, first._replace(step=tf.constant(500), attempt=attempt), STATE)
+    assert int(again.begins) == 1000 and float(again.gentle) == float(first.gentle)
+
+
 def _first_move(plan, jitted):
     kernel = warm_start(keras.optimizers.Adam(RiseAndFall(30.0)))
     results = kernel.told(plan, kernel.bootstrap_results(STATE), STATE)

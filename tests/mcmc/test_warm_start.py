@@ -66,9 +66,8 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     results = kernel.told(Planned(1001), results, STATE)
     assert int(results.begins) == 500
     assert int(kernel.told(Planned(501), results, STATE).begins) == 500  # a later fit changes nothing
-    interrupted = results._replace(step=tf.constant(3), gentle=tf.constant(0.25))
-    again = kernel.told(Planned(10), interrupted, STATE)  # but where the climb would not end in it
-    assert int(again.begins) == 8 and float(again.gentle) == 0.25
+    interrupted = results._replace(step=tf.constant(3))
+    assert int(kernel.told(Planned(10), interrupted, STATE).begins) == 8  # but where the climb would not end in it
     sampling = results._replace(step=tf.constant(500))
     assert int(kernel.told(Planned(10), sampling, STATE).begins) == 500
     for fraction, begins in ((0.8, 800), (0.001, 1), (0.0001, 0)):
@@ -99,7 +98,8 @@ def test_half_of_what_is_planned_and_no_more_than_validation_wants():
     (0.5, 190, [10], 95),  # no look in it
     (0.5, 190, (), 95),
     (0.29, 100, (), 29),  # 0.29 · 100 < 29 in floating point
-    (0.999999999, 20, [1, 2], 20),  # a step more would be none of the plan's
+    (0.999999999, 20, [1, 2], 11),  # the step after the second look would be none of the plan's
+    (0.999999999, 20, (), 19),
 ])  # fmt: skip
 def test_the_climb_ends_with_a_look(fraction, planned, looks, begins):
     kernel = make(fraction=fraction)
@@ -107,6 +107,32 @@ def test_the_climb_ends_with_a_look(fraction, planned, looks, begins):
     assert int(told.begins) == begins
     later = kernel.bootstrap_results(STATE)._replace(step=tf.constant(7))
     assert int(kernel.told(Planned(planned, 10, 100, looks), later, STATE).begins) == 7 + begins
+
+
+@pytest.mark.parametrize(("best_step", "planned", "looks", "begins"), [
+    (0, 190, range(1, 20), 211),  # half of the later fit, rounded: 91 steps more
+    (110, 190, range(1, 20), 211),
+    (110, 190, (), 121),  # what would follow the best state would be lost
+    (110, 190, [11], 121),
+    (0, 190, (), 215),
+    (110, 10, [1], 121),
+    (0, 400, range(1, 41), 311),  # the climb ends in it: the first plan holds, but for its last look
+    (0, 400, range(4, 41, 4), 281),
+    (0, 400, (), 316),
+    (110, 400, (), 121),
+])  # fmt: skip
+def test_a_later_fit_rounds_what_is_left_of_the_climb(best_step, planned, looks, begins):
+    """The first, of 632 steps without a look, was interrupted after 120; the same plan again changes nothing."""
+    kernel = make()
+    told = kernel.told(Planned(632, 10, 100), kernel.bootstrap_results(STATE), STATE)
+    assert int(told.begins) == 316
+    told = told._replace(step=tf.constant(120), best_step=tf.constant(best_step))
+    for _ in range(3):
+        told = kernel.told(Planned(planned, 10, 100, looks), told, STATE)
+        assert int(told.begins) == begins and told.begins.shape == () and told.begins.dtype == tf.int32
+    chains = told._replace(**{name: tf.fill([2], getattr(told, name)) for name in ("step", "begins", "best_step")})
+    again = kernel.told(Planned(planned, 10, 100, looks), chains, STATE)
+    np.testing.assert_array_equal(again.begins, [begins, begins])
 
 
 @pytest.mark.parametrize(("ended", "planned", "patience", "last"), [

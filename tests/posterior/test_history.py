@@ -5,6 +5,8 @@ import json
 import os
 import resource
 
+import keras
+import numpy as np
 import pytest
 
 import tfdsmcmc as ds
@@ -58,6 +60,28 @@ def test_the_end_of_an_epoch_lists_no_samples(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert [store.step_of(path) for path in store.sample_paths(tmp_path)] == [4, 6, 8, 10]
     assert store._read_mean(tmp_path)[1] == 4
+
+
+def test_a_mean_of_samples_that_are_gone_goes_with_them(tmp_path, monkeypatch):
+    """The same chain goes on from an earlier step, and is killed where it has as many samples as the mean was of."""
+    model, samples = model_to_fit(), tmp_path / "samples"
+    keep = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: epoch == 2 and model.save_weights(tmp_path / "third.weights.h5")
+    )
+    collector = ds.posterior.Collector(samples, burn_in=1, num_samples=3, every=1)
+    model.fit(X, epochs=4, batch_size=4, verbose=0, callbacks=[keep, collector])
+    assert store._read_mean(samples)[1] == 3
+    model.load_weights(tmp_path / "third.weights.h5")
+    for variable in model.generative.trainable_variables:
+        variable.assign(variable + 1.0)
+    monkeypatch.setattr(store, "update_mean", lambda *_: pytest.fail("killed"))
+    with pytest.raises(pytest.fail.Exception, match="killed"):
+        fit(model, ds.posterior.Collector(samples, burn_in=1, num_samples=3, every=1), 4, initial_epoch=3)
+    monkeypatch.undo()
+    posterior = ds.posterior.load(samples)
+    assert [sample.step for sample in posterior.samples] == [4, 6, 8]
+    for found, *parts in zip(posterior.mean()[0], *(sample.theta for sample in posterior.samples), strict=True):
+        np.testing.assert_allclose(found, np.mean(parts, 0), rtol=1e-6)
 
 
 def test_a_last_line_that_is_torn_at_any_byte_is_dropped(tmp_path):

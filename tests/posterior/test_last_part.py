@@ -100,6 +100,18 @@ def test_where_nothing_is_said_samples_are_spread_over_the_rest(last_epoch, num_
     assert found == due
 
 
+def test_samples_are_spread_by_the_epochs_of_their_own_fit():
+    """Twenty of 20 updates, after ten of 100 in a fit of before: a sample each hundred updates, of which 400 are left."""
+    timing, records, found = Timing(4, patience=1000, burn_in=10, every=None), [], []
+    timing.last_epoch = 30
+    for epoch in range(11, 31):
+        records.append([1000 + 20 * (epoch - 10), epoch, None, True])
+        if timing.is_due(records):
+            found.append(records[-1][0])
+    assert found == [1020, 1120, 1220, 1320]
+    assert timing.epochs_to_go(records[:3], 3) == 13  # two epochs after the first sample
+
+
 @pytest.mark.parametrize(
     ("every", "due"), [(1, [3, 4, 7, 8, 11, 12]), (2, [3, 7, 11]), (3, [3, 7, 11, 12]), (None, [3, 4, 7, 8, 11, 12])]
 )

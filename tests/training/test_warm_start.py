@@ -275,6 +275,17 @@ def test_a_run_that_is_killed_resumes_across_the_phases(tmp_path, died_at, num_c
     assert_same_state(straight, run([]))
 
 
+def test_a_restored_run_plans_what_is_left(tmp_path):
+    """Of forty epochs, twenty of them to climb, one was run; restored for eight, half of the seven left climb."""
+    backup = keras.callbacks.BackupAndRestore(tmp_path, delete_checkpoint=False)
+    stop = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(first, "stop_training", True))
+    first, second = model_of(), model_of()
+    fit(first, 40, callbacks=[stop, backup], validation_data=patterns(20))
+    assert int(first.run.state.kernel_results.begins) == 61 and int(first.run.steps) == 3
+    fit(second, 8, callbacks=[backup], validation_data=patterns(20))
+    assert int(second.run.state.kernel_results.begins) == 3 + 10 and second.run.sampled and int(second.run.epochs) == 8
+
+
 @pytest.mark.slow
 def test_programs_of_xla_and_of_tensorflow_agree():
     plain, jitted = (model_of(LEARNT, jit_compile=jit, updates=4, num_chains=2) for jit in (False, True))

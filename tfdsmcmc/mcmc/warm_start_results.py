@@ -55,11 +55,11 @@ class WarmStartResults(NamedTuple):
 def planned(
     results: WarmStartResults, event: Planned, state: Nest, updates: int | None, fraction: float
 ) -> WarmStartResults:
-    """The results after the plan of a fit, the first of which decides how long the climb may last; or a later one, in
-    which the climb would not end, as after a first fit that was interrupted.
+    """The results after the plan of a fit: the first decides how long the climb may last, or a later one in which it
+    would not end, as after a first fit that was interrupted. Each rounds what is left of it down to its own looks.
 
     Args:
-      results: before it; of several chains each part has their axis, here and below.
+      results: before it; of several chains, which climb alike, each part has their axis, here and below.
       event: the plan.
       state: the present state.
       updates: steps of the climb, or None for a fraction of the plan.
@@ -68,32 +68,43 @@ def planned(
     Raises:
       ValueError: for a run of unknown length, of which there is no fraction.
     """
-    begins = results.begins
+    step, begins = (int(np.max(part)) for part in (results.step, results.begins))
     if event.steps is None:
-        if np.any(np.asarray(begins) == NEVER):
+        if begins == NEVER:
             raise ValueError(
                 "How long a warm start may last needs steps_per_epoch, validation_data or its own updates. "
                 "Received: a run of unknown length"
             )
         return results
-    steps = _climb_of(event, fraction) if updates is None else updates
-    first = begins == NEVER if updates is None else results.step == 0
-    decides = first | (begins - results.step >= event.steps) if updates is None else False
-    weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // max(1, math.prod(begins.shape))
-    gentle = climb_plan.gentleness(weights, event.num_rows, steps, event.epoch_steps)
-    begins = tf.where(decides, results.step + steps, begins)
-    return results._replace(begins=begins, gentle=tf.where(first, gentle, results.gentle))
+    anew = step == 0 if updates is not None else begins - step >= event.steps
+    if updates is None and begins > step:
+        begins = step + _left(event, fraction, None if anew else begins - step, int(np.max(results.best_step)) > 0)
+        results = results._replace(begins=tf.fill(results.begins.shape, begins))
+    begun = int(np.max(results.attempt.begun)) if results.attempt else 0
+    if not anew or begun:  # of a later attempt the rate has the factor of attempts in it
+        return results
+    chains = max(1, math.prod(results.begins.shape))
+    weights = sum(math.prod(part.shape) for part in tf.nest.flatten(state)) // chains
+    gentle = climb_plan.gentleness(weights, event.num_rows, begins, event.epoch_steps)
+    return results._replace(gentle=tf.fill(results.gentle.shape, gentle))
 
 
-def _climb_of(event, fraction):
-    """The steps of a climb: up to the last look at validation rows in that part of the plan, and one that goes back to
-    the best state. What would follow that look would be lost."""
-    steps = math.floor(round(fraction * event.steps, 6))  # 0.29 of 100 are 29
-    epochs = bisect.bisect_right(event.looks, steps // event.epoch_steps) if event.epoch_steps else 0
-    if not epochs:
-        return steps
-    look = event.looks[epochs - 1] * event.epoch_steps
-    return look + 1 if look + 1 < event.steps else steps
+def _left(event, fraction, known, has_best):
+    """The steps from now on until a climb ends: up to the last look at validation rows, and one that goes back to the
+    best state. What would follow that look would be lost.
+
+    Args:
+      event: the plan.
+      fraction: of the plan.
+      known: the steps that an earlier plan has left of the climb, or None for those of this plan.
+      has_best: whether there is a best state to go back to if there is no look.
+    """
+    part = min(math.floor(round(fraction * event.steps, 6)), event.steps - 1)  # 0.29 of 100 are 29
+    most, last = (part, min(part, event.steps - 2)) if known is None else (known, known - 1)
+    looks = bisect.bisect_right(event.looks, last // event.epoch_steps) if event.epoch_steps else 0
+    if looks:
+        return event.looks[looks - 1] * event.epoch_steps + 1
+    return 1 if has_best else most
 
 
 def ended(results: WarmStartResults) -> WarmStartResults:

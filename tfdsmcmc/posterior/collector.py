@@ -283,7 +283,11 @@ class Collector(keras.callbacks.Callback):
                 records, step = [], -1
                 (self.path / "mean.h5").unlink(missing_ok=True)
                 choice.forget(self.path)
-        store.delete(path for path in paths if store.step_of(path) > step or path not in whole)
+        lost = [path for path in paths if store.step_of(path) > step or path not in whole]
+        if lost:  # the mean is trusted by its count alone, and the choice is of what there was
+            (self.path / "mean.h5").unlink(missing_ok=True)
+            choice.forget(self.path)
+            store.delete(lost)
         kept = [store.step_of(path) for path in paths if store.step_of(path) <= step and path in whole]
         self._written, self._files = list(dict.fromkeys(kept)), len(kept)
         self._records = [record for record in records if record[0] <= step]

@@ -61,24 +61,23 @@ class Timing:
         if self.every is not None:
             return (last - start) // self.every > (before - start) // self.every
         first, earlier, now = (records[place][0] for place in (start, before, last))
-        spacing = self._updates_between(records[start])
+        spacing = self._updates_between(records, start)
         return (now - first) // spacing > (earlier - first) // spacing
 
     def epochs_to_go(self, records: Sequence[list[Any]], missing: int) -> int:
         """After about how many more epochs the last of so many samples is due."""
-        step, epoch = records[-1][:2]
-        apart = self.every or max(1, _UPDATES_BETWEEN[0] * epoch / step)
+        epoch = records[-1][1]
+        apart = self.every or max(1, _UPDATES_BETWEEN[0] / max(1, _updates_an_epoch(records, len(records) - 1)))
         start = self._start(records)
         if start is None:
             return max((self.burn_in or 0) - epoch, 0) + 1 + math.ceil((missing - 1) * apart)
         since = len(records) - 1 - start
         return math.ceil((since // apart + missing) * apart) - since
 
-    def _updates_between(self, begun):
+    def _updates_between(self, records, start):
         """Updates from one sample to the next, where nothing is said."""
         fewest, most = _UPDATES_BETWEEN
-        step, epoch = begun[:2]
-        left = max(0, self.last_epoch - epoch) * step / epoch
+        left = max(0, self.last_epoch - records[start][1]) * _updates_an_epoch(records, start)
         return min(max(left / self._num_samples, fewest), most)
 
     def _start(self, records):
@@ -98,6 +97,14 @@ class Timing:
         self._trend.add(step, value)
         late = self.last_epoch and 2 * epoch >= self.first[1] + self.last_epoch
         return late or self._trend.settled()
+
+
+def _updates_an_epoch(records, place):
+    """Those of the epoch of a record, or of the second where it is the first: the steps before it may be of fits whose
+    epochs were longer. A single record knows the mean alone."""
+    place = min(max(place, 1), len(records) - 1)
+    before = records[place - 1] if place else [0, 0]
+    return (records[place][0] - before[0]) / max(1, records[place][1] - before[1])
 
 
 def sampled(record: list[Any]) -> bool:

@@ -101,7 +101,9 @@ def fit(
         counted = told.num_rows or feed.source.total_weight
         looks = ValidationEpochs(told.validation_freq)
         before = [EpochCounter(self.run, rows, counted, told.epochs_a_look), looks, *self.watchers()]
-        restored = RestoredEpoch(self.run, told.initial_epoch)
+        restored = RestoredEpoch(
+            self.run, told.initial_epoch, lambda epoch: self.fitting.plan(told._replace(initial_epoch=epoch))
+        )
         mend_backups(own)
         try:
             with between(self, callbacks, before, [restored]) as all_callbacks:

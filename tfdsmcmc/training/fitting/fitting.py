@@ -208,11 +208,21 @@ class Fitting:
         feed = feed_of(source, told.batch_size, at_once, order, told.shuffle, told.steps_per_epoch, run.num_chains)
         self.feed, self.validation, self.validates = feed, validation, validation is not None
         run.begin(source if source.random_access else None, told.num_rows or source.total_weight)
-        if planned:  # a fit without a step plans nothing
-            run.plan(planned, int(steps), () if validation is None else told.looks)
+        self.plan(told)
         if planned != 0:
             run.step.look_at(source, int(run.steps))
         return feed
+
+    def plan(self, told: FitArguments) -> None:
+        """Tells the run what the present fit plans; one without a step, or of an unknown number of them, plans nothing.
+
+        Args:
+          told: the arguments of the fit, from the epoch on with which it begins.
+        """
+        steps = told.epoch_steps(self.feed.source)
+        if steps and told.planned_epochs:
+            looks = told.looks if self.validates else ()
+            self._model.run.plan(told.planned_epochs * int(steps), int(steps), looks)
 
     def advance(self, elements: Iterator[Any]) -> None:
         """Runs the steps of the next elements of `feed.dataset`, as many as are worked off at once.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import keras
@@ -22,20 +22,24 @@ if TYPE_CHECKING:
 
 
 class RestoredEpoch(keras.callbacks.Callback):
-    """Lets `fit` go on with the epoch that follows those of the run. It stands behind the callback that restores.
+    """Lets `fit` go on with the epoch that follows those of the run, and plans anew what is left where that is another
+    than it was. It stands behind the callback that restores.
 
     Args:
       run: `Run`, before anything is restored; it keeps what was before the fit, so that a backup has that too.
       initial_epoch: the number at which `fit` was told to start.
+      plan: function of the number at which it starts.
     """
 
-    def __init__(self, run: Run, initial_epoch: int):
+    def __init__(self, run: Run, initial_epoch: int, plan: Callable[[int], None]):
         super().__init__()
-        self._run = run
+        self._run, self._steps, self._plan = run, int(run.steps), plan
         run.epochs_before.assign(int(run.epochs) - initial_epoch)
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         self.model._initial_epoch = int(self._run.epochs) - int(self._run.epochs_before)
+        if int(self._run.steps) != self._steps:
+            self._plan(self.model._initial_epoch)
 
 
 def mend_backups(callbacks: Iterable[keras.callbacks.Callback]) -> None:
