@@ -71,9 +71,12 @@ def test_one_chain_is_compared_with_itself(capsys, rng):
     printed = capsys.readouterr().out
     assert table.loc["drift", "r_hat"] > 1.2 > 1.02 > table.loc["still", "r_hat"]
     assert np.isnan(table.loc["constant", "r_hat"]) and table.loc["constant", "sd"] == 0
-    for words in ("The halves of the chain differ.", "effective draws a chain: drift.", "in a chain: constant."):
+    for words in ("The quarters of the chain differ.", "effective draws a chain: drift.", "in a chain: constant."):
         assert words in printed
-    assert "split R̂" in printed
+    assert "its four quarters" in printed
+    shifted = rng.normal(size=(1, 400)) + np.tile(np.repeat([1.0, 0.0], 100), 2)  # the halves are alike
+    found = ds.diagnostics.summary({"a": shifted}).loc["a", "r_hat"]
+    assert found > 1.1 and found == pytest.approx(arviz.rhat(shifted.reshape(2, 200)))
 
 
 def test_what_is_fine_is_said_to_be(capsys):
@@ -98,6 +101,8 @@ def test_other_arrays_are_refused():
         (unequal, r"all of one shape.*Received: shapes \[\(1, 9\), \(2, 9\)\]"),
         (ragged, "arrays of numbers.*Received: .*inhomogeneous"),
         (words, "arrays of numbers.*Received: .*'x'"),
+        ({"a": np.ma.masked_less(np.arange(9.0)[np.newaxis], 2)}, "arrays of numbers.*Received: masked entries"),
+        ({"a": np.ones((1, 9)) * 1j}, "arrays of numbers.*Received: complex numbers"),
     ):
         with pytest.raises(ValueError, match=reason):
             ds.diagnostics.summary(trace)

@@ -8,7 +8,7 @@ import tensorflow_probability as tfp
 import tfdsmcmc as ds
 from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, tiny_model
-from tests.posterior.support import at, unfitted, write_sample, written
+from tests.posterior.support import at, sample_of, unfitted, write_sample, written
 from tfdsmcmc.posterior import store
 
 tfd = tfp.distributions
@@ -93,3 +93,11 @@ def test_what_does_not_fit_is_refused(tmp_path):
         ds.diagnostics.configurational_temperature(posterior, unfitted(), X[:, :3])
     with pytest.raises(ValueError, match="Received: num_samples=0"):
         ds.diagnostics.configurational_temperature(posterior, unfitted(), X, num_samples=0)
+
+
+def test_a_model_that_is_frozen_has_no_temperature(tmp_path):
+    model = tiny_model((2,), units=4)
+    model.generative.trainable = False
+    write_sample(tmp_path, sample_of(model, 10))
+    with pytest.raises(ValueError, match="weights that are learnt. Received: a model whose layers are all frozen"):
+        ds.diagnostics.configurational_temperature(ds.posterior.load(tmp_path), model, X)

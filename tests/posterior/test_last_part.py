@@ -101,7 +101,7 @@ def test_where_nothing_is_said_samples_are_spread_over_the_rest(last_epoch, num_
 
 
 def test_samples_are_spread_by_the_epochs_of_their_own_fit():
-    """Twenty of 20 updates, after ten of 100 in a fit of before: a sample each hundred updates, of which 400 are left."""
+    """Twenty of 20 updates, after ten of 100 in a fit of before: a sample each hundred of the 400 that are left."""
     timing, records, found = Timing(4, patience=1000, burn_in=10, every=None), [], []
     timing.last_epoch = 30
     for epoch in range(11, 31):

@@ -4,8 +4,8 @@
     bulk and tail effective sample sizes    of the mean, and of the 5 % and 95 % quantiles
 
 They are ArviZ's. R̂ above 1.01, or less than 100 effective draws a chain, is reason to run on: below that the estimates
-of R̂ and of the sample sizes are not to be relied on themselves. Of one chain R̂ compares its two halves, and says
-nothing about modes that the chain has never seen.
+of R̂ and of the sample sizes are not to be relied on themselves. Of one chain R̂ compares its four quarters, and
+says nothing about modes that the chain has never seen.
 
 Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R̂
 for assessing convergence of MCMC", Bayesian Analysis 16 (2021).
@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tfdsmcmc._common.real_numbers import real_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,7 +44,7 @@ def summary(trace: Mapping[str, ArrayLike], *others: Mapping[str, ArrayLike]) ->
 
     Returns:
       `pandas.DataFrame`, a row for each name, with the columns mean, sd, mcse_mean (the Monte Carlo error of the mean),
-      ess_bulk, ess_tail and r_hat (that of the two halves, where there is one chain; nan for a constant). All are nan
+      ess_bulk, ess_tail and r_hat (that of the four quarters, where there is one chain; nan for a constant). All are nan
       where an entry of the trace is not finite.
 
     Raises:
@@ -91,7 +93,7 @@ def _row(array):
         return dict.fromkeys(_formats(), np.nan)
     if np.ptp(array) == 0:
         return dict(zip(_formats(), (array.flat[0], 0.0, 0.0, *[np.nan] * 3)))
-    # ArviZ wants two chains; the halves of one are cut once more, like any others
+    # ArviZ wants two chains, and cuts each in two: those of one chain are its quarters
     half = array.shape[1] // 2
     compared = array if len(array) > 1 else np.concatenate([array[:, :half], array[:, -half:]])
     return {
@@ -119,7 +121,7 @@ def _words(table, chains, broken, still):
     apart = table.index[table.r_hat > _R_HAT]
     few = table.index[table[["ess_bulk", "ess_tail"]].min(axis=1) < _DRAWS_A_CHAIN * chains]
     if len(apart):
-        parts = "chains have not come to the same law" if chains > 1 else "halves of the chain differ"
+        parts = "chains have not come to the same law" if chains > 1 else "quarters of the chain differ"
         yield f"R̂ above {_R_HAT}: {_listed(apart)}. The {parts}."
     if len(few):
         yield f"Fewer than {_DRAWS_A_CHAIN} effective draws a chain: {_listed(few)}. Means and quantiles are uncertain."
@@ -130,7 +132,7 @@ def _words(table, chains, broken, still):
     if not len(apart) and not len(few) and not still and not broken:
         yield f"R̂ is at most {_R_HAT}, and each chain has {_DRAWS_A_CHAIN} effective draws or more."
     if chains == 1:
-        yield "One chain: R̂ is the split R̂, of its two halves. It knows nothing of modes that the chain has not seen."
+        yield "One chain: R̂ compares its four quarters. It knows nothing of modes that the chain has not seen."
 
 
 def _listed(names):
@@ -144,7 +146,7 @@ def _checked(trace):
         received = "an empty dict" if isinstance(trace, dict) else type(trace).__name__
         raise ValueError(f"A trace is a dict from names to arrays. Received: {received}")
     try:
-        arrays = {name: np.asarray(array, np.float64) for name, array in trace.items()}
+        arrays = {name: real_numbers(array) for name, array in trace.items()}
     except (TypeError, ValueError) as error:
         raise ValueError(f"Traces are arrays of numbers (chains, draws). Received: {error}") from None
     shapes = {array.shape for array in arrays.values()}

@@ -76,7 +76,10 @@ def configurational_temperature(
     contract.check_directed(model, "The configurational temperature", "Of others diagnostics.trace tells.")
     x, latents = kept(rows_to_estimate(model, x)), NAIS(num_samples)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    names, variables = zip(*model.generative.named_weights)
+    named = model.generative.named_weights
+    if not named:
+        raise ValueError("A temperature is of weights that are learnt. Received: a model whose layers are all frozen")
+    names, variables = zip(*named)
     phi_variables = model.recognition.trainable_variables
     scales = LogPrior(model)
 

@@ -146,7 +146,7 @@ def _states_in_order(array):
 
 
 def _takes(column, series):
-    """Whether a column has a type for what fills it: one that shows nothing may be of any; one without rows is of fit."""
+    """Whether a column has a type for what fills it: one that shows nothing may be of any, one without rows not."""
     if not len(column) or not _missing(column).all():
         return True
     own = _series(column).dtype

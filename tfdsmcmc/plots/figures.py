@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfdsmcmc import files
+from tfdsmcmc._common.real_numbers import real_numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +38,7 @@ def save(figure: Figure, path: FilePath) -> str:
 
 def numbers(name: str, x: ArrayLike) -> np.ndarray:
     try:
-        return np.asarray(x, np.float64)
+        return real_numbers(x)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(x).__name__}") from None
 

@@ -109,7 +109,7 @@ def array_of(name: str, value: Any, spec: tf.TensorSpec) -> np.ndarray:
         with contextlib.suppress(OverflowError):
             array = array.astype(np.float64)
     # NumPy makes a number of true or false among numbers
-    mixed = wanted.kind != "b" and isinstance(value, (list, bool)) and bool in map(type, np.asarray(value, object).flat)
+    mixed = wanted.kind != "b" and isinstance(value, (list, tuple, bool)) and _has_booleans(value)
     if mixed or array.size and array.dtype.kind not in _TAKEN.get(wanted.kind, ""):
         of = "true or false among numbers" if mixed else f"entries that are {_FOUND.get(array.dtype.kind, array.dtype)}"
         needed = f"{name} must be {_KINDS.get(wanted.kind, 'of another type')} ({wanted})"
@@ -144,6 +144,10 @@ def size_of(arrays: Mapping[str, np.ndarray], outputs: Mapping[str, tf.TensorSpe
 def has_rows(spec: tf.TensorSpec) -> bool:
     """Whether the leading axis of a `tf.TensorSpec` may have any length."""
     return spec.shape.rank is not None and spec.shape.rank > 0 and spec.shape[0] is None
+
+
+def _has_booleans(value):
+    return not {bool, np.bool_}.isdisjoint(map(type, np.asarray(value, object).flat))
 
 
 def kind(value: object) -> str:

@@ -328,6 +328,12 @@ def test_descriptions(monkeypatch):
         np.testing.assert_array_equal(arrays.arrays_of("any", {"x": value}, found["any"].inputs)["x"], value)
 
 
+@pytest.mark.parametrize("value", [[[1, True]], ((1, True),), [[0.5, np.True_]]])
+def test_truth_among_numbers_is_no_number(value):
+    with pytest.raises(arrays.BadRequest, match=r"^x must be numbers .*Received: true or false among numbers"):
+        arrays.array_of("x", value, tf.TensorSpec([None, 2], tf.float32))
+
+
 def test_packed_signatures_alone(url, client, direct, monkeypatch):
     """Bytes do not tell how many bits of the last one are data; the data do."""
     with Client(url, stand_in.NAME, packed=True) as packed:

@@ -17,7 +17,7 @@ from tests.posterior.support import folder_of, sample_of, written
 from tests.serving.exports import export
 from tests.serving.saved_model import loader
 from tfdsmcmc import files
-from tfdsmcmc.serving.saved_model import audit, writing
+from tfdsmcmc.serving.saved_model import audit, content, writing
 
 SEED = np.array([3, 4], np.int32)
 QUICK = {"only": ["log_likelihood", "sample"], "verbose": False}
@@ -258,6 +258,13 @@ def test_the_manifest_says_what_is_served(tmp_path, capsys):
     assert " MB" in printed and "sample " in printed and "encode " in printed and " ms " in printed
     served = tf.saved_model.load(path).signatures
     assert set(served) == {"serving_default", "sample", "encode"}
+
+
+def test_the_manifest_of_starts_is_of_them(tmp_path):
+    chains = written(tmp_path, (0, 1, 0, 1))
+    chains.starts = [sample_of(tiny_model((2,), units=4, seed=c), 5 + c)._replace(chain=c) for c in range(2)]
+    found = content._source(chains, "start")
+    assert (found["samples"], found["first_step"], found["last_step"], found["chains"]) == (2, 5, 6, 2)
 
 
 def test_an_ensemble_draws_from_all_samples(tmp_path):

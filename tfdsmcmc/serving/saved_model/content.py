@@ -111,6 +111,6 @@ def _source(posterior, average):
     """Where the weights come from."""
     if posterior is None:
         return {"kind": "weights of the model", "samples": 1}
-    steps = [int(sample.step) for sample in posterior.samples]
+    steps = [int(sample.step) for sample in (posterior.starts if average == "start" else posterior.samples)]
     found = {"kind": DESCRIBED[average], "average": average, "chains": posterior.num_chains, "samples": len(steps)}
     return {**found, "first_step": steps[0], "last_step": steps[-1]}

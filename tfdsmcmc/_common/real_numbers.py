@@ -1,0 +1,24 @@
+"""Arrays of real numbers in double precision, of what a user passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def real_numbers(x: ArrayLike) -> np.ndarray:
+    """An array in float64.
+
+    Raises:
+      TypeError: for complex numbers, of which NumPy would drop a part, and for masked entries, which it would show.
+      ValueError: for what is no array of numbers.
+    """
+    if np.ma.is_masked(x):
+        raise TypeError("masked entries")
+    if np.iscomplexobj(x):
+        raise TypeError("complex numbers")
+    return np.asarray(x, np.float64)
