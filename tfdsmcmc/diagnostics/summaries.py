@@ -44,8 +44,8 @@ def summary(trace: Mapping[str, ArrayLike], *others: Mapping[str, ArrayLike]) ->
 
     Returns:
       `pandas.DataFrame`, a row for each name, with the columns mean, sd, mcse_mean (the Monte Carlo error of the mean),
-      ess_bulk, ess_tail and r_hat (that of the four quarters, where there is one chain; nan for a constant). All are nan
-      where an entry of the trace is not finite.
+      ess_bulk, ess_tail and r_hat (that of the four quarters, where there is one chain; nan for a constant). All are
+      nan where an entry of the trace is not finite.
 
     Raises:
       ValueError: for what is no array of numbers, other shapes than (chains, draws), or fewer than 8 draws a chain.
