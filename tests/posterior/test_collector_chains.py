@@ -96,14 +96,15 @@ def test_a_draw_that_is_killed_half_way_does_not_count(tmp_path, monkeypatch, wr
     left, unlink = [], type(tmp_path).unlink
 
     def dies(path, **arguments):
-        if len(left) == written:
-            raise KeyboardInterrupt
-        left.append(path)
+        if path.name != "mean.h5":
+            if len(left) == written:
+                raise KeyboardInterrupt
+            left.append(path)
         return unlink(path, **arguments)
 
     monkeypatch.setattr(type(tmp_path), "unlink", dies)
     with pytest.raises(KeyboardInterrupt):
-        store.delete([tmp_path / name for name in before])
+        store.delete(tmp_path, [tmp_path / name for name in before])
     monkeypatch.undo()
     assert names(tmp_path) == (before if written == 0 else [])
 

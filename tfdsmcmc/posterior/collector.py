@@ -264,10 +264,9 @@ class Collector(keras.callbacks.Callback):
         files.remove_leftovers(self.path)
         paths, whole = store.written_paths(self.path), set(store.sample_paths(self.path))
         self._ahead.clear()
-        beginning = self._beginning
         if self._owner != chain:
             self._beginning = store.checksum(store.draw_of(self.model), step, *self.model.run.seed.numpy())
-            if beginning == self._beginning and not self.overwrite:
+            if head.beginning == self._beginning and not self.overwrite:
                 self._ahead.extend(records)
                 step, records = max((record[0] for record in records), default=-1), []
             elif records and not paths and files.is_gone(self._writer) and not self.overwrite:
@@ -281,13 +280,10 @@ class Collector(keras.callbacks.Callback):
                 )
             else:
                 records, step = [], -1
-                (self.path / "mean.h5").unlink(missing_ok=True)
-                choice.forget(self.path)
         lost = [path for path in paths if store.step_of(path) > step or path not in whole]
-        if lost:  # the mean is trusted by its count alone, and the choice is of what there was
-            (self.path / "mean.h5").unlink(missing_ok=True)
+        if lost or step < 0:
             choice.forget(self.path)
-            store.delete(lost)
+            store.delete(self.path, lost)
         kept = [store.step_of(path) for path in paths if store.step_of(path) <= step and path in whole]
         self._written, self._files = list(dict.fromkeys(kept)), len(kept)
         self._records = [record for record in records if record[0] <= step]

@@ -128,8 +128,10 @@ def checksum(samples: Sequence[Sample], *numbers: int) -> str:
     return digest.hexdigest()
 
 
-def delete(paths: Iterable[pathlib.Path]) -> None:
-    """Deletes samples' files, chain 0 first: killed, it leaves no half draw that counts."""
+def delete(folder: pathlib.Path, paths: Iterable[pathlib.Path]) -> None:
+    """Deletes samples' files, chain 0 first: killed, it leaves no half draw that counts. The mean of what there was
+    goes before them, as it is trusted by its count alone."""
+    (folder / "mean.h5").unlink(missing_ok=True)
     for path in sorted(paths, key=chain_of):
         path.unlink()
 
