@@ -102,6 +102,7 @@ def test_other_arrays_are_refused():
         (ragged, "arrays of numbers.*Received: .*inhomogeneous"),
         (words, "arrays of numbers.*Received: .*'x'"),
         ({"a": np.ma.masked_less(np.arange(9.0)[np.newaxis], 2)}, "arrays of numbers.*Received: masked entries"),
+        ({"a": [np.ma.masked_less(np.arange(9.0), 2)] * 2}, "arrays of numbers.*Received: masked entries"),
         ({"a": np.ones((1, 9)) * 1j}, "arrays of numbers.*Received: complex numbers"),
     ):
         with pytest.raises(ValueError, match=reason):

@@ -116,8 +116,9 @@ def test_the_climb_ends_with_a_look(fraction, planned, looks, begins):
     (110, 190, [11], 121),
     (0, 190, (), 215),
     (110, 10, [1], 121),
-    (0, 400, range(1, 41), 311),  # the climb ends in it: the first plan holds, but for its last look
-    (0, 400, range(4, 41, 4), 281),
+    (0, 400, range(1, 41), 321),  # the climb ends in it: the first plan holds, but for its last look
+    (0, 400, range(3, 41, 3), 301),
+    (0, 198, range(1, 21), 311),  # not later than the fit ends
     (0, 400, (), 316),
     (110, 400, (), 121),
 ])  # fmt: skip

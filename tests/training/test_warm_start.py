@@ -286,6 +286,22 @@ def test_a_restored_run_plans_what_is_left(tmp_path):
     assert int(second.run.state.kernel_results.begins) == 3 + 10 and second.run.sampled and int(second.run.epochs) == 8
 
 
+@pytest.mark.parametrize(("every", "killed"), [(2, 2), (1, 5), pytest.param(1, 2, marks=pytest.mark.slow)])
+def test_a_run_that_is_restored_within_an_epoch_climbs_to_its_look(tmp_path, every, killed):
+    """The broken epoch begins anew: of four epochs of three steps two climb, and one step goes back to the best."""
+    kill = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: int(model.run.steps) == killed and 1 / 0
+    )
+    backup = keras.callbacks.BackupAndRestore(tmp_path, save_freq=1, delete_checkpoint=False)
+    model = model_of()
+    with pytest.raises(ZeroDivisionError):
+        fit(model, 4, callbacks=[backup, kill], validation_data=patterns(20), validation_freq=every)
+    model = model_of()
+    fit(model, 4, callbacks=[backup], validation_data=patterns(20), validation_freq=every)
+    results = model.run.state.kernel_results
+    assert int(results.begins) == 9 and int(results.best_step) > 0 and model.run.sampled
+
+
 @pytest.mark.slow
 def test_programs_of_xla_and_of_tensorflow_agree():
     plain, jitted = (model_of(LEARNT, jit_compile=jit, updates=4, num_chains=2) for jit in (False, True))

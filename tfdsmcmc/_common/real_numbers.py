@@ -17,7 +17,7 @@ def real_numbers(x: ArrayLike) -> np.ndarray:
       TypeError: for complex numbers, of which NumPy would drop a part, and for masked entries, which it would show.
       ValueError: for what is no array of numbers.
     """
-    if np.ma.is_masked(x):
+    if np.ma.is_masked(x) or isinstance(x, (list, tuple)) and any(map(np.ma.is_masked, x)):
         raise TypeError("masked entries")
     if np.iscomplexobj(x):
         raise TypeError("complex numbers")

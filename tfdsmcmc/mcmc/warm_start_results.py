@@ -100,11 +100,14 @@ def _left(event, fraction, known, has_best):
       has_best: whether there is a best state to go back to if there is no look.
     """
     part = min(math.floor(round(fraction * event.steps, 6)), event.steps - 1)  # 0.29 of 100 are 29
-    most, last = (part, min(part, event.steps - 2)) if known is None else (known, known - 1)
-    looks = bisect.bisect_right(event.looks, last // event.epoch_steps) if event.epoch_steps else 0
+    looks = 0
+    if event.epoch_steps:
+        # an epoch that was broken off begins anew, so that its look comes later than it was planned
+        last = part if known is None else -(-(known - 1) // event.epoch_steps) * event.epoch_steps
+        looks = bisect.bisect_right(event.looks, min(last, event.steps - 2) // event.epoch_steps)
     if looks:
         return event.looks[looks - 1] * event.epoch_steps + 1
-    return 1 if has_best else most
+    return 1 if has_best else part if known is None else known
 
 
 def ended(results: WarmStartResults) -> WarmStartResults:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def starts_of(model: Learner) -> list[Sample]:
-    """The weights at which a warm start left each chain of a compiled model; empty for none."""
+    """The weights at which a warm start left each chain of a compiled model; empty for none.
+
+    Their step is the present one, of the first epoch that ends with sampled weights."""
     started, several = model.run.step.started_at(model.run.state), model.run.num_chains > 1
     if started is None:
         return []
