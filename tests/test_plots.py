@@ -214,8 +214,19 @@ def test_runs_go_from_left_to_right():
             plots.chains(wrong, (0.0, 0.5, 1.0), (2, 2))
 
 
+@pytest.mark.parametrize("values", [[1.0, 1.0 + 2e-16], [1e20, 1e20], [0.0, 0.0], [-3e8, -3e8 + 1e-7], [0.0, 1e-320]])
+def test_values_as_close_as_rounding_have_a_histogram(values):
+    figure = plots.traces({"a": np.array([values])})
+    heights = figure.axes[1].patches[0].get_xy()
+    assert np.isfinite(heights).all()
+    figure.canvas.draw()
+
+
 def test_other_traces_and_curves_are_refused():
     for reason, call in (
+        ("^names is a list.*Received: names=5", lambda: plots.learning_curves({"loss": [1.0]}, names=5)),
+        ("^names is a list.*Received: names='loss'", lambda: plots.learning_curves({"loss": [1.0]}, names="loss")),
+        (r"^counts must be .*Received: counts=\[\]", lambda: plots.log_partitions([], [])),
         ("A trace is a dict.*Received: an empty dict", lambda: plots.traces({})),
         ("A trace is a dict.*Received: list", lambda: plots.traces([1.0])),
         (r"A trace is a dict.*Received: {'a': \(3,\)}", lambda: plots.traces({"a": np.ones(3)})),

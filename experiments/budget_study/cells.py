@@ -87,7 +87,12 @@ def _seconds(recorded, name):
     """The processor time of as many updates with the present prior where they are on record, else None: this machine
     may be another, or a shared one."""
     found = [recorded[key][0] for key in (name + AGAIN, name) if key in recorded]
-    return next((run.get("seconds_again", run["seconds"]) for run in found if run.get("scales") == SCALES), None)
+    return next((seconds_of(run) for run in found if run.get("scales") == SCALES), None)
+
+
+def seconds_of(about):
+    """The seconds of processor time of a sampler; of one that learnt again those of the second time."""
+    return about.get("seconds_again", about["seconds"])
 
 
 def _judged(args, model, folder, x, averages):

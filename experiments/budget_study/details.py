@@ -1,7 +1,7 @@
 """What the study's runs were and what each average is worth: tables of the appendix."""
 
 from experiments.budget_study import cells
-from experiments.budget_study.table import budgets, chosen_and_best, grouped, of_budget, samplers, scales_of, seconds_of
+from experiments.budget_study.table import budgets, chosen_and_best, grouped, of_budget, samplers, scales_of
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
 
@@ -31,7 +31,7 @@ def details(runs):
 def _run(group):
     architecture, dataset, found = group
     own = [about for about, _ in samplers(found)]
-    seconds = round(sum(seconds_of(about) for about in own) / len(own))
+    seconds = round(sum(cells.seconds_of(about) for about in own) / len(own))
     names, chains = (", ".join(sorted({str(about[part]) for about in own})) for part in ("average", "chains"))
     estimate = "annealing" if own[0]["annealing_steps"] else "importance samples"
     return dataset, architecture, seconds, chains, len(chosen_and_best(found)[0]), estimate, names

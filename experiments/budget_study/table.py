@@ -87,18 +87,13 @@ def scales_of(about):
     return about.get("scales", "unit")
 
 
-def seconds_of(about):
-    """The seconds of processor time of a sampler; of one that learnt again those of the second time."""
-    return about.get("seconds_again", about["seconds"])
-
-
 def _of_budget(groups, budget):
     """The lines of a budget: how long its runs took, on how many data sets the sampler is ahead, and a line a pair."""
     lines, verdicts, times = [], {}, {}
     for architecture, dataset, found in of_budget(groups, budget):
         sampler, best = chosen_and_best(found)
         own = samplers(found)
-        times.setdefault(architecture, []).extend((seconds_of(about), about["rws_seconds"]) for about, _ in own)
+        times.setdefault(architecture, []).extend((cells.seconds_of(about), about["rws_seconds"]) for about, _ in own)
         figures = number(sampler.mean()), number(best.mean()), mean_and_error(sampler - best)
         lines.append([dataset, architecture, scales_of(own[0][0]), len(own), *figures])
         verdicts.setdefault(architecture, []).append(verdict(*with_error(sampler - best)))

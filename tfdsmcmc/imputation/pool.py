@@ -26,6 +26,7 @@ import numpy as np
 import scipy.special
 
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.real_numbers import real_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -124,15 +125,10 @@ def _t_quantile(freedom, p):
 
 
 def _checked(name, values):
-    if np.ma.is_masked(values) or isinstance(values, (list, tuple)) and any(map(np.ma.is_masked, values)):
-        raise ValueError(f"{name} must be known of each imputation. Received: a masked array")
     try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biuf":
-            raise TypeError(array.dtype)
-        array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be an array of numbers. Received: {type(values).__name__}") from None
+        array = real_numbers(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(values).__name__}") from None
     if array.ndim == 0 or not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, one for each imputation. Received: {name}={values!r}")
     return array

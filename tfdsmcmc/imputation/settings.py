@@ -8,6 +8,7 @@ from tfdsmcmc._common import checks
 
 DRAWS = 1000  # of "resampling", and behind estimates of the evidence
 _SWEEPS = 50
+_LARGEST = 2**31
 _WEIGHTS = ("likelihood", "equal")
 
 
@@ -47,14 +48,14 @@ def settings_of(
     """The settings of some arguments of `imputation.impute`, all of which are checked.
 
     Raises:
-      ValueError: for an argument out of range.
+      ValueError: for an argument out of range, or more sweeps than a counter of 32 bits holds.
     """
     if posterior_weights not in _WEIGHTS:
         raise ValueError(f"posterior_weights is one of {list(_WEIGHTS)}. Received: {posterior_weights!r}")
     checks.positive_integer("evidence_samples", evidence_samples)
     checks.positive_integer("batch_size", batch_size)
     num_samples = (DRAWS if method == "resampling" else _SWEEPS) if num_samples is None else num_samples
-    return Settings(
+    settings = Settings(
         checks.positive_integer("num_imputations", num_imputations),
         checks.positive_integer("num_samples", num_samples),
         checks.nonnegative_integer("burn_in", burn_in),
@@ -62,3 +63,10 @@ def settings_of(
         checks.positive_integer("num_chains", num_chains),
         None if continued_burn_in is None else checks.nonnegative_integer("continued_burn_in", continued_burn_in),
     )
+    most = settings.burn_in + settings.num_samples + settings.num_imputations * settings.thinning
+    if most >= _LARGEST:
+        raise ValueError(
+            "burn_in + num_samples + num_imputations · thinning, in sweeps, must be below 2^31. "
+            f"Received: {settings.burn_in}, {settings.num_samples}, {settings.num_imputations}, {settings.thinning}"
+        )
+    return settings

@@ -38,13 +38,15 @@ def learning_curves(
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: for no dict, if none of the names is in the history, or where one has not a value for each epoch and
-        which epochs its values are of is not known, as of a dict with `validation_freq`.
+      ValueError: for no dict or no list of names, if none of these is in the history, or where one has not a value
+        for each epoch and which epochs its values are of is not known, as of a dict with `validation_freq`.
     """
     epochs, told = getattr(history, "epoch", None), getattr(history, "params", None) or {}
     history = getattr(history, "history", history)
     if not isinstance(history, dict):
         raise ValueError(f"A history is a dict from names to lists of values. Received: {type(history).__name__}")
+    if isinstance(names, str) or not np.iterable(names):
+        raise ValueError(f"names is a list of names of metrics. Received: names={names!r}")
     drawn = [name for name in names if name in history]
     if not drawn:
         raise ValueError(f"None of {list(names)} is in the history. Received: {sorted(history)}")
@@ -100,7 +102,7 @@ def traces(trace: Mapping[str, ArrayLike], limit: int = 12, title: str | None = 
     figure = new_figure((8.0, 0.6 + 1.5 * len(shown)))
     grid = figure.subplots(len(shown), 2, squeeze=False, sharey="row", width_ratios=(5, 1))
     for (name, array), (left, right) in zip(shown, grid):
-        bins = np.histogram_bin_edges(array[np.isfinite(array)], min(40, max(5, round(math.sqrt(array.size)))))
+        bins = _bin_edges(array[np.isfinite(array)], min(40, max(5, round(math.sqrt(array.size)))))
         for number, chain in enumerate(array):
             line = {"color": f"C{number % 10}", "linewidth": 0.8}
             left.plot(np.arange(1, len(chain) + 1), chain, label=f"chain {number}", **line)
@@ -182,10 +184,10 @@ def log_partitions(
       `matplotlib.figure.Figure`.
 
     Raises:
-      ValueError: for counts that are not positive, what are no such estimates, or not one for each count.
+      ValueError: for no counts or such as are not positive, what are no such estimates, or not one for each count.
     """
     counts = numbers("counts", counts)
-    if counts.ndim != 1 or not (np.isfinite(counts) & (counts > 0)).all():  # their axis is logarithmic
+    if counts.ndim != 1 or not counts.size or not (np.isfinite(counts) & (counts > 0)).all():  # a logarithmic axis
         raise ValueError(f"counts must be a sequence of positive numbers. Received: counts={counts.tolist()}")
     figure = new_figure((6.0, 4.0))
     axes = figure.add_subplot()
@@ -207,6 +209,14 @@ def log_partitions(
     axes.grid(alpha=0.3)
     axes.legend()
     return figure
+
+
+def _bin_edges(values, bins):
+    """Of a histogram; wider than the values where these are as close as rounding, so that no two edges are equal."""
+    low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
+    least = max(4 * bins * np.spacing(max(abs(low), abs(high))), 1e-300)  # densities are finite
+    margin = 0.0 if high - low > least else max(least, 0.5 * (low == high))
+    return np.linspace(low - margin, high + margin, bins + 1)
 
 
 def _spoken(name):
