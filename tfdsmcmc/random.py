@@ -29,7 +29,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc._common import forks, threefry
+from tfdsmcmc._common import forks, loops, threefry
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import DType, Seed, Shape, TensorLike
@@ -249,7 +249,7 @@ def _gamma_by_rejection(a, seed):
     # the bound on the rounds is for NaN alone: a number stays open with probability 0.05¹⁰⁰
     start = (tf.constant(0), tf.fill(tf.shape(a), True), tf.fill(tf.shape(a), tf.constant(math.nan, a.dtype)))
     shapes = (tf.TensorShape([]), a.shape, a.shape)
-    return tf.while_loop(lambda i, open_, _: tf.reduce_any(open_) & (i < 100), one_round, start, shapes)[-1]
+    return loops.while_loop(lambda i, open_, _: tf.reduce_any(open_) & (i < 100), one_round, start, shapes)[-1]
 
 
 def _words(pairs, seed):

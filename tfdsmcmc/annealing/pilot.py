@@ -26,6 +26,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.annealing import schedules
 
@@ -120,7 +121,7 @@ def pilot(path: Path, betas: Array, fraction: Number | None, seed: Seed) -> tupl
                 log_step += rate * (tf.reduce_mean(acceptance) - path.target_acceptance)
             return i + 1, state, log_step
 
-        return tf.while_loop(lambda i, *_: i < count, one, (0, state, log_step), maximum_iterations=count)[1:]
+        return loops.while_loop(lambda i, *_: i < count, one, (0, state, log_step), maximum_iterations=count)[1:]
 
     def step(t, beta, state, log_step, visited, step_sizes):
         beta = betas[t] if fraction is None else _next_beta(path, beta, state, fraction)
@@ -138,7 +139,7 @@ def pilot(path: Path, betas: Array, fraction: Number | None, seed: Seed) -> tupl
         return (t <= last) & (beta < 1.0)
 
     loop = (tf.constant(1), beta, state, log_step, *arrays)
-    *_, visited, step_sizes = tf.while_loop(unfinished, step, loop, maximum_iterations=last)
+    *_, visited, step_sizes = loops.while_loop(unfinished, step, loop, maximum_iterations=last)
     return visited.stack(), step_sizes.stack()
 
 
@@ -156,5 +157,5 @@ def _next_beta(path, beta, state, fraction):
         return i + 1, tf.where(enough, middle, low), tf.where(enough, high, middle)
 
     # the upper end, so that there is progress always
-    found = tf.while_loop(lambda i, *_: i < _BISECTIONS, halve, (0, beta, tf.constant(1.0)))[2]
+    found = loops.while_loop(lambda i, *_: i < _BISECTIONS, halve, (0, beta, tf.constant(1.0)))[2]
     return tf.where(remaining(tf.constant(1.0)) >= fraction, 1.0, found)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc._common.streams import WeightSums
 
@@ -60,7 +61,7 @@ def forward(
         return t + 1, state, log_w
 
     first = (tf.constant(1), state, _double(path.log_start(state)))
-    return tf.while_loop(lambda t, *_: t <= last, step, first)[-1]
+    return loops.while_loop(lambda t, *_: t <= last, step, first)[-1]
 
 
 def reverse(
@@ -81,7 +82,7 @@ def reverse(
         return t - 1, state, log_w
 
     first = (tf.convert_to_tensor(last), state, tf.zeros([path.num_runs], tf.float64))
-    _, state, log_w = tf.while_loop(lambda t, *_: t >= 1, step, first)
+    _, state, log_w = loops.while_loop(lambda t, *_: t >= 1, step, first)
     return log_w - _double(path.log_start(state))
 
 
@@ -112,11 +113,12 @@ def target_chain(
 
     def several(r, state, kept):
         bounds = {"maximum_iterations": separation}
-        _, state = tf.while_loop(lambda i, _: i < (r + 1) * separation, one, (r * separation, state), **bounds)
+        _, state = loops.while_loop(lambda i, _: i < (r + 1) * separation, one, (r * separation, state), **bounds)
         return r + 1, state, tf.nest.map_structure(lambda array, part: array.write(r, part), kept, state)
 
     kept = tf.nest.map_structure(lambda part: tf.TensorArray(part.dtype, count, element_shape=part.shape), state)
-    kept = tf.while_loop(lambda r, *_: r < count, several, (tf.constant(0), state, kept), maximum_iterations=count)[-1]
+    start = tf.constant(0), state, kept
+    kept = loops.while_loop(lambda r, *_: r < count, several, start, maximum_iterations=count)[-1]
     return tf.nest.map_structure(lambda array: array.stack(), kept)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.boltzmann.deep import stack as deep
 from tfdsmcmc.boltzmann.deep import sweeps as deep_sweeps
@@ -79,7 +80,7 @@ class ServedStack:
         sums = WeightSums.of_nothing(tf.shape(x)[:1])
         shapes = (tf.TensorShape([]), WeightSums(*[tf.TensorShape([None])] * 3))
         chunks = (num_samples + _CHUNK - 1) // _CHUNK
-        _, sums = tf.while_loop(lambda number, _: number < chunks, chunk, (0, sums), shapes)
+        _, sums = loops.while_loop(lambda number, _: number < chunks, chunk, (0, sums), shapes)
         return sums.estimate(num_samples)
 
     def draws(self, parts: Sequence[Any], num_samples: tf.Tensor, steps: int, seed: Seed) -> tf.Tensor:

@@ -24,6 +24,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.columns.independent import IndependentColumns
 from tfdsmcmc.columns.layout import Layout
 
@@ -156,7 +157,7 @@ class DependentColumns(IndependentColumns):
         def next_one(i, *state):
             return i + 1, *body(self._order[i], *state)
 
-        return tf.while_loop(lambda i, *_: i < count, next_one, (0, *state), maximum_iterations=count)[1:]
+        return loops.while_loop(lambda i, *_: i < count, next_one, (0, *state), maximum_iterations=count)[1:]
 
     def _of_column(self, c, row, seed, y):
         """A draw of column c given the parameters of a row, or where y is given a move from there; (…, widest)."""

@@ -13,6 +13,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.columns.independent import IndependentColumns
 from tfdsmcmc.columns.layout import Layout
 
@@ -66,7 +67,7 @@ class IndependentColumnsMixture(IndependentColumns):
 
         first = tf.zeros(tf.shape(row_chosen)) + self._row[0]
         shared = [tf.zeros(tf.shape(places)) + part[0] for places, part in zip(of_groups, self._shared)]
-        _, row, shared = tf.while_loop(lambda m, *_: m < count, take, (1, first, shared))
+        _, row, shared = loops.while_loop(lambda m, *_: m < count, take, (1, first, shared))
         return IndependentColumns(self.layout, row, shared).sample(seed=draw_seed)
 
     def _mean(self):
@@ -78,7 +79,7 @@ class IndependentColumnsMixture(IndependentColumns):
         def at(m):
             return function(IndependentColumns(self.layout, self._row[m], [part[m] for part in self._shared]))
 
-        return tf.map_fn(at, tf.range(self._row.shape[0]), fn_output_signature=tf.float32)
+        return loops.map_fn(at, tf.range(self._row.shape[0]), fn_output_signature=tf.float32)
 
     def _batch_shape(self):
         return self._row.shape[1:-1]

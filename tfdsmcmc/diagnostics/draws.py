@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import compiling
+from tfdsmcmc._common import compiling, loops
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, TensorLike
@@ -76,4 +76,4 @@ class LogPrior:
             own = random.fold(seed, i)
             return i + 1, self._prior.update_auxiliary(self._names, theta, auxiliary, own)
 
-        return tf.while_loop(lambda i, _: i < _SWEEPS, sweep, (0, auxiliary))[1]
+        return loops.while_loop(lambda i, _: i < _SWEEPS, sweep, (0, auxiliary))[1]

@@ -21,6 +21,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.distributions.independent_bernoulli import bernoulli_log_prob
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
@@ -116,5 +117,5 @@ def _sample(n, logits, lateral, seed):
         return j + 1, logits + y[:, tf.newaxis] * lateral[j], draws.write(j, y)
 
     start = (0, logits, tf.TensorArray(logits.dtype, units))
-    _, logits, draws = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)
+    _, logits, draws = loops.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)
     return tf.reshape(tf.transpose(draws.stack()), shape), tf.reshape(logits, shape)

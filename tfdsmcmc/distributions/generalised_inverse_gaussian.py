@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, TensorLike
@@ -79,7 +80,7 @@ def _log_over_mode(size, omega, seed):
     # the bound on the rounds is for NaN alone: a number stays open with probability 0.2²⁰⁰
     start = (tf.constant(0), tf.fill(tf.shape(omega), True), tf.fill(tf.shape(omega), math.nan))
     shapes = (tf.TensorShape([]), omega.shape, omega.shape)
-    return tf.while_loop(lambda i, open_, _: tf.reduce_any(open_) & (i < 200), one_round, start, shapes)[-1]
+    return loops.while_loop(lambda i, open_, _: tf.reduce_any(open_) & (i < 200), one_round, start, shapes)[-1]
 
 
 def _tangents(size, alpha):

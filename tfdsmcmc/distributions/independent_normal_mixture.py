@@ -15,6 +15,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import TensorLike
@@ -117,7 +118,7 @@ class IndependentNormalMixture(tfd.Distribution):
             return m + 1, tf.where(here, self._loc[m], loc), tf.where(here, self._scale[m], scale)
 
         nothing = tf.zeros(shape, self.dtype)
-        _, loc, scale = tf.while_loop(lambda m, *_: m < count, take, (0, nothing, nothing))
+        _, loc, scale = loops.while_loop(lambda m, *_: m < count, take, (0, nothing, nothing))
         return loc + scale * random.normal(shape, normal_seed, self.dtype)
 
     def _mean(self):

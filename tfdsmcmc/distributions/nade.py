@@ -31,7 +31,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
-from tfdsmcmc._common import compiling
+from tfdsmcmc._common import compiling, loops
 from tfdsmcmc.distributions.independent_bernoulli import sum_like
 from tfdsmcmc.distributions.ordering import check_ordering, in_order, in_place
 from tfdsmcmc.distributions.row_blocks import in_blocks
@@ -198,7 +198,7 @@ def _over_units(add_unit, units, *state):
     def add(i, *state):
         return i + 1, *add_unit(i, *state)
 
-    return tf.while_loop(lambda i, *_: i < units, add, (0, *state), maximum_iterations=units)[1:]
+    return loops.while_loop(lambda i, *_: i < units, add, (0, *state), maximum_iterations=units)[1:]
 
 
 def _backward(x, b, c, w, v, upstream):
@@ -237,7 +237,7 @@ def _backward_rows(x, b, end, upstream, w, v):
         return i - 1, r, later, logits.write(i, logit), in_x, in_b.write(i, residual), in_w, in_v
 
     start = (units - 1, _factors(-end), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
-    _, _, in_c, *parts = tf.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
+    _, _, in_c, *parts = loops.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
     logits, in_x, in_b, in_w, in_v = (part.stack() for part in parts)
     in_x, in_w = upstream[:, 0] * logits + _of_unit_before(in_x), _of_unit_before(in_w)
     return (tf.transpose(in_x), tf.transpose(in_b), in_c), (in_w, in_v)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, TensorLike
@@ -56,7 +57,7 @@ def poisson(rate: TensorLike, seed: Seed) -> tf.Tensor:
         return tf.reduce_any(_is_open(left, up, down))
 
     state = (tf.constant(1.0), first, first, left, mode)
-    return tf.while_loop(unfinished, one_further, state)[-1]
+    return loops.while_loop(unfinished, one_further, state)[-1]
 
 
 def _is_open(left, up, down):

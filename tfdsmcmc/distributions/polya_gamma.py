@@ -24,6 +24,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.distributions.polya_gamma_draws import draws_of_one
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _sums(shape, tilt, seed):
 
     most = tf.cast(tf.reduce_max(whole), tf.int32)
     shapes = (tf.TensorShape([]), tilt.shape)
-    total = tf.while_loop(lambda i, _: i < most, add, (tf.constant(0), tf.zeros_like(tilt)), shapes)[1]
+    total = loops.while_loop(lambda i, _: i < most, add, (tf.constant(0), tf.zeros_like(tilt)), shapes)[1]
     normal = random.normal(tf.shape(tilt), normal_seed)
     mean, variance = shape * mean_of_one(tilt), shape * variance_of_one(tilt)
     # a shape that the graph alone knows has not met `_check_can_be_drawn`

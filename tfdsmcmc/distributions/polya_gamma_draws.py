@@ -37,6 +37,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed
@@ -75,7 +76,7 @@ def _in_blocks(c, seed):
         return i + 1, draws.write(i, _block(c[i], _BLOCK // 16, random.fold(seed, i)))
 
     draws = tf.TensorArray(c.dtype, blocks, element_shape=[_BLOCK])
-    draws = tf.while_loop(lambda i, _: i < blocks, advance, (tf.constant(0), draws), parallel_iterations=1)[1]
+    draws = loops.while_loop(lambda i, _: i < blocks, advance, (tf.constant(0), draws))[1]
     return tf.reshape(draws.stack(), [-1])[:size]
 
 
@@ -96,7 +97,7 @@ def _block(c, room, seed):
 
     start = (tf.constant(0), values, ~accepted)
     shapes = (tf.TensorShape([]), tf.TensorShape([size]), tf.TensorShape([size]))
-    return tf.while_loop(lambda number, _, open_: tf.reduce_any(open_), again, start, shapes)[1]
+    return loops.while_loop(lambda number, _, open_: tf.reduce_any(open_), again, start, shapes)[1]
 
 
 def _until_accepted(c, seed):
@@ -107,7 +108,7 @@ def _until_accepted(c, seed):
         return number + 1, tf.where(open_ & accepted, proposed, values), open_ & ~accepted
 
     start = (tf.constant(0), tf.zeros_like(c), tf.ones_like(c, tf.bool))
-    return tf.while_loop(lambda number, _, open_: tf.reduce_any(open_), one_round, start)[1]
+    return loops.while_loop(lambda number, _, open_: tf.reduce_any(open_), one_round, start)[1]
 
 
 def _counts(flags):

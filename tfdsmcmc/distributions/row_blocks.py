@@ -11,6 +11,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfdsmcmc._common import loops
+
 
 def in_blocks(
     function: Callable[..., Any],
@@ -48,7 +50,7 @@ def in_blocks(
 
     kept = tuple(tf.TensorArray(parts[0].dtype, blocks) for _ in range(count))
     start = (0, tuple(sums), kept)
-    _, sums, kept = tf.while_loop(lambda block, *_: block < blocks, add_block, start, maximum_iterations=blocks)
+    _, sums, kept = loops.while_loop(lambda block, *_: block < blocks, add_block, start, maximum_iterations=blocks)
     of_rows = [array.stack() for array in kept]
     of_rows = [tf.reshape(part, tf.concat([[-1], tf.shape(part)[2:]], 0))[:rows] for part in of_rows]
     return tuple(of_rows), sums

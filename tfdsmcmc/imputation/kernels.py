@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.imputation.sweep_plan import Move
 from tfdsmcmc.rows import Rows
 from tfdsmcmc.sweeps.gibbs import sweep_all_and_mean
@@ -195,7 +196,7 @@ def _passed(generative, recognition, rows, x, z, seed, passes):
         x = generative.layers[-1].complete(x, rows.observed, parents, data_seed)[0]
         return i + 1, x, [part[0] for part in recognition.sample(rows._replace(values=x), 1, latent_seed)]
 
-    return tf.while_loop(lambda i, *_: i < passes, draw_both, (0, x, z), maximum_iterations=passes)[1:]
+    return loops.while_loop(lambda i, *_: i < passes, draw_both, (0, x, z), maximum_iterations=passes)[1:]
 
 
 def _move_latents(generative, recognition, x, z, seed):

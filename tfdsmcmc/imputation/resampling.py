@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.imputation.kernels import expected
 from tfdsmcmc.imputation.plans import Part
@@ -106,7 +107,7 @@ class Resampling(NamedTuple):
         keys = tf.tile(tf.zeros_like(x[:, 0])[tf.newaxis] - float("inf"), [slots, 1])
         chunks = -(-self.num_samples // self.chunk)
         first = (0, kept, keys, tf.zeros_like(x, tf.float64), WeightSums.of_nothing(shape[:1]))
-        loop = tf.while_loop(lambda number, *_: number < chunks, add_chunk, first, maximum_iterations=chunks)
+        loop = loops.while_loop(lambda number, *_: number < chunks, add_chunk, first, maximum_iterations=chunks)
         _, kept, _, mean, sums = loop
         log_likelihood = sums.log_total - math.log(self.num_samples)
         return kept, mean / sums.total[:, tf.newaxis], sums.effective_sample_size, log_likelihood

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.imputation.effective import effective_sample_size
 from tfdsmcmc.imputation.plans import Part
 
@@ -184,4 +185,4 @@ def swept(kernel: Any, parts: Sequence[Any], rows: Rows, z: Nest, seed: Seed, sw
 
 
 def _loop(body, state, count):
-    return tf.while_loop(lambda i, *_: i < count, body, state, maximum_iterations=count)
+    return loops.while_loop(lambda i, *_: i < count, body, state, maximum_iterations=count)

@@ -24,7 +24,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import checks
+from tfdsmcmc._common import checks, loops
 from tfdsmcmc._common.types import WeightedCompletions, WeightedLatents
 from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
@@ -199,7 +199,7 @@ class Gibbs(Latents):
             return i + 1, z, [array.write(i, part) for array, part in zip(kept, z)] if keep else kept
 
         kept = [tf.TensorArray(part.dtype, sweeps, element_shape=part.shape) for part in z] if keep else []
-        _, z, kept = tf.while_loop(lambda i, *_: i < sweeps, advance, (0, z, kept), maximum_iterations=sweeps)
+        _, z, kept = loops.while_loop(lambda i, *_: i < sweeps, advance, (0, z, kept), maximum_iterations=sweeps)
         return z, [array.stack() for array in kept]
 
     def _moved(self, generative, x, state, seed):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.distributions.ordering import in_order, in_place
 
 if TYPE_CHECKING:
@@ -71,5 +72,5 @@ def complete_in_order(
         return j + 1, units.follow(j, y, state, units.constants), total, taken.write(j, y)
 
     start = (0, units.state, tf.zeros_like(values[0]), tf.TensorArray(values.dtype, count))
-    _, _, total, taken = tf.while_loop(lambda j, *_: j < count, take_unit, start, maximum_iterations=count)
+    _, _, total, taken = loops.while_loop(lambda j, *_: j < count, take_unit, start, maximum_iterations=count)
     return in_place(tf.transpose(taken.stack()), ordering), total

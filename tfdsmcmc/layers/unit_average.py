@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 import tensorflow as tf
 
-from tfdsmcmc._common import checks
+from tfdsmcmc._common import checks, loops
 from tfdsmcmc.columns import IndependentColumnsMixture
 from tfdsmcmc.distributions import IndependentBernoulli, IndependentNormal, IndependentNormalMixture
 from tfdsmcmc.distributions.by_conditionals import BernoulliByConditionals
@@ -160,7 +160,7 @@ class UnitAverage(StochasticLayer):
                 logits = self.layer.unit_logits(value, parents)
             return m + 1, tuple(tf.ensure_shape(part, nothing.shape) for part in _added(sums, logits))
 
-        _, (ones, zeros) = tf.while_loop(
+        _, (ones, zeros) = loops.while_loop(
             lambda m, _: m < self.num_draws, add, (0, (nothing, nothing)), maximum_iterations=self.num_draws
         )
         return tf.math.log(ones) - tf.math.log(zeros)
@@ -213,7 +213,7 @@ class UnitAverage(StochasticLayer):
             law = parameters([stack[m] for stack in stacks])
             return law.mean(), law.stddev()
 
-        loc, scale = tf.map_fn(at, tf.range(self.num_draws), fn_output_signature=(tf.float32, tf.float32))
+        loc, scale = loops.map_fn(at, tf.range(self.num_draws), fn_output_signature=(tf.float32, tf.float32))
         shape = [self.num_draws, *parents.shape[:-1], self.units]
         return IndependentNormalMixture(tf.ensure_shape(loc, shape), tf.ensure_shape(scale, shape))
 
@@ -231,7 +231,7 @@ class UnitAverage(StochasticLayer):
 
         layout = self.layer.layout
         signature = (tf.float32,) * (1 + len(layout.groups))
-        row, *shared = tf.map_fn(at, tf.range(self.num_draws), fn_output_signature=signature)
+        row, *shared = loops.map_fn(at, tf.range(self.num_draws), fn_output_signature=signature)
         row = tf.ensure_shape(row, [self.num_draws, *parents.shape[:-1], layout.parameters])
         return IndependentColumnsMixture(layout, row, shared)
 
@@ -252,7 +252,7 @@ class UnitAverage(StochasticLayer):
         if self.num_draws == 1:
             return first
         types = tf.nest.map_structure(lambda part: part.dtype, (first.state, first.constants))
-        every = tf.map_fn(lambda m: tuple(at(m)[:2]), tf.range(self.num_draws), fn_output_signature=types)
+        every = loops.map_fn(lambda m: tuple(at(m)[:2]), tf.range(self.num_draws), fn_output_signature=types)
 
         def logit(j, state, constants):
             return averaged_logits(first.logit(j, state, constants))

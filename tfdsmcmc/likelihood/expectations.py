@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.rows import as_rows
@@ -70,7 +71,7 @@ def expectations(
         [tf.TensorShape([values.shape[0], width]) for width in widths],
     )
     nothing = [tf.zeros([rows, width], tf.float64) for width in widths]
-    _, totals, means = tf.while_loop(
+    _, totals, means = loops.while_loop(
         lambda number, *_: number * chunk < num_samples,
         add,
         (tf.constant(0), WeightSums.of_nothing([rows]), nothing),

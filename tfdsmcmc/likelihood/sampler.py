@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc._common import checks
+from tfdsmcmc._common import checks, loops
 from tfdsmcmc._common.streams import WeightSums
 from tfdsmcmc.likelihood.draws import draw_chunk
 from tfdsmcmc.programs import compiled, power_of_two, values_of
@@ -120,7 +120,7 @@ def _program(model, chunk, chunks):
 
         end = tf.minimum(first + chunks, (tf.reduce_max(num_samples) + chunk - 1) // chunk)
         kept = tf.TensorArray(tf.float32, chunks, element_shape=[chunk, rows.values.shape[0]])
-        _, so_far, kept = tf.while_loop(lambda number, *_: number < end, add, (first, so_far, kept))
+        _, so_far, kept = loops.while_loop(lambda number, *_: number < end, add, (first, so_far, kept))
         log_weights = tf.reshape(kept.stack(), [chunks * chunk, rows.values.shape[0]])
         return so_far, so_far.estimate(num_samples), log_weights
 

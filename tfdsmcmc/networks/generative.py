@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.networks.network import Network, of_widths
 from tfdsmcmc.rows import Context, Rows, as_rows
 
@@ -187,7 +188,7 @@ class GenerativeNetwork(Network):
             return i + 1, mean + (data.conditional_mean(x, parents) - mean) / tf.cast(i + 1, mean.dtype)
 
         start = tf.constant(0), tf.zeros([tf.shape(top)[0], self.units])
-        return tf.while_loop(lambda i, _: i < num_draws, add, start)[1]
+        return loops.while_loop(lambda i, _: i < num_draws, add, start)[1]
 
     def get_config(self) -> Config:
         return {**super().get_config(), "context": None if self.context is None else self.context.parts}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import compiling
+from tfdsmcmc._common import compiling, loops
 from tfdsmcmc.distributions.autoregressive_bernoulli import earlier_to_later
 from tfdsmcmc.distributions.row_blocks import in_blocks
 from tfdsmcmc.layers import DARN, SBN, UnitAverage
@@ -157,7 +157,7 @@ def _sweep(factors, values, place, uniform, update, chances):
     start = [[getattr(target, name) for target in targets] for name in ("logits", "signs", "total")]
     units = current.shape[-1]
     state = (0, *start, *(tf.TensorArray(current.dtype, units) for _ in range(1 + chances)))
-    told = tf.while_loop(lambda j, *_: j < units, draw_unit, state, maximum_iterations=units)[4:]
+    told = loops.while_loop(lambda j, *_: j < units, draw_unit, state, maximum_iterations=units)[4:]
     return [tf.transpose(array.stack()) for array in told]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.layers import SBN, Mixed
 from tfdsmcmc.rows import as_rows
 from tfdsmcmc.sweeps.averaged import parents_of
@@ -80,5 +81,5 @@ def sweep_columns(
     parameters = [layer.columns_parameters(rows.values, current) for layer, rows, _ in tables]
     told = [tf.TensorArray(current.dtype, units) for _ in range(1 + chances)]
     start = (0, parameters, densities(parameters), *told)
-    told = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[3:]
+    told = loops.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[3:]
     return [tf.transpose(array.stack()) for array in told]

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import compiling
+from tfdsmcmc._common import compiling, loops
 from tfdsmcmc.layers import DARN, SBN
 from tfdsmcmc.networks import data_log_prob
 from tfdsmcmc.rows import Rows, as_rows
@@ -174,7 +174,7 @@ def sweep_any(
         return j + 1, drawn, *(array.write(j, chance) for array in told)
 
     state = (0, current, *(tf.TensorArray(current.dtype, units) for _ in range(chances)))
-    _, drawn, *told = tf.while_loop(lambda j, *_: j < units, draw_unit, state, maximum_iterations=units)
+    _, drawn, *told = loops.while_loop(lambda j, *_: j < units, draw_unit, state, maximum_iterations=units)
     return [drawn, *(tf.transpose(array.stack()) for array in told)]
 
 
@@ -233,7 +233,7 @@ def sweep_logistic(
     rows, logits = [target.weights[0] for target in targets], [target.logits for target in targets]
     sums = [softplus_sums(here, 0.0, row) for here, row in zip(logits, rows)]
     start = (0, rows, logits, sums, linear, *(tf.TensorArray(current.dtype, units) for _ in range(1 + chances)))
-    told = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[5:]
+    told = loops.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)[5:]
     return [tf.transpose(array.stack()) for array in told]
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc._common import compiling
+from tfdsmcmc._common import compiling, loops
 from tfdsmcmc.sweeps.targets import NEVER, Targets, merged
 
 _PART = 128  # targets, of which eight sums are kept apart: differences of one sum of many lose digits
@@ -121,7 +121,7 @@ def _turned(form, targets, signs, excess, within, update):
     sums = [target.sums(form.term(part)) for target, part in zip(targets, kept, strict=True)]
     linear = tf.zeros_like(tf.transpose(signs)) if within is not None else 0.0
     start = (0, kept, sums, linear, tf.TensorArray(excess.dtype, units))
-    _, kept, _, _, found = tf.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)
+    _, kept, _, _, found = loops.while_loop(lambda j, *_: j < units, draw_unit, start, maximum_iterations=units)
     return found.stack(), kept
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import compiling
+from tfdsmcmc._common import compiling, loops
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
 from tfdsmcmc.training.feeding.batch import Block
 from tfdsmcmc.training.steps.chains import of_chain
@@ -237,7 +237,7 @@ class Run(tf.Module):
         # in float64: of a sum of a million numbers near −100, float32 keeps multiples of 8
         zero = tf.zeros([], tf.float64)
         start = (tf.constant(0), self.state, zero, {name: zero for name in self.step.metric_names})
-        _, state, weight, totals = tf.while_loop(lambda i, *_: i < block.count, body, start)
+        _, state, weight, totals = loops.while_loop(lambda i, *_: i < block.count, body, start)
         weights = state.weights if self.num_chains == 1 else of_chain(state.weights, 0)
         variables, values = [self.step.variables, self._parts], [weights, state._asdict()]
         if self.num_chains > 1:

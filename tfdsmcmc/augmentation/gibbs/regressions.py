@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.augmentation.shared import symmetric
 from tfdsmcmc.augmentation.shared.inverses import in_groups, normal_draws, scaled
 from tfdsmcmc.augmentation.shared.layer_shapes import shape_of
@@ -135,8 +136,8 @@ class Regression:
             total = wrapped[s] + tf.matmul(gamma, products)
             return s + 1, tf.tensor_scatter_nd_update(wrapped, [[s]], total[tf.newaxis])
 
-        limits = {"maximum_iterations": count, "parallel_iterations": 1}
-        return tf.while_loop(lambda s, _: s < count, diagonal, (tf.constant(0), wrapped), **limits)[1]
+        start = tf.constant(0), wrapped
+        return loops.while_loop(lambda s, _: s < count, diagonal, start, maximum_iterations=count)[1]
 
     def _rows(self, parts):
         """Tensors that broadcast to the variables, as (J, R)."""

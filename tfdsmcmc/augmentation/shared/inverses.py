@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc._common import loops
 from tfdsmcmc.augmentation.shared import symmetric
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def in_groups(function: Callable[[tf.Tensor], Nest], shape: Sequence[int] | tf.T
     groups = -(-count // size)
     own = tf.nest.map_structure(lambda spec: tf.TensorSpec([size, *spec.shape[1:]], spec.dtype), like)
     numbers = tf.reshape(tf.minimum(tf.range(groups * size), count - 1), [groups, size])
-    found = tf.map_fn(function, numbers, fn_output_signature=own)
+    found = loops.map_fn(function, numbers, fn_output_signature=own)
     return tf.nest.map_structure(lambda part: tf.reshape(part, [-1, *part.shape[2:]])[:count], found)
 
 
@@ -141,6 +142,6 @@ def _by_pivots(matrix):
         return p + 1, pair - factors[..., tf.newaxis] * pivot[..., tf.newaxis, :]
 
     start = (tf.constant(0), tf.concat([matrix, tf.zeros_like(matrix) + np.eye(size)], -1))
-    _, pair = tf.while_loop(lambda p, _: p < size, one, start)
+    _, pair = loops.while_loop(lambda p, _: p < size, one, start)
     pivots = tf.linalg.diag_part(pair[..., :size])
     return pair[..., size:] * tf.math.rsqrt(pivots)[..., tf.newaxis], tf.reduce_sum(tf.math.log(pivots), -1)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
+from tfdsmcmc._common import loops
 from tfdsmcmc.augmentation.shared import symmetric
 from tfdsmcmc.augmentation.variational import full_covariance
 
@@ -112,7 +113,7 @@ def update(
         others = tf.reduce_sum(outer[:, p] * mean, 1) - outer[:, p, p] * mean[:, p]
         return p + 1, _with_column(mean, p, mask[:, p] * (linear[:, p] - others) / total[:, p])
 
-    _, mean = tf.while_loop(lambda p, _: p < mean.shape[1], one, (tf.constant(0), mean))
+    _, mean = loops.while_loop(lambda p, _: p < mean.shape[1], one, (tf.constant(0), mean))
     return mean, mask / total, -tf.reduce_sum(tf.where(mask > 0, tf.math.log(total), 0.0))
 
 
@@ -159,7 +160,7 @@ def online_update(
 
     weighted = gamma * tf.matmul(r, mean, transpose_b=True)  # γ̄ ψ̄
     start = (tf.constant(0), mean, weighted, naturals[1])
-    _, mean, _, linear = tf.while_loop(lambda p, *_: p < mean.shape[1], one, start)
+    _, mean, _, linear = loops.while_loop(lambda p, *_: p < mean.shape[1], one, start)
     return (total, linear), mean, mask / total, -tf.reduce_sum(tf.where(mask > 0, tf.math.log(total), 0.0))
 
 

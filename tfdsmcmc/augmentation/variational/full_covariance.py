@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import tensorflow as tf
 
+from tfdsmcmc._common import loops
 from tfdsmcmc.augmentation.shared import symmetric
 from tfdsmcmc.augmentation.shared.inverses import normal_posteriors
 
@@ -88,7 +89,8 @@ def slopes(
     def with_column(p, moving):
         return p + 1, moved(parts, moving, mean, p, r[:, p])
 
-    return parts, tf.while_loop(lambda p, _: p < size, with_column, (tf.constant(0), tf.zeros_like(coupling[:size])))[1]
+    start = tf.constant(0), tf.zeros_like(coupling[:size])
+    return parts, loops.while_loop(lambda p, _: p < size, with_column, start)[1]
 
 
 def slope(parts: Slopes, moving: tf.Tensor, mean: tf.Tensor, p: int | tf.Tensor, value: tf.Tensor) -> tf.Tensor:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
+from tfdsmcmc._common import loops
 from tfdsmcmc.distributions.polya_gamma import mean_of_one
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class LocalModel:
             return (k + 1, units, moving, *own_moving)
 
         state = (tf.constant(0), start, moving, *([own_moving] if own.lateral else []))
-        return tf.while_loop(lambda k, *_: k < own.units, one, state)[1]
+        return loops.while_loop(lambda k, *_: k < own.units, one, state)[1]
 
     def slope_of_later_units(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.augmentation.shared.augmented_step import AugmentedStep
 from tfdsmcmc.augmentation.shared.layer_shapes import shape_of
 from tfdsmcmc.augmentation.variational import diagonal_covariance, full_covariance, weight_factors
@@ -265,7 +266,7 @@ class VariationalStep(AugmentedStep):
         def fitted(i, *units):
             return i + 1, *self.local.fit(factors, seen, list(units), 1)[0].units
 
-        return list(tf.while_loop(lambda i, *_: i < self.start.burn_in, fitted, (tf.constant(0), *units))[1:])
+        return list(loops.while_loop(lambda i, *_: i < self.start.burn_in, fitted, (tf.constant(0), *units))[1:])
 
 
 def observations(rows: Rows) -> Observations:

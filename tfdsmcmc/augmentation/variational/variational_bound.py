@@ -33,7 +33,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import checks
+from tfdsmcmc._common import checks, loops
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.augmentation.variational.local_factors import LocalFactors, WeightFactor, entropy
 from tfdsmcmc.augmentation.variational.mean_field_step import observations
@@ -148,7 +148,7 @@ def _best(local, factors, rows, fit, count):
     if count == 1:
         return units
     state = (tf.constant(1), bound(units), list(units))
-    return tf.while_loop(lambda i, *_: i < count, one, state)[2]
+    return loops.while_loop(lambda i, *_: i < count, one, state)[2]
 
 
 def _bounds(local, factors, rows, units, num_samples, integrated, seed):
@@ -174,7 +174,7 @@ def _bounds(local, factors, rows, units, num_samples, integrated, seed):
             term -= tf.reduce_sum(known[place] * tf.math.softplus(psi), 1)
         return term
 
-    terms = tf.map_fn(one, tf.range(num_samples), fn_output_signature=tf.TensorSpec([None], linear.dtype))
+    terms = loops.map_fn(one, tf.range(num_samples), fn_output_signature=tf.TensorSpec([None], linear.dtype))
     # of one draw the error is not known: 0/0
     error = tf.math.reduce_std(terms, 0) / tf.sqrt(tf.cast(num_samples - 1, linear.dtype))
     return tf.reduce_mean(terms, 0), error

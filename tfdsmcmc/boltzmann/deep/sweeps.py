@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.boltzmann.deep.stack import ascended
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.layers import SBN
@@ -53,7 +54,7 @@ def swept(stack: Stack, v: tf.Tensor, observed: tf.Tensor, steps: int | tf.Tenso
         return i + 1, state
 
     state = ascended(stack, kept(random.bernoulli(tf.zeros_like(v), start_seed)), up_seed)
-    return tf.while_loop(lambda i, _: i < steps, one, (tf.constant(0), state))[1][0]
+    return loops.while_loop(lambda i, _: i < steps, one, (tf.constant(0), state))[1][0]
 
 
 def sweep_hidden(stack: Stack, state: Sequence[tf.Tensor], beta: Number, seed: Seed) -> list[tf.Tensor]:

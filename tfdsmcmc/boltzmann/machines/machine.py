@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.boltzmann.units import Binary
 from tfdsmcmc.boltzmann.units.softplus import softplus_increment, sum_softplus
 
@@ -150,7 +151,7 @@ class Machine(NamedTuple):
         def step(i, v):
             return i + 1, tf.ensure_shape(self._full_step(v, random.fold(seed, i)), v.shape)
 
-        return tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), v))[1]
+        return loops.while_loop(lambda i, _: i < steps, step, (tf.constant(0), v))[1]
 
     def _full_step(self, v, seed):
         hidden, visible = self.uniforms(tf.shape(v)[0], seed)

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import checks, compiling
+from tfdsmcmc._common import checks, compiling, loops
 from tfdsmcmc.boltzmann.deep import stack as deep
 from tfdsmcmc.boltzmann.machines.machine import Machine
 from tfdsmcmc.boltzmann.partition.exact import machine_of
@@ -159,4 +159,4 @@ def clamped(machine: Machine, x: tf.Tensor, observed: tf.Tensor, steps: int | tf
         return i + 1, kept(machine.gibbs(v, 1, random.fold(step_seed, i)))
 
     start = kept(fieldless(machine, tf.shape(x)[0], start_seed))
-    return tf.while_loop(lambda i, _: i < steps, step, (tf.constant(0), start))[1]
+    return loops.while_loop(lambda i, _: i < steps, step, (tf.constant(0), start))[1]

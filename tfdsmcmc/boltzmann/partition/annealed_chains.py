@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import checks
+from tfdsmcmc._common import checks, loops
 from tfdsmcmc.boltzmann.machines.sampling import program
 from tfdsmcmc.boltzmann.partition import schedules
 from tfdsmcmc.boltzmann.partition.bases import checked_base, path_from
@@ -91,4 +91,4 @@ def _moved(machine, base, state, betas, first, last, seed):
     def step(t, state):
         return t + 1, path.move(betas[t], state, random.fold(seed, t))[0]
 
-    return tf.while_loop(lambda t, _: t <= last, step, (first, state))[1]
+    return loops.while_loop(lambda t, _: t <= last, step, (first, state))[1]

@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common import checks, compiling
+from tfdsmcmc._common import checks, compiling, loops
 from tfdsmcmc._common.finite import check_finite
 from tfdsmcmc.boltzmann.machines.machine import Machine
 from tfdsmcmc.boltzmann.partition import gaussian_pair
@@ -176,7 +176,7 @@ def _sums_of_rows(linear, fields, inner_linear, inner_fields, group, units=_BINA
         found = _cumulants(fields[k], inner_fields, group, units, rest)
         return k + 1, sums.write(k, tf.reduce_logsumexp(linear[k] + inner_linear + found))
 
-    return tf.while_loop(lambda k, _: k < linear.shape[0], row, (0, sums))[1].stack()
+    return loops.while_loop(lambda k, _: k < linear.shape[0], row, (0, sums))[1].stack()
 
 
 def _cumulants(field, others, group, units, rest):

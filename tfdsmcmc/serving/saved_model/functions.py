@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 from tfdsmcmc.posterior.running_means import DensitySums
 from tfdsmcmc.rows import Rows
 
@@ -53,7 +54,7 @@ class Components(tf.Module):
 
         if self.count == 1:
             return tf.nest.map_structure(lambda part: part[tf.newaxis], at_one(0))
-        return tf.map_fn(at_one, tf.range(self.count), fn_output_signature=signature)
+        return loops.map_fn(at_one, tf.range(self.count), fn_output_signature=signature)
 
     def draw(self, function: Callable[..., tf.Tensor], chosen: tf.Tensor, seed: tf.Tensor, units: int) -> tf.Tensor:
         """Draws of the chosen components, (n,) of them, as (n, units): all those of one component at once, by a
@@ -68,7 +69,7 @@ class Components(tf.Module):
             return i + 1, tf.tensor_scatter_nd_update(drawn, places, x)
 
         start = 0, tf.zeros([tf.size(chosen), units])
-        return tf.while_loop(lambda i, _: i < tf.size(components), draw_of_one, start)[1]
+        return loops.while_loop(lambda i, _: i < tf.size(components), draw_of_one, start)[1]
 
 
 class Functions:
@@ -183,5 +184,5 @@ def in_blocks(
         parts = function(block.plain, random.fold(seed, i))
         return i + 1, [array.write(i, part) for array, part in zip(arrays, parts, strict=True)]
 
-    _, arrays = tf.while_loop(lambda i, _: i < blocks, one_block, (0, arrays), parallel_iterations=1)
+    _, arrays = loops.while_loop(lambda i, _: i < blocks, one_block, (0, arrays))
     return [tf.ensure_shape(array.concat(), shape) for array, shape in zip(arrays, shapes)]

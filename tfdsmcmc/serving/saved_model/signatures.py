@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc._common import loops
 from tfdsmcmc._common.compiling import telling
 from tfdsmcmc.serving.arrays import has_rows
 
@@ -90,7 +91,7 @@ def _concrete(inputs, function, budget):
         if not inputs.rowwise:
             return function(**values)
         outputs = function.get_concrete_function().structured_outputs
-        return tf.map_fn(one_row, values, fn_output_signature=dict.fromkeys(outputs, tf.float32))
+        return loops.map_fn(one_row, values, fn_output_signature=dict.fromkeys(outputs, tf.float32))
 
     return tf.function(run, autograph=False).get_concrete_function(**inputs.specs)
 

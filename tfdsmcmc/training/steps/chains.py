@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import loops
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Seed
@@ -42,8 +43,7 @@ def over_chains(function: Callable[..., Nest], num_chains: int, arguments: tuple
 
     kept = [tf.TensorArray(spec.dtype, num_chains, element_shape=spec.shape) for spec in specs]
     # one after the other: what a chain assigns is there for the next
-    limits = {"maximum_iterations": num_chains, "parallel_iterations": 1}
-    _, kept = tf.while_loop(lambda c, _: c < num_chains, advance, (0, kept), **limits)
+    _, kept = loops.while_loop(lambda c, _: c < num_chains, advance, (0, kept), maximum_iterations=num_chains)
     stacked = (tf.ensure_shape(array.stack(), [num_chains, *spec.shape]) for array, spec in zip(kept, specs))
     return tf.nest.map_structure(lambda spec: None if spec is None else next(stacked), like)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
+from tfdsmcmc._common import loops
+
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest
 
@@ -32,7 +34,7 @@ def repeated(function: Callable[..., Nest], count: int, start: Nest) -> Nest:
         return i + 1, [tf.ensure_shape(new, old.shape) for new, old in zip(_tensors(values), like, strict=True)]
 
     limit = {"maximum_iterations": count - 1}
-    return _packed(first, tf.while_loop(lambda i, _: i < count, advance, (1, like), **limit)[1])
+    return _packed(first, loops.while_loop(lambda i, _: i < count, advance, (1, like), **limit)[1])
 
 
 def _tensors(nest):
