@@ -110,6 +110,12 @@ def sampled_theta(model: Model) -> list[keras.Variable]:
     return getattr(model, "all_theta", model.theta_variables)
 
 
+def frozen_weights(model: Model) -> list[keras.Variable]:
+    """The weights that are in no sample of a posterior."""
+    sampled = set(map(id, sampled_theta(model)))
+    return [weights for weights in getattr(model, "non_trainable_weights", ()) if id(weights) not in sampled]
+
+
 def check_model(model: object, name: str = "model") -> None:
     """Raises a ValueError for what is no `Model`."""
     if not callable(getattr(model, "density", None)):

@@ -24,3 +24,23 @@ def fails_for_one(seed):
 def second_seed():
     random = ds.random
     return int(random.integers([], 2**31 - 1, random.fold(random.stream(0, "chains"), 1)))
+
+
+def forgets_its_seed(seed):
+    return make(0)
+
+
+def with_frozen_weights_of_its_own(seed):
+    model = ds.models.from_name("SBN 3", units=6, seed=seed)
+    model.generative.layers[1].trainable = False
+    model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.05), latents=ds.latents.NAIS(2), num_chains=1, jit_compile=False)
+    return model
+
+
+def with_frozen_weights(seed):
+    model = ds.models.from_name("SBN 3", units=6, seed=seed)
+    model.generative.layers[1].trainable = False
+    for weights in model.generative.layers[1].weights:
+        weights.assign(np.full(weights.shape, 0.5))
+    model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.05), latents=ds.latents.NAIS(2), num_chains=1, jit_compile=False)
+    return model

@@ -11,6 +11,7 @@ import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 from tests.oracles import tiny_model
+from tfdsmcmc.priors.base import SweepDraws
 
 tfd = tfp.distributions
 
@@ -82,8 +83,15 @@ def test_by_default_scales_are_learnt_and_biases_have_weak_priors():
     want = scipy.stats.norm.logpdf(W, scale=np.sqrt(auxiliary[0] + 0.015**2)).sum()
     want += scipy.stats.t.logpdf(B, 4, scale=2.5).sum()
     np.testing.assert_allclose(prior.log_prob(names, values, auxiliary), want, rtol=1e-5)
-    units = [prior.for_weight(name).global_scale_group for name in ("top/kernel", "data/lateral", "x/decoder/kernel")]
+    units = [prior.for_weight(name).global_scale_group for name in ("top/kernel", "data/lateral", "x/decoder")]
     assert units == ["parent", "tensor", "unit"] and prior.for_weight("data/lateral").b == 0.5
+
+
+@pytest.mark.parametrize("name", ["decoder", "bias", "lateral", "debias"])
+def test_the_name_of_a_layer_says_nothing_of_its_weights(name):
+    prior = ds.Prior()
+    assert prior.for_weight(f"{name}/kernel") is prior.for_weight("data/kernel")
+    assert prior.for_weight(f"{name}/real_0_bias") is prior.for_weight("data/bias")
 
 
 def test_an_empty_weight_has_density_one():
@@ -109,6 +117,8 @@ def test_a_weight_without_a_pattern_is_an_error():
         ({"(": tfd.Normal(0.0, 1.0)}, r"patterns are regular expressions.*Received: '\('"),
         (tfd.Normal([0.0, 1.0], 1.0), "distributions are scalar.*Received: .*Normal"),
         (tfd.MultivariateNormalDiag([0.0, 1.0]), "distributions are scalar.*Received: .*MultivariateNormalDiag"),
+        (tfd.Normal(0.0, -1.0), "have a density on all real numbers. Received: .*Normal"),
+        (tfd.Laplace(0.0, np.nan), "have a density on all real numbers. Received: .*Laplace"),
         ([tfd.Normal(0.0, 1.0)], "A prior is a TFP distribution.*Received: list"),
         (ds.priors.Horseshoe, "A prior is a TFP distribution.*Received: type"),
         ([ds.priors.Horseshoe()], "A prior is a TFP distribution.*Received: list"),
@@ -260,6 +270,25 @@ def test_a_prior_of_ones_own():
     assert [float(part) for part in auxiliary] == [2.0]
     assert float(prior.log_prob(names, values, auxiliary)) == -1.5
     assert [float(part) for part in prior.update_auxiliary(names, values, auxiliary, seed=1)] == [5.0]
+
+
+def test_a_prior_may_keep_its_auxiliary_tensors_or_ask_for_numbers_alone():
+    class Fixed(ds.priors.WeightPrior):
+        auxiliary_count = 1
+
+        def log_prob(self, value, auxiliary):
+            return -tf.reduce_sum(tf.square(value)) / auxiliary[0]
+
+    class Drawn(Fixed):
+        def sweep_draws(self, shape):
+            return SweepDraws((3,), [])
+
+        def swept(self, value, auxiliary, normal, gamma):
+            return [normal + 100.0]
+
+    prior = ds.Prior({"fixed": Fixed(), "drawn": Drawn()})
+    kept, drawn = prior.update_auxiliary(["fixed", "drawn"], [tf.ones([2])] * 2, [tf.ones([3])] * 2, seed=1)
+    assert np.all(kept == 1.0) and np.all(np.abs(drawn - 100.0) < 10.0)
 
 
 def test_a_sweep_that_a_subclass_defines_is_its_own():

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 import pathlib
 import shutil
 from collections.abc import Callable
@@ -22,13 +23,14 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
-from tfdsmcmc import files, random
+from tfdsmcmc import contract, files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc.cluster import work
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import is_file, opened
 from tfdsmcmc.posterior import Collector
-from tfdsmcmc.posterior.merged import SAMPLES, STATEMENT
+from tfdsmcmc.posterior.merged import SAMPLES, STATEMENT, completed
+from tfdsmcmc.training.fitting.learner import Learner
 from tfdsmcmc.training.steps.starts import fresh_weights
 
 if TYPE_CHECKING:
@@ -58,8 +60,9 @@ def fit_chains(
     nobody is at, and in the end waits for the others'.
 
     Args:
-      make_model: function of a chain's seed; returns a compiled model of one chain, `compile(num_chains=1)`. It is
-        called twice: initial weights that follow no seed are drawn anew, by that of the chain.
+      make_model: function of a chain's seed; returns a compiled model of one chain, `compile(num_chains=1)`, whose own
+        seed it is or follows from. Initial weights may follow none: they are drawn anew, by that of the chain. Frozen
+        ones are the same at each seed, as no sample has them. It is called three times, once with another seed.
       rows: see `opened`; of a dataset's name the training rows, and its validation rows besides.
       folder: of all chains; workers on several machines share it.
       num_chains: n.
@@ -77,7 +80,7 @@ def fit_chains(
         full disk, or workers that die again and again.
     """
     num_chains = checks.positive_integer("num_chains", num_chains)
-    _check(make_model, rows, epochs, seed, collector, fit)
+    _check(make_model, rows, folder, epochs, seed, collector, fit)
     tasks = [
         (f"chain {chain}", (make_model, chain, rows, str(folder), epochs, seed, collector, fit))
         for chain in range(num_chains)
@@ -115,14 +118,17 @@ def fit_chain(
       ValueError: for arguments out of range, before anything is run.
     """
     chain = checks.nonnegative_integer("chain", chain)
-    _check(make_model, rows, epochs, seed, collector, fit or {})
+    _check(make_model, rows, folder, epochs, seed, collector, fit or {})
     _fit(True, make_model, chain, rows, folder, epochs, seed, collector, fit)
 
 
-def _check(make_model, rows, epochs, seed, collector, fit):
+def _check(make_model, rows, folder, epochs, seed, collector, fit):
     """Raises a ValueError for arguments of which no chain could be learnt."""
     checks.positive_integer("epochs", epochs)
     checks.nonnegative_integer("seed", seed)
+    random.as_seed(seed)  # which refuses seeds beyond 64 bits
+    if not (isinstance(folder, (str, os.PathLike)) and str(folder)):
+        raise ValueError(f"folder is a path. Received: folder={folder!r}")
     if not callable(make_model):
         raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
     known = set(inspect.signature(Collector).parameters) - {"path"}
@@ -131,8 +137,10 @@ def _check(make_model, rows, epochs, seed, collector, fit):
         raise ValueError(f"collector is a dict with names of {sorted(known)}. Received: collector={collector!r}")
     if wrong := {"callbacks", "epochs", "x", "y"} & set(fit):
         raise ValueError(f"A chain has callbacks and rows of its own. Received: {', '.join(sorted(wrong))}")
+    if unknown := set(fit) - set(inspect.signature(Learner.fit).parameters):
+        raise ValueError(f"fit has no such arguments. Received: {', '.join(sorted(unknown))}")
     Collector("checked", **collector)  # which refuses what does not fit
-    if isinstance(rows, str):
+    if isinstance(rows, (str, pathlib.Path)):
         opened(rows)
 
 
@@ -169,8 +177,9 @@ def _fit_here(make_model, chain, rows, own, epochs, seed, collector, fit):
 def _made(make_model, seed):
     """The model of a chain. Weights that two calls make differently, of layers without seeds, are drawn by the seed:
     what else draws in this process has no part in a chain."""
-    model, twin = make_model(seed), make_model(seed)
+    model, twin, another = make_model(seed), make_model(seed), make_model(seed + 1)
     _check_model(model)
+    _check_seeds(model, twin, another)
     drawn = False
     for place, name in enumerate(("generative", "recognition")):
         network, other = getattr(model, name, None), getattr(twin, name, None)
@@ -201,6 +210,21 @@ def _check_model(model):
         )
 
 
+def _check_seeds(model, twin, another):
+    """Raises a ValueError where chains would share their random numbers, or differ in weights that no sample has."""
+    if np.array_equal(model.run.seed, another.run.seed):
+        raise ValueError(
+            "Chains are independent where make_model gives its seed to the model. "
+            "Received: a make_model whose models all have one seed"
+        )
+    frozen = [[np.asarray(part) for part in contract.frozen_weights(each)] for each in (model, twin, another)]
+    if any(not np.array_equal(*pair) for other in frozen[1:] for pair in zip(frozen[0], other, strict=True)):
+        raise ValueError(
+            "Weights that are frozen must be the same in every chain, as no sample has them. "
+            "Received: a make_model that draws them anew"
+        )
+
+
 def _learnt_from(model, data):
     """What chains of one posterior have in common, as plain data."""
     source = model.source("x", data)
@@ -210,6 +234,8 @@ def _learnt_from(model, data):
         "rows": int(source.checksum) if source.random_access else None,
         "weights": [list(variable.shape) for variable in (*model.theta_variables, *model.phi_variables)],
         "networks": digest_of(networks),
+        "frozen": digest_of(contract.frozen_weights(model)),
+        "patterns": digest_of(list(getattr(getattr(model, "prior", None), "patterns", ()))),  # the first found counts
         "prior": digest_of(keras.saving.serialize_keras_object(model.prior) if hasattr(model, "prior") else None),
         "method": digest_of(compiled),
     }
@@ -227,7 +253,7 @@ def _check_same(file, said):
     if not file.is_file():
         return
     before = json.loads(file.read_text(encoding="utf-8"))
-    before.setdefault("networks", said["networks"])  # which older versions did not write down
+    before = completed(before, said)
     differing = [name for name, value in said.items() if before.get(name) != value]
     if differing:
         raise ValueError(

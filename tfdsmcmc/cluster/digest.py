@@ -19,7 +19,13 @@ def _bare(part):
         return {str(key): _bare(value) for key, value in part.items() if key not in ("name", "seed")}
     if isinstance(part, (list, tuple)):
         return [_bare(each) for each in part]
+    if isinstance(part, np.generic):
+        part = part.item()
+    if hasattr(part, "checksum"):  # a source of rows
+        return int(part.checksum)
     if hasattr(part, "__array__"):  # a pandas Series or a tensor, of which a text shows the ends alone
         part = np.asarray(part)
         return [list(part.shape), hashlib.blake2b(np.ascontiguousarray(part)).hexdigest()]
-    return part if isinstance(part, (str, int, float, bool, type(None))) else str(part)
+    if isinstance(part, (str, int, float, bool, type(None))):
+        return part
+    return type(part).__name__ if " at 0x" in str(part) else str(part)  # an address is of this process alone

@@ -197,10 +197,8 @@ def _folder(folder, model, posterior, source, how, seed, batch_size, average, sh
         digest.update(repr((sample.step, sample.chain)).encode())
         for part in (*sample.theta, *sample.phi):
             digest.update(np.ascontiguousarray(part))
-    sampled = set(map(id, contract.sampled_theta(model)))
-    for weights in getattr(model, "non_trainable_weights", ()):
-        if id(weights) not in sampled:  # frozen, and in no sample
-            digest.update(np.ascontiguousarray(weights))
+    for weights in contract.frozen_weights(model):
+        digest.update(np.ascontiguousarray(weights))
     config = model.get_config() if hasattr(model, "get_config") else None
     facts = (config, int(source.checksum), how, seed, batch_size, average, shards)
     digest.update(digest_of(facts).encode())

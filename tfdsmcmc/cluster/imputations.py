@@ -5,6 +5,7 @@ A shard has a seed of its own, a fold of its first row's number: the draws are t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +47,13 @@ def impute(
       **options: other arguments of `imputation.impute`, without `mask`.
 
     Raises:
-      ValueError: for what `imputation.impute` refuses.
+      ValueError: for options that `imputation.impute` has not, before anything is run, and for what it refuses.
       TasksFailed: in the end, naming the tasks that failed and why.
     """
     shard_rows = checks.positive_integer("shard_rows", shard_rows)
+    own = set(inspect.signature(imputation.impute).parameters) - {"model", "x", "mask", "posterior", "seed"}
+    if unknown := set(options) - own:
+        raise ValueError(f"Options are of {sorted(own)}. Received: {', '.join(sorted(unknown))}")
     call, (_, _, source) = places.called(make_model, posterior, rows, _source)
     firsts = range(0, source.num_rows, shard_rows)
     call, shards = places.shards(call, [(first, min(first + shard_rows, source.num_rows)) for first in firsts])

@@ -51,8 +51,8 @@ def prior() -> Prior:
         return Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True, group=group)
 
     # half of a lateral matrix has no effect and should not tell the scale of a row; a decoder's parents are its columns
-    weights = {"lateral": scales("entry"), "decoder": scales("unit"), "": scales("parent")}
-    found = Prior({"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights})
+    weights = {"lateral$": scales("entry"), "decoder$": scales("unit"), "": scales("parent")}
+    found = Prior({"bias$": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights})
     found.is_default = True  # so that optimizers climb the likelihood
     return found
 

@@ -148,7 +148,12 @@ class GenerativeNetwork(Network):
 
         Returns:
           (x, z): x of shape (num_samples, units), z a list of (num_samples, H_l), nearest to the data first.
+
+        Raises:
+          ValueError: for a context of another number of rows, where both are known, or of a network that has none.
         """
+        if context is not None:
+            self._check_context(num_samples, context)
         seeds = tf.unstack(random.split(seed, len(self.layers)))
         top, *below = self.layers
         if self.context is None:
@@ -159,6 +164,13 @@ class GenerativeNetwork(Network):
             values.append(layer.sample(values[-1], layer_seed))
         x, *z = reversed(values)
         return x, z
+
+    def _check_context(self, num_samples, context):
+        if self.context is None:
+            raise ValueError("A network of rows alone takes no context. Received: context of some rows")
+        count, rows = tf.get_static_value(num_samples), tf.convert_to_tensor(context).shape[0]
+        if None not in (count, rows) and count != rows:
+            raise ValueError(f"There is a context of each of {count} samples. Received: context of {rows} rows")
 
     def mean_given_top(self, top: tf.Tensor, num_draws: int | tf.Tensor, seed: Seed) -> tf.Tensor:
         """E[x given z_L], the average of num_draws means of p(x given z_1), z_1 drawn down from z_L each time.

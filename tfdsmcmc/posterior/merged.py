@@ -23,7 +23,9 @@ from tfdsmcmc.posterior.samples import Samples
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import FilePath
 
-SAMPLES, STATEMENT, SAME = "samples", "chain.json", ("rows", "row_weights", "weights", "networks", "prior", "method")
+SAMPLES, STATEMENT = "samples", "chain.json"
+LATER = ("networks", "frozen", "patterns")  # what older versions did not write down
+SAME = ("rows", "row_weights", "weights", "prior", "method", *LATER)
 
 
 def folders_of(path: FilePath) -> list[pathlib.Path]:
@@ -39,11 +41,9 @@ def statement(folder: FilePath) -> dict[str, Any] | None:
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
-def _completed(statement, other):
-    """A statement with what older versions did not say, the networks, as another one has them."""
-    if not statement or not other or "networks" not in other:
-        return statement
-    return {"networks": other["networks"], **statement}
+def completed(statement: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """A statement with what older versions did not say as another one has it."""
+    return {**{name: other[name] for name in LATER if name in other}, **statement}
 
 
 def merged(parts: Sequence[Posterior]) -> Posterior:
@@ -66,8 +66,8 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
         known.add(own)
         if found and not (pathlib.Path(part._folder).parent / "model.keras").exists():
             warnings.warn(f"A chain is not done yet: {part._folder}", RuntimeWarning, stacklevel=3)
-        said = _completed(said, found)
-        differing = [name for name in SAME if found and _completed(found, said).get(name) != said.get(name)]
+        said = completed(said, found) if found else said
+        differing = [name for name in SAME if found and completed(found, said).get(name) != said.get(name)]
         if differing:
             raise ValueError(
                 f"Chains of one posterior have the same {', '.join(SAME)}. "

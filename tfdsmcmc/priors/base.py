@@ -64,7 +64,7 @@ class WeightPrior:
 
     def sweep_draws(self, shape: Sequence[int]) -> SweepDraws:
         """What `swept` asks for. A prior with these two has its numbers drawn along with those of other weights, where
-        `update_auxiliary` is of the class that defines `swept`; one without has a seed of its own.
+        no subclass defines `update_auxiliary` anew; one without has a seed of its own.
 
         Args:
           shape: of the weight.

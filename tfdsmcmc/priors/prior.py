@@ -57,9 +57,9 @@ def default_prior() -> dict[str, Distribution | WeightPrior]:
 
     # lateral weights are many and few count; half of them have no effect and should not tell the scale of a row
     lateral = Horseshoe(1.0, minimum_scale=0.015, learn_global_scale=True)
-    # a decoder's parents are its columns
-    weights = {"lateral": lateral, "decoder": scales("unit"), "": scales("parent")}
-    return {"bias": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights}
+    # a decoder's parents are its columns; a layer may have any name
+    weights = {"lateral$": lateral, "decoder$": scales("unit"), "": scales("parent")}
+    return {"bias$": tfd.StudentT(df=4.0, loc=0.0, scale=2.5), **weights}
 
 
 @keras.saving.register_keras_serializable("tfdsmcmc")
@@ -237,7 +237,7 @@ def _check(pattern, distribution):
     if distribution.event_shape.rank != 0 or distribution.batch_shape.rank != 0:
         raise ValueError(f"A prior's distributions are scalar. Received: {distribution}")
     if not _is_of_all_reals(distribution):
-        raise ValueError(f"A prior's distributions have all real numbers as their support. Received: {distribution}")
+        raise ValueError(f"A prior's distributions have a density on all real numbers. Received: {distribution}")
 
 
 def _is_of_all_reals(distribution):
@@ -250,8 +250,8 @@ def _is_of_all_reals(distribution):
         onto = distribution.experimental_default_event_space_bijector()
     except (NotImplementedError, TypeError):
         onto = None
-    if onto is None:  # a mixture
-        log_prob = distribution.log_prob(tf.constant([-1e4, -1.0, -1e-3, 1e-3, 1.0, 1e4], distribution.dtype))
+    log_prob = distribution.log_prob(tf.constant([-1e4, -1.0, -1e-3, 1e-3, 1.0, 1e4], distribution.dtype))
+    if onto is None or np.isnan(log_prob[1:-1]).any():  # a mixture, or such as a scale below 0, which TFP takes
         return bool(tf.reduce_all(log_prob > -np.inf))
     low, below, centre, above, high = tf.unstack(onto.forward(tf.constant([-1e4, -1.0, 0.0, 1.0, 1e4], onto.dtype)))
     # an end of the support, where there is one, is nearly reached after a step of 1; the map may decrease

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc.priors.base import WeightPrior
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Seed, TensorLike
-    from tfdsmcmc.priors.base import WeightPrior
 
 _SUMS = (1, 2, 3)  # concentrations of gamma numbers that are drawn as sums of exponential ones
 
 
 def takes_numbers(prior: WeightPrior) -> bool:
-    """Whether its sweep is that of `swept`; a subclass may define `update_auxiliary` anew."""
-    owner = next(kind for kind in type(prior).__mro__ if "update_auxiliary" in vars(kind))
-    return "swept" in vars(owner)
+    """Whether its sweep is that of `swept`; a subclass may define `update_auxiliary` anew, or neither."""
+    kinds = type(prior).__mro__[: type(prior).__mro__.index(WeightPrior)]
+    owner = next((kind for kind in kinds if {"swept", "update_auxiliary"} & set(vars(kind))), None)
+    return owner is not None and "swept" in vars(owner)
 
 
 def updated(triples: Sequence[tuple[WeightPrior, TensorLike, list[TensorLike]]], seed: Seed) -> list[list[tf.Tensor]]:

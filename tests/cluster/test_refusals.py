@@ -1,0 +1,101 @@
+"""What chains of several seeds must have in common, and what is refused before anything is run."""
+
+import json
+import pathlib
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+import tfdsmcmc as ds
+from tests.cluster.models import (
+    COLLECTOR,
+    ROWS,
+    forgets_its_seed,
+    make,
+    with_frozen_weights,
+    with_frozen_weights_of_its_own,
+)
+from tfdsmcmc.cluster import chains, fit_chain, fit_chains, impute
+from tfdsmcmc.cluster.digest import digest_of
+
+tfd = tfp.distributions
+OTHER_ROWS = 1 - ROWS
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"folder": None}, "folder is a path. Received: folder=None"),
+        ({"folder": ""}, "folder is a path. Received: folder=''"),
+        ({"seed": 2**64}, "An integer seed lies in"),
+        ({"batchsize": 3}, "fit has no such arguments. Received: batchsize"),
+        ({"rows": pathlib.Path("missing.npy")}, "Received: "),
+    ],
+)
+def test_bad_arguments_of_chains(tmp_path, monkeypatch, change, reason):
+    monkeypatch.chdir(tmp_path)
+    arguments = {"make_model": make, "rows": ROWS, "folder": "chains", "num_chains": 1, "epochs": 1, **change}
+    with pytest.raises(ValueError, match=reason):
+        fit_chains(**arguments)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (forgets_its_seed, "a make_model whose models all have one seed"),
+        (with_frozen_weights_of_its_own, "a make_model that draws them anew"),
+    ],
+)
+def test_models_that_chains_cannot_share(tmp_path, made, reason):
+    with pytest.raises(ValueError, match=f"Received: {reason}"):
+        fit_chain(made, 0, ROWS, tmp_path, 1, collector=COLLECTOR)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_frozen_weights_are_told_apart():
+    def learnt_from(value):
+        model = with_frozen_weights(0)
+        model.generative.layers[1].bias.assign(np.full(6, value))
+        return chains._learnt_from(model, ROWS)
+
+    one, other = learnt_from(0.5), learnt_from(0.25)
+    assert {name for name, value in one.items() if value != other[name]} == {"frozen"}
+
+
+def test_the_order_of_patterns_is_part_of_a_prior():
+    def learnt_from(*patterns):
+        laws = {"kernel": tfd.Normal(0.0, 1.0), "": tfd.Normal(0.0, 9.0)}
+        model = ds.models.from_name("SBN 3", units=6, prior={pattern: laws[pattern] for pattern in patterns})
+        model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.05), latents=ds.latents.NAIS(2), num_chains=1)
+        return chains._learnt_from(model, ROWS)
+
+    one, other = learnt_from("kernel", ""), learnt_from("", "kernel")
+    assert {name for name, value in one.items() if value != other[name]} == {"patterns"}
+
+
+def test_statements_of_older_versions_are_not_refused(tmp_path):
+    file, said = tmp_path / "chain.json", chains._learnt_from(make(0), ROWS)
+    file.write_text(json.dumps({name: said[name] for name in said if name not in ("networks", "frozen", "patterns")}))
+    chains._check_same(file, said)
+    with pytest.raises(ValueError, match="differs in rows: "):
+        chains._check_same(file, {**said, "rows": 0})
+
+
+def test_arguments_are_told_apart_by_what_they_are():
+    source, twin, other = (ds.rows.ArraySource(ds.Rows(x)) for x in (ROWS, ROWS, OTHER_ROWS))
+    assert digest_of({"validation_data": source}) == digest_of({"validation_data": twin})
+    assert digest_of({"validation_data": source}) != digest_of({"validation_data": other})
+    assert digest_of({"batch_size": np.int64(20)}) == digest_of({"batch_size": 20})
+    stop = [keras.callbacks.TerminateOnNaN() for _ in range(2)]
+    assert digest_of(stop[0]) == digest_of(stop[1])
+    assert digest_of(tf.float32) != digest_of(tf.float64)
+
+
+@pytest.mark.parametrize("option", ["mask", "burnin"])
+def test_options_that_shards_cannot_have(option):
+    with pytest.raises(ValueError, match=f"^Options are of .* Received: {option}"):
+        impute("nowhere", make, ROWS, **{option: np.ones(ROWS.shape, bool)})
