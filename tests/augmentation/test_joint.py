@@ -180,4 +180,4 @@ def test_lateral_terms_left_out_are_found(monkeypatch):
 def _nothing(factor, value, parents):
     """As `gibbs_sweeps._within` of a layer without lateral weights."""
     lateral = 0 * factor.layer.lateral_kernel()
-    return lateral, gibbs_sweeps._Targets(lateral, 0 * value, 1.0)
+    return lateral, gibbs_sweeps.Targets(lateral, 0 * value, 1.0)

@@ -136,10 +136,22 @@ def test_a_layer_of_its_own_logits_is_swept_as_it_is():
     assert_frequencies(np.bincount(numbers(moved), minlength=len(p)), p)
 
 
+def test_sweeps_take_bits_of_any_type_and_refuse_other_widths():
+    generative, gibbs = ds.models.from_name("SBN/SBN 2-2", units=4).generative, ds.latents.Gibbs()
+    x, z = np.zeros((5, 4), np.uint8), [np.ones((5, 2), np.uint8)] * 2
+    found = gibbs.sweep(generative, x, z, 0)
+    for one, other in zip(found, gibbs.sweep(generative, x, [part.astype(np.float32) for part in z], 0), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for bad in ((x, []), (x, z[:1]), (x[:, :3], z), (x, [z[0], z[1][:, :1]])):
+        with pytest.raises(ValueError, match="x and z must have the widths.*Received: "):
+            gibbs.sweep(generative, *bad, 0)
+
+
 def test_what_gibbs_cannot_do_is_refused():
     model = ds.models.from_name("VAE 2", units=3)
     with pytest.raises(ValueError, match="binary latent layers. Received: MLPGaussian"):
         model.compile(latents=ds.latents.Gibbs())
-    for arguments in ({"num_samples": 0}, {"burn_in": -1}, {"initial": "data"}, {"persistent": 1}):
+    starts = [{"initial": "data"}, {"initial": ["data"]}]
+    for arguments in ({"num_samples": 0}, {"burn_in": -1}, *starts, {"persistent": 1}):
         with pytest.raises(ValueError, match=f"Received: {next(iter(arguments))}="):
             ds.latents.Gibbs(**arguments)

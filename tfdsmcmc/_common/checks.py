@@ -69,6 +69,13 @@ def positive_number(name: str, value: _T) -> _T:
     return value
 
 
+def positive_in_float32(name: str, value: object) -> float:
+    """Returns a plain number that is finite and above 0 in float32 too."""
+    with np.errstate(over="ignore", under="ignore"):
+        positive_number(name, np.float32(positive_number(name, value)))
+    return float(value)
+
+
 def fraction(name: str, value: object) -> float:
     """Returns a plain number between 0 and 1, without either."""
     if not 0 < _number(value) < 1:

@@ -28,6 +28,7 @@ from tfdsmcmc._common import checks, loops
 from tfdsmcmc._common.types import WeightedCompletions, WeightedLatents
 from tfdsmcmc.latents.base import Latents
 from tfdsmcmc.latents.nais import NAIS
+from tfdsmcmc.networks.network import of_widths
 from tfdsmcmc.rows import Rows, as_rows
 from tfdsmcmc.sweeps.gibbs import generative_factors, sweep, sweep_all
 
@@ -72,7 +73,7 @@ class Gibbs(Latents):
     ):
         self.num_samples: int = checks.positive_integer("num_samples", num_samples)
         self.burn_in: int = checks.nonnegative_integer("burn_in", burn_in)
-        if initial not in _STARTS:
+        if not isinstance(initial, str) or initial not in _STARTS:
             raise ValueError(f"initial is one of {list(_STARTS)}. Received: initial={initial!r}")
         if not isinstance(persistent, bool):
             raise ValueError(f"persistent must be True or False. Received: persistent={persistent!r}")
@@ -143,11 +144,15 @@ class Gibbs(Latents):
 
         Returns:
           The new z, of the same shapes.
+
+        Raises:
+          ValueError: for other widths, or a latent layer that is not binary.
         """
         self.check(generative)
+        _, *z = of_widths("x and z", [as_rows(x).values, *z], [generative.units, *generative.latent_units])
         shapes = [tf.shape(part) for part in z]
         static = [part.shape for part in z]
-        flat = [tf.reshape(part, [-1, part.shape[-1]]) for part in z]
+        flat = [tf.reshape(tf.cast(part, tf.float32), [-1, part.shape[-1]]) for part in z]
         rows = as_rows(x).floats().map(lambda part: _flat(part, shapes[0][:-1]))
         values = [rows, *flat]
         factors = generative_factors(generative)

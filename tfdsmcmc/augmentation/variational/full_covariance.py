@@ -24,7 +24,7 @@ import tensorflow as tf
 
 from tfdsmcmc._common import loops
 from tfdsmcmc.augmentation.shared import symmetric
-from tfdsmcmc.augmentation.shared.inverses import normal_posteriors
+from tfdsmcmc.augmentation.shared.inverses import normal_posteriors, raise_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,15 +176,18 @@ def no_sums(like: tf.Tensor) -> tf.Tensor:
 def draw(mean: tf.Tensor, covariance: tf.Tensor, normal: tf.Tensor) -> tf.Tensor:
     """Weights (J, P) of q for standard normal numbers (J, P).
 
-    By the root of the correlations, whose diagonal is raised by 10⁻⁵: more than the errors of a float32 inverse.
+    By the root of the correlations, in float64. Their diagonal is raised by r = `inverses.raise_of`, but at most 10⁻⁵:
+    as much as P entries that are rounded to float32 may take an eigenvalue below 0. The price is paid where regressors
+    are nearly collinear: uᵀw has a variance that is larger by r Σ_p u_p² Σ_pp than q's.
     """
-    scale = tf.sqrt(variances(covariance))
+    scale = tf.sqrt(tf.cast(variances(covariance), tf.float64))
     inverse = tf.math.divide_no_nan(tf.ones_like(scale), scale)
-    correlation = symmetric.expanded(covariance) * inverse[:, :, tf.newaxis] * inverse[:, tf.newaxis]
-    ones = tf.ones(scale.shape, tf.float64)
-    correlation = tf.linalg.set_diag(tf.cast(correlation, tf.float64), (1 + 1e-5) * ones)
-    root = tf.cast(tf.linalg.cholesky(correlation), mean.dtype)
-    return mean + scale * tf.linalg.matvec(root, normal)
+    correlation = tf.cast(symmetric.expanded(covariance), tf.float64)
+    correlation *= inverse[:, :, tf.newaxis] * inverse[:, tf.newaxis]
+    raised = 1.0 + min(1e-5, float(raise_of(scale.shape[1], covariance.dtype)))
+    correlation = tf.linalg.set_diag(correlation, tf.fill(scale.shape, tf.constant(raised, tf.float64)))
+    step = scale * tf.linalg.matvec(tf.linalg.cholesky(correlation), tf.cast(normal, tf.float64))
+    return mean + tf.cast(step, mean.dtype)
 
 
 def entropy(log_det: tf.Tensor, mask: np.ndarray) -> tf.Tensor:

@@ -43,7 +43,7 @@ def log_likelihood_bound(
 
     Args:
       x: array (n, D), a source of rows or a `tf.data.Dataset` of batches.
-      num_samples: M, draws from Q for each row.
+      num_samples: M, draws from Q for each row, all of which are in memory at a time.
       log_partition: `LogPartition` of the topmost machine, or log Z as a number; by default exact, where one of its
         layers has at most 25 units.
       seed: integer, or int32 tensor of shape (2,).

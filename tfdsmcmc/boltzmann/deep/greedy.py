@@ -51,6 +51,7 @@ def tie(self: DBN, level: int) -> None:
         dict(rbm.named_weights)[name].assign(own)
     if rbm.run is not None and rbm.run.num_chains > 1:  # the variables are those of chain 0
         rbm.run.move_to([rbm.run.weights[0]] * rbm.run.num_chains)
+    self.parts.follow(level)
 
 
 def fit(
@@ -161,8 +162,10 @@ def _fit(dbn, x, epochs, callbacks, tied, arguments):
             rbm.compile(jit_compile=rbm.uses_xla)
         if tied and level and int(rbm.run.steps) == 0:
             dbn.tie(level)
-        histories.append(rbm.fit(source, epochs=epochs[level], callbacks=callbacks[level], **arguments))
-        dbn.parts.follow(level)
+        try:
+            histories.append(rbm.fit(source, epochs=epochs[level], callbacks=callbacks[level], **arguments))
+        finally:  # an interrupted fit has learnt too
+            dbn.parts.follow(level)
     return histories
 
 

@@ -82,6 +82,7 @@ class MachineDensity(UndirectedDensity):
         **annealing: Any,
     ) -> LogLikelihood:
         """With log Z, unless it is given, by `boltzmann.log_partition`."""
+        batch_size = checks.positive_integer("batch_size", batch_size)  # which is refused before log Z is annealed
         annealing = {"num_runs": num_runs, "num_steps": num_steps, **annealing}
         check_annealing(self.machine, annealing)
         known = self._known(self.machine)

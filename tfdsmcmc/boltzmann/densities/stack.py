@@ -94,7 +94,7 @@ class StackDensity(UndirectedDensity):
         num_runs: int = 16,
     ) -> LogLikelihood:
         """Annealing from Q to p(h given v); log Z, unless it is given, by as many runs and steps."""
-        for name, count in (("num_steps", num_steps), ("num_runs", num_runs)):
+        for name, count in (("num_steps", num_steps), ("num_runs", num_runs), ("batch_size", batch_size)):
             checks.positive_integer(name, count)
         schedules.fixed(schedule, num_steps)  # which is refused before log Z is annealed
         known = self._known(self.stack.machines[-1])

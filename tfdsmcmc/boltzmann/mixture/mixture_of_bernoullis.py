@@ -76,8 +76,8 @@ class MixtureOfBernoullis(Learner):
         arguments = {
             "units": checks.positive_integer("units", units),
             "components": checks.positive_integer("components", components),
-            "smoothing": float(checks.positive_number("smoothing", smoothing)),
-            "concentration": float(checks.positive_number("concentration", concentration)),
+            "smoothing": checks.positive_in_float32("smoothing", smoothing),
+            "concentration": checks.positive_in_float32("concentration", concentration),
             "seed": checks.nonnegative_integer("seed", seed),
         }
         random.as_seed(seed)  # no larger than a seed may be

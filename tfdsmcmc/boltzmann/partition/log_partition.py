@@ -227,6 +227,8 @@ def sandwich(
     """
     if "direction" in options:
         raise ValueError(f"A sandwich has both directions. Received: direction={options['direction']!r}")
+    own = {key: value for key, value in options.items() if key != "seed"}
+    checked_annealing(machine_of(rbm), num_runs, num_steps, direction="reverse", **own)  # before anything is run
     lower = {key: value for key, value in options.items() if key != "draws"}
     return PartitionSandwich(
         log_partition(rbm, num_runs, num_steps, direction="forward", **lower),

@@ -40,7 +40,7 @@ class Gaussian(Units):
     """
 
     def __init__(self, precision: float = 1.0, learnt: bool = False):
-        self.precision: float = float(checks.positive_number("precision", precision))
+        self.precision: float = checks.positive_in_float32("precision", precision)
         self.learnt: bool = checks.boolean("learnt", learnt)
         self.parameters: tuple[str, ...] = ("log_precision",) if self.learnt else ()
         self.initial: tuple[float, ...] = (math.log(self.precision),) if self.learnt else ()
