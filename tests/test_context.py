@@ -154,7 +154,7 @@ def test_learning_saving_and_averages(tmp_path):
     model.compile(**ds.methods.dsgnht_nais(num_chains=1), steps_per_execution=30, jit_compile=False)
     collector = ds.posterior.Collector(tmp_path / "run", num_samples=5)
     held = Rows(x[:50], context=y[:50])
-    model.fit(Rows(x, context=y), validation_data=held, epochs=30, batch_size=50, verbose=0, callbacks=[collector])
+    model.fit(Rows(x, context=y), validation_data=held, epochs=60, batch_size=50, verbose=0, callbacks=[collector])
     right, wrong = (model.log_likelihood(Rows(x, context=labels), 200).mean() for labels in (y, 1 - y))
     assert right > wrong + 2.0
     model.save(tmp_path / "m.keras")

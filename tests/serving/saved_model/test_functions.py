@@ -208,11 +208,11 @@ def test_weights_are_checked():
 
 @pytest.mark.slow
 def test_jitted_functions_answer_alike():
-    """Compiled by XLA or not, the answers are the same up to rounding."""
+    """Compiled by XLA or not, the answers are the same up to rounding, of as many draws as either holds at a time."""
     model = tiny_model((2,), units=4, seed=6)
     plain, jitted = (NetworkFunctions(model, Weights(model), 5, jit) for jit in (False, True))
     x, mask = tf.constant(X[:3], tf.float32), tf.constant(X[:3] > 0)
-    for name, arguments in (("log_likelihood", (x, tf.constant(40))), ("impute", (x, mask, tf.constant(2)))):
+    for name, arguments in (("log_likelihood", (x, tf.constant(32))), ("impute", (x, mask, tf.constant(2)))):
         one, other = (getattr(functions, name)(*arguments, SEED) for functions in (plain, jitted))
         for key in one:
             np.testing.assert_allclose(one[key], other[key], rtol=1e-4)
