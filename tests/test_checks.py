@@ -64,3 +64,10 @@ def test_masks_of_what_is_observed():
     for mask in ([[1, 0], [1]], [[1, 2], [0, 1]], np.array([[None, True]] * 2), np.ones(3), hiding):
         with pytest.raises(ValueError, match="^mask .*Received: "):
             checks.observed("mask", mask, (2, 2))
+
+
+@pytest.mark.parametrize("value", ["c", ["a"], np.array(["a", "b"]), None, 1, ("a", "b")])
+def test_one_of_some_words(value):
+    assert checks.one_of("letter", "a", ("a", "b")) == "a"
+    with pytest.raises(ValueError, match=r"^letter is one of \['a', 'b'\]. Received: letter="):
+        checks.one_of("letter", value, ("a", "b"))

@@ -159,7 +159,7 @@ def test_starts_that_are_none():
 
 
 def test_what_it_cannot_learn():
-    with pytest.raises(ValueError, match="covariance must be one of .* Received: covariance='dense'"):
+    with pytest.raises(ValueError, match="covariance is one of .* Received: covariance='dense'"):
         ds.methods.vb("dense")
     layers = ds.layers
     with pytest.raises(ValueError, match="SBN and DARN. Received: .*NADE"):

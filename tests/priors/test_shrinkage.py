@@ -154,7 +154,7 @@ def test_a_bias_is_one_group_and_an_empty_weight_none():
 
 @pytest.mark.parametrize("group", ["row", None, 1, ["parent"]])
 def test_other_groups_are_refused(group):
-    with pytest.raises(ValueError, match="group must be one of .*Received: group="):
+    with pytest.raises(ValueError, match="group is one of .*Received: group="):
         Horseshoe(group=group)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -59,6 +59,13 @@ def boolean(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False. Received: {name}={_shown(value)}")
     return bool(value)
+
+
+def one_of(name: str, value: _T, allowed: Iterable[str]) -> _T:
+    """Returns `value`, one of some strings."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} is one of {list(allowed)}. Received: {name}={value!r}")
+    return value
 
 
 def positive_number(name: str, value: _T) -> _T:

@@ -98,8 +98,7 @@ def annealed_importance_sampling(
     num_runs = checks.positive_integer("num_runs", num_runs)
     batch_size = checks.positive_integer("batch_size", batch_size)
     separation = checks.positive_integer("separation", separation)
-    if not isinstance(direction, str) or direction not in _DIRECTIONS:
-        raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
+    checks.one_of("direction", direction, _DIRECTIONS)
     contract.check_directed(model, "Annealing of z", "Of log Z there is boltzmann.log_partition.")
     source = source_of("x", x, model.generative.units, model.generative.support, context=model.generative.context)
     model.generative.check_gaps(source)

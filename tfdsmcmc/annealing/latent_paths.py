@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common import checks
 from tfdsmcmc.annealing.path import Path
 from tfdsmcmc.annealing.transitions import step
 from tfdsmcmc.networks import data_log_prob, evaluated_at
@@ -235,5 +236,4 @@ def path_over_latents(
 
 def check_name(path: object) -> None:
     """Raises a ValueError for an unknown path."""
-    if not isinstance(path, str) or path not in PATHS:
-        raise ValueError(f"path is one of {list(PATHS)}. Received: path={path!r}")
+    checks.one_of("path", path, PATHS)

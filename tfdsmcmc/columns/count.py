@@ -78,9 +78,7 @@ class Count(Kind):
         offset: float = 1.0,
         limit: float | None = None,
     ):
-        if law not in _LAWS:
-            raise ValueError(f"law is one of {list(_LAWS)}. Received: law={law!r}")
-        self.law = law
+        self.law = checks.one_of("law", law, _LAWS)
         self.zero_inflated: bool = checks.boolean("zero_inflated", zero_inflated)
         self.typical: float = float(checks.positive_number("typical", typical))
         self.offset: float = float(checks.positive_number("offset", offset))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
+from tfdsmcmc._common import checks
 from tfdsmcmc.datasets import mapped_file, packed
 from tfdsmcmc.datasets.downloading import cache
 from tfdsmcmc.datasets.finding import binarizer, check_binarization, file_of, load
@@ -92,8 +93,7 @@ def open(
         return mapped_file.read(pathlib.Path(name_or_path), units)
     if units is not None:
         raise ValueError(f"units is of a file of bits NAME.npy. Received: units={units!r} with {name_or_path!r}")
-    if split not in SPLITS:
-        raise ValueError(f"split is one of {SPLITS}. Received: split={split!r}")
+    checks.one_of("split", split, SPLITS)
     if binarization == "each_epoch":
         return _grey(name_or_path, split, data_dir)
     check_binarization(binarization, seed)

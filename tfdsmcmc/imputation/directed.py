@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from tfdsmcmc._common import checks
 from tfdsmcmc.imputation.kernels import NetworkKernel
 from tfdsmcmc.imputation.resampling import plan_resampling
 from tfdsmcmc.imputation.sweep_plan import plan_sweeps
@@ -30,8 +31,7 @@ def method_for(generative: GenerativeNetwork, method: ImputationMethod) -> Imput
     Raises:
       ValueError: for another name, or Gibbs sampling of layers that are not binary.
     """
-    if method not in _METHODS:
-        raise ValueError(f"method is one of {list(_METHODS)}. Received: method={method!r}")
+    checks.one_of("method", method, _METHODS)
     data_layer, latent = generative.layers[-1], generative.layers[:-1]
     swept = all(layer.binary for layer in latent) and (data_layer.binary or data_layer.factorised or data_layer.redraws)
     if method == "auto":

@@ -50,8 +50,7 @@ def settings_of(
     Raises:
       ValueError: for an argument out of range, or more sweeps than a counter of 32 bits holds.
     """
-    if posterior_weights not in _WEIGHTS:
-        raise ValueError(f"posterior_weights is one of {list(_WEIGHTS)}. Received: {posterior_weights!r}")
+    checks.one_of("posterior_weights", posterior_weights, _WEIGHTS)
     checks.positive_integer("evidence_samples", evidence_samples)
     checks.positive_integer("batch_size", batch_size)
     num_samples = (DRAWS if method == "resampling" else _SWEEPS) if num_samples is None else num_samples

@@ -285,8 +285,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _check_imputation(self):
         """Raises a ValueError for what `transform` cannot use; `fit` asks as well, before anything is learnt."""
-        if self.strategy not in _STRATEGIES:
-            raise ValueError(f"strategy is one of {list(_STRATEGIES)}. Received: strategy={self.strategy!r}")
+        checks.one_of("strategy", self.strategy, _STRATEGIES)
         checks.verbose(self.verbose)
         checks.boolean("keep_empty_features", self.keep_empty_features)
         choices.random_state_of(self.random_state)

@@ -73,8 +73,7 @@ class Gibbs(Latents):
     ):
         self.num_samples: int = checks.positive_integer("num_samples", num_samples)
         self.burn_in: int = checks.nonnegative_integer("burn_in", burn_in)
-        if not isinstance(initial, str) or initial not in _STARTS:
-            raise ValueError(f"initial is one of {list(_STARTS)}. Received: initial={initial!r}")
+        checks.one_of("initial", initial, _STARTS)
         if not isinstance(persistent, bool):
             raise ValueError(f"persistent must be True or False. Received: persistent={persistent!r}")
         if not isinstance(draw_missing, bool) or draw_missing and not persistent:

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Literal
 import keras
 import tensorflow as tf
 
-from tfdsmcmc._common.checks import nonnegative_integer, positive_integer
+from tfdsmcmc._common.checks import nonnegative_integer, one_of, positive_integer
 from tfdsmcmc._common.streams import log_mean_exp
 from tfdsmcmc._common.types import WeightedLatents
 from tfdsmcmc.latents.base import Latents
@@ -82,8 +82,7 @@ class NAIS(Latents):
         if climbing_samples is not None:
             climbing_samples = positive_integer("climbing_samples", climbing_samples)
         self.climbing_samples: int | None = climbing_samples
-        if weights not in _WEIGHTS:
-            raise ValueError(f"weights is one of {list(_WEIGHTS)}. Received: weights={weights!r}")
+        one_of("weights", weights, _WEIGHTS)
         self.weights = weights
         if not (isinstance(warm_up, str) and warm_up == "auto"):
             warm_up = nonnegative_integer("warm_up", warm_up)

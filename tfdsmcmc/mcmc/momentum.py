@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common.checks import numbers_known, positive_number
+from tfdsmcmc._common.checks import numbers_known, one_of, positive_number
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Integrator, Number, Seed, TensorLike
@@ -64,6 +64,4 @@ def mean_square(parts: Sequence[tf.Tensor]) -> tf.Tensor:
 
 def check_integrator(integrator: str, allowed: Sequence[str] = ("splitting", "euler")) -> str:
     """Returns the name of the integrator, or raises a ValueError."""
-    if integrator not in allowed:
-        raise ValueError(f"integrator must be one of {list(allowed)}. Received: integrator={integrator!r}")
-    return integrator
+    return one_of("integrator", integrator, allowed)

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import keras
 import tensorflow as tf
 
-from tfdsmcmc._common.checks import positive_number
+from tfdsmcmc._common.checks import one_of, positive_number
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.momentum import (
     check_friction,
@@ -107,8 +107,7 @@ class SGNHT(StochasticGradientKernel):
         integrator: Integrator = "splitting",
         name: str = "sgnht",
     ):
-        if thermostat not in ("elementwise", "scalar"):
-            raise ValueError(f"thermostat must be 'elementwise' or 'scalar'. Received: thermostat={thermostat!r}")
+        one_of("thermostat", thermostat, ("elementwise", "scalar"))
         if not (isinstance(thermostat_mass, str) and thermostat_mass == "auto"):
             positive_number("thermostat_mass", thermostat_mass)
         check_integrator(integrator)

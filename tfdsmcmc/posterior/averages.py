@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tfdsmcmc import contract
+from tfdsmcmc._common import checks
 from tfdsmcmc.layers import UnitAverage
 from tfdsmcmc.networks import GenerativeNetwork
 from tfdsmcmc.posterior.running_means import RunningMean
@@ -195,8 +196,7 @@ def without_missing(average: Average, starts: Sequence[Sample], chains: Sequence
 
 def check_average(average: object) -> None:
     """Raises a ValueError for what is no name of an average."""
-    if not isinstance(average, str) or average not in AVERAGES:
-        raise ValueError(f"average is one of {list(AVERAGES)}. Received: average={average!r}")
+    checks.one_of("average", average, AVERAGES)
 
 
 def check_fit(average: Average, model: Learner) -> None:

@@ -57,7 +57,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
-from tfdsmcmc._common.checks import positive_number
+from tfdsmcmc._common.checks import one_of, positive_number
 from tfdsmcmc.priors import sweeps_together
 from tfdsmcmc.priors.base import SweepDraws, WeightPrior
 from tfdsmcmc.priors.scales_given_weights import REACH, ScalesGivenWeights, draw_on, finest, half_cauchy
@@ -111,7 +111,7 @@ class ThreeParameterBetaNormal(WeightPrior):
         group: Group = "entry",
         global_scale_group: Group = "tensor",
     ):
-        self.group: Group = _checked_group(group)
+        self.group: Group = one_of("group", group, GROUPS)
         self.a: float = float(positive_number("a", a))
         self.b: float = float(positive_number("b", b))
         self.global_scale: float = float(positive_number("global_scale", global_scale))
@@ -120,11 +120,10 @@ class ThreeParameterBetaNormal(WeightPrior):
             raise ValueError(f"learn_global_scale must be a bool. Received: learn_global_scale={learn_global_scale!r}")
         self.learn_global_scale = learn_global_scale
         self.global_scale_group: Group = global_scale_group
-        if global_scale_group not in _SHARE_TAU or (
-            global_scale_group != "tensor" and (group != "entry" or not learn_global_scale)
-        ):
+        one_of("global_scale_group", global_scale_group, _SHARE_TAU)
+        if global_scale_group != "tensor" and (group != "entry" or not learn_global_scale):
             raise ValueError(
-                f"global_scale_group is one of {list(_SHARE_TAU)}, other than 'tensor' with group='entry' and "
+                "global_scale_group is other than 'tensor' with group='entry' and "
                 f"learn_global_scale=True. Received: global_scale_group={global_scale_group!r}, group={group!r}, "
                 f"learn_global_scale={learn_global_scale}"
             )
@@ -266,12 +265,6 @@ class ThreeParameterBetaNormal(WeightPrior):
     def get_config(self) -> Config:
         names = ("a", "b", "global_scale", "minimum_scale", "learn_global_scale", "group", "global_scale_group")
         return {name: getattr(self, name) for name in names}
-
-
-def _checked_group(group):
-    if not isinstance(group, str) or group not in GROUPS:
-        raise ValueError(f"group must be one of {list(GROUPS)}. Received: group={group!r}")
-    return group
 
 
 def _bounded(variance):

@@ -19,6 +19,7 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
+from tfdsmcmc._common import checks
 from tfdsmcmc._common.streams import log_mean_exp
 from tfdsmcmc.networks import evaluated_at
 from tfdsmcmc.proposals.base import Proposal, fixed, number_of_samples
@@ -64,8 +65,7 @@ class IWAE(Proposal):
     takes_weights = True
 
     def __init__(self, optimizer: OptimizerLike = "adam", bound: Literal["importance", "elbo"] = "importance"):
-        if bound not in _BOUNDS:
-            raise ValueError(f"bound must be one of {_BOUNDS}. Received: bound={bound!r}")
+        checks.one_of("bound", bound, _BOUNDS)
         super().__init__(optimizer)
         self.bound = bound
 

@@ -87,10 +87,8 @@ def variational_bound(
     num_samples = checks.positive_integer("num_samples", num_samples)
     rounds = checks.positive_integer("rounds", rounds)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    if not isinstance(weights, str) or weights not in _WEIGHTS:
-        raise ValueError(f"weights must be one of {list(_WEIGHTS)}. Received: weights={weights!r}")
-    if not isinstance(initial, str) or initial not in _STARTS:
-        raise ValueError(f"initial must be one of {list(_STARTS)}. Received: initial={initial!r}")
+    checks.one_of("weights", weights, _WEIGHTS)
+    checks.one_of("initial", initial, _STARTS)
     num_starts = checks.positive_integer("num_starts", num_starts)
     if num_starts > 1 and initial == "half":
         raise ValueError(f"Several starts need initial='recognition'. Received: num_starts={num_starts} at 'half'")

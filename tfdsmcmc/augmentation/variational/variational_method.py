@@ -28,12 +28,9 @@ class VariationalMethod(StepMethod):
         initial: Literal["random", "recognition"],
         burn_in: int,
     ):
-        if not isinstance(covariance, str) or covariance not in KINDS:
-            raise ValueError(f"covariance must be one of {sorted(KINDS)}. Received: covariance={covariance!r}")
-        self.covariance = covariance
+        self.covariance = checks.one_of("covariance", covariance, sorted(KINDS))
         self.rounds: int = checks.positive_integer("rounds", rounds)
-        if not isinstance(initial, str) or initial not in _STARTS:
-            raise ValueError(f"initial must be one of {list(_STARTS)}. Received: initial={initial!r}")
+        checks.one_of("initial", initial, _STARTS)
         self.start: UnitsStart = UnitsStart(initial, checks.nonnegative_integer("burn_in", burn_in))
 
     @property

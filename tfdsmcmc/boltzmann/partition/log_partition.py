@@ -113,8 +113,7 @@ def checked_annealing(
     """
     num_runs, num_steps = checks.positive_integer("num_runs", num_runs), checks.positive_integer("num_steps", num_steps)
     chain_steps, betas = checks.positive_integer("chain_steps", chain_steps), schedules.fixed(schedule, num_steps)
-    if not isinstance(direction, str) or direction not in _DIRECTIONS:
-        raise ValueError(f"direction is one of {list(_DIRECTIONS)}. Received: direction={direction!r}")
+    checks.one_of("direction", direction, _DIRECTIONS)
     if machine is None:
         return num_runs, num_steps, betas, None, None, None, chain_steps
     rows, base = checked_base(base, machine)
