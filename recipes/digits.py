@@ -28,9 +28,9 @@ def report(model, data, folder, draws, steps):
     independent = ds.models.from_name("SBN", units=64, data_logits=np.log(p / (1 - p)))
     line("independent pixels", independent.log_likelihood(data.test))
     line("last weights", model.log_likelihood(data.test, draws))
-    for average, each in (("weights", draws), ("units", draws // 10), ("draws", draws // 10)):
-        name = f"average over {average}{' (chosen)' * (average == posterior.average)}"
-        line(name, posterior.log_likelihood(model, data.test, each, average=average))
+    for average in dict.fromkeys(("weights", "units", "draws", posterior.average)):
+        chosen, each = " (chosen)" * (average == posterior.average), draws // (1 if average == "weights" else 10)
+        line(f"average over {average}{chosen}", posterior.log_likelihood(model, data.test, each, average=average))
     posterior.chain(0).apply_mean(model, data.train, refit_epochs=20)  # hidden units play other roles in other chains
     worth = model.log_likelihood(data.test, draws)
     line("mean of the weights of a chain", worth)

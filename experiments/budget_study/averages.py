@@ -111,7 +111,7 @@ def main(arguments=None):
         raise SystemExit("One of the two: RUNS --record FILE, or --table FILE")
     if args.record is not None:
         return record(args)
-    lines = files.lines(args.table)
+    lines = files.lines(files.checked_record(args.table))
     if args.figure is not None:
         draw(lines, args.figure)
     marked_page.show(tables(lines), args.page, COMMAND)

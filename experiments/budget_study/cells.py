@@ -45,7 +45,7 @@ def _run_here(args, seed, folder):
 def _data(args):
     """The data set, with the training rows that are asked for."""
     data = ds.datasets.load(args.dataset, args.data_dir)
-    return data._replace(train=data.train[: args.train_rows]) if args.train_rows else data
+    return data._replace(train=data.train[: args.train_rows]) if args.train_rows is not None else data
 
 
 def _learnt(args, seed, data, folder):

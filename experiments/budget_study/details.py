@@ -1,7 +1,15 @@
 """What the study's runs were and what each average is worth: tables of the appendix."""
 
 from experiments.budget_study import cells
-from experiments.budget_study.table import budgets, chosen_and_best, grouped, of_budget, samplers, scales_of
+from experiments.budget_study.table import (
+    budgets,
+    chosen_and_best,
+    estimate_of,
+    grouped,
+    of_budget,
+    samplers,
+    scales_of,
+)
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error
 
@@ -33,8 +41,8 @@ def _run(group):
     own = [about for about, _ in samplers(found)]
     seconds = round(sum(cells.seconds_of(about) for about in own) / len(own))
     names, chains = (", ".join(sorted({str(about[part]) for about in own})) for part in ("average", "chains"))
-    estimate = "annealing" if own[0]["annealing_steps"] else "importance samples"
-    return dataset, architecture, seconds, chains, len(chosen_and_best(found)[0]), estimate, names
+    rows = len(chosen_and_best(found)[0])
+    return dataset, architecture, seconds, chains, rows, estimate_of(own[0]), names
 
 
 def _averages(group):

@@ -111,7 +111,7 @@ def made(runs):
 def main(arguments=None):
     args = parse(arguments)
     if args.table is not None:
-        return marked_page.show(made(finished_runs.recorded(args.table)), args.page, COMMAND)
+        return marked_page.show(made(finished_runs.told(args.table)), args.page, COMMAND)
     for name in args.tables:
         for architecture in args.architectures:
             run(name, architecture, args)

@@ -5,7 +5,7 @@ from experiments.budget_study.verdict import said, verdict
 from experiments.common.markdown import number, table
 from experiments.common.paired import mean_and_error, with_error
 
-HEAD = ("data", "model", "a scale for each", "seeds", "sampler", "`rws`", "sampler less `rws`")
+HEAD = ("data", "model", "seeds", "test rows", "estimate", "sampler", "`rws`", "sampler less `rws`")
 SUMMARY = ("data", "model")  # and a column for each budget
 
 
@@ -87,6 +87,11 @@ def scales_of(about):
     return about.get("scales", "unit")
 
 
+def estimate_of(about):
+    """What the log-likelihoods of a run are estimated by."""
+    return "annealing" if about["annealing_steps"] else "importance samples"
+
+
 def _of_budget(groups, budget):
     """The lines of a budget: how long its runs took, on how many data sets the sampler is ahead, and a line a pair."""
     lines, verdicts, times = [], {}, {}
@@ -95,7 +100,7 @@ def _of_budget(groups, budget):
         own = samplers(found)
         times.setdefault(architecture, []).extend((cells.seconds_of(about), about["rws_seconds"]) for about, _ in own)
         figures = number(sampler.mean()), number(best.mean()), mean_and_error(sampler - best)
-        lines.append([dataset, architecture, scales_of(own[0][0]), len(own), *figures])
+        lines.append([dataset, architecture, len(own), len(sampler), estimate_of(own[0][0]), *figures])
         verdicts.setdefault(architecture, []).append(verdict(*with_error(sampler - best)))
     every = [pair for pairs in times.values() for pair in pairs]
     took = f"The runs took {min(every)[0]:.0f} to {max(every)[0]:.0f} seconds of processor time."

@@ -36,6 +36,13 @@ def write_text(path, text):
             temporary.write_text(text, encoding="utf-8")
 
 
+def checked_record(path):
+    """The path of a file that a command has made; ends the program where there is none."""
+    if not path.is_file():
+        raise SystemExit(f"--table needs a file that --record has made. Received: {path}")
+    return path
+
+
 def lines(path):
     """The dicts in a file of JSON lines; a line that was cut off is as if it were not there."""
     found = []

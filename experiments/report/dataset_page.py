@@ -15,8 +15,9 @@ _LOOKS = (
     "else by few importance samples, which understate.*"
 )
 _EQUAL_TIME = (
-    "The sampler is `methods.dsgnht_nais()`, the optimizer `methods.rws()`, in equal processor time with defaults "
-    "alone. Errors are over the same test rows. How they were run is in the [study](../study.md)."
+    "The sampler is `methods.dsgnht_nais()`, with as many updates as fit the processor time of the optimizer, "
+    "`methods.rws()`, both with defaults alone. Errors are over the same test rows. How they were run is in the "
+    "[study](../study.md)."
 )
 _SETTINGS = (
     "Means over the seeds, in equal processor time. Paired differences and what the settings are stand in the "

@@ -11,12 +11,12 @@ from experiments.report.titles import short_title, title_of
 _NOTE = (
     "The highest figure of each kind of network for which a figure is published. Errors are standard errors, over test "
     "rows and of the estimate together. Bold exceeds the best published figure of the same network by more than its "
-    "error."
+    "error; lower bounds are such figures too."
 )
 _STUDY = (
-    "The sampler and the optimizer have about the same processor time and their defaults. Ahead and behind are by more "
-    "than two standard errors over test rows. These do not say how runs differ. The [study](../study.md) has the "
-    "figures."
+    "The sampler has its defaults, and as many updates as fit the optimizer's processor time: it took 0.4 to 2 times "
+    "of it. Ahead and behind are by more than two standard errors over test rows. These do not say how runs differ. "
+    "The [study](../study.md) has the figures."
 )
 _AHEAD = "Each point is a data set and a model; bars are standard errors over the test rows."
 

@@ -38,7 +38,7 @@ an optimizer's weights, and of the average over six draws of a sampler, evenly s
 
 import pathlib
 
-from experiments.common import finished_runs, marked_page
+from experiments.common import files, finished_runs, marked_page
 from experiments.common.arguments import parser_of
 from experiments.sampler_study.settings import OPTIMIZERS, SETTINGS
 from experiments.sampler_study.study import anneal, folder_of, study, timed
@@ -66,8 +66,8 @@ def check_tables(args):
         raise SystemExit(f"--record and --table are two calls. Received: --record {args.record} --table {args.table}")
     if args.page is not None and args.table is None:
         raise SystemExit(f"--page needs --table. Received: --page {args.page}")
-    if args.table and not pathlib.Path(args.table).exists():
-        raise SystemExit(f"--table needs a file that --record has made. Received: {args.table}")
+    if args.table:
+        files.checked_record(pathlib.Path(args.table))
     if (args.record is not None or args.table == "") and not pathlib.Path(args.output).is_dir():
         raise SystemExit(f"--output must be a folder with finished runs. Received: {args.output}")
 

@@ -26,7 +26,7 @@ NOTE = (
     "Errors are standard errors, over test rows and of the estimate together. Figures are annealed, else exact, else "
     "by importance samples of the weights that validation data prefer. Of several rows of a method the one that "
     "validation data prefer stands for it. Bold exceeds the best published figure of the architecture by more than "
-    "its error."
+    "its error; lower bounds are such figures too."
 )
 NOTE_OF_CLIMBING = (
     "These rows still climbed on validation rows when their time was over. What twice the time would add is "

@@ -10,7 +10,7 @@ import pytest
 
 import tfdsmcmc as ds
 from experiments.budget_study import __main__ as budget_study
-from experiments.budget_study import averages, cells, judging, learning
+from experiments.budget_study import averages, cells, halves, judging, learning
 from experiments.budget_study.details import details
 from experiments.budget_study.glance import PAIRS, glance
 from experiments.budget_study.marks import Marks
@@ -35,7 +35,7 @@ def test_the_mean_over_seeds_stands_beside_the_best_single_run():
         line(0, temperature=0.1, rws=[0.0, 0.0], weights=[0.0, 0.0], **beside),
     ]
     found, more = tables(runs), details(runs)
-    assert "| digits | SBN 5 | unit | 2 | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
+    assert "| digits | SBN 5 | 2 | 2 | importance samples | −10.75 | −11.00 | +0.25 ± 0.75 |" in found
     assert "With SBN 5 the sampler is ahead on 0 of 1 data sets, level on 1, and behind on 0." in found
     assert "**Budget: 150 seconds.** The runs took 90 to 110 seconds" in found
     assert "That is 0.90 to 1.10 times what the optimizer" in found
@@ -58,8 +58,8 @@ def test_runs_of_the_present_prior_stand_in_the_place_of_earlier_ones():
     ]
     runs[2][0].update(scales="weight", seconds_again=150)
     found, more = tables(runs), details(runs)
-    assert "| digits | SBN 5 | weight | 1 | −9.00 | −12.00 | +3.00 ± 0.00 |" in found
-    assert "| dna | SBN 5 | unit | 1 | −7.00 | −13.00 | +6.00 ± 1.00 |" in found
+    assert "| digits | SBN 5 | 1 | 2 | importance samples | −9.00 | −12.00 | +3.00 ± 0.00 |" in found
+    assert "| dna | SBN 5 | 1 | 2 | importance samples | −7.00 | −13.00 | +6.00 ± 1.00 |" in found
     assert "| digits | SBN 5 | 150 | −10.50 | −9.00 | +1.50 ± 0.50 |" in more.split("**Budget")[0]
     assert "The runs took 90 to 150 seconds" in found and "0.90 to 1.50 times what the optimizer" in found
     assert "and behind on 0. It took 1.20 times as long." in found  # 150 and 90 of twice 100
@@ -73,8 +73,8 @@ def test_a_run_that_learnt_again_stands_in_the_place_of_the_earlier_one():
     runs = [line(seed, rws=[-12.0], units=[value]) for seed, value in zip((0, 0, 1), named.values())]
     for (about, _), name in zip(runs, named):
         about.update(scales="weight", name=name)
-    assert "| digits | SBN 5 | weight | 2 | −8.50 | −12.00 |" in tables(runs)
-    assert "| digits | SBN 5 | weight | 2 | −9.50 | −12.00 |" in tables([runs[0], runs[2]])
+    assert "| digits | SBN 5 | 2 | 1 | importance samples | −8.50 | −12.00 |" in tables(runs)
+    assert "| digits | SBN 5 | 2 | 1 | importance samples | −9.50 | −12.00 |" in tables([runs[0], runs[2]])
 
 
 def test_seeds_of_other_numbers_of_test_rows_share_the_first_ones():
@@ -82,7 +82,7 @@ def test_seeds_of_other_numbers_of_test_rows_share_the_first_ones():
         line(0, rws=[-12.0, -14.0], units=[-10.0, -11.0]),
         line(1, rws=[-13.0, -15.0, 0.0], units=[-11.0, -12.0, 9.0]),
     ]
-    assert "| digits | SBN 5 | unit | 2 | −11.00 | −13.00 | +2.00 ± 0.50 |" in tables(runs)
+    assert "| digits | SBN 5 | 2 | 2 | importance samples | −11.00 | −13.00 | +2.00 ± 0.50 |" in tables(runs)
     other = line(2, rws=[-13.0], units=[-11.0])
     other[0].update(annealing_steps=500, name="annealed")
     runs[0][0]["name"] = runs[1][0]["name"] = "sampled"
@@ -157,10 +157,24 @@ def test_stacking_finds_the_best_weights(monkeypatch):
     np.testing.assert_allclose(found, np.where(right, -1 + np.log(0.25), -1 + np.log(0.75)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", ["--page study.md", "--prior cold", "--averages all", "--summary --details"])
-def test_what_cannot_be_run_is_refused(options):
+OPTIONS = ["--page study.md", "--prior cold", "--averages all", "--summary --details", "--table budgt.jsonl"]
+NUMBERS = ["--train-rows 0", "--train-rows -5", "--seconds nan", "--seconds -3", "--samples 0", "--test-rows 0"]
+
+
+@pytest.mark.parametrize("options", [*OPTIONS, *NUMBERS])
+def test_what_cannot_be_run_is_refused(options, monkeypatch):
+    monkeypatch.setattr(budget_study.cells, "run", None)
     with pytest.raises(SystemExit):
         budget_study.main(options.split())
+
+
+@pytest.mark.parametrize("command", [budget_study, averages, halves])
+def test_a_table_of_no_record_leaves_the_page(command, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("as it was")
+    with pytest.raises(SystemExit, match="needs a file that --record has made. Received: .*budgt.jsonl"):
+        command.main(["--table", str(tmp_path / "budgt.jsonl"), "--page", str(page)])
+    assert page.read_text() == "as it was"
 
 
 def test_the_tables_of_the_project_are_what_its_records_make(request):
