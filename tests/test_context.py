@@ -268,6 +268,8 @@ BAD = {
     "an imputation": lambda model: model.impute(X),
     "where there is none": lambda model: model_of(KINDS["SBN"]).log_likelihood(Rows(X, context=Y)),
     "a network's samples of another number": lambda model: model.generative.sample(5, 0, np.ones((2, 3), np.float32)),
+    "a network's samples of a number": lambda model: model.generative.sample(3, 0, 1.0),
+    "a network's samples of more axes": lambda model: model.generative.sample(2, 0, np.zeros((2, 5, 3), np.float32)),
     "a network's samples without": lambda model: model.generative.sample(5, 0),
     "a network's samples where there is none": lambda model: network(KINDS["SBN"]).sample(3, 0, np.ones((3, 3))),
     "samples where there is none": lambda model: model_of(KINDS["SBN"]).sample(3, context=1),

@@ -26,5 +26,5 @@ def test_a_regressor_that_is_always_on_beside_the_bias(deviation, regressors):
     np.testing.assert_allclose(found, q, rtol=1e-4, atol=2e-5 * q.max())
     both = np.eye(regressors)[0] + np.eye(regressors)[-1]
     price = raise_of(regressors, tf.float32) * (q[0, 0] + q[-1, -1])
-    rounding = 4 * regressors * 2.0**-24 * (q[0, 0] + q[-1, -1])
+    rounding = 0.5 * regressors * 2.0**-24 * (q[0, 0] + q[-1, -1])
     assert abs(both @ found @ both - both @ q @ both - price) < rounding

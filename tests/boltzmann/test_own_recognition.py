@@ -1,4 +1,4 @@
-"""Recognition weights that a network has of its own follow its machines until they are fine-tuned."""
+"""Recognition weights that a network has of its own follow what `fit` and `tie` do, until they are fine-tuned."""
 
 import keras
 import numpy as np

@@ -204,6 +204,8 @@ def test_xla_changes_nothing(name, method):
         ({"batch_size": 0}, "batch_size must be"),
         ({"burn_in": 2**31}, "burn_in [+] num_samples [+] num_imputations · thinning, in sweeps, must be below"),
         ({"num_imputations": 2**16, "thinning": 2**15}, "burn_in [+] num_samples"),
+        ({"continued_burn_in": 2**31}, "burn_in [+] num_samples"),
+        ({"evidence_samples": 2**31}, "evidence_samples must be below 2.31"),
         ({"method": "mean"}, "method is one of"),
         ({"posterior_weights": "flat"}, "posterior_weights is one of"),
         ({"mask": np.ones((2, 3))}, r"mask must have the shape \(2, 4\)"),

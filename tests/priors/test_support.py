@@ -15,6 +15,8 @@ tfd = tfp.distributions
     [
         tfd.Uniform(-1.0, 1.0),
         tfd.HalfNormal(1.0),
+        tfd.HalfNormal(1.0, validate_args=True),
+        tfd.Gamma(2.0, 1.0, validate_args=True),
         tfd.HalfCauchy(0.0, 1.0),
         tfd.Exponential(1.0),
         tfd.Gamma(2.0, 1.0),

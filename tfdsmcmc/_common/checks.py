@@ -29,6 +29,13 @@ def positive_integer(name: str, value: object) -> int:
     return _integer(name, value, 1, "positive")
 
 
+def positive_int32(name: str, value: object) -> int:
+    """The same of at most 32 bits, as counters of programs have them."""
+    if (number := positive_integer(name, value)) >= 2**31:
+        raise ValueError(f"{name} must be below 2^31. Received: {name}={_shown(value)}")
+    return number
+
+
 def nonnegative_integer(name: str, value: object) -> int:
     """Returns `value` as an integer of at least 0."""
     return _integer(name, value, 0, "non-negative")
@@ -78,9 +85,11 @@ def positive_number(name: str, value: _T) -> _T:
 
 def positive_in_float32(name: str, value: object) -> float:
     """Returns a plain number that is finite and above 0 in float32 too."""
+    number = float(positive_number(name, value))
     with np.errstate(over="ignore", under="ignore"):
-        positive_number(name, np.float32(positive_number(name, value)))
-    return float(value)
+        if not 0 < np.float32(number) < np.inf:
+            raise ValueError(f"{name} must be above 0 and finite in float32. Received: {name}={_shown(value)}")
+    return number
 
 
 def fraction(name: str, value: object) -> float:

@@ -22,6 +22,7 @@ def real_numbers(x: ArrayLike) -> np.ndarray:
     if np.iscomplexobj(x):
         raise TypeError("complex numbers")
     array = np.asarray(x)
-    if array.dtype.kind in "SUTMm":
-        raise ValueError(f"entries of type {array.dtype}")
+    texts = array.dtype.kind == "O" and any(isinstance(entry, (str, bytes)) for entry in array.flat)
+    if array.dtype.kind in "SUTMm" or array.dtype.names or texts:
+        raise ValueError(f"entries of type {'str' if texts else array.dtype}")
     return array.astype(np.float64, copy=False)

@@ -80,7 +80,7 @@ def fit_chains(
         full disk, or workers that die again and again.
     """
     num_chains = checks.positive_integer("num_chains", num_chains)
-    _check(make_model, rows, folder, epochs, seed, collector, fit)
+    epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, fit)
     tasks = [
         (f"chain {chain}", (make_model, chain, rows, str(folder), epochs, seed, collector, fit))
         for chain in range(num_chains)
@@ -118,14 +118,13 @@ def fit_chain(
       ValueError: for arguments out of range, before anything is run.
     """
     chain = checks.nonnegative_integer("chain", chain)
-    _check(make_model, rows, folder, epochs, seed, collector, fit or {})
+    epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, fit or {})
     _fit(True, make_model, chain, rows, folder, epochs, seed, collector, fit)
 
 
-def _check(make_model, rows, folder, epochs, seed, collector, fit):
-    """Raises a ValueError for arguments of which no chain could be learnt."""
-    checks.positive_integer("epochs", epochs)
-    checks.nonnegative_integer("seed", seed)
+def _checked(make_model, rows, folder, epochs, seed, collector, fit):
+    """(epochs, seed) as plain integers; a ValueError for arguments of which no chain could be learnt."""
+    epochs, seed = checks.positive_integer("epochs", epochs), checks.nonnegative_integer("seed", seed)
     random.as_seed(seed)  # which refuses seeds beyond 64 bits
     if not (isinstance(folder, (str, os.PathLike)) and str(folder)):
         raise ValueError(f"folder is a path. Received: folder={folder!r}")
@@ -137,11 +136,12 @@ def _check(make_model, rows, folder, epochs, seed, collector, fit):
         raise ValueError(f"collector is a dict with names of {sorted(known)}. Received: collector={collector!r}")
     if wrong := {"callbacks", "epochs", "x", "y"} & set(fit):
         raise ValueError(f"A chain has callbacks and rows of its own. Received: {', '.join(sorted(wrong))}")
-    if unknown := set(fit) - set(inspect.signature(Learner.fit).parameters):
+    if unknown := set(fit) - (set(inspect.signature(Learner.fit).parameters) - {"self"}):
         raise ValueError(f"fit has no such arguments. Received: {', '.join(sorted(unknown))}")
     Collector("checked", **collector)  # which refuses what does not fit
     if isinstance(rows, (str, pathlib.Path)):
         opened(rows)
+    return epochs, seed
 
 
 def _fit(wait, make_model, chain, rows, folder, epochs, seed, collector, fit):
@@ -236,9 +236,20 @@ def _learnt_from(model, data):
         "networks": digest_of(networks),
         "frozen": digest_of(contract.frozen_weights(model)),
         "patterns": digest_of(list(getattr(getattr(model, "prior", None), "patterns", ()))),  # the first found counts
-        "prior": digest_of(keras.saving.serialize_keras_object(model.prior) if hasattr(model, "prior") else None),
+        "prior": digest_of(_prior_of(model)),
         "method": digest_of(compiled),
     }
+
+
+def _prior_of(model):
+    """The configuration of its prior; patterns of a default one as earlier versions had them, without their ends."""
+    if not hasattr(model, "prior"):
+        return None
+    found = keras.saving.serialize_keras_object(model.prior)
+    if not model.prior.is_default:
+        return found
+    patterns = {pattern.rstrip("$"): part for pattern, part in found["config"]["distribution"].items()}
+    return {**found, "config": {**found["config"], "distribution": patterns}}
 
 
 def _without_starts(config):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tfdsmcmc.rows.source import RandomAccessSource
+
 
 def digest_of(content: Any) -> str:
     """Sixteen hexadecimal digits; names and seeds, which differ between chains of one posterior, do not count."""
@@ -21,11 +23,9 @@ def _bare(part):
         return [_bare(each) for each in part]
     if isinstance(part, np.generic):
         part = part.item()
-    if hasattr(part, "checksum"):  # a source of rows
+    if isinstance(part, RandomAccessSource):
         return int(part.checksum)
     if hasattr(part, "__array__"):  # a pandas Series or a tensor, of which a text shows the ends alone
         part = np.asarray(part)
         return [list(part.shape), hashlib.blake2b(np.ascontiguousarray(part)).hexdigest()]
-    if isinstance(part, (str, int, float, bool, type(None))):
-        return part
-    return type(part).__name__ if " at 0x" in str(part) else str(part)  # an address is of this process alone
+    return part if isinstance(part, (str, int, float, bool, type(None))) else str(part)

@@ -51,7 +51,7 @@ def settings_of(
       ValueError: for an argument out of range, or more sweeps than a counter of 32 bits holds.
     """
     checks.one_of("posterior_weights", posterior_weights, _WEIGHTS)
-    checks.positive_integer("evidence_samples", evidence_samples)
+    checks.positive_int32("evidence_samples", evidence_samples)
     checks.positive_integer("batch_size", batch_size)
     num_samples = (DRAWS if method == "resampling" else _SWEEPS) if num_samples is None else num_samples
     settings = Settings(
@@ -62,7 +62,8 @@ def settings_of(
         checks.positive_integer("num_chains", num_chains),
         None if continued_burn_in is None else checks.nonnegative_integer("continued_burn_in", continued_burn_in),
     )
-    most = settings.burn_in + settings.num_samples + settings.num_imputations * settings.thinning
+    most = settings.num_samples + settings.num_imputations * settings.thinning
+    most += max(settings.burn_in, settings.continued_burn_in or 0)
     if most >= _LARGEST:
         raise ValueError(
             "burn_in + num_samples + num_imputations · thinning, in sweeps, must be below 2^31. "

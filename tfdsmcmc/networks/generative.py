@@ -168,9 +168,9 @@ class GenerativeNetwork(Network):
     def _check_context(self, num_samples, context):
         if self.context is None:
             raise ValueError("A network of rows alone takes no context. Received: context of some rows")
-        count, rows = tf.get_static_value(num_samples), tf.convert_to_tensor(context).shape[0]
-        if None not in (count, rows) and count != rows:
-            raise ValueError(f"There is a context of each of {count} samples. Received: context of {rows} rows")
+        count, shape = tf.get_static_value(num_samples), tf.convert_to_tensor(context).shape
+        if not shape.is_compatible_with([None if count is None else int(count), None]):
+            raise ValueError(f"There is a context of each of {count} samples. Received: context of the shape {shape}")
 
     def mean_given_top(self, top: tf.Tensor, num_draws: int | tf.Tensor, seed: Seed) -> tf.Tensor:
         """E[x given z_L], the average of num_draws means of p(x given z_1), z_1 drawn down from z_L each time.

@@ -55,6 +55,7 @@ class DBN(Learner):
         not. Those above the first learn from here on from rows of the data, drawn upwards anew in each step; a run
         that one was compiled for begins anew.
       own_recognition: whether the network begins with recognition weights of its own, which are those of the machines.
+        They follow what `fit` and `tie` learn; after `rbm.fit` of a single machine take a new network, DBN(dbn.rbms).
       **kwargs: of `keras.Model`.
 
     Raises:

@@ -67,7 +67,7 @@ def imputed(
       size: rows at a time.
     """
     num_imputations = checks.positive_integer("num_imputations", num_imputations)
-    steps, seed = checks.positive_integer("steps", steps), random.as_seed(seed)
+    steps, seed = checks.positive_int32("steps", steps), random.as_seed(seed)
     values = rows.values.astype(np.float32)
     if rows.complete:
         return np.repeat(values[np.newaxis], num_imputations, 0)
