@@ -1,10 +1,10 @@
 """Loops of TensorFlow, one iteration at a time.
 
 Without XLA TensorFlow begins some ten iterations at once, and knows the loops within each by a hash of their place.
-Those of neighbouring iterations may share one where loops stand three deep: some percent of such programs at 500
-iterations and more, and fewer iterations of wide loops. Then the results of the whole loop are lost without an error.
-Iterations of one chain wait for each other anyway. XLA has no such hash. The loops of TFP's own kernels, as of HMC
-when it anneals, are theirs: they are not many.
+Those of neighbouring iterations may share one where loops stand three deep, the more often the more iterations the
+first two have. Then the results of the whole loop are lost without an error. Iterations of one chain wait for each
+other anyway: what is lost is that a second thread prepares the next one. XLA has no such hash. The loops of TFP's own
+kernels, as of HMC when it anneals, are theirs: they are not many.
 """
 
 from __future__ import annotations
