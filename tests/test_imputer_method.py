@@ -15,7 +15,7 @@ def test_the_prior_has_a_scale_for_each_unit_and_optimizers_have_none(architectu
     """That with which the imputers were compared, of all models that are built."""
     x = (np.random.default_rng(0).random((6, 3)) < 0.5).astype(np.float32)
     model = build(Rows(x, np.ones_like(x)), binary, architecture, 4, 0)
-    scales = {name: model.prior.for_weight(name) for name in ("sbn/kernel", "darn/lateral", "mlp/decoder/kernel")}
+    scales = {name: model.prior.for_weight(name) for name in ("sbn/kernel", "darn/lateral", "nade/decoder")}
     assert [prior.group for prior in scales.values()] == ["parent", "entry", "unit"]
     for prior in scales.values():
         assert type(prior) is ds.priors.Horseshoe and prior.learn_global_scale
