@@ -93,9 +93,9 @@ def test_a_fit_with_validation_rows_chooses_at_its_end(tmp_path):
 
 @pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_weights_of_a_warm_start_are_kept_and_may_be_chosen(tmp_path, num_chains):
-    """The best ones on validation rows, of each chain; of θ that a rate throws far away a mixture with them is left."""
+    """The best ones on validation rows, of each chain; a rate at which θ is thrown far away leaves no other."""
     model = tiny_model((2,), units=4, seed=2, scale=0.5)
-    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGLD(learning_rate=300.0), fraction=0.5, noise_tolerance=None)
+    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGLD(learning_rate=3e5), fraction=0.5, noise_tolerance=None)
     model.compile(kernel=kernel, latents=ds.latents.NAIS(5), num_chains=num_chains, jit_compile=False)
     rows = np.repeat(X, 12, 0)  # enough of them to tell
     fit(model, ds.posterior.Collector(tmp_path, 2, burn_in=0, every=1, stop=False), 12, validation_data=rows)
@@ -105,7 +105,8 @@ def test_the_weights_of_a_warm_start_are_kept_and_may_be_chosen(tmp_path, num_ch
     for c, sample in enumerate(posterior.starts):
         for found, part in zip(sample.theta, best, strict=True):
             np.testing.assert_array_equal(found, part[c] if num_chains > 1 else part)
-    assert posterior.average.endswith("start")
+    assert posterior.average.endswith("start")  # of two chains a mixture with what one of them has found may be better
+    assert num_chains > 1 or posterior.average == "start"
     value = posterior.log_likelihood(model, X, 500).mean()
     assert value > posterior.log_likelihood(model, X, 500, average="weights").mean() + 1
     again = model_to_fit(seed=3)  # without a warm start, in the same folder

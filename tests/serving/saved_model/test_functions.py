@@ -216,6 +216,9 @@ def test_jitted_functions_answer_alike():
         one, other = (getattr(functions, name)(*arguments, SEED) for functions in (plain, jitted))
         for key in one:
             np.testing.assert_allclose(one[key], other[key], rtol=1e-4)
+    one, other = (functions.log_likelihood(x, tf.constant(4000), SEED) for functions in (plain, jitted))
+    error = np.hypot(one["standard_error"], other["standard_error"])  # of more draws they are others, by one law
+    assert np.all(np.abs(one["value"] - other["value"]) < 6 * error) and error.max() < 0.1
 
 
 def test_samples_of_the_weights_share_no_draws(monkeypatch):
