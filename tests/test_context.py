@@ -10,8 +10,7 @@ from tests.chance import assert_frequencies
 from tests.oracles import binary_states, randomize, state_numbers
 from tfdsmcmc import random
 from tfdsmcmc.posterior.store import Sample
-from tfdsmcmc.rows import Context, ContextSource, Rows, source_of
-from tfdsmcmc.supports import Binary
+from tfdsmcmc.rows import Context, Rows
 from tfdsmcmc.sweeps.gibbs import sweep_all
 
 X = binary_states(4).astype(np.float32)
@@ -290,16 +289,3 @@ def test_what_does_not_fit(name):
 def test_wrong_parts(parts):
     with pytest.raises(ValueError, match="Received: "):
         Context(parts)
-
-
-def test_sources_keep_it():
-    source = source_of("x", Rows(X, context=Y), 4, Binary(), context=Context([3]))
-    assert isinstance(source, ContextSource) and source.num_rows == 16
-    np.testing.assert_array_equal(source.take(np.array([3, 1])).context, np.eye(3)[Y[[3, 1]]])
-    np.testing.assert_array_equal(source.part(slice(2, 9)).all().context, np.eye(3)[Y[2:9]])
-    other = source_of("x", Rows(X, context=(Y + 1) % 3), 4, Binary(), context=Context([3]))
-    assert source.checksum != other.checksum
-    again = source_of("x", source, 4, Binary(), context=Context([3]))
-    np.testing.assert_array_equal(again.all().context, source.all().context)
-    two = Context([3, 2]).values("context", np.array([[2, 0], [0, 1]]), 2)
-    np.testing.assert_array_equal(two, [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1]])
