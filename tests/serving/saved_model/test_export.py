@@ -362,6 +362,6 @@ def test_jitted_exports_say_so_and_answer_alike(tmp_path):
     assert audit.faults(plain) == [] and audit.faults(jitted, jit=True) == []
     assert audit.faults(jitted) == ["a function compiled by XLA"]
     assert loader.manifest_of(jitted)["settings"]["jit"] and not loader.manifest_of(plain)["settings"]["jit"]
-    one, other = (evaluate(tf.saved_model.load(path), binary_states(4), 32) for path in (plain, jitted))
+    one, other = (evaluate(tf.saved_model.load(path), binary_states(4), 100) for path in (plain, jitted))
     for name, value in one.items():
         np.testing.assert_allclose(value, other[name], rtol=1e-4)

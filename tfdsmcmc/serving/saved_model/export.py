@@ -60,11 +60,9 @@ def export(
         which begin near where they end, and else 50. Of Boltzmann machines they are full Gibbs steps, behind each
         sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
-        Importance samples are made, and count, 32 for a row at a time; of up to 32 rows as many as a third more may be
-        made.
+        Importance samples count 32 for a row at a time; of up to 16 rows as many as 512 more may be made.
       jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is
-        started with --xla_cpu_compilation_enabled=true. Importance samples are held 32 at a time then, so that of more
-        than 32 a seed draws others than without.
+        started with --xla_cpu_compilation_enabled=true. A seed gives the same answers as without, up to rounding.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside
         the versions (see `serving.saved_model.serving_files`); needs the package tensorflow-serving-api. A server with
         batching takes row-wise signatures alone: export `only` those for it.

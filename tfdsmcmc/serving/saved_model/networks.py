@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import Nest, Number, ThetaAndPhi
     from tfdsmcmc.programs import DirectedModel
 
-_CHUNK = 32  # importance samples held at a time, and of few rows
-_LARGEST_CHUNK, _FEW_ROWS = 256, 4
+_CHUNK = 32  # importance samples held at a time
+_LARGEST_CHUNK, _HELD = 256, 512  # and of few rows: of each, and of all of them
 _EVIDENCE = Resampling(num_imputations=0, num_samples=256, chunk=_CHUNK)  # for each p̂_m(x_observed)
 
 
@@ -113,7 +113,7 @@ class NetworkFunctions(Functions):
         layer = self._generative.layers[-1]
 
         def means(x, z, seed):
-            parents = z[0] if z else self._repeated(x, num_samples)
+            parents = z[0] if z else self._repeated(x)
             # where the units depend on each other a draw stands for the mean
             return [layer.distribution(parents).mean() if layer.factorised else layer.sample(parents, seed)]
 
@@ -136,24 +136,14 @@ class NetworkFunctions(Functions):
 
         @self._compile
         def at_one(x, num_samples, seed):
-            return expectations(*self._networks, x, num_samples, seed, self._chunk(x, num_samples), function, widths)
+            return expectations(*self._networks, x, num_samples, seed, _chunk(x), function, widths)
 
         signature = (tf.float32,) * 3, [tf.float32] * len(widths)
         return self.weights.over(lambda _, seed: at_one(x, num_samples, seed), seed, signature)
 
-    def _repeated(self, rows, num_samples):
+    def _repeated(self, rows):
         """What stands above a data layer alone, for each draw."""
-        return tf.repeat(self._generative.data_parents(rows, [])[tf.newaxis], self._chunk(rows, num_samples), 0)
-
-    def _chunk(self, rows, num_samples):
-        """Draws held at a time: with few rows many, as op by op a small chunk takes longer to call than to compute."""
-        if self.settings["jit"]:  # XLA would compile each number anew
-            return _CHUNK
-        count = tf.maximum(tf.shape(as_rows(rows).values)[0], 1)
-        most = tf.clip_by_value(_LARGEST_CHUNK * _FEW_ROWS // count, _CHUNK, _LARGEST_CHUNK) // _CHUNK
-        wanted = _divided_up(num_samples, _CHUNK)
-        chunks = _divided_up(wanted, most)
-        return _CHUNK * _divided_up(wanted, chunks)  # all of a size, so that few draws are in vain
+        return tf.repeat(self._generative.data_parents(rows, [])[tf.newaxis], _chunk(rows), 0)
 
     def _draws(self, _, count, seed, context):
         return self._generative.sample(count, seed, context)[0]
@@ -187,8 +177,13 @@ class NetworkFunctions(Functions):
         return run(rows, seed)
 
 
-def _divided_up(number, parts):
-    return -(-number // parts)
+def _chunk(rows):
+    """Draws of a row held at a time: many of few rows, as op by op a small chunk takes longer to call than to compute.
+
+    They go by the rows alone, jitted or not. What a seed draws depends on them, and XLA compiles each number anew.
+    """
+    count = tf.maximum(tf.shape(as_rows(rows).values)[0], 1)
+    return tf.clip_by_value(_HELD // count, _CHUNK, _LARGEST_CHUNK) // _CHUNK * _CHUNK
 
 
 def _mixed(value, means):
