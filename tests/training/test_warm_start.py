@@ -70,7 +70,7 @@ def test_the_climb_ends_with_its_last_look(kernel_steps, arguments, begins):
     model, visited, values = model_of(patience=1000, kernel_steps=kernel_steps), [], iter(range(100))
     validated = model.run.validated
 
-    def look(value, epoch_steps):
+    def look(value, epoch_steps, outdoes):
         visited.append((int(model.run.state.kernel_results.step), flat_chains(model)[0]))
         validated(float(next(values)), epoch_steps)
 
@@ -102,7 +102,7 @@ def test_sampling_begins_at_the_best_weights(num_chains):
     model, visited = model_of(patience=6, num_chains=num_chains), []
     values, validated = [1.0, 3.0, 2.0, 1.0], model.run.validated
 
-    def look(value, epoch_steps):
+    def look(value, epoch_steps, outdoes):
         visited.append(flat_chains(model))
         assert epoch_steps == 3
         validated(values[len(visited) - 1], epoch_steps)
@@ -123,7 +123,7 @@ def test_sampling_begins_at_the_best_weights(num_chains):
 
 def test_patience_counts_the_updates_between_two_looks():
     model, told = model_of(), []
-    model.run.validated = lambda value, epoch_steps: told.append(epoch_steps)
+    model.run.validated = lambda value, epoch_steps, outdoes: told.append(epoch_steps)
     fit(model, 6, validation_data=patterns(), validation_freq=2)
     fit(model, 8, 6, validation_data=patterns(), validation_freq=(8,))
     assert told == [6, 6, 6, 3]

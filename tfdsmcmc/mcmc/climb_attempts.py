@@ -57,16 +57,17 @@ def first_attempt(start: Sequence[tf.Tensor]) -> Attempt:
     return Attempt(zero, lowest, lowest, zero, lowest, zero, [tf.identity(part) for part in start])
 
 
-def looked_at(attempt: Attempt, value: tf.Tensor, step: tf.Tensor) -> Attempt:
+def looked_at(attempt: Attempt, value: tf.Tensor, step: tf.Tensor, surely: bool = False) -> Attempt:
     """The attempt after a look.
 
     Args:
       attempt: before it.
       value: the mean log-likelihood of the validation rows, in nats.
       step: the present step.
+      surely: whether this is the best look whatever its value.
     """
     finite = tf.math.is_finite(value)
-    better = finite & (value > attempt.best)
+    better = finite & (surely | (value > attempt.best))
     return attempt._replace(
         first=tf.where(finite & (attempt.best_step == 0), value, attempt.first),
         best=tf.where(better, value, attempt.best),

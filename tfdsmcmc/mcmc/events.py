@@ -35,10 +35,12 @@ class Validated(NamedTuple):
     Attributes:
       log_likelihood: the mean over the validation rows, a scalar tensor.
       epoch_steps: updates from one look to the next, of an epoch as a rule; None where that is not known.
+      better: whether the present weights are the best so far whatever `log_likelihood` says, as a surer estimate does.
     """
 
     log_likelihood: tf.Tensor
     epoch_steps: int | None = None
+    better: bool = False
 
 
 Event: TypeAlias = Planned | ClimbEnds | Validated

@@ -13,8 +13,8 @@ first `fit` plans at its beginning, half of them by default, and earlier where i
 likelihood for as long as there is `patience`; or where a callback asks for it by `model.run.end_climb()`, such as one
 that goes by the clock. A later `fit` plans anew where the climb would not end in it. Without `updates` it begins at the
 weights that were best on validation rows, where there were any (of several chains, all at theirs of the step that was
-best for the first): what came after them overfits. A last step goes back to them. It follows a look: `fraction` is
-rounded down to the epochs that end with one, as what the optimizer does after its last look would be lost.
+best for the first). A last step goes back to them, unless annealing finds that the present ones are better: then the
+climb goes on (`model.second_look`). `fraction` is rounded down to epochs that end with a look at validation rows.
 
 By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
 epoch has u of them:

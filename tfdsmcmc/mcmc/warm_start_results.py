@@ -132,8 +132,8 @@ def looked_at(
       parts: the present state, a list of its parts.
       patience: how many steps without a new best end a climb.
     """
-    value, epoch_steps = event
-    step, better = results.step, tf.math.is_finite(value) & (value > results.best)
+    value, epoch_steps, surely = event
+    step, better = results.step, tf.math.is_finite(value) & (surely | (value > results.best))
     results = results._replace(
         best=tf.where(better, value, results.best),
         best_step=tf.where(better, step, results.best_step),
@@ -141,17 +141,18 @@ def looked_at(
     )
     begun, falls, given_up = tf.zeros_like(step), tf.zeros_like(step, tf.bool), tf.zeros_like(step, tf.bool)
     if results.attempt and epoch_steps is not None:
-        results, falls, given_up = _attempted(results, value, epoch_steps)
+        results, falls, given_up = _attempted(results, event)
         begun = results.attempt.begun
     waited = step - tf.maximum(results.best_step, begun) >= patience
     ends = given_up | (waited & ~falls)
     return results._replace(begins=tf.where(ends, ended(results).begins, results.begins))
 
 
-def _attempted(results, value, epoch_steps):
+def _attempted(results, event):
     """(the results with the next attempt where there is one, whether a coarse one falls, whether the last of all was
     given up)."""
-    step, attempt = results.step, climb_attempts.looked_at(results.attempt, value, results.step)
+    value, epoch_steps, surely = event
+    step, attempt = results.step, climb_attempts.looked_at(results.attempt, value, results.step, surely)
     falls, given_up = climb_attempts.turning(attempt, value, step, epoch_steps)
     again = given_up & climb_attempts.goes_on(attempt, step, results.begins)
     slower = tf.where(again, climb_attempts.SLOWER * results.gentle, results.gentle)

@@ -17,12 +17,15 @@ from tfdsmcmc.model.few_effective_samples import watchers
 from tfdsmcmc.model.imputing import impute
 from tfdsmcmc.model.refitting import refit_recognition
 from tfdsmcmc.model.sampling import sample
+from tfdsmcmc.model.second_look import outdoes
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
 from tfdsmcmc.training.fitting.evaluating import evaluated
 from tfdsmcmc.training.fitting.learner import Learner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
@@ -34,8 +37,10 @@ if TYPE_CHECKING:
         Evaluation,
         KernelName,
         LatentsName,
+        Logs,
         ProposalName,
         Seed,
+        TensorLike,
         ThetaAndPhi,
         Verbose,
     )
@@ -136,6 +141,9 @@ class DeepGenerativeModel(Learner):
 
     def watchers(self) -> list[keras.callbacks.Callback]:
         return watchers(self.generative, self.fitting.settings)
+
+    def outdoes(self, theta: Sequence[TensorLike], phi: Sequence[TensorLike], logs: Logs) -> bool:
+        return outdoes(self, theta, phi, logs)
 
     @described_by(compile_model)
     def compile(

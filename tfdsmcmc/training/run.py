@@ -8,7 +8,7 @@ variables, which callbacks may set between blocks.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import keras
@@ -23,9 +23,11 @@ from tfdsmcmc.training.steps.chains import of_chain
 from tfdsmcmc.training.steps.step import Step
 
 if TYPE_CHECKING:
-    from tfdsmcmc._common.types import Nest
+    from tfdsmcmc._common.types import Nest, TensorLike
     from tfdsmcmc.mcmc.events import Event
     from tfdsmcmc.rows.source import RandomAccessSource
+
+_LOOKS = 5  # of validation, fewer since the best are no reason to look again
 
 
 class Run(tf.Module):
@@ -170,9 +172,26 @@ class Run(tf.Module):
         """Ends a climb: the next step samples, or that after it where the next goes back to the best weights."""
         self.tell(ClimbEnds())
 
-    def validated(self, log_likelihood: float, epoch_steps: int | None = None) -> None:
-        """Tells the step what the validation data are worth, and how many steps an epoch has where that is known."""
-        self.tell(Validated(tf.constant(log_likelihood, tf.float32), epoch_steps))
+    def validated(
+        self,
+        log_likelihood: float,
+        epoch_steps: int | None = None,
+        outdoes: Callable[[Sequence[TensorLike], Sequence[TensorLike]], bool] | None = None,
+    ) -> None:
+        """Tells the step what the validation data are worth.
+
+        Args:
+          log_likelihood: their mean, in nats.
+          epoch_steps: how many steps an epoch has, where that is known.
+          outdoes: function (θ, φ) → whether the present weights are better than these. Where they are, the step does
+            not go back to those of five epochs ago or more that it was told were better.
+        """
+        event = Validated(tf.constant(log_likelihood, tf.float32), epoch_steps)
+        if outdoes is not None:
+            step, state = self.step.first_chain(self.step.told(self.state, event))
+            best = step.leaves_for(state, _LOOKS * (epoch_steps or 1))
+            event = event._replace(better=best is not None and outdoes(*best))
+        self.tell(event)
 
     def advance(self, block: Block) -> None:
         """Runs the steps of a block."""

@@ -45,5 +45,8 @@ class EpochCounter(keras.callbacks.Callback):
             self._watch.end(logs, whole=not self.model.stop_training)
             if "val_log_likelihood" in (logs or {}):
                 steps = (int(self.run.steps) - self._steps) * self._epochs_a_look
-                self.run.validated(logs["val_log_likelihood"], steps)
+                self.run.validated(logs["val_log_likelihood"], steps, self._outdoes(logs))
             self.run.epochs.assign_add(1)
+
+    def _outdoes(self, logs):
+        return lambda theta, phi: self.model.outdoes(theta, phi, logs)

@@ -23,7 +23,7 @@ from tfdsmcmc.training.run import Run
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tfdsmcmc._common.types import Callbacks, Config, FilePath, Verbose
+    from tfdsmcmc._common.types import Callbacks, Config, FilePath, Logs, TensorLike, Verbose
     from tfdsmcmc.rows.context import Context
     from tfdsmcmc.rows.from_users import RowsLike
     from tfdsmcmc.rows.rows import Rows
@@ -104,6 +104,18 @@ class Learner(keras.Model):
     def watchers(self) -> list[keras.callbacks.Callback]:
         """Keras callbacks of the model's own, for one `fit`."""
         return []
+
+    def outdoes(self, theta: Sequence[TensorLike], phi: Sequence[TensorLike], logs: Logs) -> bool:
+        """Whether the present weights of the first chain are better on validation rows than those that were best there.
+
+        It is asked before a climb goes back to these, for an estimate that is surer than that of each look.
+
+        Args:
+          theta: θ that was best.
+          phi: φ at that moment; empty where it was not kept.
+          logs: what the present look has shown.
+        """
+        return False
 
     def source(
         self, name: str, x: RowsLike, mask: ArrayLike | None = None, num_rows: int | None = None,

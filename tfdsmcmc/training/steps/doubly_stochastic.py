@@ -191,6 +191,14 @@ class DoublyStochasticStep(Step):
         best_step = self.kernel.best_step(state.kernel_results)
         return theta, list(state.best_phi.values) if state.best_phi and np.all(best_step == state.best_phi.step) else []
 
+    def leaves_for(self, state: Nest, steps: int) -> tuple[list[tf.Tensor], list[tf.Tensor]] | None:
+        results = state.kernel_results
+        best_step = self.kernel.best_step(results) if self.kernel_steps else None
+        if best_step is None or results.step - best_step < steps * self.kernel_steps:
+            return None
+        goes_back = self.kernel.goes_back(results, results._replace(step=results.step + 1))
+        return self.started_at(state) if goes_back else None
+
     def told(self, state: Nest, event: Event, beside: Sequence[TensorLike] | None = None) -> Nest:
         if not self.kernel_steps:  # φ alone learns
             return state

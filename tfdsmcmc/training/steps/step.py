@@ -136,6 +136,15 @@ class Step:
         """
         return None
 
+    def leaves_for(self, state: Nest, steps: int) -> tuple[list[tf.Tensor], list[tf.Tensor]] | None:
+        """The weights that the next step goes back to, as `started_at` has them; None where it does not.
+
+        Args:
+          state: of one chain.
+          steps: how many steps ago, at least, these weights were the present ones; at least 1.
+        """
+        return None
+
     def first_chain(self, state: Nest) -> tuple[Step, Nest]:
         """(the step of one chain, the state of the first chain)."""
         return self, state
