@@ -39,6 +39,16 @@ def test_importance_samples_that_are_many_enough_are_believed(monkeypatch):
     assert not model.outdoes(*weights, FEW)
 
 
+@pytest.mark.parametrize(
+    ("architecture", "asked"), [("SBN/DARN 3-2", 2), ("NADE/NADE 3", 0), ("NADE 3", 0), ("VAE 2", 0)]
+)
+def test_networks_whose_sweeps_are_fast_are_looked_at(architecture, asked, monkeypatch):
+    model, calls = ds.models.from_name(architecture, 4, seed=0), []
+    monkeypatch.setattr(type(model), "validation_source", property(lambda self: self.source("x", ROWS)))
+    monkeypatch.setattr(second_look, "_annealed", lambda *_: calls.append(0) or np.arange(16.0) + len(calls))
+    assert not model.outdoes(model.generative.get_weights(), [], FEW) and len(calls) == asked
+
+
 @pytest.mark.parametrize(("shift", "better"), [(0.1, True), (-0.1, False)])
 def test_annealing_is_believed_where_it_finds_more_than_importance_samples(shift, better, monkeypatch):
     """All of these are lower bounds; where its steps are too few it says nothing, however far apart its estimates."""

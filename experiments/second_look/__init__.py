@@ -1,0 +1,1 @@
+"""What looks at validation rows say of a climb, and what annealing says."""
