@@ -60,6 +60,15 @@ def test_annealing_is_believed_where_it_finds_more_than_importance_samples(shift
     assert model.outdoes(*weights, FEW) is better
 
 
+@pytest.mark.parametrize(("gain", "better"), [(0.2, False), (0.3, True)])
+def test_a_gain_is_more_than_its_error(gain, better, monkeypatch):
+    """Sixteen gains that alternate by ±1 have a mean of the error 1/√15 = 0.258."""
+    (model, _), (_, weights) = at(6, monkeypatch), at(1)
+    found = iter([np.zeros(16), np.tile([-1.0, 1.0], 8) - gain])
+    monkeypatch.setattr(second_look, "_annealed", lambda *_: next(found))
+    assert model.outdoes(*weights, FEW) is better
+
+
 def test_no_gain_is_none(monkeypatch):
     """The same weights have the same estimates by the same draws; one row has no error."""
     model, weights = at(6, monkeypatch)
@@ -83,12 +92,13 @@ class Looks(keras.callbacks.Callback):
         return self.answers.pop(0)
 
 
-def climbed(monkeypatch, answers, values, num_chains=1, patience=15, epochs=40):
+def climbed(monkeypatch, answers, values, num_chains=1, patience=15, kernel_steps=1):
     """A fit of epochs of three steps whose looks find these values, the last one from then on."""
     model, looks = tiny_model((2,), units=4, seed=3, scale=0.3), Looks()
     looks.answers = list(answers)
     kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), patience=patience, fraction=0.9)
-    model.compile(kernel, ds.latents.NAIS(3), "wake", jit_compile=False, num_chains=num_chains)
+    how = {"num_chains": num_chains, "kernel_steps": kernel_steps}
+    model.compile(kernel, ds.latents.NAIS(3), "wake", jit_compile=False, **how)
     monkeypatch.setattr(type(model), "outdoes", lambda *arguments: looks.outdoes(*arguments))
 
     def evaluate(*args, **kwargs):
@@ -98,7 +108,7 @@ def climbed(monkeypatch, answers, values, num_chains=1, patience=15, epochs=40):
 
     looks.set_model(model)
     monkeypatch.setattr(model, "evaluate", evaluate)
-    model.fit(ROWS[:6], batch_size=2, epochs=epochs, validation_data=ROWS, verbose=0)
+    model.fit(ROWS[:6], batch_size=2, epochs=40, validation_data=ROWS, verbose=0)
     return model, looks, model.run.state.kernel_results
 
 
@@ -124,13 +134,16 @@ def test_where_the_present_weights_are_no_better_it_goes_back(monkeypatch):
     assert len(looks.asked) == 1 and int(results.best_step) == 3 and int(results.begins) == 19
 
 
-def test_the_end_of_a_plan_is_looked_at_too(monkeypatch):
+@pytest.mark.parametrize("kernel_steps", [1, 2])
+def test_the_end_of_a_plan_is_looked_at_too(kernel_steps, monkeypatch):
     """36 epochs are planned; the best was five looks before. Nearer ones are not worth it."""
     values = [min(epoch, 31) - 0.2 * (epoch > 31) for epoch in range(1, 37)]
     for shift, asked in ((0, 1), (1, 0)):
-        _, looks, results = climbed(monkeypatch, [True] * asked, [0.0] * shift + values, patience=500)
-        assert len(looks.asked) == asked and int(results.begins) == 109
-        assert int(results.best_step) == (108 if asked else 96)
+        _, looks, results = climbed(
+            monkeypatch, [True] * asked, [0.0] * shift + values, patience=500, kernel_steps=kernel_steps
+        )
+        assert len(looks.asked) == asked and int(results.begins) == 108 * kernel_steps + 1
+        assert int(results.best_step) == (108 if asked else 96) * kernel_steps
 
 
 def test_a_coarse_attempt_that_is_better_goes_on():
