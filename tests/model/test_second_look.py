@@ -112,7 +112,7 @@ def climbed(monkeypatch, answers, values, num_chains=1, patience=15, kernel_step
     return model, looks, model.run.state.kernel_results
 
 
-@pytest.mark.parametrize("num_chains", [1, 2])
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_climb_goes_on_from_weights_that_are_better(num_chains, monkeypatch):
     """The best look is the first. Five looks later the present weights are better, and five later they are not."""
     model, looks, results = climbed(monkeypatch, [True, False], [-1.0, -1.2], num_chains)
@@ -134,7 +134,7 @@ def test_where_the_present_weights_are_no_better_it_goes_back(monkeypatch):
     assert len(looks.asked) == 1 and int(results.best_step) == 3 and int(results.begins) == 19
 
 
-@pytest.mark.parametrize("kernel_steps", [1, 2])
+@pytest.mark.parametrize("kernel_steps", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_end_of_a_plan_is_looked_at_too(kernel_steps, monkeypatch):
     """36 epochs are planned; the best was five looks before. Nearer ones are not worth it."""
     values = [min(epoch, 31) - 0.2 * (epoch > 31) for epoch in range(1, 37)]
