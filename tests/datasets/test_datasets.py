@@ -121,6 +121,17 @@ def test_other_layouts_and_pickles_are_refused(tmp_path):
     with pytest.raises(ValueError, match="Received: .*mine.npz"):
         ds.datasets.load("mine", tmp_path)
     assert not victim["ran"]
+    np.savez_compressed(tmp_path / "mine.npz", **good)
+    whole = (tmp_path / "mine.npz").read_bytes()
+    for at, value, reason in ((8, 9, "compression method"), (6, 1, "encrypted")):  # of each member and of its entry
+        damaged = bytearray(whole)
+        for mark, shift in ((b"PK\3\4", 0), (b"PK\1\2", 2)):
+            for place in range(len(whole)):
+                if whole.startswith(mark, place):
+                    damaged[place + at + shift] = value
+        (tmp_path / "mine.npz").write_bytes(damaged)
+        with pytest.raises(ValueError, match=f"Not a packed dataset .*{reason}.*Received: .*mine.npz"):
+            ds.datasets.load("mine", tmp_path)
 
 
 # ---- finding

@@ -175,7 +175,18 @@ def test_broken_files_are_refused(tmp_path):
     start = 128 + 41 * 2  # of the description
     changed = whole.replace(b"l\0\0\0a\0\0\0b\0\0\0e\0\0\0l\0\0\0s", b"l\0\0\0a\0\0\0b\0\0\0e\0\0\0l\0\0\0z")
     assert changed != whole
-    for broken in (b"", b"text", whole[:60], whole[:150], whole[: start + 60], whole[:-1], whole + b"\0", changed):
+    header = bytes([*whole[:10], whole[10] ^ 0x15, *whole[11:]])  # whose tokens are none
+    for broken in (
+        b"",
+        b"text",
+        header,
+        whole[:60],
+        whole[:150],
+        whole[: start + 60],
+        whole[:-1],
+        whole + b"\0",
+        changed,
+    ):
         path.write_bytes(broken)
         with pytest.raises(ValueError, match="Received: .*rows.npy"):
             ds.datasets.open(path)

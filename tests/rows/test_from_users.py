@@ -1,5 +1,7 @@
 """What users pass: missing entries in every form, and what is refused."""
 
+import datetime
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -106,6 +108,24 @@ def test_pandas_columns_that_are_no_numbers_are_refused_by_name(values, dtype):
     for x in (frame, frame["d"]):
         with pytest.raises(ValueError, match="^x must be an array of numbers.*column 'd' is of.*Received: "):
             rows_of("x", x, 2, Real())
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_columns_of_other_frames_that_are_no_numbers_are_refused_by_name(library):
+    frames, day = pytest.importorskip(library), datetime.date(2020, 1, 1)
+    table = {"polars": "DataFrame", "pyarrow": "table"}[library]
+    for values in ([day, None], ["0", "1"], [datetime.datetime(2020, 1, 1), None], [datetime.timedelta(1), None]):
+        with pytest.raises(ValueError, match="^x must be an array of numbers.*column 'd' is of.*Received: "):
+            rows_of("x", getattr(frames, table)({"a": [0, 1], "d": values}), 2, Real())
+    found = rows_of("x", getattr(frames, table)({"a": [0, 1], "b": [True, False], "d": [0.5, None]}), 3, Real())
+    np.testing.assert_array_equal(found.values[:, :2], [[0, 1], [1, 0]])
+    assert found.observed.tolist() == [[True] * 3, [True, True, False]]
+
+
+@pytest.mark.parametrize("entry", ["1", b"1", np.datetime64("2020")])
+def test_objects_that_are_no_numbers_are_refused(entry):
+    with pytest.raises(ValueError, match="^x must be an array of numbers .it has texts or dates.*Received: ndarray"):
+        rows_of("x", np.array([[0, entry]], object), 2, Real())
 
 
 def test_columns_of_arrow_and_of_categories_that_are_numbers_are_taken():

@@ -126,7 +126,11 @@ def test_rows_with_gaps_that_several_chains_fill_take_weights():
         ([0, 0, 0, 0], "Received: numbers from 0.0 to 0.0"),
         ([1, 1, np.nan, 1], "Received: numbers from nan"),
         ([1e-300, 0, 0, 0], "a number of float32. Received: 1e-300"),
-        (["a"] * 4, "sample_weight must be numbers. Received: "),
+        (["a"] * 4, "sample_weight must be real numbers. Received: "),
+        (["1"] * 4, "sample_weight must be real numbers. Received: "),
+        ([1, 1, 1, 1j], "sample_weight must be real numbers. Received: "),
+        (np.array(["2020-01-01"] * 4, "M8[D]"), "sample_weight must be real numbers. Received: "),
+        (np.ma.array([1, 1, 1, 1e6], mask=[0, 0, 0, 1]), "sample_weight must have .*Received: a masked array"),
     ],
 )
 def test_other_weights_are_refused(weights, message):

@@ -137,7 +137,13 @@ def numbers(x: object) -> np.ndarray:
     if isinstance(x, np.ma.MaskedArray):
         return x.astype(np.result_type(x.dtype, np.float64)).filled(np.nan) if np.ma.is_masked(x) else x.data
     if not (hasattr(x, "to_numpy") and hasattr(x, "isna")):
-        return np.asarray(x)
+        for name, kind in _foreign_columns(x):
+            if not _is_number(kind):
+                raise TypeError(f"column {name!r} is of {kind}")
+        array = np.asarray(x)
+        if array.dtype == object and _has_no_numbers(array.flat):
+            raise TypeError("it has texts or dates")
+        return array
     several = hasattr(x, "columns")
     columns = [(name, x.iloc[:, i]) for i, name in enumerate(x.columns)] if several else [(getattr(x, "name", None), x)]
     for name, column in columns:
@@ -155,15 +161,30 @@ def _no_numbers(column):
     if hasattr(kind, "categories"):
         return _no_numbers(kind.categories)
     if isinstance(kind, np.dtype) and kind.kind == "O":
-        return any(isinstance(entry, (str, bytes, np.datetime64, np.timedelta64)) for entry in column)
-    if hasattr(kind, "pyarrow_dtype"):  # of a dictionary its values
-        return not _is_number(getattr(kind.pyarrow_dtype, "value_type", kind.pyarrow_dtype))
+        return _has_no_numbers(column)
+    if hasattr(kind, "pyarrow_dtype"):
+        return not _is_number(kind.pyarrow_dtype)
     return kind.kind in "Mmc" or kind.type is str
 
 
-def _is_number(arrow):
-    """Whether a type of Arrow has numbers, truth values or nothing at all."""
-    return str(arrow).startswith(("int", "uint", "float", "halffloat", "double", "decimal", "bool", "null"))
+def _has_no_numbers(entries):
+    return any(isinstance(entry, (str, bytes, np.datetime64, np.timedelta64)) for entry in entries)
+
+
+def _foreign_columns(x):
+    """(name, type) of each column of a frame or a column of Polars or Arrow; nothing of anything else."""
+    if type(x).__module__.partition(".")[0] not in ("polars", "pyarrow"):
+        return []
+    schema = getattr(x, "schema", None)
+    if schema is None:
+        return [(getattr(x, "name", None), getattr(x, "dtype", None) or getattr(x, "type", None))]
+    return list(schema.items()) if hasattr(schema, "items") else list(zip(schema.names, schema.types, strict=True))
+
+
+def _is_number(kind):
+    """Whether a type of Arrow or Polars has numbers, truth values or nothing at all; of a dictionary its values."""
+    kind = str(getattr(kind, "value_type", kind)).lower()
+    return kind.startswith(("int", "uint", "float", "halffloat", "double", "decimal", "bool", "null"))
 
 
 def observed(name: str, mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
@@ -266,7 +287,6 @@ def part_of(name: str, value: object, named: Mapping[str, Callable[[], _T]], con
         return named[value]()
     if not isinstance(value, contract):
         raise ValueError(
-            f"{name} must be an instance of {contract.__name__}, or one of {sorted(named)}. "
-            f"Received: {name}={value!r}"
+            f"{name} must be an instance of {contract.__name__}, or one of {sorted(named)}. Received: {name}={value!r}"
         )
     return value

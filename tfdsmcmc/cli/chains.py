@@ -28,9 +28,12 @@ def fit_chain(args: argparse.Namespace, make: Callable[..., Any]) -> None:
     wrong = [name for name in ("model", "posterior", "resume", "overwrite") if getattr(args, name)]
     if wrong:
         raise ValueError(f"A chain has a folder of its own in --folder. Received: {', '.join(wrong)}")
+    checks.positive_integer("--batch-size", args.batch_size)
     data = ds.datasets.load(args.dataset, args.data_dir)
+    made = functools.partial(make, args, data.train.shape[1], num_chains=1)
+    made(0)  # that the options fit, before there is a folder
     ds.cluster.fit_chain(
-        functools.partial(make, args, data.train.shape[1], num_chains=1),
+        made,
         chain,
         data.train,
         args.folder,

@@ -12,6 +12,7 @@ import numpy as np
 from tfdsmcmc import files
 from tfdsmcmc import public as ds
 from tfdsmcmc._common import archives, checks
+from tfdsmcmc._common.reasons import reason_of
 from tfdsmcmc.cli import chains, tables
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def fit(args: argparse.Namespace) -> None:
     checks.positive_integer("--batch-size", args.batch_size)
     if args.posterior:
         _check_samples("--posterior", args.method)
+        if pathlib.Path(args.posterior).is_file():
+            raise ValueError(f"--posterior is a folder. Received: {args.posterior}, a file")
     elif given := [name for name in _OF_COLLECTOR if getattr(args, name) is not None]:
         raise ValueError(f"Samples are kept with --posterior alone. Received: {_typed(given)}")
     data = ds.datasets.load(args.dataset, args.data_dir)
@@ -182,6 +185,10 @@ def impute(args: argparse.Namespace) -> None:
 
 
 def _check_free(output, overwrite):
+    if output.is_dir():
+        raise ValueError(f"What is written is a file, and this is a folder. Received: {output}")
+    if not output.parent.is_dir() and output.parent.exists():
+        raise ValueError(f"A file lies where the folder should. Received: {output}")
     if output.exists() and not overwrite:
         raise ValueError(f"The file exists; say --overwrite. Received: {output}")
 
@@ -215,8 +222,7 @@ def _load(path):
     try:
         model = keras.saving.load_model(path)
     except (ValueError, OSError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"Not a whole .keras file ({reason}). Received: {path}") from error
+        raise ValueError(f"Not a whole .keras file ({reason_of(error)}). Received: {path}") from error
     if not isinstance(model, ds.DeepGenerativeModel):
         raise ValueError(f"Not a DeepGenerativeModel but a {type(model).__name__}. Received: {path}")
     return model

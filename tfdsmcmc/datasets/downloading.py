@@ -6,6 +6,7 @@ import os
 import pathlib
 import tempfile
 
+from tfdsmcmc._common.reasons import reason_of
 from tfdsmcmc.datasets import packed
 from tfdsmcmc.datasets.originals import ORIGINALS, verify
 from tfdsmcmc.datasets.packed import SPLITS
@@ -54,7 +55,7 @@ def _from_network(name, folder, temporary):
         try:
             paths = [_fetch(url, target, digest) for url, digest in zip(source.urls, digests)]
         except Exception as error:  # whatever the network raises, the answer is the same
-            reasons.append(str(error).splitlines()[0] if str(error) else type(error).__name__)
+            reasons.append(reason_of(error))
         else:
             return source.read(*paths)
     files = " or ".join(", ".join(source.urls) for source in ORIGINALS[name].sources)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfdsmcmc.datasets.labels import label_array
 from tfdsmcmc.datasets.mapped_file import plain_array, row_shape
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class GreyRows:
                 f"Received: {array.dtype.name} of shape {array.shape}"
             )
         self.shape: tuple[int, ...] = row_shape(array.shape[1:] if shape is None else shape, array.shape[1])
-        labels = None if labels is None else np.asarray(labels)
+        labels = None if labels is None else label_array("labels", labels)
         if labels is not None and labels.shape != array.shape[:1]:
             raise ValueError(f"labels must be one for each of {len(array)} rows. Received: shape={labels.shape}")
         self.values, self.labels = array, labels

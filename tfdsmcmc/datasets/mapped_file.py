@@ -24,6 +24,8 @@ import numpy as np
 
 from tfdsmcmc import files
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.reasons import reason_of
+from tfdsmcmc.datasets.labels import label_array
 from tfdsmcmc.datasets.mapped_rows import BLOCK, MappedRows, bytes_of_row
 
 if TYPE_CHECKING:
@@ -68,8 +70,10 @@ def read(path: FilePath, units: int | None = None) -> MappedRows:
     """Maps the rows of a file. See `open`."""
     try:
         rows = _read(path, units)
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"Not a file of mapped rows ({str(error).splitlines()[0]}). Received: {path}") from None
+    except OSError:
+        raise
+    except Exception as error:  # damaged files fail in many ways, down to the tokens of a header
+        raise ValueError(f"Not a file of mapped rows ({reason_of(error)}). Received: {path}") from None
     if units not in (None, rows.units):
         raise ValueError(f"The rows of {path} have {rows.units} units. Received: units={units!r}")
     rows.reopen = functools.partial(read, path.absolute(), units)
@@ -116,23 +120,6 @@ def plain_array(name: str, x: ArrayLike) -> np.ndarray:
         return array
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of numbers ({error}). Received: {type(x).__name__}") from None
-
-
-def label_array(name: str, labels: ArrayLike) -> np.ndarray:
-    """Labels as an array (n,) of numbers or texts."""
-    if np.ma.is_masked(labels):
-        raise ValueError(f"{name} must be complete. Received: a masked array that hides entries")
-    try:
-        array = np.asarray(labels)
-    except ValueError as error:
-        raise ValueError(f"{name} must be an array (rows,) of numbers or texts. Received: {error}") from None
-    if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
-        array = array.astype(str)  # of pandas
-    if array.ndim != 1 or array.dtype.kind not in "biufSU":
-        raise ValueError(
-            f"{name} must be an array (rows,) of numbers or texts. Received: {array.dtype} of shape {array.shape}"
-        )
-    return array
 
 
 def _blocks(rows):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdsmcmc._common import checks
+from tfdsmcmc.datasets.labels import label_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -69,7 +70,7 @@ class MappedRows:
         if stored.shape[1] != bytes_of_row(math.prod(shape), packed):
             kind = "bytes of packed bits" if packed else "features"
             raise ValueError(f"A row has {stored.shape[1]} {kind}. Received: shape={shape}")
-        labels = None if labels is None else np.asarray(labels)
+        labels = None if labels is None else label_array("labels", labels)
         if labels is not None and labels.shape != stored.shape[:1]:
             raise ValueError(f"labels must be one for each of {len(stored)} rows. Received: shape={labels.shape}")
         self.shape, self.packed, self.labels = shape, packed, labels

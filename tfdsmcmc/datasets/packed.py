@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 import pathlib
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -18,8 +16,10 @@ import numpy as np
 
 from tfdsmcmc import files
 from tfdsmcmc._common import archives, checks
+from tfdsmcmc._common.reasons import reason_of
 from tfdsmcmc.datasets import mapped_file
-from tfdsmcmc.datasets.mapped_file import label_array, row_shape
+from tfdsmcmc.datasets.labels import label_array
+from tfdsmcmc.datasets.mapped_file import row_shape
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -135,9 +135,8 @@ def read(path: FilePath, splits: Sequence[str] = SPLITS) -> Packed:
             width, shape = int(stored["n_features"]), tuple(int(n) for n in stored["shape"])
             labelled = all(_key(name) in stored for name in splits)
             labels = {name: archives.array(stored, _key(name)) for name in splits} if labelled else None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"Not a packed dataset ({reason}). Received: {path}") from None
+    except Exception as error:  # damaged files fail in many ways
+        raise ValueError(f"Not a packed dataset ({reason_of(error)}). Received: {path}") from None
     widths = {array.shape[1] if array.ndim == 2 else None for array in arrays.values()}
     grey = widths == {width} and width > 1
     fits = (grey or widths == {-(-width // 8)}) and math.prod(shape) == width

@@ -9,13 +9,13 @@ from __future__ import annotations
 import gzip
 import pathlib
 import struct
-import zipfile
 import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfdsmcmc._common import archives
+from tfdsmcmc._common.reasons import reason_of
 from tfdsmcmc.datasets.packed import SPLITS
 
 if TYPE_CHECKING:
@@ -47,19 +47,8 @@ def read_arrays(path: FilePath) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {split: archives.array(stored, f"{split}_data") for split in SPLITS}
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        MemoryError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"Not an archive of three splits ({reason}). Received: {path}") from None
+    except Exception as error:  # damaged files fail in many ways
+        raise ValueError(f"Not an archive of three splits ({reason_of(error)}). Received: {path}") from None
     return {split: _binary(path, x) for split, x in arrays.items()}
 
 
@@ -139,8 +128,7 @@ def _matlab(path, keys):
         content = scipy.io.loadmat(path)
         return [content[key] for key in keys]
     except Exception as error:  # the reader raises whatever a broken file leads it to
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"Not a MATLAB file with {', '.join(keys)} ({reason}). Received: {path}") from None
+        raise ValueError(f"Not a MATLAB file with {', '.join(keys)} ({reason_of(error)}). Received: {path}") from None
 
 
 def _turned(path, x):

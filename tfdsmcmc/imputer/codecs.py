@@ -132,13 +132,14 @@ class Numbers:
     """
 
     _limits = (-np.inf, np.inf)  # of what is filled in
-    _only: float | None = None  # the one value of a column that has no other
+    _only: Any = None  # the one value of a column that has no other, as it stands there
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
         values = numbers(series)
         seen = values[~np.isnan(values)]
-        self._only = float(seen[0]) if (seen == seen[0]).all() else None  # such a column is filled with its one value
+        if (seen == seen[0]).all():  # such a column is filled with its one value
+            self._only = series.iloc[int(np.flatnonzero(~np.isnan(values))[0])]
         if word == "count":
             typical = _power_of_two(max(float(np.nanmean(values)), 0.5))
             # log(1 + y) of small counts among large ones is far out, and means that are log-linear in it farther
@@ -192,7 +193,7 @@ class Numbers:
             return ((values - self.mean) / self.scale)[:, np.newaxis]
 
     def decode(self, values: np.ndarray) -> np.ndarray:
-        """(n,) float64."""
+        """(n,) float64; of a column of one value that value as it was."""
         if self._only is not None:
             return np.full(len(values), self._only)
         return np.clip(self.mean + self.scale * values[:, 0].astype(np.float64), *self._limits)
@@ -203,7 +204,9 @@ class Numbers:
 
     def series(self, values: np.ndarray) -> Any:
         """Numbers as an array of the column's type in `fit`."""
-        return of_type(values, self.dtype)
+        import pandas
+
+        return of_type(values, self.dtype) if self._only is None else pandas.array(values, dtype=self.dtype)
 
 
 def of_type(values: np.ndarray, dtype: Any) -> Any:
@@ -219,6 +222,23 @@ def of_type(values: np.ndarray, dtype: Any) -> Any:
     elif pandas.api.types.is_float_dtype(dtype):
         values = np.clip(values, float(np.finfo(own).min), float(np.finfo(own).max))
     return pandas.array(values, dtype=dtype)
+
+
+def held(values: Any, dtype: Any) -> Any:
+    """Numbers as an array of another pandas type of numbers; floats as the nearest ones of that type.
+
+    Raises:
+      ValueError, TypeError, OverflowError: where it does not hold them: large, or, in a type of integers, broken.
+    """
+    import pandas
+
+    if pandas.api.types.is_float_dtype(dtype) and pandas.api.types.is_float_dtype(values.dtype):
+        return of_type(np.asarray(values, np.float64), dtype)
+    plain = np.array(np.asarray(values).tolist(), object)
+    made = pandas.array(list(plain), dtype=dtype)
+    if np.any(np.asarray(made, object) != plain):
+        raise ValueError(f"A type must hold the values that fill a column. Received: dtype={dtype}")
+    return made
 
 
 def _power_of_two(value):

@@ -167,6 +167,10 @@ def _back(nw, frame, name, series, column):
             codes = pyarrow.array([None if code < 0 else code for code in series.cat.codes], kind.index_type)
             states = pyarrow.array(list(series.dtype.categories), kind.value_type)
             array = pyarrow.DictionaryArray.from_arrays(codes, states, ordered=True)
+        elif pyarrow.types.is_dictionary(kind):
+            found = pyarrow.array(values, kind.value_type).dictionary_encode()
+            codes = found.indices.cast(kind.index_type)
+            array = pyarrow.DictionaryArray.from_arrays(codes, found.dictionary, ordered=kind.ordered)
         else:
             array = pyarrow.array(values, None if pyarrow.types.is_null(kind) else kind)
         return nw.from_native(pyarrow.chunked_array([array]), series_only=True)

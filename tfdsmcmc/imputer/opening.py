@@ -12,6 +12,7 @@ from sklearn.utils.validation import FLOAT_DTYPES, validate_data
 from tfdsmcmc.imputer import frames
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.table import Table, is_frame
+from tfdsmcmc.supports.checked_array import real_numbers
 
 if TYPE_CHECKING:
     from tfdsmcmc.imputer.columns import Columns
@@ -24,6 +25,7 @@ def columns_in_fit(self: Imputer, X: Any) -> tuple[Any, Columns | Table]:
     frames.check_in_memory(X)
     self._like = frames.emptied(X) if frames.is_foreign(X) else None
     X = frames.to_pandas(X) if frames.is_foreign(X) else X
+    _check_types(X)
     if is_frame(X):
         X = _with_missing(X)
         columns = Table(X, self.kinds)
@@ -42,6 +44,10 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
         frame, rows, finish = opened(self, frames.to_pandas(X))
         return frame, rows, lambda x, values: _as_given(X, finish(x, values))
     columns, keep = self.columns_, self.keep_empty_features
+    if not isinstance(columns, Table):
+        _check_types(X)
+        if is_frame(X):
+            real_numbers("X", X)  # which refuses columns that scikit-learn would cast
     if isinstance(columns, Table) and is_frame(X):
         X = _with_missing(X)
         validate_data(self, X, skip_check_array=True, reset=False)
@@ -52,6 +58,18 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
     frame = columns.frame_of_array(X)
     rows = columns.standardised(frame)
     return frame, rows, lambda x, values: columns.filled(x, values, keep).to_numpy(X.dtype)
+
+
+def _check_types(x):
+    """Raises a ValueError for arrays of what scikit-learn casts to numbers, or cannot, and for names of two kinds."""
+    if is_frame(x):
+        named = [isinstance(name, str) for name in x.columns]
+        if any(named) and not all(named):
+            raise ValueError(f"Either all columns have a text as their name, or none. Received: {list(x.columns)[:9]}")
+        return
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, np.dtype) and (dtype.kind in "mM" or dtype.names):
+        raise ValueError(f"X must be numbers: dates, spans of time and records are none. Received: dtype={dtype}")
 
 
 def _as_given(x, filled):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdsmcmc.columns import Binary, Layout, Real
-from tfdsmcmc.imputer.codecs import Numbers, States, of_type
+from tfdsmcmc.imputer.codecs import Numbers, States, held
 from tfdsmcmc.imputer.kinds_of_columns import WORDS, Word, is_numeric, word_of
 from tfdsmcmc.rows import rows_of
 from tfdsmcmc.supports import Binary as BinarySupport
@@ -214,9 +214,13 @@ def _with(series, gaps, codec, part):
     import pandas
 
     if _may_take(series, codec):
-        with contextlib.suppress(TypeError, ValueError):  # as pandas says that a type does not take the values
-            return _of_its_type(series, gaps, codec.decode(part[gaps]), codec.dtype)
-    return pandas.Series(codec.series(codec.decode(part)), series.index, name=series.name)
+        with contextlib.suppress(TypeError, ValueError, OverflowError):  # a type does not take the values
+            return _of_its_type(series, gaps, codec.decode(part[gaps]), codec)
+    filled = pandas.Series(codec.series(codec.decode(part)), series.index, name=series.name)
+    if is_numeric(series):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            filled.iloc[np.flatnonzero(~gaps)] = held(series[~gaps], codec.dtype)
+    return filled
 
 
 def _may_take(series, codec):
@@ -228,10 +232,9 @@ def _may_take(series, codec):
     return set(codec.labels) <= set(getattr(series.dtype, "categories", codec.labels))
 
 
-def _of_its_type(series, gaps, values, dtype):
+def _of_its_type(series, gaps, values, codec):
     if is_numeric(series):
-        # a column of integers with gaps comes as floats
-        values = of_type(np.asarray(of_type(values.astype(np.float64), dtype), np.float64), series.dtype)
+        values = held(codec.series(values), series.dtype)  # a column of integers with gaps comes as floats
     filled = series.copy()
     filled.iloc[np.flatnonzero(gaps)] = values
     return filled

@@ -22,6 +22,7 @@ import numpy as np
 
 from tfdsmcmc import files
 from tfdsmcmc._common.finite import check_finite
+from tfdsmcmc._common.reasons import reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -233,8 +234,7 @@ def read_weights(
             found = {name: int(file.attrs[name]) for name in attributes}
             found.update({name: int(file.attrs.get(name, value)) for name, value in optional.items()})
     except (OSError, KeyError, RuntimeError, AttributeError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"Not a whole file of posterior samples ({reason}). Received: {path}") from error
+        raise ValueError(f"Not a whole file of posterior samples ({reason_of(error)}). Received: {path}") from error
     return theta, phi, found
 
 

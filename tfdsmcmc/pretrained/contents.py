@@ -1,9 +1,9 @@
 """What a release has in it: a model, and of most the samples of its weights.
 
-    FOLDER/model.json      the model as Keras describes it, without weights
-    FOLDER/weights.h5      its weights, θ and φ
-    FOLDER/posterior/      samples, as a `Collector` writes them; of a posterior alone
-    FOLDER/card.md         the card
+FOLDER/model.json      the model as Keras describes it, without weights
+FOLDER/weights.h5      its weights, θ and φ
+FOLDER/posterior/      samples, as a `Collector` writes them; of a posterior alone
+FOLDER/card.md         the card
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import keras
 
 from tfdsmcmc import contract, files
 from tfdsmcmc._common.finite import check_finite
+from tfdsmcmc._common.reasons import reason_of
 from tfdsmcmc.boltzmann import RBM
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.posterior import store
@@ -59,8 +60,7 @@ def read_model(folder: FilePath) -> DeepGenerativeModel | RBM:
     try:
         model = keras.saving.deserialize_keras_object(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"Not a model of a release ({reason}). Received: {file}") from error
+        raise ValueError(f"Not a model of a release ({reason_of(error)}). Received: {file}") from error
     if not isinstance(model, (DeepGenerativeModel, RBM)):
         raise ValueError(f"A release has a DeepGenerativeModel or an RBM. Received: {file}, a {type(model).__name__}")
     theta, phi, _ = store.read_weights(pathlib.Path(folder) / _WEIGHTS)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfdsmcmc._common import checks
 from tfdsmcmc.rows.source import RandomAccessSource
 
 if TYPE_CHECKING:
@@ -80,10 +81,15 @@ def weighted(source: Source, weights: ArrayLike) -> WeightedSource:
     """
     if not source.random_access:
         raise ValueError(f"sample_weight is for rows with random access. Received: x={type(source).__name__}")
+    if np.ma.is_masked(weights):
+        raise ValueError("sample_weight must have a number for each row. Received: a masked array that hides entries")
     try:
-        found = np.asarray(weights, np.float64)
+        found = checks.numbers(weights)
+        found = found.astype(np.float64) if found.dtype.kind in "biufO" else None
     except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must be numbers. Received: sample_weight={weights!r}") from None
+        found = None
+    if found is None:
+        raise ValueError(f"sample_weight must be real numbers. Received: sample_weight={weights!r}")
     if found.shape != (source.num_rows,):
         raise ValueError(
             f"sample_weight must have one number for each of {source.num_rows} rows. "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfdsmcmc._common import checks
+from tfdsmcmc._common.reasons import reason_of
 
 if TYPE_CHECKING:
     from tfdsmcmc.supports.base import Support
@@ -63,8 +64,9 @@ def real_numbers(name: str, x: object) -> np.ndarray:
         if array.dtype == object:
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{name} must be an array of numbers ({reason}). Received: {type(x).__name__}") from None
+        raise ValueError(
+            f"{name} must be an array of numbers ({reason_of(error)}). Received: {type(x).__name__}"
+        ) from None
     if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
         raise ValueError(f"{name} must be an array of real numbers. Received: dtype={array.dtype}")
     return array

@@ -1,0 +1,117 @@
+"""What fills a column is a value that the column can have, in a type that holds it; what has no numbers is refused."""
+
+import datetime
+
+import numpy as np
+import pytest
+
+import tfdsmcmc as ds
+from tests.test_imputer_other_frames import filled
+from tfdsmcmc.imputer.codecs import held
+
+pandas = pytest.importorskip("pandas")
+
+LARGE = 2**60 + 1  # float64 has 2⁶⁰ and 2⁶⁰ + 256 beside it
+TINY = {"updates": 2, "posterior_samples": 0, "jit_compile": False, "random_state": 0}
+SHORT = {"burn_in": 1, "num_samples": 2, "num_chains": 1}
+
+
+def column(values, dtype):
+    return pandas.Series(pandas.array(values, dtype=dtype))
+
+
+@pytest.mark.parametrize("other", [LARGE, LARGE + 2])
+def test_codes_beyond_float64_fill_as_they_are(other):
+    """One value or two states."""
+    ids = column([LARGE, other, None, LARGE], "Int64")
+    for word in ("categorical",) if other > LARGE else ("categorical", None):
+        found = filled(ids, ids, word)
+        assert (
+            found.dtype == "Int64" and found[2] in (LARGE, other) and found[[0, 1, 3]].tolist() == [LARGE, other, LARGE]
+        )
+
+
+@pytest.mark.parametrize(
+    ("word", "fitted", "later", "holds"),
+    [
+        ("binary", column([-1, -1, 1, 1], "Int8"), column([1, 1, None, 1], "UInt8"), False),
+        ("binary", column([-1, -1, 1, 1], "Int8"), column([1, 1, None, 1], "Int16"), True),
+        ("categorical", column([1.5, 1.5, 2.0, 3.0], "Float64"), column([2, 2, None, 3], "Int64"), False),
+        ("categorical", column([0.1, 0.1, 2.0, 3.0], "Float64"), column([2, 2, None, 3], "Float32"), True),
+        ("count", column([500, 2, 400, 300], "Int64"), column([100, 2, None, 3], "UInt8"), True),
+        ("count", column([500, 2, 400, 300], "Int64"), column([100, 2, None, 3], "Int16"), True),
+        ("real", column([0.5, 2.25, 0.1, 3.7], "Float64"), column([100, 2, None, 3], "Int64"), False),
+    ],
+)
+def test_a_type_that_does_not_hold_what_fills_it_is_that_of_fit(word, fitted, later, holds):
+    found, wide = filled(fitted, later, word), filled(fitted, later.astype("Float64"), word)
+    assert found.dtype == (later.dtype if holds else fitted.dtype)
+    assert found[[0, 1, 3]].tolist() == later[[0, 1, 3]].tolist()  # observed entries stay as they are
+    np.testing.assert_allclose(float(found[2]), float(wide[2]), rtol=1e-7)
+    if word != "real" and word != "count":
+        assert np.float32(found[2]) in np.float32(fitted)
+
+
+def test_states_of_fit_where_none_fits():
+    found = filled(column([1000, 1000, 2000, 3000], "Int64"), column([None] * 4, "Int8"), "categorical")
+    assert found.dtype == "Int64" and set(found) <= {1000, 2000, 3000}
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "holds"),
+    [
+        (column([125, 128], "Int64"), "Int8", False),
+        (column([125, 127], "Int64"), "Int8", True),
+        (column([-1], "Int64"), "UInt8", False),
+        (column([1.5], "Float64"), "Int64", False),
+        (column([2.0], "float64"), "int8", True),
+        (column([LARGE], "Int64"), "float64", False),
+        (column([LARGE - 1], "int64"), "Float64", True),
+        (column([0.1], "float64"), "float32", True),
+    ],
+)
+def test_what_a_type_holds(values, dtype, holds):
+    if not holds:
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            held(values, dtype)
+    else:
+        found = held(values, dtype)
+        assert found.dtype == dtype and found.tolist() == pytest.approx(values.tolist(), rel=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[D]"])
+def test_arrays_of_dates_and_spans_are_refused(kind):
+    x = np.array([[1, "NaT"], [2, 3]], kind if kind[0] == "m" else "m8[D]").astype(kind)
+    with pytest.raises(ValueError, match=r"X must be numbers.* Received: dtype=(datetime|timedelta)64\[D\]"):
+        ds.Imputer(**TINY).fit(x)
+
+
+def test_records_are_refused():
+    with pytest.raises(ValueError, match="X must be numbers.* Received: dtype=.*'b', '<i4'"):
+        ds.Imputer(**TINY).fit(np.zeros(3, [("a", "<f4"), ("b", "<i4")]))
+
+
+def test_names_of_two_kinds_are_refused():
+    with pytest.raises(ValueError, match=r"Either all columns .*Received: \['a', 1\]"):
+        ds.Imputer(**TINY).fit(pandas.DataFrame({"a": [0.0, 1.5, 3.0], 1: [1.0, 2.0, 0.5]}))
+
+
+def test_an_imputer_of_arrays_takes_no_frames_of_dates():
+    imputer = ds.Imputer(**TINY, imputation_options=SHORT).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    days = [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]
+    for frame in (pandas.DataFrame({0: pandas.to_datetime(days), 1: [0.0, 1.0]}), pandas.DataFrame({0: days, 1: days})):
+        with pytest.raises(ValueError, match="X must be an array of numbers .*Received: DataFrame"):
+            imputer.transform(frame)
+
+
+def test_dictionaries_of_arrow_have_dates_too():
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("narwhals")
+    days = pyarrow.array([None, datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)] * 10)
+    kind = pyarrow.dictionary(pyarrow.int8(), days.type)
+    table = pyarrow.table({"a": np.random.default_rng(0).normal(size=30), "d": days.dictionary_encode().cast(kind)})
+    imputer = ds.Imputer(**TINY, imputation_options=SHORT)
+    found = imputer.fit_transform(table)["d"]
+    assert found.type == kind and found.null_count == 0
+    assert [one for one in found.to_pylist() if one] and set(found.to_pylist()) <= set(days.to_pylist()[1:3])
+    assert imputer.sample(3)["d"].type == kind

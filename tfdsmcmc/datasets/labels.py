@@ -1,0 +1,27 @@
+"""Labels beside rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def label_array(name: str, labels: ArrayLike) -> np.ndarray:
+    """Labels as an array (n,) of numbers or texts."""
+    if np.ma.is_masked(labels):
+        raise ValueError(f"{name} must be complete. Received: a masked array that hides entries")
+    try:
+        array = np.asarray(labels)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array (rows,) of numbers or texts. Received: {error}") from None
+    if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
+        array = array.astype(str)  # of pandas
+    if array.ndim != 1 or array.dtype.kind not in "biufSU":
+        raise ValueError(
+            f"{name} must be an array (rows,) of numbers or texts. Received: {array.dtype} of shape {array.shape}"
+        )
+    return array
