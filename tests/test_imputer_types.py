@@ -7,13 +7,13 @@ import pytest
 
 import tfdsmcmc as ds
 from tests.test_imputer_other_frames import filled
+from tfdsmcmc.imputer import frames, opening
 from tfdsmcmc.imputer.codecs import held
 
 pandas = pytest.importorskip("pandas")
 
 LARGE = 2**60 + 1  # float64 has 2⁶⁰ and 2⁶⁰ + 256 beside it
 TINY = {"updates": 2, "posterior_samples": 0, "jit_compile": False, "random_state": 0}
-SHORT = {"burn_in": 1, "num_samples": 2, "num_chains": 1}
 
 
 def column(values, dtype):
@@ -97,21 +97,23 @@ def test_names_of_two_kinds_are_refused():
 
 
 def test_an_imputer_of_arrays_takes_no_frames_of_dates():
-    imputer = ds.Imputer(**TINY, imputation_options=SHORT).fit(np.random.default_rng(0).normal(size=(20, 2)))
+    imputer = ds.Imputer()
+    _, imputer.columns_ = opening.columns_in_fit(imputer, np.random.default_rng(0).normal(size=(20, 2)))
     days = [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]
     for frame in (pandas.DataFrame({0: pandas.to_datetime(days), 1: [0.0, 1.0]}), pandas.DataFrame({0: days, 1: days})):
         with pytest.raises(ValueError, match="X must be an array of numbers .*Received: DataFrame"):
-            imputer.transform(frame)
+            opening.opened(imputer, frame)
 
 
-def test_dictionaries_of_arrow_have_dates_too():
+@pytest.mark.parametrize("code", ["int8", "int32"])
+def test_dictionaries_of_arrow_have_dates_too(code):
     pyarrow = pytest.importorskip("pyarrow")
     pytest.importorskip("narwhals")
-    days = pyarrow.array([None, datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)] * 10)
-    kind = pyarrow.dictionary(pyarrow.int8(), days.type)
-    table = pyarrow.table({"a": np.random.default_rng(0).normal(size=30), "d": days.dictionary_encode().cast(kind)})
-    imputer = ds.Imputer(**TINY, imputation_options=SHORT)
-    found = imputer.fit_transform(table)["d"]
-    assert found.type == kind and found.null_count == 0
-    assert [one for one in found.to_pylist() if one] and set(found.to_pylist()) <= set(days.to_pylist()[1:3])
-    assert imputer.sample(3)["d"].type == kind
+    days = [datetime.date(2020, 1, 1), datetime.datetime(2021, 1, 1), datetime.time(3)]
+    for later in (*days, "b", 3):
+        values = pyarrow.array([None, later, later])
+        kind = pyarrow.dictionary(getattr(pyarrow, code)(), values.type)
+        table = pyarrow.table({"d": values.dictionary_encode().cast(kind)})
+        filled = frames.to_pandas(table).bfill()
+        found = frames.like(table, filled)["d"]
+        assert found.type == kind and found.to_pylist() == [later] * 3
