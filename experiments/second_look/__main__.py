@@ -4,7 +4,8 @@
     python -m experiments.second_look --page docs/study_appendix.md
 
 A climb is that of `methods.dsgnht_nais()` with one chain, to its planned end, whatever validation rows say, and one
-step of sampling. After every so many updates the mean of log p(x) of the same validation rows is estimated by
+step of sampling. With the epoch that ends after every so many updates, the mean of log p(x) of the same validation rows
+is estimated by
 
     looks      25 importance samples, as `fit` does in the study
     draws      1,000 importance samples
@@ -31,18 +32,21 @@ _KEYS = "dataset", "train_rows", "architecture", "updates", "every", "rows", "se
 
 
 class Estimates(keras.callbacks.Callback):
-    """What the model's weights are worth after each epoch, in lines.
+    """What the model's weights are worth along a run, in lines.
 
     Args:
       x: validation rows.
+      every: updates from one line to the next, in whole epochs.
       seed: of the draws.
     """
 
-    def __init__(self, x, seed):
+    def __init__(self, x, every, seed):
         super().__init__()
-        self.x, self.seed, self.lines = x, seed, []
+        self.x, self.every, self.seed, self.lines = x, every, seed, []
 
     def on_epoch_end(self, epoch, logs=None):
+        if int(self.model.run.steps) < self.every * (len(self.lines) + 1):
+            return
         of_rows = {"model": self.model, "x": self.x, "seed": self.seed}
         weighed = [ds.likelihood.importance_sampling(num_samples=k, warn=False, **of_rows).value for k in _DRAWS]
         annealed = [
@@ -56,11 +60,12 @@ class Estimates(keras.callbacks.Callback):
 def climbed(train, valid, architecture, updates, every, rows, seed):
     """The estimates along a climb, a list of dicts."""
     keras.utils.clear_session()
-    model, estimates = seeded_model(architecture, train, seed), Estimates(random_rows(valid, rows, 0), seed)
+    model, estimates = seeded_model(architecture, train, seed), Estimates(random_rows(valid, rows, 0), every, seed)
+    steps = -(-len(train) // 100)
     method = ds.methods.dsgnht_nais(num_chains=1)
     method["kernel"] = method["kernel"].copy(fraction=1.0 - 0.5 / updates, patience=updates)
-    model.compile(**method, steps_per_execution=min(50, every))
-    model.fit(train, batch_size=100, steps_per_epoch=every, epochs=updates // every, verbose=0, callbacks=[estimates])
+    model.compile(**method, steps_per_execution=min(50, steps))
+    model.fit(train, batch_size=100, epochs=-(-updates // steps), verbose=0, callbacks=[estimates])
     return estimates.lines
 
 

@@ -9,11 +9,11 @@ from tests.posterior.support import X
 
 
 @pytest.mark.slow
-def test_estimates_are_those_of_the_weights_after_each_epoch(monkeypatch):
+def test_estimates_are_those_of_the_weights_along_the_climb(monkeypatch):
     """At the end they are those of the model that is left; a climb without looks lasts as planned."""
     kept = {}
     monkeypatch.setattr(second_look, "seeded_model", lambda *a: kept.setdefault("model", seeded(*a)))
-    found = second_look.climbed(X, X, "SBN/SBN 3-2", 8, 4, 6, 5)
+    found = second_look.climbed(np.tile(X, (13, 1)), X, "SBN/SBN 3-2", 8, 4, 6, 5)  # two updates an epoch
     model, x = kept["model"], second_look.random_rows(X, 6, 0)
     assert [line["step"] for line in found] == [4, 8]
     assert int(np.max(model.run.state.kernel_results.begins)) == 7
