@@ -9,6 +9,7 @@ import tfdsmcmc as ds
 from tests.test_imputer_other_frames import filled
 from tfdsmcmc.imputer import frames, opening
 from tfdsmcmc.imputer.codecs import held
+from tfdsmcmc.imputer.table import Table
 
 pandas = pytest.importorskip("pandas")
 
@@ -41,15 +42,47 @@ def test_codes_beyond_float64_fill_as_they_are(other):
         ("count", column([500, 2, 400, 300], "Int64"), column([100, 2, None, 3], "UInt8"), True),
         ("count", column([500, 2, 400, 300], "Int64"), column([100, 2, None, 3], "Int16"), True),
         ("real", column([0.5, 2.25, 0.1, 3.7], "Float64"), column([100, 2, None, 3], "Int64"), False),
+        ("categorical", column([7e4, 8e4, 9e4, 8e4], "float64"), column([None] * 4, "float16"), False),
+        ("categorical", column([2.0**24, 2.0**24 + 1, 3.0, 3.0], "Float64"), column([3, 3, None, 3], "Float32"), False),
     ],
 )
 def test_a_type_that_does_not_hold_what_fills_it_is_that_of_fit(word, fitted, later, holds):
-    found, wide = filled(fitted, later, word), filled(fitted, later.astype("Float64"), word)
+    wide = filled(fitted, later.astype("float64").astype("Float64"), word)
+    found = filled(fitted, later, word)
     assert found.dtype == (later.dtype if holds else fitted.dtype)
-    assert found[[0, 1, 3]].tolist() == later[[0, 1, 3]].tolist()  # observed entries stay as they are
+    seen = later.notna()
+    assert found[seen].tolist() == later[seen].tolist()  # observed entries stay as they are
     np.testing.assert_allclose(float(found[2]), float(wide[2]), rtol=1e-7)
     if word != "real" and word != "count":
         assert np.float32(found[2]) in np.float32(fitted)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "later"),
+    [
+        (column([-3, 5, 7, -2], "Int8"), column([200, 250, None, 3], "UInt8")),
+        (column([0.5, 2.25, 0.1, 3.7], "Float64"), column([LARGE, 123456789, None, 3], "Int64")),
+    ],
+)
+def test_what_was_observed_is_never_rebuilt(fitted, later):
+    """Neither type holds what was observed and what fills: it stays, and what fills is rounded."""
+    found = filled(fitted, later, "real")
+    assert found.dtype == later.dtype and found[[0, 1, 3]].tolist() == later[[0, 1, 3]].tolist() and found[2] >= 0
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_other_frames_have_the_type_of_fit_too(library):
+    pytest.importorskip("narwhals")
+    table = getattr(pytest.importorskip(library), {"polars": "DataFrame", "pyarrow": "table"}[library])
+    x = [0.1, 0.7, -0.3, -1.0]
+    fitted = frames.to_pandas(table({"a": [0.5, 2.25, 0.1, 3.7], "x": x}))
+    later = table({"a": [100, 2, None, 3], "x": x})
+    frame, known = frames.to_pandas(later), Table(fitted, {"a": "real"})
+    rows = known.standardised(frame)
+    means = np.where(rows.observed, rows.values, 0.3).astype(np.float32)
+    found = frames.like(later, known.filled(frame, known.support.mode(means), False))["a"]
+    found = found.to_list() if library == "polars" else found.to_pylist()
+    assert found[:2] == [100, 2] and found[3] == 3 and found[2] % 1 > 0
 
 
 def test_states_of_fit_where_none_fits():
@@ -68,6 +101,7 @@ def test_states_of_fit_where_none_fits():
         (column([LARGE], "Int64"), "float64", False),
         (column([LARGE - 1], "int64"), "Float64", True),
         (column([0.1], "float64"), "float32", True),
+        (column([7e4], "float64"), "float16", False),
     ],
 )
 def test_what_a_type_holds(values, dtype, holds):

@@ -33,7 +33,12 @@ def test_samples_go_into_a_folder(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("output", "message"), [("folder", "this is a folder"), ("file/out", "A file lies where the folder should")]
+    ("output", "message"),
+    [
+        ("folder", "this is a folder"),
+        ("file/out", "A file lies where the folder should"),
+        ("file/new/out", "A file lies where"),
+    ],
 )
 def test_what_is_written_is_a_file_in_a_folder(output, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -180,3 +180,30 @@ def test_dynamic_binarization_draws_by_intensity(tmp_path):
     for bad in ({"binarization": "sharp"}, {"seed": -1}, {"seed": 1.5}):
         with pytest.raises(ValueError, match=f"{next(iter(bad))}.*Received: "):
             ds.datasets.load("g", tmp_path, **bad)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (np.array([1, 2, 3], object), "i"),
+        (np.array(["a", "bc", "d"], object), "U"),
+        (np.array(["a", "bc", "d"], np.dtypes.StringDType()), "U"),
+        (np.array([b"a", b"b", b"c"], object), "S"),
+        ([0.5, 1.5, 2.5], "f"),
+    ],
+)
+def test_labels_are_numbers_or_texts(labels, kind):
+    rows = np.zeros((3, 4), np.uint8)
+    for made in (ds.datasets.GreyRows(rows, labels=labels), ds.datasets.MappedRows(rows, labels=labels)):
+        assert made.labels.dtype.kind == kind and made.labels.tolist() == list(labels)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.ma.array([1, 2, 3], mask=[0, 1, 0]), ["a", None, "c"], np.array(["2020"] * 3, "M8[Y]"), [[1], [2, 3], 4]],
+)
+def test_other_labels_are_refused(labels):
+    rows = np.zeros((3, 4), np.uint8)
+    for kind in (ds.datasets.GreyRows, ds.datasets.MappedRows):
+        with pytest.raises(ValueError, match="labels must be .*Received: "):
+            kind(rows, labels=labels)

@@ -73,6 +73,7 @@ def test_no_gain_is_none(monkeypatch):
     """The same weights have the same estimates by the same draws; one row has no error."""
     model, weights = at(6, monkeypatch)
     assert not model.outdoes(*weights, FEW) and not model.outdoes(weights[0], [], FEW)
+    assert not model.outdoes(*at(1)[1], {"val_log_likelihood": -3.0})  # of an evaluate of one's own
     monkeypatch.setattr(type(model), "validation_source", property(lambda self: self.source("x", ROWS[:1])))
     assert not model.outdoes(*at(1)[1], FEW)
 

@@ -122,6 +122,14 @@ def test_columns_of_other_frames_that_are_no_numbers_are_refused_by_name(library
     assert found.observed.tolist() == [[True] * 3, [True, True, False]]
 
 
+def test_arrays_and_objects_of_polars_are_taken():
+    polars = pytest.importorskip("polars")
+    pairs = polars.Series([[1.0, 2.0], [3.0, 4.0]], dtype=polars.Array(polars.Float64, 2))
+    objects = polars.DataFrame({"a": [0.0, 1.0], "b": polars.Series([1, 0], dtype=polars.Object)})
+    for x, values in ((pairs, [[1, 2], [3, 4]]), (objects, [[0, 1], [1, 0]])):
+        np.testing.assert_array_equal(rows_of("x", x, 2, Real()).values, values)
+
+
 @pytest.mark.parametrize("entry", ["1", b"1", np.datetime64("2020")])
 def test_objects_that_are_no_numbers_are_refused(entry):
     with pytest.raises(ValueError, match="^x must be an array of numbers .it has texts or dates.*Received: ndarray"):

@@ -183,8 +183,8 @@ def _foreign_columns(x):
 
 def _is_number(kind):
     """Whether a type of Arrow or Polars has numbers, truth values or nothing at all; of a dictionary its values."""
-    kind = str(getattr(kind, "value_type", kind)).lower()
-    return kind.startswith(("int", "uint", "float", "halffloat", "double", "decimal", "bool", "null"))
+    kind = str(getattr(kind, "value_type", getattr(kind, "inner", kind))).lower()  # of what a list or an array holds
+    return kind.startswith(("int", "uint", "float", "halffloat", "double", "decimal", "bool", "null", "object"))
 
 
 def observed(name: str, mask: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

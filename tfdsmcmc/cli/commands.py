@@ -187,7 +187,7 @@ def impute(args: argparse.Namespace) -> None:
 def _check_free(output, overwrite):
     if output.is_dir():
         raise ValueError(f"What is written is a file, and this is a folder. Received: {output}")
-    if not output.parent.is_dir() and output.parent.exists():
+    if any(parent.exists() and not parent.is_dir() for parent in output.parents):
         raise ValueError(f"A file lies where the folder should. Received: {output}")
     if output.exists() and not overwrite:
         raise ValueError(f"The file exists; say --overwrite. Received: {output}")

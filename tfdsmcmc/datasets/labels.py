@@ -18,8 +18,8 @@ def label_array(name: str, labels: ArrayLike) -> np.ndarray:
         array = np.asarray(labels)
     except ValueError as error:
         raise ValueError(f"{name} must be an array (rows,) of numbers or texts. Received: {error}") from None
-    if array.dtype == object and all(isinstance(label, str) for label in array.ravel()):
-        array = array.astype(str)  # of pandas
+    if array.dtype.kind in "OT":  # of pandas, or of NumPy's texts of any length
+        array = np.array(array.tolist())
     if array.ndim != 1 or array.dtype.kind not in "biufSU":
         raise ValueError(
             f"{name} must be an array (rows,) of numbers or texts. Received: {array.dtype} of shape {array.shape}"

@@ -225,15 +225,18 @@ def of_type(values: np.ndarray, dtype: Any) -> Any:
 
 
 def held(values: Any, dtype: Any) -> Any:
-    """Numbers as an array of another pandas type of numbers; floats as the nearest ones of that type.
+    """Numbers as an array of another pandas type of numbers; broken ones as the nearest floats of that type.
 
     Raises:
       ValueError, TypeError, OverflowError: where it does not hold them: large, or, in a type of integers, broken.
     """
     import pandas
 
-    if pandas.api.types.is_float_dtype(dtype) and pandas.api.types.is_float_dtype(values.dtype):
-        return of_type(np.asarray(values, np.float64), dtype)
+    if pandas.api.types.is_float_dtype(dtype) and not pandas.api.types.is_integer_dtype(values.dtype):
+        floats = values.to_numpy(np.float64)
+        if np.any(np.abs(floats) > float(np.finfo(getattr(dtype, "numpy_dtype", dtype)).max)):
+            raise ValueError(f"A type must hold the values that fill a column. Received: dtype={dtype}")
+        return of_type(floats, dtype)
     plain = np.array(np.asarray(values).tolist(), object)
     made = pandas.array(list(plain), dtype=dtype)
     if np.any(np.asarray(made, object) != plain):

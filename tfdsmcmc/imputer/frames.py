@@ -146,11 +146,18 @@ def _states_in_order(array):
 
 
 def _takes(column, series):
-    """Whether a column has a type for what fills it: one that shows nothing may be of any, one without rows not."""
-    if not len(column) or not _missing(column).all():
-        return True
+    """Whether a column has a type for what fills it: one that shows nothing may be of any, one without rows not.
+
+    What fills numbers has the type of `fit` where theirs does not hold it.
+    """
+    from pandas.api import types
+
     own = _series(column).dtype
-    return own == series.dtype or hasattr(own, "categories") and hasattr(series.dtype, "categories")
+    if own == series.dtype or hasattr(own, "categories") and hasattr(series.dtype, "categories"):
+        return True
+    if len(column) and _missing(column).all():
+        return False
+    return not (types.is_numeric_dtype(own) and types.is_numeric_dtype(series.dtype))
 
 
 def _back(nw, frame, name, series, column):

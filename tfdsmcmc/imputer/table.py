@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdsmcmc.columns import Binary, Layout, Real
-from tfdsmcmc.imputer.codecs import Numbers, States, held
+from tfdsmcmc.imputer.codecs import Numbers, States, held, of_type
 from tfdsmcmc.imputer.kinds_of_columns import WORDS, Word, is_numeric, word_of
 from tfdsmcmc.rows import rows_of
 from tfdsmcmc.supports import Binary as BinarySupport
 from tfdsmcmc.supports import Real as RealSupport
+
+_NOT_HELD = TypeError, ValueError, OverflowError  # as pandas says that a type does not take values
 
 if TYPE_CHECKING:
     import pandas
@@ -214,13 +216,15 @@ def _with(series, gaps, codec, part):
     import pandas
 
     if _may_take(series, codec):
-        with contextlib.suppress(TypeError, ValueError, OverflowError):  # a type does not take the values
+        with contextlib.suppress(*_NOT_HELD):
             return _of_its_type(series, gaps, codec.decode(part[gaps]), codec)
-    filled = pandas.Series(codec.series(codec.decode(part)), series.index, name=series.name)
-    if is_numeric(series):
-        with contextlib.suppress(TypeError, ValueError, OverflowError):
-            filled.iloc[np.flatnonzero(~gaps)] = held(series[~gaps], codec.dtype)
-    return filled
+    whole = codec.series(codec.decode(part))
+    if isinstance(codec, Numbers) and is_numeric(series):
+        try:
+            whole[~gaps] = held(series[~gaps], codec.dtype)
+        except _NOT_HELD:  # neither type holds all: what was observed stays as it is
+            return _put(series, gaps, of_type(whole[gaps].to_numpy(np.float64), series.dtype))
+    return pandas.Series(whole, series.index, name=series.name)
 
 
 def _may_take(series, codec):
@@ -235,6 +239,12 @@ def _may_take(series, codec):
 def _of_its_type(series, gaps, values, codec):
     if is_numeric(series):
         values = held(codec.series(values), series.dtype)  # a column of integers with gaps comes as floats
+        if isinstance(codec, States) and len(set(held(codec.series(codec.labels), series.dtype))) < len(codec.labels):
+            raise ValueError(f"A type must tell states apart. Received: dtype={series.dtype}")
+    return _put(series, gaps, values)
+
+
+def _put(series, gaps, values):
     filled = series.copy()
     filled.iloc[np.flatnonzero(gaps)] = values
     return filled

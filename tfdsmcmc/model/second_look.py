@@ -3,7 +3,8 @@
 Importance samples estimate log p(x) too low, by (1/ESS − 1/K)/2 in first order where ESS of K are effective. Where φ
 falls behind θ that grows, and the estimate falls while log p(x) still rises. Annealing begins at q too and ends within
 some tenths of a nat (100 steps, 400 silhouettes: 0.1, where 1,000 importance samples were 8 nats too low). It takes too
-long for each look. So it is asked once, before a climb goes back:
+long for each look. So it is asked once, before a climb goes back to weights of five looks ago or more, as its patience
+or its plan ends:
 
     the present weights are better where   mean_i d_i > √(Σ_i (d_i − mean)² / (n (n − 1))),   d_i = â_i − b̂_i,
 
@@ -39,12 +40,12 @@ def outdoes(model: DeepGenerativeModel, theta: Sequence[TensorLike], phi: Sequen
       model: `DeepGenerativeModel` within a `fit` that has validation rows.
       theta: θ of the others.
       phi: their φ; empty for the present one.
-      logs: of the present look, `val_effective_sample_size` among them.
+      logs: of the present look; without `val_effective_sample_size` there is no second one.
     """
     source, network = model.validation_source, model.generative
     if not network.latent_units or not all(isinstance(layer, (SBN, DARN)) for layer in network.layers):
         return False
-    if logs["val_effective_sample_size"] >= _ENOUGH or source.num_rows < 2:
+    if logs.get("val_effective_sample_size", np.inf) >= _ENOUGH or source.num_rows < 2:
         return False
     rows, seed = source.evenly_spaced(min(_ROWS, source.num_rows)), random.stream(model.seed, "second look")
     present = _annealed(model, rows, seed, None)

@@ -85,7 +85,7 @@ def weighted(source: Source, weights: ArrayLike) -> WeightedSource:
         raise ValueError("sample_weight must have a number for each row. Received: a masked array that hides entries")
     try:
         found = checks.numbers(weights)
-        found = found.astype(np.float64) if found.dtype.kind in "biufO" else None
+        found = None if found.dtype.kind in "cmMSUT" else found.astype(np.float64)
     except (TypeError, ValueError):
         found = None
     if found is None:
