@@ -200,7 +200,14 @@ def test_labels_are_numbers_or_texts(labels, kind):
 
 @pytest.mark.parametrize(
     "labels",
-    [np.ma.array([1, 2, 3], mask=[0, 1, 0]), ["a", None, "c"], np.array(["2020"] * 3, "M8[Y]"), [[1], [2, 3], 4]],
+    [
+        np.ma.array([1, 2, 3], mask=[0, 1, 0]),
+        ["a", None, "c"],
+        np.array(["a", 1, "c"], object),
+        np.array(["a", b"b", "c"], object),
+        np.array(["2020"] * 3, "M8[Y]"),
+        [[1], [2, 3], 4],
+    ],
 )
 def test_other_labels_are_refused(labels):
     rows = np.zeros((3, 4), np.uint8)

@@ -18,10 +18,15 @@ def label_array(name: str, labels: ArrayLike) -> np.ndarray:
         array = np.asarray(labels)
     except ValueError as error:
         raise ValueError(f"{name} must be an array (rows,) of numbers or texts. Received: {error}") from None
-    if array.dtype.kind in "OT":  # of pandas, or of NumPy's texts of any length
-        array = np.array(array.tolist())
+    if array.dtype.kind in "OT" and len({_kind(label) for label in array.flat}) == 1:
+        array = np.array(array.tolist())  # of pandas, or of NumPy's texts of any length
     if array.ndim != 1 or array.dtype.kind not in "biufSU":
         raise ValueError(
             f"{name} must be an array (rows,) of numbers or texts. Received: {array.dtype} of shape {array.shape}"
         )
     return array
+
+
+def _kind(label):
+    """Of text, of bytes or of anything else: a number beside texts would become one."""
+    return next((kind for kind in (str, bytes) if isinstance(label, kind)), None)
