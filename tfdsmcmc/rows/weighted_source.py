@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfdsmcmc._common import checks
+from tfdsmcmc._common.real_numbers import real_numbers
 from tfdsmcmc.rows.source import RandomAccessSource
 
 if TYPE_CHECKING:
@@ -81,15 +81,10 @@ def weighted(source: Source, weights: ArrayLike) -> WeightedSource:
     """
     if not source.random_access:
         raise ValueError(f"sample_weight is for rows with random access. Received: x={type(source).__name__}")
-    if np.ma.is_masked(weights):
-        raise ValueError("sample_weight must have a number for each row. Received: a masked array that hides entries")
     try:
-        found = checks.numbers(weights)
-        found = None if found.dtype.kind in "cmMSUT" else found.astype(np.float64)
+        found = real_numbers(weights)
     except (TypeError, ValueError):
-        found = None
-    if found is None:
-        raise ValueError(f"sample_weight must be real numbers. Received: sample_weight={weights!r}")
+        raise ValueError(f"sample_weight must be real numbers. Received: sample_weight={weights!r}") from None
     if found.shape != (source.num_rows,):
         raise ValueError(
             f"sample_weight must have one number for each of {source.num_rows} rows. "
