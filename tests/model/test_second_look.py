@@ -69,6 +69,25 @@ def test_a_gain_is_more_than_its_error(gain, better, monkeypatch):
     assert model.outdoes(*weights, FEW) is better
 
 
+def test_both_are_annealed_by_the_same_draws_each_from_its_own_q(monkeypatch):
+    (model, present), (_, (theta, phi)) = at(6, monkeypatch), at(1)
+    asked, annealed = [], second_look.annealed_importance_sampling
+
+    def watched(*arguments, seed, weights, **named):
+        asked.append((np.asarray(seed).tolist(), weights))
+        return annealed(*arguments, seed=seed, weights=weights, **named)
+
+    monkeypatch.setattr(second_look, "annealed_importance_sampling", watched)
+    for kept, wanted in ((phi, phi), ([], present[1])):
+        asked.clear()
+        model.outdoes(theta, kept, FEW)
+        (one, own), (other, found) = asked
+        assert one == other and own is None
+        for parts, want in zip(found, (theta, wanted), strict=True):
+            for part, value in zip(parts, want, strict=True):
+                np.testing.assert_array_equal(part, value)
+
+
 def test_no_gain_is_none(monkeypatch):
     """The same weights have the same estimates by the same draws; one row has no error."""
     model, weights = at(6, monkeypatch)

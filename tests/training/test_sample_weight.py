@@ -130,7 +130,10 @@ def test_rows_with_gaps_that_several_chains_fill_take_weights():
         (["1"] * 4, "sample_weight must be real numbers. Received: "),
         ([1, 1, 1, 1j], "sample_weight must be real numbers. Received: "),
         (np.array(["2020-01-01"] * 4, "M8[D]"), "sample_weight must be real numbers. Received: "),
-        (np.ma.array([1, 1, 1, 1e6], mask=[0, 0, 0, 1]), "sample_weight must be real numbers. Received: .*masked_array"),
+        (
+            np.ma.array([1, 1, 1, 1e6], mask=[0, 0, 0, 1]),
+            "sample_weight must be real numbers. Received: .*masked_array",
+        ),
     ],
 )
 def test_other_weights_are_refused(weights, message):
