@@ -114,6 +114,21 @@ def test_patience_ends_no_coarse_attempt_that_falls(epoch_steps):
     assert int(results.begins) == 500_000 and float(results.gentle) == 0.25
 
 
+@pytest.mark.parametrize("epoch_steps", [41, 100, 600])
+def test_patience_waits_for_a_slower_attempt_that_rises(epoch_steps):
+    """It takes four times the epochs to the first attempt's best, which is longer ago than patience waits."""
+    kernel = mcmc.WarmStart(gradient, mcmc.SGHMC(learning_rate=0.1), noise_tolerance=None)
+    results = kernel.told(Planned(600 * epoch_steps, epoch_steps), kernel.bootstrap_results(STATE), STATE)
+    for epoch in range(1, 300):
+        begun = 0 if epoch < 25 else 24
+        passed = epoch if epoch <= 12 else (epoch - begun) / 4
+        value = -100.0 - 3 * (epoch - 12) if 12 < epoch < 25 else -150.0 + 50 * (1 - np.exp(-passed / 6))
+        at = results._replace(step=tf.constant(epoch * epoch_steps))
+        results = kernel.told(Validated(tf.constant(value, tf.float32), epoch_steps), at, STATE)
+    assert float(results.gentle) == 0.25 and int(results.begins) == 300 * epoch_steps
+    assert int(results.best_step) == 299 * epoch_steps
+
+
 def test_an_optimizer_with_a_rate_of_its_own_makes_one_attempt():
     kernel, move, results = begun(optimizer="adam")
     assert results.attempt == ()

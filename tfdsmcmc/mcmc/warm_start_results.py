@@ -130,7 +130,7 @@ def looked_at(
       results: before it.
       event: the look.
       parts: the present state, a list of its parts.
-      patience: how many steps without a new best end a climb.
+      patience: how many steps without a new best of the present attempt end a climb.
     """
     value, epoch_steps, surely = event
     step, better = results.step, tf.math.is_finite(value) & (surely | (value > results.best))
@@ -142,7 +142,7 @@ def looked_at(
     begun, falls, given_up = tf.zeros_like(step), tf.zeros_like(step, tf.bool), tf.zeros_like(step, tf.bool)
     if results.attempt and epoch_steps is not None:
         results, falls, given_up = _attempted(results, event)
-        begun = results.attempt.begun
+        begun = tf.maximum(results.attempt.begun, results.attempt.best_step)  # a slower one may rise long to a new best
     waited = step - tf.maximum(results.best_step, begun) >= patience
     ends = given_up | (waited & ~falls)
     return results._replace(begins=tf.where(ends, ended(results).begins, results.begins))
