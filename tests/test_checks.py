@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfdsmcmc import methods
 from tfdsmcmc._common import checks
 
 
@@ -71,3 +72,11 @@ def test_one_of_some_words(value):
     assert checks.one_of("letter", "a", ("a", "b")) == "a"
     with pytest.raises(ValueError, match=r"^letter is one of \['a', 'b'\]. Received: letter="):
         checks.one_of("letter", value, ("a", "b"))
+
+
+def test_whole_learning_rates_are_floats():
+    """Keras and TensorFlow tell 1 from 1.0: a temperature below 1 would be cast to 0."""
+    for value in (1, np.int64(1)):
+        assert checks.learning_rate(value) == 1.0 and type(checks.learning_rate(value)) is float
+    for make in (methods.rws, methods.wake_sleep, methods.vae, methods.dsgnht_nais):
+        make(learning_rate=1)

@@ -209,9 +209,13 @@ def test_runs_go_from_left_to_right():
     np.testing.assert_array_equal(canvas[4:6, 7:9], 1.0)
     assert (canvas == 1.0).sum() == 4
     assert [text.get_text() for text in axes.get_xticklabels()] == ["0", "0.5", "1"]
-    for wrong in (states[0], states[:2]):
+    for wrong in (states[0], states[:2], states[..., :0]):
         with pytest.raises(ValueError, match="States are .*Received: shapes"):
             plots.chains(wrong, (0.0, 0.5, 1.0), (2, 2))
+
+
+def test_names_are_no_mathematics(tmp_path):
+    plots.save(plots.traces({"cost ($b_$)": np.ones((1, 9))}), tmp_path / "trace.png")
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0 + 2e-16], [1e20, 1e20], [0.0, 0.0], [-3e8, -3e8 + 1e-7], [0.0, 1e-320]])

@@ -56,6 +56,7 @@ def run_kernel_test(cls, init_kwargs=None, heavy_ball=None, rate_kwargs=None, dr
         _check_noise_is_fresh(make)
     if has_schedules:
         _check_schedules(make)
+        _check_whole_rates(make)
 
 
 def gradient(*parts, seed):
@@ -247,6 +248,20 @@ def _check_zero_temperature(make, heavy_ball):
         ascent = gradient(*[v.value for v in variables], seed=None)
         optimizer.apply([-g for g in ascent], variables)
     _assert_close(chains[0][0], [v.value for v in variables], 1e-5)
+
+
+def _check_whole_rates(make):
+    """A rate of 1 is one of 1.0, and keeps the noise."""
+    found = []
+    for rate in (1.0, 1, np.int64(1), tf.constant(1)):
+        kernel, state = make(gradient, rate, temperature=0.01), _state()
+        results = kernel.bootstrap_results(state, seed=0)
+        for number in range(3):
+            state, results = kernel.one_step(state, results, seed=number)
+        found.append(tf.nest.flatten(state))
+    for others in found[1:]:
+        for part, want in zip(others, found[0], strict=True):
+            np.testing.assert_array_equal(part, want)
 
 
 def _check_schedules(make):

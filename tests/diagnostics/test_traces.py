@@ -50,6 +50,14 @@ def test_a_prior_alone_needs_no_data(tmp_path):
     assert {name: array.shape for name, array in trace.items()} == {"log_prior": (1, 3)}
 
 
+def test_a_flat_prior_has_no_trace(tmp_path):
+    """A constant trace would never be seen to converge."""
+    model = ds.DeepGenerativeModel(unfitted().generative, unfitted().recognition, prior=ds.Prior({"": None}))
+    first = model.named_weights[0][0]
+    assert list(ds.diagnostics.trace(written(tmp_path), model, weights=f"{first}[0, 0]")) == [f"{first}[0, 0]"]
+    assert "log_prior" not in ds.diagnostics.inference_data(written(tmp_path), model).sample_stats
+
+
 def test_shrinkage_scales_are_drawn_given_the_weights():
     """2,000 equal weights w have 2,000 independent draws of log p(w given ζ), ζ given w: their mean by quadrature.
 

@@ -29,6 +29,11 @@ def test_there_are_as_many_samples_as_asked_for(epochs, num_samples, share):
     assert spread["burn_in"] - num_samples < epochs - share * epochs or spread["every"] == 1, "crowded at the end"
 
 
+def test_a_share_is_the_decimal_that_it_is_written_as():
+    """0.57 · 100 is below 57 in floating point."""
+    assert ds.posterior.last_part(100, 19, share=0.57) == {"burn_in": 43, "every": 3}
+
+
 def test_after_a_burn_in():
     """The samples begin with the epoch after it; what they leave over is at the end."""
     assert ds.posterior.last_part(24, 4, burn_in=12) == {"burn_in": 12, "every": 3}

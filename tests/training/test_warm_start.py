@@ -164,6 +164,16 @@ def test_a_callback_ends_the_climb(num_chains):
         np.testing.assert_array_equal(part, want)
 
 
+@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_climb_that_ends_before_the_first_step(num_chains):
+    """As from weights that have learnt elsewhere: the first step samples, with a momentum for its number of rows."""
+    model = model_of(num_chains=num_chains)
+    model.run.end_climb()
+    fit(model, 2)
+    results = model.run.state.kernel_results
+    assert np.all(results.begins == 0) and np.all(results.sampler.step == 6)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("num_chains", [1, 2])
 def test_draws_grow_when_sampling_begins(num_chains, tmp_path):

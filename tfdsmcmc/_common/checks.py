@@ -100,14 +100,14 @@ def fraction(name: str, value: object) -> float:
 
 
 def learning_rate(value: object) -> float | tf.Tensor | keras.optimizers.schedules.LearningRateSchedule:
-    """Returns a positive number as it is, and a Keras schedule or its configuration as a schedule."""
+    """Returns a positive number, whole ones as a float, and a Keras schedule or its configuration as a schedule."""
     import keras
 
     if isinstance(value, dict):
         value = keras.saving.deserialize_keras_object(value)
     if not isinstance(value, keras.optimizers.schedules.LearningRateSchedule):
         positive_number("learning_rate", value)
-    return value
+    return float(value) if isinstance(value, (int, np.integer)) else value
 
 
 def optimizer(value: object) -> keras.optimizers.Optimizer:

@@ -31,6 +31,14 @@ def arrangement(posterior: Posterior) -> np.ndarray:
     return np.array([part[:shortest] for part in places])
 
 
+def log_prior_of(model: Model) -> LogPrior | None:
+    """log p(θ) of a model; None where its prior is flat, which has no density to look at."""
+    prior = getattr(model, "prior", None)
+    if prior is None or all(prior.for_weight(name) is None for name, _ in model.named_weights):
+        return None
+    return LogPrior(model)
+
+
 class LogPrior:
     """log p(θ) of a model's prior at given weights.
 

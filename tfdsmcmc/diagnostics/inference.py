@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdsmcmc import contract, random
-from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
+from tfdsmcmc.diagnostics.draws import arrangement, log_prior_of
 from tfdsmcmc.diagnostics.selection import select
 from tfdsmcmc.rows import kept
 
@@ -68,11 +68,10 @@ def inference_data(
         x = kept(model.source_to_estimate(x))
     places = arrangement(posterior)
     draws = {part.label: np.empty((*places.shape, *part.shape), np.float32) for part in chosen}
-    prior = getattr(model, "prior", None)
-    stats = {} if prior is None else {"log_prior": np.empty(places.shape)}
+    log_prior = log_prior_of(model)
+    stats = {} if log_prior is None else {"log_prior": np.empty(places.shape)}
     stats["step"] = np.empty(places.shape, np.int64)
     values = None if x is None else np.empty((*places.shape, x.num_rows), np.float32)
-    log_prior = None if prior is None else LogPrior(model)
     for cell, place in np.ndenumerate(places):
         sample, own_seed = posterior.samples[place], random.fold(seed, place)
         for part in chosen:

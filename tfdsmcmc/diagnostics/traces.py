@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdsmcmc import contract, random
-from tfdsmcmc.diagnostics.draws import LogPrior, arrangement
+from tfdsmcmc.diagnostics.draws import arrangement, log_prior_of
 from tfdsmcmc.diagnostics.selection import select
 
 if TYPE_CHECKING:
@@ -64,11 +64,10 @@ def trace(
         raise ValueError(f"A trace takes at most {_MOST} entries of weights; give indices. Received: {count} entries")
     chosen = [entry for part in chosen for entry in part.entries()]
     places = arrangement(posterior)
-    prior = getattr(model, "prior", None)
-    of_model = [name for name, has in (("log_likelihood", x is not None), ("log_prior", prior is not None)) if has]
+    log_prior = log_prior_of(model)
+    of_model = [name for name, has in (("log_likelihood", x), ("log_prior", log_prior)) if has is not None]
     names = [*of_model, *(entry.label for entry in chosen)]
     values = {name: np.empty(places.shape) for name in names}
-    log_prior = None if prior is None else LogPrior(model)
     for cell, place in np.ndenumerate(places):
         sample, own_seed = posterior.samples[place], random.fold(seed, place)
         if x is not None:

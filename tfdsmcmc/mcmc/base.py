@@ -167,7 +167,8 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         rate = self.learning_rate
         if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
             rate = rate(step)
-        return tf.convert_to_tensor(rate)
+        rate = tf.convert_to_tensor(rate)
+        return rate if rate.dtype.is_floating else tf.cast(rate, tf.float32)  # T would be cast to 0 beside it
 
     def learning_rate_of(self, kernel_results: KernelResults) -> tf.Tensor:
         """ℓ of the next step, a scalar tensor."""

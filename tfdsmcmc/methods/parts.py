@@ -22,7 +22,7 @@ def triple(kernel: StochasticGradientKernel, latents: Latents, proposal: Proposa
 
 def adam(optimizer: OptimizerLike | None, learning_rate: LearningRate) -> OptimizerLike:
     """The optimizer; Adam of this learning rate, which is checked, where it is None."""
-    checks.learning_rate(learning_rate)
+    learning_rate = checks.learning_rate(learning_rate)
     return keras.optimizers.Adam(learning_rate) if optimizer is None else optimizer
 
 

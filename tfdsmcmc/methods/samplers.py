@@ -125,7 +125,8 @@ def dsghmc_gibbs(
 
     Each row of the data keeps a Gibbs chain over its latent variables by default, which a sweep moves on whenever the
     row's turn comes, while θ moves under it (stochastic approximation, Younes, 1989). Adam climbs for the first half of
-    the first `fit`, or until `run.end_climb()`; then θ is sampled.
+    the first `fit`, or until `run.end_climb()`; then θ is sampled. With an `optimizer` of φ validation rows may end the
+    climb earlier, and θ goes back to where it was best.
 
     φ does not learn by default: estimates of the log-likelihood by importance sampling, those of the validation too,
     are too low until `refit_recognition`. Where rows are wide they are so after it, and with an `optimizer` of φ:

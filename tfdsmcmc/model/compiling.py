@@ -66,7 +66,8 @@ def compile(
         18,000, else 3: an update of C chains takes the time of C, and where it takes long, or a chain of so few
         has not climbed yet, more updates of one are worth more. That `fit` settles the number before its first
         step; until then there are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps
-        it. Several chains of an earlier run stay.
+        it. Several chains of an earlier run stay. With a `step`, whose passes are few, "auto" is 3 whatever is
+        planned, or 1 by the entries of θ.
       interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
       step: `training.steps.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, as
         `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:

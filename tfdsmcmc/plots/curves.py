@@ -107,7 +107,7 @@ def traces(trace: Mapping[str, ArrayLike], limit: int = 12, title: str | None = 
             line = {"color": f"C{number % 10}", "linewidth": 0.8}
             left.plot(np.arange(1, len(chain) + 1), chain, label=f"chain {number}", **line)
             right.hist(chain, bins, histtype="step", orientation="horizontal", density=True, **line)
-        left.set_title(_spoken(name), loc="left", fontsize="medium")
+        left.set_title(_spoken(name), loc="left", fontsize="medium", parse_math=False)
         left.margins(x=0.01)
         left.grid(alpha=0.3)
         left.ticklabel_format(axis="y", useOffset=False)

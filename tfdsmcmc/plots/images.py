@@ -90,7 +90,7 @@ def chains(states: ArrayLike, betas: ArrayLike, shape: Sequence[int], title: str
       ValueError: for arrays that do not fit, or states that are not finite.
     """
     states, betas = numbers("states", states), numbers("betas", betas)
-    if states.ndim != 3 or betas.shape != states.shape[:1]:
+    if states.ndim != 3 or not states.size or betas.shape != states.shape[:1]:
         raise ValueError(
             "States are (betas, runs, units), of as many betas as there are. "
             f"Received: shapes {states.shape} and {betas.shape}"

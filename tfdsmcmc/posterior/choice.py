@@ -8,7 +8,7 @@ start found is no posterior, so that it is chosen only where sampling was for th
 
 An estimate from importance samples is too low, by half of its squared standard error to first order. So each average
 has as many draws of z for a row in all, 300 for each chain, whatever its number of components: those of "draws" share
-them. All samples are looked at, but for "units", which costs so many times as much: ten of each chain.
+them. All samples are looked at, but for "units", which costs so many times as much: at most ten of each chain.
 
 Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
 the largest of a few noisy means exceeds the true one, about one standard error of d at most. Test rows are not touched.

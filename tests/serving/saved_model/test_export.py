@@ -157,6 +157,7 @@ def test_a_posterior_of_another_architecture_is_refused(tmp_path):
         {"version": "a"},
         {"sweeps": 0},
         {"max_draws": 0.5},
+        {"max_draws": 2**63},
         {"max_draws": 5, "only": "log_likelihood"},
         {"sweeps": 2**31, "only": "impute"},
         {"version": 2**63},
@@ -218,7 +219,7 @@ def test_a_version_lost_between_two_renames_comes_back_before_it_is_asked_for(tm
 
 def test_paths_that_are_no_folders(tmp_path):
     (tmp_path / "file").write_text("")
-    for path in (None, 3, tmp_path / "file", tmp_path / "file" / "below"):
+    for path in (None, 3, "", tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ValueError, match="path.*Received: "):
             ds.serving.export(tiny_model((2,), units=4), path)
     (tmp_path / "real").mkdir()

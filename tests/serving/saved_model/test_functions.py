@@ -69,6 +69,18 @@ def test_log_likelihood(case):
     assert case.count == 1 or np.ptp([o.log_likelihood(X) for o in case.oracles], 0).max() > 1
 
 
+def test_a_network_without_latent_layers_is_exact(tmp_path):
+    """At any number of samples, as Python says."""
+    model = ds.DeepGenerativeModel(ds.GenerativeNetwork([ds.layers.NADE(4, 3)]), ds.RecognitionNetwork([]))
+    path = ds.serving.export(model, tmp_path / "nade", only="log_likelihood", verbose=False)
+    loaded = tf.saved_model.load(path).signatures["log_likelihood"]
+    for count in (1, 40):
+        found = loaded(x=tf.constant(X[:, :4]), num_samples=tf.constant(count), seed=tf.constant(SEED))
+        np.testing.assert_allclose(found["value"], model.log_likelihood(X[:, :4], count).value, rtol=1e-5)
+        np.testing.assert_array_equal(found["standard_error"], 0.0)
+        np.testing.assert_array_equal(found["effective_sample_size"], np.inf)
+
+
 @pytest.mark.parametrize("count", [1, 4])
 def test_the_average_has_the_errors_that_posteriors_state(count):
     """Values, errors and sizes beside those of `PredictiveAverage`, densities of 0 included; up to float32."""

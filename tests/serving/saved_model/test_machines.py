@@ -153,6 +153,7 @@ def test_a_network(tmp_path):
     chunks = [deep.log_weights(dbn.stack, tf.constant(V), 32, random.fold(of_component, i)) for i in range(2)]
     log_w = np.concatenate(chunks)[:40].astype(np.float64)
     np.testing.assert_allclose(few["value"], log_sum(log_w) - np.log(40) - truth.log_z, rtol=1e-4)
+    np.testing.assert_allclose(few["effective_sample_size"], np.exp(2 * log_sum(log_w) - log_sum(2 * log_w)), rtol=1e-4)
     drawn = answers(served, "sample", num_samples=10_000, seed=SEED)["x"]
     assert_frequencies(np.bincount(state_numbers(drawn), minlength=8), np.exp(truth.log_p))
 

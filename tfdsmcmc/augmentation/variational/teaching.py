@@ -71,7 +71,7 @@ def teach_recognition(
     """
     epochs = checks.positive_integer("epochs", epochs)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    checks.learning_rate(learning_rate)
+    learning_rate = checks.learning_rate(learning_rate)
     _, state = variational_run(model, "Units to learn are those")
     source, count = model.source("x", x), len(state.units[0]) if state.units else 0
     if not count:

@@ -108,6 +108,8 @@ def export(
     version = checks.positive_integer("version", version)
     sweeps = None if sweeps is None else checks.positive_integer("sweeps", sweeps)
     max_draws = checks.positive_integer("max_draws", max_draws)
+    if max_draws >= 2**63:
+        raise ValueError(f"max_draws must fit 64 bits. Received: max_draws={max_draws}")
     shape, figures = _shape(data_shape, model.units), _figures(figures)
     functions = functions_of(model, posterior, average, sweeps, jit, log_partition)
     chosen = _chosen(only, names(functions))

@@ -76,7 +76,7 @@ class MachineFunctions(Functions):
             parts, (log_z, shared, runs) = component
             value, error, size = self._served.log_terms(parts, x, num_samples, seed)
             value = tf.cast(tf.cast(value, tf.float64) - log_z, tf.float32)
-            size = tf.minimum(size, tf.cast(runs, tf.float32))
+            size = tf.where(tf.math.is_inf(size), tf.cast(runs, tf.float32), size)  # of draws, if there are any
             return value, error, size, tf.fill(tf.shape(value), tf.cast(shared, tf.float32))
 
         return self.weights.over(at_one, seed, (tf.float32,) * 4)

@@ -10,6 +10,7 @@ units may play different roles in different samples, of different chains above a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +137,12 @@ class NetworkFunctions(Functions):
 
         @self._compile
         def at_one(x, num_samples, seed):
-            return expectations(*self._networks, x, num_samples, seed, _chunk(x), function, widths)
+            (value, *estimated), means = expectations(
+                *self._networks, x, num_samples, seed, _chunk(x), function, widths
+            )
+            if not self._generative.latent_units:
+                estimated = tf.zeros_like(value), tf.fill(tf.shape(value), math.inf)
+            return (value, *estimated), means
 
         signature = (tf.float32,) * 3, [tf.float32] * len(widths)
         return self.weights.over(lambda _, seed: at_one(x, num_samples, seed), seed, signature)

@@ -34,7 +34,7 @@ def free_target(path: FilePath, version: int, overwrite: bool) -> pathlib.Path:
     Raises:
       ValueError: for what is no folder, or an existing version without `overwrite`.
     """
-    if not isinstance(path, (str, os.PathLike)):
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise ValueError(f"path is that of a folder. Received: path={path!r}")
     folder = pathlib.Path(os.path.abspath(path))
     for place in (folder, *folder.parents):

@@ -29,7 +29,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
-from tfdsmcmc.mcmc.events import Planned, Validated
+from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
 from tfdsmcmc.training.steps import best_recognition, row_parts
 from tfdsmcmc.training.steps.starts import fresh_weights
 from tfdsmcmc.training.steps.step import Step
@@ -150,7 +150,11 @@ class DoublyStochasticStep(Step):
     ) -> Nest:  # fmt: skip
         results, auxiliary, carried, best_phi = (None, None, (), ()) if state is None else state[1:]
         if state is None or int(results.step) == 0:  # the first momentum depends on N
-            results = at_temperature(self.kernel, num_rows).bootstrap_results(weights, seed=seed)
+            kernel = at_temperature(self.kernel, num_rows)
+            climbed = results is not None and kernel.climbs_first and bool(kernel.samples(results))
+            results = kernel.bootstrap_results(weights, seed=seed)
+            if climbed:  # before the first step
+                results = kernel.told(ClimbEnds(), results, weights)
         if auxiliary is None:
             auxiliary = self.prior.initial_auxiliary(self._names, weights, random.stream(seed, "auxiliary"))
         carry_seed = random.stream(seed, "carried latents")
