@@ -207,6 +207,7 @@ def test_labels_are_numbers_or_texts(labels, kind):
         np.array(["a", b"b", "c"], object),
         np.array(["2020"] * 3, "M8[Y]"),
         [[1], [2, 3], 4],
+        [1.0, np.nan, 2.0],
     ],
 )
 def test_other_labels_are_refused(labels):

@@ -24,6 +24,9 @@ def label_array(name: str, labels: ArrayLike) -> np.ndarray:
         raise ValueError(
             f"{name} must be an array (rows,) of numbers or texts. Received: {array.dtype} of shape {array.shape}"
         )
+    gaps = int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0  # those of pandas' nullable integers
+    if gaps:
+        raise ValueError(f"{name} must be complete. Received: {gaps} entries that are NaN")
     return array
 
 
