@@ -29,9 +29,10 @@ def test_there_are_as_many_samples_as_asked_for(epochs, num_samples, share):
     assert spread["burn_in"] - num_samples < epochs - share * epochs or spread["every"] == 1, "crowded at the end"
 
 
-def test_a_share_is_the_decimal_that_it_is_written_as():
-    """0.57 · 100 is below 57 in floating point."""
+def test_a_share_of_epochs_is_free_of_rounding():
+    """0.57 · 100 is below 57 in floating point, and ⅓ of 300 is 100 though the float ⅓ is below ⅓."""
     assert ds.posterior.last_part(100, 19, share=0.57) == {"burn_in": 43, "every": 3}
+    assert ds.posterior.last_part(300, 50, share=1 / 3) == {"burn_in": 200, "every": 2}
 
 
 def test_after_a_burn_in():

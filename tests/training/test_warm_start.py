@@ -164,7 +164,7 @@ def test_a_callback_ends_the_climb(num_chains):
         np.testing.assert_array_equal(part, want)
 
 
-@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_chains", [1, "auto", pytest.param(2, marks=pytest.mark.slow)])
 def test_a_climb_that_ends_before_the_first_step(num_chains):
     """As from weights that have learnt elsewhere: the first step samples, with a momentum for its number of rows."""
     model = model_of(num_chains=num_chains)

@@ -52,7 +52,7 @@ def inference_data(
 
     Returns:
       `arviz.InferenceData` with the groups posterior (weights under their names, (chain, draw, …)), sample_stats
-      (log_prior, see `diagnostics.trace`; step), and where x is given log_likelihood (x: (chain, draw, row),
+      (step, and log_prior where `diagnostics.trace` has it), and where x is given log_likelihood (x: (chain, draw, row),
       importance-sampling estimates) and observed_data (x: (row, column)).
 
     Raises:

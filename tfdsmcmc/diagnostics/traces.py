@@ -34,7 +34,7 @@ def trace(
 
     "log_likelihood" (where x is given) is the mean over the rows of importance-sampling estimates of log p(x given θ):
     its own noise counts as noise of the chain, so take enough samples. Of Boltzmann machines it is log p(x given θ)
-    with the log Z of each sample. "log_prior" is log p(θ), of models with a prior; where weights have shrinkage priors,
+    with the log Z of each sample. "log_prior" is log p(θ), of models whose prior is not flat; with shrinkage priors
     log p(θ given λ) with λ drawn anew given θ by 20 Gibbs sweeps, since samples are kept without λ. A weight is not
     identified where hidden units may swap roles, the other two are.
 

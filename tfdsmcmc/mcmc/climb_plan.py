@@ -59,7 +59,7 @@ def warn_of_no_end() -> None:
 
 
 def patience_of(epoch_steps: int | None) -> int:
-    """How many steps without a new best validation log-likelihood end a climb.
+    """How many steps without a new best look of its attempt end a climb.
 
     Args:
       epoch_steps: u, an integer, or None where that is not known.

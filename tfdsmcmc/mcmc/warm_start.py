@@ -9,12 +9,13 @@ is forgotten, as any beginning of a chain is: from the step at which sampling be
 momentum drawn at that temperature, its step count and its schedules from 0.
 
 Sampling begins at a step that is known from the start (`updates`); or after a part (`fraction`) of the updates that the
-first `fit` plans at its beginning, half of them by default, and earlier where its validation finds no new best log-
-likelihood for as long as there is `patience`; or where a callback asks for it by `model.run.end_climb()`, such as one
-that goes by the clock. A later `fit` plans anew where the climb would not end in it. Without `updates` it begins at the
-weights that were best on validation rows, where there were any (of several chains, all at theirs of the step that was
-best for the first). A last step goes back to them, unless annealing finds that the present ones are better: then the
-climb goes on (`model.second_look`). `fraction` is rounded down to epochs that end with a look at validation rows.
+first `fit` plans at its beginning, half of them by default, and earlier where its validation finds no new best
+log-likelihood of an attempt for as long as there is `patience`; or where a callback asks for it by
+`model.run.end_climb()`, such as one that goes by the clock. A later `fit` plans anew where the climb would not end in
+it. Without `updates` it begins at the weights that were best on validation rows, where there were any (of several
+chains, all at theirs of the step that was best for the first). A last step goes back to them, unless annealing finds
+that the present ones are better: then the climb goes on (`model.second_look`). `fraction` is rounded down to epochs
+that end with a look at validation rows.
 
 By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
 epoch has u of them:
@@ -75,8 +76,8 @@ class WarmStart(StochasticGradientKernel):
         the module's equation.
       updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most a
         `fraction` of the updates of the first `fit`; without a `fit`, with a `gradient_fn`, a number is needed.
-      patience: with `updates=None`, how many updates without a new best validation log-likelihood end the climb; "auto"
-        for the median of 5 epochs, 1,000 updates and 50 epochs.
+      patience: with `updates=None`, how many updates without a new best look of the present attempt end the climb;
+        "auto" for the median of 5 epochs, 1,000 updates and 50 epochs.
       fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
         and 1; rounded down to whole updates, or to the last look at validation rows in it and one update more.
       temperature: T of the kernel; by default as it stands.
@@ -206,7 +207,7 @@ class WarmStart(StochasticGradientKernel):
         return looked_at(kernel_results, event, tf.nest.flatten(state), self.patience_of(event.epoch_steps))
 
     def patience_of(self, epoch_steps: int | None = None) -> int:
-        """How many updates without a new best validation log-likelihood end the climb.
+        """How many updates without a new best look of the present attempt end the climb.
 
         Args:
           epoch_steps: u, the updates of an epoch, or None where that is not known.

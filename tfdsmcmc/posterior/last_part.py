@@ -12,7 +12,6 @@ and where the whole run is one call, in which nothing is resumed, the last epoch
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TypedDict
 
 from tfdsmcmc._common import checks
@@ -65,7 +64,7 @@ def last_part(epochs: int, num_samples: int, share: float = 0.5, burn_in: int | 
         raise ValueError(f"share must be between 0 and 1. Received: share={share!r}")
     if num_samples > epochs:
         raise ValueError(f"num_samples must be at most epochs={epochs}. Received: num_samples={num_samples}")
-    every = max(1, math.floor(Fraction(repr(float(share))) * epochs) // num_samples)
+    every = max(1, math.floor(round(share * epochs, 6)) // num_samples)
     return {"burn_in": epochs - num_samples * every, "every": every}
 
 

@@ -121,7 +121,10 @@ class Fitting:
         settings = {**settings, "num_chains": chains}
         if chains != self._model.run.num_chains:
             self.check_compiled("load_weights")  # `fit` has checked; a run begun now would be of what learns now
+            first, state = self._model.run.step.first_chain(self._model.run.state)
             self.begin_run(step, settings)
+            if first.has_ended_climb(state):
+                self._model.run.end_climb()
         self.settings = settings
 
     @property

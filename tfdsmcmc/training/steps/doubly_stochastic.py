@@ -151,9 +151,8 @@ class DoublyStochasticStep(Step):
         results, auxiliary, carried, best_phi = (None, None, (), ()) if state is None else state[1:]
         if state is None or int(results.step) == 0:  # the first momentum depends on N
             kernel = at_temperature(self.kernel, num_rows)
-            climbed = results is not None and kernel.climbs_first and bool(kernel.samples(results))
             results = kernel.bootstrap_results(weights, seed=seed)
-            if climbed:  # before the first step
+            if state is not None and self.has_ended_climb(state):  # before the first step
                 results = kernel.told(ClimbEnds(), results, weights)
         if auxiliary is None:
             auxiliary = self.prior.initial_auxiliary(self._names, weights, random.stream(seed, "auxiliary"))
@@ -194,6 +193,9 @@ class DoublyStochasticStep(Step):
             return None
         best_step = self.kernel.best_step(state.kernel_results)
         return theta, list(state.best_phi.values) if state.best_phi and np.all(best_step == state.best_phi.step) else []
+
+    def has_ended_climb(self, state: Nest) -> bool:
+        return bool(self.kernel_steps and self.kernel.climbs_first and self.kernel.samples(state.kernel_results))
 
     def leaves_for(self, state: Nest, steps: int) -> tuple[list[tf.Tensor], list[tf.Tensor]] | None:
         results = state.kernel_results

@@ -145,6 +145,10 @@ class Step:
         """
         return None
 
+    def has_ended_climb(self, state: Nest) -> bool:
+        """Whether an optimizer that climbs before sampling is to make no further step, at the state of one chain."""
+        return False
+
     def first_chain(self, state: Nest) -> tuple[Step, Nest]:
         """(the step of one chain, the state of the first chain)."""
         return self, state
