@@ -51,8 +51,8 @@ def inference_data(
       log_partition: of Boltzmann machines, as `Posterior.log_likelihood` takes it.
 
     Returns:
-      `arviz.InferenceData` with the groups posterior (weights under their names, (chain, draw, …)), sample_stats
-      (step, and log_prior where `diagnostics.trace` has it), and where x is given log_likelihood (x: (chain, draw, row),
+      `arviz.InferenceData` with the groups posterior (weights under their names, (chain, draw, …)), sample_stats (step,
+      and log_prior where `diagnostics.trace` has it), and where x is given log_likelihood (x: (chain, draw, row),
       importance-sampling estimates) and observed_data (x: (row, column)).
 
     Raises:

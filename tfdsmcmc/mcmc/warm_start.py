@@ -9,13 +9,12 @@ is forgotten, as any beginning of a chain is: from the step at which sampling be
 momentum drawn at that temperature, its step count and its schedules from 0.
 
 Sampling begins at a step that is known from the start (`updates`); or after a part (`fraction`) of the updates that the
-first `fit` plans at its beginning, half of them by default, and earlier where its validation finds no new best
-log-likelihood of an attempt for as long as there is `patience`; or where a callback asks for it by
-`model.run.end_climb()`, such as one that goes by the clock. A later `fit` plans anew where the climb would not end in
-it. Without `updates` it begins at the weights that were best on validation rows, where there were any (of several
-chains, all at theirs of the step that was best for the first). A last step goes back to them, unless annealing finds
-that the present ones are better: then the climb goes on (`model.second_look`). `fraction` is rounded down to epochs
-that end with a look at validation rows.
+first `fit` plans at its beginning, half of them by default, and earlier where an attempt has no new best look at
+validation rows for as long as there is `patience`; or where a callback asks for it by `model.run.end_climb()`. A later
+`fit` plans anew where the climb would not end in it. Without `updates` it begins at the weights that were best on
+validation rows, where there were any (of several chains, all at theirs of the step that was best for the first). A last
+step goes back to them, unless annealing finds that the present ones are better: then the climb goes on
+(`model.second_look`). `fraction` is rounded down to epochs that end with a look at validation rows.
 
 By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
 epoch has u of them:
