@@ -215,7 +215,10 @@ def test_runs_go_from_left_to_right():
 
 
 def test_names_are_no_mathematics(tmp_path):
-    plots.save(plots.traces({"cost ($b_$)": np.ones((1, 9))}), tmp_path / "trace.png")
+    """A name between dollar signs is written as it is."""
+    figure = plots.traces({"cost ($b_$)": np.ones((1, 9))})
+    plots.save(figure, tmp_path / "trace.png")
+    assert (tmp_path / "trace.png").stat().st_size > 0 and figure.axes[0].get_title("left") == "cost ($b_$)"
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0 + 2e-16], [1e20, 1e20], [0.0, 0.0], [-3e8, -3e8 + 1e-7], [0.0, 1e-320]])
