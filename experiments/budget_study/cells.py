@@ -4,7 +4,7 @@ import argparse
 import pathlib
 
 import tfdsmcmc as ds
-from experiments.budget_study.judging import AVERAGES, estimated, stacked, with_halves
+from experiments.budget_study.judging import AVERAGES, estimated, stacked, starts_of_each, with_halves
 from experiments.budget_study.learning import optimizer, planned, sampler
 from experiments.common import files, finished_runs
 from experiments.common.rows import random_rows
@@ -57,7 +57,7 @@ def _learnt(args, seed, data, folder):
     mark, weights = marks.at(figures["seconds"])
     model.set_weights(weights)
     choice, rows = _judged(args, own, folder, x, args.averages)
-    rows = with_halves({"rws": estimated(args, model, x), **rows})
+    rows = {"rws": estimated(args, model, x), **rows}
     if args.stacking:
         rows["stacked"] = stacked(args, own, ds.posterior.load(folder / "posterior"), data.valid[:500], x)
     about = {"name": folder.name, "budget": args.seconds, "seed": seed, "scales": SCALES}
@@ -80,7 +80,7 @@ def _learnt_again(args, seed, data, folder):
     figures["seconds_here"] = figures.pop("seconds")  # those of the plan are beside the optimizer's
     figures["seconds_again"] = _seconds(recorded, folder.name) or figures["seconds_here"]
     about["name"] += AGAIN  # the earlier run stays on record
-    return {**about, **figures, "scales": SCALES, **choice}, with_halves({"rws": known["rws"], **rows})
+    return {**about, **figures, "scales": SCALES, **choice}, {"rws": known["rws"], **rows}
 
 
 def _seconds(recorded, name):
@@ -101,7 +101,8 @@ def _judged(args, model, folder, x, averages):
     chosen = posterior.average.split("_and_")
     wanted = [name for name in AVERAGES if name in averages or name in chosen] + ["start"] * bool(posterior.starts)
     choice = {"average": posterior.average, "samples": len(posterior.samples)}
-    return choice, {name: estimated(args, model, x, posterior, name) for name in wanted}
+    choice |= {"climbs": starts_of_each(posterior)} if posterior.starts else {}
+    return choice, with_halves({name: estimated(args, model, x, posterior, name) for name in wanted}, posterior)
 
 
 def choose_again(args):
@@ -114,7 +115,7 @@ def choose_again(args):
         model = seeded_model(about["architecture"], train, about["seed"])
         posterior = ds.posterior.load(folder / "posterior")
         choice = choose(posterior, model, model.source("valid", data.valid[:500]), about["seed"])
-        rows = with_halves(files.read_arrays(folder / "rows.npz"))
+        rows = with_halves(files.read_arrays(folder / "rows.npz"), posterior)
         known = {name: value for name, value in choice.values.items() if name in rows}  # what test rows were judged by
         choice = choice._replace(average=preferred(known))
         write(folder / "posterior", choice)

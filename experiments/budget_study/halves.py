@@ -88,7 +88,7 @@ def run(name, architecture, args):
     ).value for average in own}  # fmt: skip
     about = {"table": name, "architecture": architecture, "train_rows": len(data.train), "columns": data.train.shape[1]}
     about |= {"without": without, "with": preferred(values), "updates": args.updates}
-    finished_runs.leave(folder, about, with_halves(rows))
+    finished_runs.leave(folder, about, with_halves(rows, posterior))
     print(about, {key: round(float(part.mean()), 3) for key, part in rows.items()}, flush=True)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 import tfdsmcmc as ds
+from tfdsmcmc.posterior.choice import mixed
 
 AVERAGES = ("weights", "units", "draws")
 
@@ -22,13 +23,15 @@ def estimated(args, model, x, posterior=None, average=None):
     return posterior.log_likelihood(model, x, samples, average=average).value
 
 
-def with_halves(rows):
-    """A dict of log-likelihoods by average, and what of it mixed with that of the start, half and half, are there."""
-    found = dict(rows)
-    for average in ("weights", "units"):
-        if average in rows and "start" in rows:
-            found[f"{average}_and_start"] = np.logaddexp(rows[average], rows["start"]) - np.log(2.0)
-    return found
+def with_halves(rows, posterior):
+    """A dict of log-likelihoods by average, and those of mixtures with the start."""
+    own = {name: value for name, value in rows.items() if name in (*AVERAGES, "start")}
+    return {**rows, **mixed(own, starts_of_each(posterior))}
+
+
+def starts_of_each(posterior):
+    """S, how many climbs of each chain a posterior has the weights of."""
+    return len(posterior.starts) / posterior.num_chains
 
 
 def stacked(args, model, posterior, valid, x):

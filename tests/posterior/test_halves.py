@@ -93,13 +93,13 @@ def test_what_a_run_without_a_warm_start_was_told_is_read_without_it(tmp_path):
 def test_rows_that_only_one_of_two_explains_choose_both():
     """Each row has the better of two within log 2; what is far behind on all rows is left out."""
     one = np.tile([-1.0, -5.0], 50)
-    values = choice._mixed({"weights": one, "units": one - 1.0, "draws": one - 2.0, "start": one[::-1]})
+    values = choice.mixed({"weights": one, "units": one - 1.0, "draws": one - 2.0, "start": one[::-1]})
     assert list(values) == ["weights", "units", "draws", "weights_and_start", "units_and_start", "start"]
     np.testing.assert_allclose(values["weights_and_start"], np.log((np.exp(-1) + np.exp(-5)) / 2))
     assert choice.preferred(values) == "weights_and_start"
-    behind = choice._mixed({"weights": one - 9.0, "start": one})
+    behind = choice.mixed({"weights": one - 9.0, "start": one})
     assert list(behind) == ["weights", "weights_and_start", "start"] and choice.preferred(behind) == "start"
-    assert list(choice._mixed({"weights": one, "units": one})) == ["weights", "units"]
+    assert list(choice.mixed({"weights": one, "units": one})) == ["weights", "units"]
 
 
 def test_the_choice_sees_what_the_mixture_is_worth(posterior):

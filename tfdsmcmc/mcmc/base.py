@@ -104,6 +104,16 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """Whether an optimizer climbs before the kernel samples."""
         return False
 
+    @property
+    def most_climbs(self) -> int:
+        """How many climbs from new weights may follow each other before it samples."""
+        return 1
+
+    def climb_of(self, kernel_results: KernelResults) -> tuple[int, int, float]:
+        """(updates so far, the one from which on it samples, the best look at validation rows) of a kernel that
+        climbs first."""
+        raise NotImplementedError(f"{type(self).__name__} does not climb.")
+
     def samples(self, kernel_results: KernelResults) -> tf.Tensor:
         """Whether the next step is one of sampling, a boolean scalar; before it the prior is left out."""
         return tf.ones_like(kernel_results.step, tf.bool)
@@ -144,7 +154,7 @@ class StochasticGradientKernel(tfp.mcmc.TransitionKernel):
         """The results after an event of the run (`mcmc.events`), of which a kernel with phases takes notice.
 
         Args:
-          event: `Planned`, `ClimbEnds` or `Validated`.
+          event: one of them.
           kernel_results: of the last step.
           state: the present state, a nest like that of the steps.
         """

@@ -38,7 +38,7 @@ class Attempt(NamedTuple):
       best: float32 scalar, its best look.
       best_step: int32 scalar, the step of that; 0 before it.
       before: float32 scalar, the best look of the attempts before.
-      ends: int32 scalar, the step that goes back to the start; 0 where none is to.
+      ends: int32 scalar, the step that goes to the start; 0 where none is to.
       start: list of parts, θ at the start of the climb.
     """
 
@@ -113,10 +113,27 @@ def next_attempt(attempt: Attempt, again: tf.Tensor, step: tf.Tensor) -> Attempt
     return attempt._replace(**{name: tf.where(again, new, getattr(attempt, name)) for name, new in following.items()})
 
 
+def first_of_climb(start: Sequence[tf.Tensor], step: tf.Tensor) -> Attempt:
+    """The first attempt of a climb from other weights, which the next step goes to.
+
+    Args:
+      start: list of parts, θ there.
+      step: the present step.
+    """
+    return first_attempt(start)._replace(begun=step + 1, ends=step + 1)
+
+
+def begins_climb(before: KernelResults, after: KernelResults) -> tf.Tensor:
+    """Whether a climb from other weights began with a step between these `WarmStartResults`, a boolean scalar."""
+    attempt = after.attempt
+    first = (attempt.ends > 0) & (attempt.before == tf.float32.min)  # a slower one follows another
+    return first & (before.step < attempt.ends) & (after.step >= attempt.ends)
+
+
 def begun_anew(
     climber: MAP, parts: Sequence[tf.Tensor], results: KernelResults
 ) -> tuple[list[tf.Tensor], KernelResults]:  # fmt: skip
-    """θ at the start of the climb and a new optimizer, at the step where an attempt has ended.
+    """θ at the start of the climb and a new optimizer, at the step where an attempt, or the climb before, has ended.
 
     Args:
       climber: the optimizer as a kernel.

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from tfdsmcmc._common.types import TensorLike
+
 
 class Planned(NamedTuple):
     """A fit begins.
@@ -43,4 +45,32 @@ class Validated(NamedTuple):
     better: bool = False
 
 
-Event: TypeAlias = Planned | ClimbEnds | Validated
+class ClimbsAgain(NamedTuple):
+    """With its next step an optimizer that climbs goes to other weights, and climbs from there.
+
+    Attributes:
+      theta: list of arrays, θ there.
+      phi: list of arrays, φ there, which a kernel knows nothing of.
+      until: the update from which on it samples at the latest, an integer.
+    """
+
+    theta: Sequence[TensorLike]
+    phi: Sequence[TensorLike]
+    until: int
+
+
+class GoesBackTo(NamedTuple):
+    """With its next step an optimizer that climbs goes to the best weights of all its climbs, and the kernel samples.
+
+    Attributes:
+      theta: list of arrays, θ there.
+      phi: list of arrays, φ there.
+      log_likelihood: of the validation rows there.
+    """
+
+    theta: Sequence[TensorLike]
+    phi: Sequence[TensorLike]
+    log_likelihood: float
+
+
+Event: TypeAlias = Planned | ClimbEnds | Validated | ClimbsAgain | GoesBackTo

@@ -16,15 +16,10 @@ validation rows, where there were any (of several chains, all at theirs of the s
 step goes back to them, unless annealing finds that the present ones are better: then the climb goes on
 (`model.second_look`). `fraction` is rounded down to epochs that end with a look at validation rows.
 
-By default the climb goes by its plan. It is to last H steps, H = `updates` or the `fraction` of those planned, and an
-epoch has u of them:
-
-    rate at step t        0.03 ε min(1, (t + 1)/w) (1 − t/H)/(1 + t/2000),  w = min(2000, H/5),
-                          ε = min(1, max(10N/|θ|, √(60u/H))) for N rows
-    patience, in steps    the median of 5u, 1000 and 50u
-
-(`climb_plan.py` says why). A climb that turns within twenty epochs begins anew at a quarter of the rate
-(`climb_attempts.py`). An optimizer that is given keeps its own rate, unless that is a `mcmc.schedules.RiseAndFall`.
+By default the rate and the patience of the climb go by its plan (`climb_plan.py`). A climb that turns within twenty
+epochs begins anew at a quarter of the rate (`climb_attempts.py`). An optimizer that is given keeps its own rate, unless
+that is a `mcmc.schedules.RiseAndFall`. Where a climb takes a small part of its plan, others from new weights may follow
+(`climbs`, see `training.climbs`): sampling begins at the best weights of all.
 
 The rate at which the kernel then samples is each entry's own, as the noise of its gradient permits
 (`mcmc.rates_by_noise`): s² is estimated from the first step on, the law of θ is the same.
@@ -43,10 +38,9 @@ from tfdsmcmc._common import checks
 from tfdsmcmc._common.chosen import chosen
 from tfdsmcmc.mcmc import climb_attempts, climb_plan
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
-from tfdsmcmc.mcmc.events import ClimbEnds, Planned
 from tfdsmcmc.mcmc.map import MAP
 from tfdsmcmc.mcmc.rates_by_noise import checked_tolerance, noise_after, product, scales
-from tfdsmcmc.mcmc.warm_start_results import NEVER, WarmStartResults, ended, looked_at, planned, steps_of
+from tfdsmcmc.mcmc.warm_start_results import NEVER, WarmStartResults, steps_of, told
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,14 +65,15 @@ class WarmStart(StochasticGradientKernel):
     Args:
       gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
       kernel: the kernel that samples, without a gradient of its own.
-      optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, its rate that of
-        the module's equation.
+      optimizer: `keras.optimizers.Optimizer` that nothing else uses, or its name; by default Adam, as the plan has it.
       updates: steps of the optimizer; None for as long as the validation log-likelihood rises, and at most a
         `fraction` of the updates of the first `fit`; without a `fit`, with a `gradient_fn`, a number is needed.
       patience: with `updates=None`, how many updates without a new best look of the present attempt end the climb;
         "auto" for the median of 5 epochs, 1,000 updates and 50 epochs.
       fraction: with `updates=None`, how large a part of the updates of the first `fit` the climb may last, between 0
         and 1; rounded down to whole updates, or to the last look at validation rows in it and one update more.
+      climbs: with `updates=None` and an optimizer that goes by the plan, how many climbs from new weights one chain
+        makes at most, one after the other, where their looks at validation rows turn in a small part of the plan.
       temperature: T of the kernel; by default as it stands.
       noise_tolerance: h, the larger the faster and the further from the posterior; "auto" for that of the kernel, if it
         has one; None for the kernel's ℓ for all entries, whatever the noise.
@@ -103,7 +98,7 @@ class WarmStart(StochasticGradientKernel):
         self, gradient_fn: GradientFn | None = None, kernel: StochasticGradientKernel | None = None,
         optimizer: OptimizerLike | None = None, updates: int | None = None, patience: int | Literal["auto"] = "auto",
         temperature: Number | None = None, name: str = "warm_start", fraction: float = 0.5,
-        noise_tolerance: float | Literal["auto"] | None = "auto",
+        noise_tolerance: float | Literal["auto"] | None = "auto", climbs: int = 1,
     ):  # fmt: skip
         if not isinstance(kernel, StochasticGradientKernel) or isinstance(kernel, (MAP, WarmStart)):
             raise ValueError(f"kernel must be a kernel that samples, such as SGHMC(). Received: kernel={kernel!r}")
@@ -124,6 +119,7 @@ class WarmStart(StochasticGradientKernel):
             patience=patience,
             fraction=checks.fraction("fraction", fraction),
             noise_tolerance=noise_tolerance,
+            climbs=checks.positive_integer("climbs", climbs),
         )
 
     _sampling = None  # whether it samples, where that is `known`
@@ -170,6 +166,17 @@ class WarmStart(StochasticGradientKernel):
     def climbs_first(self) -> bool:
         return True
 
+    @property
+    def most_climbs(self) -> int:
+        return self._parameters["climbs"] if self._goes_by_plan else 1
+
+    @property
+    def _goes_by_plan(self):
+        return self._parameters["updates"] is None and climb_plan.planned_rate(self._climber) is not None
+
+    def climb_of(self, kernel_results: KernelResults) -> tuple[int, int, float]:
+        return int(kernel_results.step), int(kernel_results.begins), float(kernel_results.best)
+
     def latent_power(self, kernel_results: KernelResults, warm_up: int) -> Number:
         climbed, planned_steps = kernel_results.climb.step, steps_of(kernel_results)
         power = 1.0 if self._sampling else climb_plan.latent_power(climbed, warm_up, planned_steps)
@@ -190,20 +197,14 @@ class WarmStart(StochasticGradientKernel):
         return kernel_results.best_step
 
     def goes_back(self, before: KernelResults, after: KernelResults) -> tf.Tensor:
-        return (before.step < after.begins) & (after.step >= after.begins) & (after.best_step > 0)
+        ends = (before.step < after.begins) & (after.step >= after.begins) & (after.best_step > 0)
+        return ends | climb_attempts.begins_climb(before, after) if after.attempt else ends
 
     def started_at(self, kernel_results: KernelResults) -> list[tf.Tensor] | None:
         return list(kernel_results.best_state) if np.all(kernel_results.best_step > 0) else None
 
     def told(self, event: Event, kernel_results: KernelResults, state: Nest) -> KernelResults:
-        updates = self._parameters["updates"]
-        if isinstance(event, Planned):
-            return planned(kernel_results, event, state, updates, self.fraction)
-        if isinstance(event, ClimbEnds):
-            return ended(kernel_results)
-        if updates is not None or np.all(self.samples(kernel_results)):
-            return kernel_results
-        return looked_at(kernel_results, event, tf.nest.flatten(state), self.patience_of(event.epoch_steps))
+        return told(kernel_results, event, state, self._parameters["updates"], self.fraction, self.patience_of)
 
     def patience_of(self, epoch_steps: int | None = None) -> int:
         """How many updates without a new best look of the present attempt end the climb.
@@ -250,7 +251,6 @@ class WarmStart(StochasticGradientKernel):
         updates = self._parameters["updates"]
         if updates is None and self.gradient_fn is not None:
             climb_plan.warn_of_no_end()
-        attempts = updates is None and climb_plan.planned_rate(self._climber) is not None
         return WarmStartResults(
             climb=self._climber._bootstrap(init_state, parts, None, seed, **counts),
             sampler=self.kernel._bootstrap(init_state, parts, self.kernel._step_size(counts["step"]), seed, **counts),
@@ -259,7 +259,7 @@ class WarmStart(StochasticGradientKernel):
             best_step=tf.zeros([], tf.int32),
             best_state=[tf.identity(part) for part in parts],
             gentle=tf.ones([]),
-            attempt=climb_attempts.first_attempt(parts) if attempts else (),
+            attempt=climb_attempts.first_attempt(parts) if self._goes_by_plan else (),
             **counts,
             **{name: [tf.zeros_like(part) for part in parts] for name in self._of_noise},
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,10 +12,11 @@ import tensorflow as tf
 
 from tfdsmcmc._common.chosen import chosen
 from tfdsmcmc.mcmc import climb_attempts, climb_plan
+from tfdsmcmc.mcmc.events import ClimbEnds, ClimbsAgain, GoesBackTo, Planned
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import KernelResults, Nest
-    from tfdsmcmc.mcmc.events import Planned, Validated
+    from tfdsmcmc.mcmc.events import Event, Validated
 
 NEVER = climb_plan.NEVER
 
@@ -50,6 +51,28 @@ class WarmStartResults(NamedTuple):
     previous_gradient: Nest = ()
     gentle: Nest = ()
     attempt: Nest = ()
+
+
+def told(
+    results: WarmStartResults,
+    event: Event,
+    state: Nest,
+    updates: int | None,
+    fraction: float,
+    patience_of: Callable[[int | None], int],
+) -> WarmStartResults:
+    """The results after an event of the run; the arguments behind it are those of `WarmStart`."""
+    if isinstance(event, Planned):
+        return planned(results, event, state, updates, fraction)
+    if isinstance(event, ClimbEnds):
+        return ended(results)
+    if isinstance(event, ClimbsAgain):
+        return climbing_again(results, event)
+    if isinstance(event, GoesBackTo):
+        return going_back_to(results, event)
+    if updates is not None or np.all(results.step >= results.begins):
+        return results
+    return looked_at(results, event, tf.nest.flatten(state), patience_of(event.epoch_steps))
 
 
 def planned(
@@ -114,6 +137,30 @@ def ended(results: WarmStartResults) -> WarmStartResults:
     """The results of a climb that ends now: with the next step where there is a best state, as that goes back to it."""
     end = results.step + tf.cast(results.best_step > 0, tf.int32)
     return results._replace(begins=tf.minimum(results.begins, end))
+
+
+def climbing_again(results: WarmStartResults, event: ClimbsAgain) -> WarmStartResults:
+    """The results of a climb from other weights, which begins with the next step, of one chain; ε is that of the climb
+    before, which has shown that it is slow enough."""
+    parts = zip(event.theta, results.best_state, strict=True)
+    start = [tf.convert_to_tensor(value, part.dtype) for value, part in parts]
+    return results._replace(
+        begins=tf.constant(event.until, tf.int32),
+        best=tf.constant(tf.float32.min),
+        best_step=tf.zeros([], tf.int32),
+        attempt=climb_attempts.first_of_climb(start, results.step),
+    )
+
+
+def going_back_to(results: WarmStartResults, event: GoesBackTo) -> WarmStartResults:
+    """The results of a climb that ends with the next step, at other weights than its own best."""
+    parts = zip(event.theta, results.best_state, strict=True)
+    return results._replace(
+        begins=results.step + 1,
+        best=tf.constant(event.log_likelihood, tf.float32),
+        best_step=results.step,
+        best_state=[tf.convert_to_tensor(value, part.dtype) for value, part in parts],
+    )
 
 
 def steps_of(results: WarmStartResults) -> tf.Tensor:

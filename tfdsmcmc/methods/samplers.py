@@ -220,7 +220,7 @@ def _nais(kernel, num_samples, optimizer, as_published, num_chains):
     climbing_samples = min(10, checks.positive_integer("num_samples", num_samples))
     latents = NAIS(num_samples, climbing_samples=climbing_samples, warm_up="auto")
     proposal = WakeSleep(adam(optimizer, _rate_of_recognition()))
-    return {**triple(WarmStart(kernel=kernel), latents, proposal), "num_chains": num_chains}
+    return {**triple(WarmStart(kernel=kernel, climbs=3), latents, proposal), "num_chains": num_chains}
 
 
 def _rate_of_recognition():

@@ -4,18 +4,18 @@
     "weights"    p(x given X) ≈ (1/C) Σ_c p(x; θ̄_c)                 one for each chain: θ̄_c = (1/M_c) Σ_m θ_cm
     "units"      p(x given X) ≈ (1/C) Σ_c p̄_c(x)                    one for each chain, averaged unit by unit:
                  p̄_c(x, z) = Π_layers Π_j (1/M_c) Σ_m p(y_j given its parents and earlier units; θ_cm)
-    "start"      (1/C) Σ_c p(x; θ_c0)                               one for each chain: θ_c0 the best weights, on
-                 validation rows, of the optimizer of its warm start, which are no draw of the posterior
-    "weights_and_start", "units_and_start"                          half of either, and half of "start"
+    "start"      (1/CS) Σ_cs p(x; θ_cs)                             one for each climb: θ_cs the best weights, on
+                 validation rows, of climb s of the warm start of chain c, which are no draw of the posterior
+    "weights_and_start", "units_and_start"                          the components of either, in equal parts
 
-C is the number of chains, M_c that of the draws of one. "draws" is the posterior predictive density itself; its
-logarithm is far too low where a few draws stand for many weights that the data do not determine, as no draw is right
-about all of a row. "units" puts the average inside the product over units, see `layers.UnitAverage`; "weights" inside
-the logits. Either is of draws of one chain, whose hidden units keep their roles. "start" is what there was before
-anything was sampled: where rows are few and weights many, sampling may have been for the worse. What the two explain
-differs from row to row then, and a mixture of both is at most log 2 below the better one of each row. All are
-normalised densities of x. A component of "weights" or "units" proposes z with the mean φ of its chain, one of "start"
-with the φ of that step.
+C is the number of chains, M_c that of the draws of one, S that of the climbs of each. "draws" is the posterior
+predictive density itself; its logarithm is far too low where a few draws stand for many weights that the data do not
+determine, as no draw is right about all of a row. "units" puts the average inside the product over units, see
+`layers.UnitAverage`; "weights" inside the logits. Either is of draws of one chain, whose hidden units keep their roles.
+"start" is what there was before anything was sampled: where rows are few and weights many, sampling may have been for
+the worse. What the two explain differs from row to row then, and a mixture of k components is at most log k below the
+best one of each row. All are normalised densities of x. A component of "weights" or "units" proposes z with the mean φ
+of its chain, one of "start" with the φ of that step.
 
 A component of "units" is a network of M_c sets of weights, which are held in memory together, and costs as much to
 evaluate as M_c components of "draws".
@@ -23,6 +23,7 @@ evaluate as M_c components of "draws".
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import weakref
 from collections.abc import Iterable, Sequence
@@ -93,7 +94,7 @@ class Components(collections.abc.Sequence[Component]):
       chains: the number of the chain of each.
       model: `contract.Model` of their architecture; it is not changed.
       average: of `AVERAGES`.
-      starts: list of `Sample`, the weights at which the warm start of each chain ended.
+      starts: list of `Sample`, the best weights of each climb of the warm starts, as many of each chain.
       log_partition: as `model.density` takes it.
 
     Raises:
@@ -115,7 +116,7 @@ class Components(collections.abc.Sequence[Component]):
             contract.check_directed(model, "An average unit by unit", 'Average others over "draws" or "weights".')
         if (with_start or own == "start") and not has_starts(starts, chains):
             raise ValueError(
-                "Weights of a warm start are kept where validation rows told which were best, one for each chain. "
+                "Weights of a warm start are kept where validation rows told which were best, as many of each chain. "
                 f"Received: average={average!r}, of {len(set(chains))} chains and {len(starts)} starts"
             )
         self._samples, self._starts, self._model = samples, list(starts), model
@@ -126,7 +127,9 @@ class Components(collections.abc.Sequence[Component]):
             self._places = [[i] for i in range(len(samples))]
         else:
             self._places = list(places_of(chains).values())
-        self._begun: list[int] = list(range(len(starts))) if with_start or own == "start" else []
+        begun = self._starts if with_start or own == "start" else []
+        numbers = sorted({start.chain for start in self._starts})
+        self._begun: list[int] = [numbers.index(start.chain) for start in begun]  # the place of the chain of each
         contract.check_partition(log_partition, len(self))
 
     def __len__(self) -> int:
@@ -149,7 +152,7 @@ class Components(collections.abc.Sequence[Component]):
     @property
     def draws(self) -> list[int]:
         """How many draws are in each component, a list."""
-        return [len(places) for places in self._places] + [self._copies(place) for place in self._begun]
+        return [len(places) for places in self._places] + [self._copies(place) for place in range(len(self._begun))]
 
     def _start(self, place):
         """The weights of a warm start; beside units as so many equal draws, so that all are networks of one kind."""
@@ -161,7 +164,7 @@ class Components(collections.abc.Sequence[Component]):
         return Component(unit_average_of(self._model, copies), theta, sample.phi)
 
     def _copies(self, place):
-        return len(self._places[place]) if self._average == "units" else 1
+        return len(self._places[self._begun[place]]) if self._average == "units" else 1
 
     def _stacked(self, places):
         model, phi = unit_average_of(self._model, len(places)), RunningMean()
@@ -182,8 +185,18 @@ def parts_of(average: Average) -> tuple[Average, bool]:
 
 
 def has_starts(starts: Sequence[Sample], chains: Sequence[int]) -> bool:
-    """Whether each chain has weights of a warm start: of fewer a mixture would not be half and half."""
-    return bool(starts) and len(starts) == len(set(chains))
+    """Whether each chain has weights of a warm start, and as many: else a mixture would not be in equal parts."""
+    counts = collections.Counter(start.chain for start in starts)
+    return bool(counts) and len(counts) == len(set(chains)) and len(set(counts.values())) == 1
+
+
+def as_many_of_each(starts: Sequence[Sample]) -> list[Sample]:
+    """As many starts of each chain as that with the fewest has, its first."""
+    found: dict[int, list[Sample]] = {}
+    for start in starts:
+        found.setdefault(start.chain, []).append(start)
+    fewest = min(map(len, found.values()), default=0)
+    return [start for own in found.values() for start in own[:fewest]]
 
 
 def without_missing(average: Average, starts: Sequence[Sample], chains: Sequence[int]) -> Average:

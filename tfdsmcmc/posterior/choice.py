@@ -4,7 +4,7 @@ Let d be the differences, row by row, of the log-likelihoods under the best of t
 in the order "weights", "units", "draws", "start" the first is chosen that is the best, or is behind it by no more than
 two standard errors of the mean of d: the mean of weights is the cheapest to evaluate and to serve, and what a warm
 start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance. Before it come
-"weights_and_start" and "units_and_start", half of each: the estimates of their parts are those of the mixture.
+"weights_and_start" and "units_and_start", their components in equal parts: the estimates of these are the mixture's.
 
 An estimate from importance samples is too low, by half of its squared standard error to first order. So each average
 has as many draws of z for a row in all, 300 for each chain, whatever its number of components: those of "draws" share
@@ -91,17 +91,22 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
         except ValueError:
             if average != "units":
                 raise
-    values = _mixed(values)
+    values = mixed(values, len(posterior.starts) / posterior.num_chains)
     return Choice(preferred(values), values)
 
 
-def _mixed(values):
-    """The values in the order of `AVERAGES`, those of half and half among them."""
+def mixed(values: dict[Average, np.ndarray], starts: float = 1.0) -> dict[Average, np.ndarray]:
+    """The values in the order of `AVERAGES`, those of mixtures with "start" among them.
+
+    Args:
+      values: dictionary of the rows' log-likelihoods (n,) by average.
+      starts: S of each chain.
+    """
     found = {}
     for average in AVERAGES:
         own, with_start = parts_of(average)
         if with_start and own in values and "start" in values:
-            found[average] = np.logaddexp(values[own], values["start"]) - np.log(2.0)
+            found[average] = np.logaddexp(values[own], values["start"] + np.log(starts)) - np.log(1.0 + starts)
         elif average in values:
             found[average] = values[average]
     return found

@@ -23,7 +23,7 @@ class Draws:
       folder: where they are; None for samples in memory.
       samples: sequence of `store.Sample`, by step and then by chain.
       average: of `averages.AVERAGES`.
-      starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
+      starts: list of `store.Sample`, the best weights of the climbs of its warm starts, each chain's; empty for none.
     """
 
     samples: Sequence[Sample]

@@ -54,7 +54,7 @@ class Posterior(Draws):
     Attributes:
       samples: sequence of `store.Sample`, by step and then by chain, read from disk one at a time.
       average: what the samples are averaged to where nothing else is said, of `averages.AVERAGES`.
-      starts: list of `store.Sample`, the weights at which the warm start of each chain ended; empty for none.
+      starts: list of `store.Sample`, the best weights of the climbs of its warm starts, each chain's; empty for none.
     """
 
     def label_probabilities(

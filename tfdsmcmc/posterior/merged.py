@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfdsmcmc.posterior import store
-from tfdsmcmc.posterior.averages import without_missing
+from tfdsmcmc.posterior.averages import as_many_of_each, without_missing
 from tfdsmcmc.posterior.ensemble import Posterior
 from tfdsmcmc.posterior.samples import Samples
 
@@ -84,5 +84,6 @@ def merged(parts: Sequence[Posterior]) -> Posterior:
     averages = {part.average for part in parts}
     average = averages.pop() if len(averages) == 1 else "weights"
     chains = [chain for _, chain, _ in rows]
+    starts = as_many_of_each(starts)
     average = without_missing(average, starts, chains)
     return Posterior(None, Samples([path for *_, path in rows], chains), average, starts)

@@ -18,6 +18,7 @@ import tensorflow as tf
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling, loops
 from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
+from tfdsmcmc.training.climbs import Climbs
 from tfdsmcmc.training.feeding.batch import Block
 from tfdsmcmc.training.steps.chains import of_chain
 from tfdsmcmc.training.steps.step import Step
@@ -51,6 +52,7 @@ class Run(tf.Module):
       identity: int64 variable, a number that tells this run, saved and resumed as it may be, from any other.
       num_rows: float variable, N; 0 before the first fit.
       rows: int64 variable, a checksum of the rows that the parts of the state for each row belong to.
+      climbs: `Climbs` of a chain that may make several, or None.
       means: Keras metrics, the means of the step's metrics over the steps since they were reset and over the chains.
     """
 
@@ -59,6 +61,7 @@ class Run(tf.Module):
     steps: tf.Variable
     epochs: tf.Variable
     refits: tf.Variable
+    climbs: Climbs | None
     means: list[keras.metrics.Mean]
 
     def __init__(self, step: Step, seed: tf.Tensor, jit_compile: bool, follows: Run | None = None):
@@ -81,6 +84,8 @@ class Run(tf.Module):
             name: [self._variable(name, part) for part in tf.nest.flatten(getattr(state, name))]
             for name in state._fields[1:]
         }
+        several = step.num_chains == 1 and step.most_climbs > 1
+        self.climbs = Climbs(step, [*step.variables, *step.beside]) if several else None
         self._own_variables = list(step.own_variables.values())  # tf.train.Checkpoint finds them here
         self._advance = compiling.program(self._many_steps, jit_compile)
 
@@ -125,7 +130,8 @@ class Run(tf.Module):
         parts = {"weights": self._weights, **self._parts}
         named = {f"{name}_{i}": v for name, variables in parts.items() for i, v in enumerate(variables)}
         rows = {"carried_rows": self.rows} if self.step.per_row else {}
-        return {**counts, **named, **self.step.own_variables, **rows}
+        climbs = {} if self.climbs is None else self.climbs.saved
+        return {**counts, **named, **self.step.own_variables, **rows, **climbs}
 
     def move_to(self, weights: Sequence[Sequence[np.ndarray]]) -> None:
         """Sets the weights of all chains but chain 0, whose weights are the model's.
@@ -160,6 +166,8 @@ class Run(tf.Module):
         """Tells the step of an event of the run (`mcmc.events`)."""
         state = self.state
         told = self.step.told(state, event)
+        if self.climbs is not None:
+            told = self.climbs.after(event, state, told, self._seed_of_beginning())
         if told is not state:
             self._set_parts(told)
 

@@ -70,10 +70,10 @@ def export(
       verbose: whether to print the size and the time of a call of each signature.
       average: what the posterior is averaged to, see `posterior.averages`; by default its own. "weights" exports the
         mean of each chain's weights, "draws" all samples, "units" the samples of each chain averaged unit by unit,
-        "start" what a warm start found, and a name with "_and_start" half of either. Of several components likelihoods
-        are averages, samples and imputations draw one. A likelihood by "draws" or "units" costs as many times as much
-        as there are samples, and an imputation 256 draws for each component before its chains. Of Boltzmann machines
-        imputations weigh the components alike.
+        "start" what a warm start found, and a name with "_and_start" both, in equal parts. Of several components
+        likelihoods are averages, samples and imputations draw one. A likelihood by "draws" or "units" costs as many
+        times as much as there are samples, and an imputation 256 draws for each component before its chains. Of
+        Boltzmann machines imputations weigh the components alike.
       log_partition: of Boltzmann machines, `LogPartition` or log Z, or a function from a `Machine` to it, of each
         component of a posterior; by default exact, where a layer has at most 25 units. It is stored with its error.
 

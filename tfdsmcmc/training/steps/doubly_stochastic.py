@@ -29,8 +29,9 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common import compiling
-from tfdsmcmc.mcmc.events import ClimbEnds, Planned, Validated
+from tfdsmcmc.mcmc.events import ClimbEnds, ClimbsAgain, GoesBackTo, Planned, Validated
 from tfdsmcmc.training.steps import best_recognition, row_parts
+from tfdsmcmc.training.steps.best_recognition import BestRecognition
 from tfdsmcmc.training.steps.starts import fresh_weights
 from tfdsmcmc.training.steps.step import Step
 from tfdsmcmc.training.steps.updates import Updates, at_temperature
@@ -214,6 +215,10 @@ class DoublyStochasticStep(Step):
             event = event._replace(
                 steps=min(event.steps * self.kernel_steps, 2**31 - 2), epoch_steps=epoch, looks=looks
             )
+        if isinstance(event, (ClimbsAgain, GoesBackTo)):
+            results = self.kernel.told(event, state.kernel_results, state.weights)
+            phi = [tf.convert_to_tensor(value) for value in event.phi]
+            return _with_results(state, results)._replace(best_phi=BestRecognition(results.step, phi))
         if isinstance(event, Validated):
             if not self.phi_follows:
                 return state
@@ -226,6 +231,14 @@ class DoublyStochasticStep(Step):
             kept = best_recognition.kept(state.best_phi, best_step, told.kernel_results.step, phi)
             told = told._replace(best_phi=kept)
         return told
+
+    @property
+    def most_climbs(self) -> int:
+        climbs = self.kernel_steps and self.kernel.climbs_first and self.learning is not None and self.phi_follows
+        return self.kernel.most_climbs if climbs else 1
+
+    def climb_of(self, state: Nest) -> tuple[int, int, float]:
+        return self.kernel.climb_of(state.kernel_results)
 
     def skipped(self, state: Nest) -> tuple[tf.Tensor, tf.Tensor] | None:
         results = state.kernel_results

@@ -149,6 +149,15 @@ class Step:
         """Whether an optimizer that climbs before sampling is to make no further step, at the state of one chain."""
         return False
 
+    @property
+    def most_climbs(self) -> int:
+        """How many climbs from new weights may follow each other before a single chain samples."""
+        return 1
+
+    def climb_of(self, state: Nest) -> tuple[int, int, float]:
+        """(updates so far, the one from which on it samples, the best look at validation rows) of such a step."""
+        raise NotImplementedError(f"{type(self).__name__} does not climb.")
+
     def first_chain(self, state: Nest) -> tuple[Step, Nest]:
         """(the step of one chain, the state of the first chain)."""
         return self, state
@@ -166,7 +175,7 @@ class Step:
 
         Args:
           state: the state.
-          event: `Planned`, `ClimbEnds` or `Validated`.
+          event: one of them.
           beside: the present values of `beside`, of several chains with their axis; by default those of the variables.
         """
         del event, beside
