@@ -61,7 +61,10 @@ def chains(way, epochs, folder):
         if way == "two chains of one process":
             noted = keras.callbacks.LambdaCallback(on_train_batch_end=noting)
             collector = ds.posterior.Collector(folder / "samples", **DRAWS)
-            make(0, 2).fit(rows, epochs=epochs, batch_size=100, verbose=0, callbacks=[noted, collector])
+            backup = keras.callbacks.BackupAndRestore(folder / "backup")  # as `fit_chains` has it
+            model = make(0, 2)
+            model.fit(rows, epochs=epochs, batch_size=100, verbose=0, callbacks=[noted, collector, backup])
+            model.save(folder / "model.keras")
         else:
             ds.cluster.fit_chains(make, rows, folder, 2, epochs, collector=DRAWS, batch_size=100)
         seconds = time.perf_counter() - begun

@@ -2,7 +2,7 @@
 
 Each chain has a folder, as `cluster.fit_chains` leaves it; its weights are random, since only their number counts. A
 line of the table is a process of its own. Peak memory is what the process has at its end beyond what it had when the
-package was imported and the posterior of one draw a chain was averaged in the same way, which compiles the programs.
+package was imported and the posterior of one of the chains was averaged in the same way, which compiles the programs.
 
     python -m benchmarks.many_draws --chains 200 --draws 100
 """
@@ -67,7 +67,7 @@ def measure(what, few, many):
 def show(chains, draws):
     with tempfile.TemporaryDirectory() as folder:
         few, many = (os.path.join(folder, name) for name in ("few", "many"))
-        sizes = [_measured("write", path, chains, count)["bytes"] for path, count in ((few, 1), (many, draws))]
+        sizes = [_measured("write", path, count, draws)["bytes"] for path, count in ((few, 1), (many, chains))]
         print(f"\n{chains} chains of {draws} draws, {NAME}, {UNITS} columns: {sizes[1] / 2**20:,.0f} MiB of samples")
         print(f"\n{ROWS} rows, K = {SAMPLES}\n\n| what | seconds | peak memory, MiB more |\n| --- | --- | --- |")
         for what in WHAT:

@@ -258,6 +258,7 @@ BAD = {
     "none to learn with": lambda model: model.fit(X),
     "too few": lambda model: model.log_likelihood(Rows(X, context=Y[:3])),
     "no such label": lambda model: model.log_likelihood(Rows(X, context=Y + 1)),
+    "labels that are no integers": lambda model: model.log_likelihood(Rows(X[:3], context=[0.0, 1.0, 0.0])),
     "a width": lambda model: model.log_likelihood(Rows(X, context=np.ones((16, 2)))),
     "NaN": lambda model: model.log_likelihood(Rows(X, context=np.full((16, 3), np.nan))),
     "ragged": lambda model: model.log_likelihood(Rows(X, context=[[1], [1, 2]])),

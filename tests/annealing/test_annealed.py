@@ -204,8 +204,25 @@ def test_without_latent_layers_the_value_is_exact():
     assert np.all(annealed_importance_sampling(model, X, weights=weights).value != estimate.value)
 
 
-@pytest.mark.parametrize("name", ["num_steps", "num_runs", "batch_size", "separation"])
-@pytest.mark.parametrize("count", [0, 2.5, True, None])
+@pytest.mark.parametrize("path", latent_paths.PATHS)
+@pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_row_of_density_zero(path, jit_compile):
+    """In float32 the square of 10²⁵ is infinite."""
+    layers = [ds.layers.SBN(2), ds.layers.MLPGaussian(2)]
+    model = ds.DeepGenerativeModel(ds.GenerativeNetwork(layers), ds.RecognitionNetwork([ds.layers.SBN(2)]), seed=1)
+    model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.1), jit_compile=jit_compile)
+    x = np.array([[1e25, 0.0], [0.5, 0.0]])
+    value = annealed_importance_sampling(model, x, 4, 3, path=path).value
+    assert value[0] == -np.inf and np.isfinite(value[1])
+
+
+COUNTS = ["num_steps", "num_runs", "batch_size", "separation"]
+
+
+@pytest.mark.parametrize(("name", "count"), [
+    *((name, count) for name in COUNTS for count in (0, 2.5, True, None)),
+    *((name, 2**31) for name in COUNTS if name != "batch_size"),
+])  # fmt: skip
 def test_bad_counts(name, count):
     with pytest.raises(ValueError, match=f"Received: {name}="):
         annealed_importance_sampling(tiny_model(), X, **{name: count})
@@ -232,6 +249,7 @@ def test_bad_counts(name, count):
         {"direction": "reverse", "z": [np.zeros((8, 3))]},
         {"direction": "reverse", "z": [np.zeros((8, 2))] * 2},
         {"direction": "reverse", "z": [np.full((8, 2), 0.5)]},
+        {"direction": "reverse", "z": [np.ma.masked_array(np.zeros((8, 2)), np.eye(8, 2))]},
         {"direction": "reverse", "z": [np.zeros((3, 8, 2))], "num_runs": 4},
         {"z": [np.zeros((8, 2))]},
         {"transition": "hmc"},

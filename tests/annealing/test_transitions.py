@@ -160,7 +160,7 @@ def test_estimates_agree_with_quadrature(kind, kernel, jit_compile):
 
 
 @pytest.mark.parametrize("make", [HMC, MALA])
-@pytest.mark.parametrize("step_size", [0, -0.1, np.nan, "small", None, [0.1, 0.2]])
+@pytest.mark.parametrize("step_size", [0, -0.1, np.nan, "small", None, [0.1, 0.2], 1e-60, 1e39])
 def test_bad_step_sizes(make, step_size):
     with pytest.raises(ValueError, match="Received: step_size="):
         make(step_size)

@@ -143,6 +143,9 @@ def test_what_cannot_be_a_chain_is_refused():
         harmonic_mean(model, X, ds.latents.NAIS(5))
     with pytest.raises(ValueError, match="Received: burn_in=-1"):
         harmonic_mean(model, X, ds.latents.Gibbs(), burn_in=-1)
+    alone = ds.models.from_name("DARN", 3)
+    with pytest.raises(ValueError, match="is over latent layers.*Received: "):
+        harmonic_mean(alone, X, ds.latents.Gibbs(persistent=True, draw_missing=True))
 
 
 @pytest.mark.parametrize("bound", [evidence_lower_bound, lambda *a, **k: harmonic_mean(*a, ds.latents.Gibbs(), **k)])

@@ -307,3 +307,11 @@ def test_without_latent_layers_it_is_exact():
     np.testing.assert_array_equal(found.effective_sample_size, np.inf)
     with pytest.raises(ValueError, match="Received: num_samples=0"):
         importance_sampling(model, X, 0)
+
+
+def test_a_row_of_density_zero_hides_no_warning():
+    """Its effective sample size is NaN; those of the others are 1."""
+    sizes = np.array([*[1.0] * 9, np.nan])
+    estimate = importance.LogLikelihood(np.zeros(10), np.zeros(10), sizes, np.full(10, 1000))
+    with pytest.warns(LowEffectiveSampleSize, match="is 1.0 of 1000"):
+        importance.warn_of(estimate)

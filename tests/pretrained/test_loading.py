@@ -14,6 +14,7 @@ import tfdsmcmc as ds
 from tests.commands import ROOT
 from tests.pages import run
 from tests.pretrained import tiny
+from tfdsmcmc.pretrained import contents
 
 X = np.array([[0, 1, 1, 0, 1, 0], [1, 1, 0, 0, 0, 1.0]])
 
@@ -53,6 +54,18 @@ def test_a_posterior_is_ready(releases, tmp_path):
     assert filled.shape == (2, 2, 6) and np.array_equal(filled[0, :, :3], X[:, :3])
     path = ds.serving.export(model, tmp_path / "served", posterior=posterior, only="sample", verbose=False)
     assert (tmp_path / "served" / "1" / "saved_model.pb").exists() and path
+
+
+def test_what_it_learnt_by_is_left_out(tmp_path):
+    """A release is not compiled, though its model was."""
+    model = ds.models.from_name("SBN/SBN 3", 6, seed=0)
+    model.compile(**ds.methods.rws())
+    contents.write(tmp_path, model)
+    assert "compile_config" in (tmp_path / "model.json").read_text()
+    found = contents.read_model(tmp_path)
+    assert not found.compiled
+    with pytest.raises(ValueError, match=r"Call compile\(\) before fit"):
+        found.fit(X)
 
 
 def test_parts_have_the_model(releases):

@@ -94,10 +94,10 @@ def annealed_importance_sampling(
     Raises:
       ValueError: for data, draws or a schedule that do not fit, or arguments out of range.
     """
-    num_steps = checks.positive_integer("num_steps", num_steps)
-    num_runs = checks.positive_integer("num_runs", num_runs)
+    num_steps = checks.positive_int32("num_steps", num_steps)
+    num_runs = checks.positive_int32("num_runs", num_runs)
     batch_size = checks.positive_integer("batch_size", batch_size)
-    separation = checks.positive_integer("separation", separation)
+    separation = checks.positive_int32("separation", separation)
     checks.one_of("direction", direction, _DIRECTIONS)
     contract.check_directed(model, "Annealing of z", "Of log Z there is boltzmann.log_partition.")
     source = source_of("x", x, model.generative.units, model.generative.support, context=model.generative.context)
@@ -172,6 +172,8 @@ def _checked_draws(generative, z, rows, runs, direction):
             raise ValueError("z is where reverse runs begin; forward runs draw their own. Received: z with 'forward'")
         return []
     widths = generative.latent_units
+    if isinstance(z, (list, tuple)) and any(np.ma.is_masked(part) for part in z):
+        raise ValueError("z is known whole where a run begins. Received: a masked array")
     try:
         z = [np.asarray(part) for part in z] if isinstance(z, (list, tuple)) else z
     except ValueError:  # ragged

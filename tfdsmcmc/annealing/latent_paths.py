@@ -30,7 +30,7 @@ import tensorflow as tf
 
 from tfdsmcmc import random
 from tfdsmcmc._common import checks
-from tfdsmcmc.annealing.path import Path
+from tfdsmcmc.annealing.path import Path, difference
 from tfdsmcmc.annealing.transitions import step
 from tfdsmcmc.networks import data_log_prob, evaluated_at
 from tfdsmcmc.rows import as_rows
@@ -205,7 +205,7 @@ class WeightsPath(LatentPath):
         return self._log_joint(z)
 
     def increment(self, before: Number, after: Number, state: Nest) -> tf.Tensor:
-        return self.log_density(after, state) - self.log_density(before, state)
+        return difference(self.log_density(after, state), self.log_density(before, state))
 
 
 PATHS: dict[PathName, type[LatentPath]] = {"prior": PriorPath, "recognition": RecognitionPath, "weights": WeightsPath}

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import tensorflow as tf
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class Path:
         raise NotImplementedError(f"{type(self).__name__} must define log_density(beta, state).")
 
     def increment(self, before: Number, after: Number, state: Nest) -> tf.Tensor:
-        """log f_after(s) − log f_before(s), (n,), of two β."""
-        return self.log_density(after, state) - self.log_density(before, state)
+        """log f_after(s) − log f_before(s), (n,), of two β; −∞ where f_before is 0."""
+        return difference(self.log_density(after, state), self.log_density(before, state))
 
     def move(
         self,
@@ -90,3 +91,8 @@ class Path:
           refused).
         """
         raise NotImplementedError(f"{type(self).__name__} must define move(beta, state, seed, step_size).")
+
+
+def difference(after: tf.Tensor, before: tf.Tensor) -> tf.Tensor:
+    """log f_after − log f_before; −∞ where f_before is 0: a state that has no density weighs nothing from there on."""
+    return tf.where(before > -np.inf, after - before, before)

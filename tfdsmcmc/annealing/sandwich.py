@@ -101,11 +101,11 @@ def sandwich(
     Raises:
       ValueError: for arguments that `annealed_importance_sampling` refuses, or a count below 1.
     """
-    num_rows = checks.positive_integer("num_rows", num_rows)
+    num_rows = checks.positive_int32("num_rows", num_rows)
     check_name(path)
     contract.check_directed(model, "annealing.sandwich", "Of log Z there is boltzmann.sandwich.")
     transition_for(model.generative, transition)
-    schedules.fixed(schedule, checks.positive_integer("num_steps", num_steps))
+    schedules.fixed(schedule, checks.positive_int32("num_steps", num_steps))
     context = of_draws(model.generative.context, context, num_rows)
     data_seed, *seeds = tf.unstack(random.split(random.stream(seed, "sandwich"), 4))
     with at_weights(model, values_of(model, weights)):

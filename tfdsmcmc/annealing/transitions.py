@@ -136,4 +136,4 @@ def _checked_step_size(step_size):
         return step_size
     if tf.is_tensor(step_size) or isinstance(step_size, str):
         raise ValueError(f"step_size must be 'auto' or a positive number. Received: step_size={step_size!r}")
-    return float(checks.positive_number("step_size", step_size))
+    return checks.positive_in_float32("step_size", step_size)

@@ -127,6 +127,8 @@ def harmonic_mean(
     if not hasattr(latents, "draw") or not hasattr(latents, "num_samples"):
         raise ValueError(f"latents must be a sampler such as latents.Gibbs. Received: latents={latents!r}")
     getattr(latents, "check", lambda generative: None)(model.generative)
+    if not model.generative.latent_units:
+        raise ValueError("A harmonic mean is over latent layers; log_likelihood is exact. Received: a network without")
     seed = random.stream(seed, "harmonic mean")
     run, values = _run(model, latents), values_of(model, weights)
     batch_size = min(batch_size, power_of_two(source.num_rows))

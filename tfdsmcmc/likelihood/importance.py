@@ -173,7 +173,8 @@ def warn_of(estimate: LogLikelihood) -> None:
 
 
 def _warn_of_few(estimate):
-    median, draws = (float(np.median(a)) for a in (estimate.effective_sample_size, estimate.num_samples))
+    sizes = np.nan_to_num(estimate.effective_sample_size)  # nan of a row of density 0, which no draw counts for
+    median, draws = (float(np.median(a)) for a in (sizes, estimate.num_samples))
     if median < min(_FEW_SAMPLES, draws / 2):
         caution(
             f"The median effective sample size is {median:.1f} of {draws:.0f}: the log-likelihood is "

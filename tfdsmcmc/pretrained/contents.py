@@ -58,8 +58,10 @@ def read_model(folder: FilePath) -> DeepGenerativeModel | RBM:
     """
     file = pathlib.Path(folder) / _MODEL
     try:
-        model = keras.saving.deserialize_keras_object(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        described = json.loads(file.read_text(encoding="utf-8"))
+        described.pop("compile_config", None)  # of the method that it learnt by
+        model = keras.saving.deserialize_keras_object(described)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"Not a model of a release ({reason_of(error)}). Received: {file}") from error
     if not isinstance(model, (DeepGenerativeModel, RBM)):
         raise ValueError(f"A release has a DeepGenerativeModel or an RBM. Received: {file}, a {type(model).__name__}")

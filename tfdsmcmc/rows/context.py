@@ -60,7 +60,11 @@ class Context:
         Raises:
           ValueError: for a context that does not fit.
         """
-        array = self._one_hot(name, _array(name, given))
+        array = _array(name, given)
+        if hasattr(self.support, "groups") and array.shape == (num_rows,) == (self.units,) and num_rows > 1:
+            if not np.issubdtype(array.dtype, np.integer):  # labels, or one of all rows
+                raise ValueError(f"{name} must be integers where it has a number for each row. Received: {array.dtype}")
+        array = self._one_hot(name, array)
         if array.ndim < 2:
             array = np.broadcast_to(array, (num_rows, self.units)) if array.shape == (self.units,) else array
         found = checked_array(name, array, self.units, self.support).astype(np.float32)
