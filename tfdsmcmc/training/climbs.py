@@ -2,7 +2,7 @@
 
 Weights that an optimizer finds on few rows differ by where it began: each climb explains other rows better. A mixture
 of what three have found is worth some tenths of a nat to two nats more than one of them, and goes on where sampling is
-for the worse (docs/study_appendix.md, "Few rows"). A climb whose looks turn leaves the rest of its plan, which sampling
+for the worse (docs/study_appendix.md, "Climbs one after the other"). A climb whose looks turn leaves the rest of its plan, which sampling
 may have. Of at most m climbs let i have ended, the longest after l updates, and r updates be left of the plan:
 
     another follows     i < m and r ≥ (m − i) l
