@@ -168,14 +168,57 @@ def test_the_number_of_climbs_is_checked_and_kept():
     assert ds.methods.dsgnht_gibbs()["kernel"].most_climbs == 1
 
 
+class Own(ds.layers.SBN):
+    """A layer that its configuration does not make anew."""
+
+    def get_config(self):
+        raise NotImplementedError("An own layer.")
+
+
 @pytest.mark.slow
-def test_layers_that_cannot_be_made_anew_climb_once(monkeypatch):
-    model = compiled()
-
-    def refuse(seed):
-        raise ValueError("none. Received: none")
-
-    monkeypatch.setattr(model.run.step, "fresh_weights", refuse)
+def test_layers_that_cannot_be_made_anew_climb_once():
+    model = ds.DeepGenerativeModel(
+        ds.GenerativeNetwork([Own(2), ds.layers.SBN(4)]), ds.RecognitionNetwork([ds.layers.SBN(2)]), seed=2
+    )
+    model.compile(
+        ds.mcmc.WarmStart(kernel=ds.mcmc.SGHMC(learning_rate=0.01), patience=2, climbs=3), ds.latents.NAIS(5), "wake",
+        jit_compile=False,
+    )  # fmt: skip
     seen = fit(model, FIRST, 40)
     assert_equal(seen[5], seen[2])
     assert begins(model) == 5
+
+
+def stopped(model, at, until=40):
+    """Weights seen by a fit that is stopped after so many updates."""
+    stop = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: setattr(model, "stop_training", epoch == at - 1)
+    )
+    return fit(model, [*FIRST, *SECOND], until, callbacks=[stop])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("at", "updates", "validates"), [
+    (4, 1, True), (4, 2, True), (4, 8, False), (5, 1, True), (6, 8, False),
+])  # fmt: skip
+def test_a_later_fit_that_ends_a_later_climb_goes_to_the_best(at, updates, validates):
+    """The first climb has 3.0, the second at most 2.0 when it ends with the plan of the later fit, or unseen."""
+    model = compiled()
+    seen = stopped(model, at)
+    held = {"validation_data": ROWS} if validates else {}
+    looks = Looks([*FIRST, *SECOND])
+    model.fit(ROWS, batch_size=4, epochs=at + updates, initial_epoch=at, verbose=0, callbacks=[looks], **held)
+    assert_equal(looks.seen[at + 1], seen[2])
+    assert begins(model) == at + 1
+    assert_equal([part for parts in starts.starts_of(model)[0][:2] for part in parts], seen[2])
+
+
+@pytest.mark.slow
+def test_a_file_of_one_climb_has_one_start(tmp_path):
+    one, other = compiled(climbs=1), compiled()
+    fit(one, FIRST, 10)
+    one.save_weights(tmp_path / "one.weights.h5")
+    stopped(other, 16)
+    assert len(starts.starts_of(other)) > 1
+    other.load_weights(tmp_path / "one.weights.h5")
+    assert len(starts.starts_of(other)) == 1

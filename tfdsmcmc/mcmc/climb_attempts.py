@@ -127,7 +127,7 @@ def begins_climb(before: KernelResults, after: KernelResults) -> tf.Tensor:
     """Whether a climb from other weights began with a step between these `WarmStartResults`, a boolean scalar."""
     attempt = after.attempt
     first = (attempt.ends > 0) & (attempt.before == tf.float32.min)  # a slower one follows another
-    return first & (before.step < attempt.ends) & (after.step >= attempt.ends)
+    return first & (before.step < attempt.ends) & (after.step >= attempt.ends) & (attempt.ends < after.begins)
 
 
 def begun_anew(

@@ -8,7 +8,7 @@ The first is the posterior predictive density. Its logarithm is too low: by Var 
 independent draws, to first order, which is nats where a single θ explains rows badly that others explain well. The
 other two average within the model. Which is best differs between data sets, so a run chooses by its validation rows
 (`posterior.choice`), and `Posterior.average` has what it chose; "weights" where there were none. It may choose the
-weights at which a warm start ended, "start", where sampling from them was for the worse, or half of them.
+weights at which a warm start ended, "start", where sampling from them was for the worse, or a mixture with them.
 
 Hidden units may play other roles in other chains, so weights and units are averaged over the draws of one chain.
 Samples are read from disk one at a time, but for "units".
@@ -131,9 +131,9 @@ class Posterior(Draws):
           seed: integer, or int32 tensor of shape (2,).
           batch_size: rows at a time.
           average: "units", unit by unit over the draws of each chain; "draws", the log-mean-exp over all draws; or
-            "weights", of each chain's mean of weights; "start", of the weights at which its warm start ended; or half
-            of that, "weights_and_start" and "units_and_start". Chains are mixed by log-mean-exp. By default
-            `self.average`.
+            "weights", of each chain's mean of weights; "start", of the weights at which its warm start ended; or a
+            mixture with these, "weights_and_start" and "units_and_start". Chains are mixed by log-mean-exp. By
+            default `self.average`.
           log_partition: of Boltzmann machines, a function from a `Machine` to its `LogPartition` or log Z, such as
             `lambda machine: ds.boltzmann.log_partition(machine, 100, 1000)`; by default exact, where a layer has at
             most 25 units. `annealed_log_likelihood` estimates log Z by itself.

@@ -2,8 +2,9 @@
 
 Weights that an optimizer finds on few rows differ by where it began: each climb explains other rows better. A mixture
 of what three have found is worth some tenths of a nat to two nats more than one of them, and goes on where sampling is
-for the worse (docs/study_appendix.md, "Climbs one after the other"). A climb whose looks turn leaves the rest of its plan, which sampling
-may have. Of at most m climbs let i have ended, the longest after l updates, and r updates be left of the plan:
+for the worse (docs/study_appendix.md, "Climbs one after the other"). A climb whose looks turn leaves the rest of its
+plan, which sampling may have. Of at most m climbs let i have ended, the longest after l updates, and r updates be left
+of the plan:
 
     another follows     i < m and r ≥ (m − i) l
 
@@ -70,19 +71,29 @@ class Climbs(tf.Module):
         """
         step, until, best = self._step.climb_of(told)
         planned = self._step.climb_of(before)[1]
-        if isinstance(event, Planned) or planned <= step or until > step + 1:  # none that ends a climb
+        goes_on = until > step + 1 and not (isinstance(event, Planned) and self._is_unseen(event, until - 1 - step))
+        if planned <= step or goes_on:
             return told
         found = self._best_of(told)
         if isinstance(event, Validated) and found is not None:
             longest = max(self._number("longest"), step - self._number("begun"))
             left = self._step.most_climbs - 1 - self._number("count")
             if left and planned - step >= left * longest:
-                again = self._another(planned, seed)
+                again = self._another(planned, seed, told)
                 if again is not None:
                     self._keep(self._number("count"), found, best)
                     self._set(count=self._number("count") + 1, begun=step, longest=longest)
-                    return self._step.told(told, again)
+                    return again
         return self._at_the_best(told, found, best)
+
+    def forget(self) -> None:
+        """Of a run that has made none."""
+        self._set(**dict.fromkeys(self._counts, 0))
+
+    def _is_unseen(self, event, updates):
+        """Whether a fit will look no more at validation rows within so many updates."""
+        first = event.looks[0] if event.looks and event.epoch_steps else None
+        return first is None or first * event.epoch_steps * self._step.kernel_steps > updates
 
     def _best_of(self, told):
         """(θ, φ) of the present climb at its best; None where no look was finite. φ is the present one where none was
@@ -90,15 +101,15 @@ class Climbs(tf.Module):
         found = self._step.started_at(told)
         return None if found is None else (found[0], found[1] or [np.asarray(part) for part in self._step.beside])
 
-    def _another(self, until, seed):
-        """The event of another climb; None where layers cannot be made from their configurations."""
+    def _another(self, until, seed, told):
+        """The state in which another climb begins; None where layers cannot be made from their configurations."""
         seed = random.fold(random.stream(seed, "another climb"), self._number("count"))
         try:
             weights = self._step.fresh_weights(seed)
         except ValueError:
             return None
         theta, phi = self._parted(weights)
-        return ClimbsAgain(theta, phi, until)
+        return self._step.told(told, ClimbsAgain(theta, phi, until))
 
     def _at_the_best(self, told, found, best):
         """The state that goes to the best weights of all climbs; those of the last take their place among the others.

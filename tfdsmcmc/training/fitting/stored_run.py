@@ -62,6 +62,8 @@ class StoredRun:
             )
         for name, variable in state.items():
             variable.assign(found[name])
+        if model.run.climbs is not None and "climbs_count" in later:
+            model.run.climbs.forget()
 
     def share_phi(self) -> None:
         """Gives all chains the recognition network of chain 0, if a file of a run that had one for all was loaded."""

@@ -10,12 +10,15 @@ import zlib
 from typing import TYPE_CHECKING
 
 from tfdsmcmc import random
+from tfdsmcmc._common.reasons import reason_of
 
 if TYPE_CHECKING:
     import keras
     import numpy as np
 
     from tfdsmcmc._common.types import Seed
+
+_NOT_MADE = "Several chains start at draws of the layers' initializers, which must be made from their configurations. "
 
 
 def fresh_weights(network: keras.layers.Layer, seed: Seed) -> list[np.ndarray]:
@@ -34,14 +37,14 @@ def fresh_weights(network: keras.layers.Layer, seed: Seed) -> list[np.ndarray]:
     for place, layer in enumerate(network.layers):
         try:
             twin = type(layer).from_config(_reseeded(layer.get_config(), f"{number}/{place}"))
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                "Several chains start at draws of the layers' initializers, which must be made from their "
-                f"configurations. Received: layer {layer.name!r} ({error})"
-            ) from error
-        twin.build((None, layer.parent_units))
+            twin.build((None, layer.parent_units))
+            drawn = [new.numpy() for new in twin.weights]
+        except Exception as error:  # of a user's own layer
+            raise ValueError(_NOT_MADE + f"Received: layer {layer.name!r} ({reason_of(error)})") from error
+        if [part.shape for part in drawn] != [tuple(own.shape) for own in layer.weights]:
+            raise ValueError(_NOT_MADE + f"Received: layer {layer.name!r}, of other weights than its twin")
         # a single variable may be frozen, of which a twin knows nothing
-        values += [new.numpy() for own, new in zip(layer.weights, twin.weights, strict=True) if own.trainable]
+        values += [new for own, new in zip(layer.weights, drawn, strict=True) if own.trainable]
     return values
 
 
