@@ -64,10 +64,13 @@ def differ(one, other):
 @pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_three_climbs_and_the_chain_goes_to_the_best_of_them(jit_compile):
     model = compiled(jit_compile=jit_compile)
-    at = []
-    stops = keras.callbacks.LambdaCallback(
-        on_epoch_end=lambda epoch, logs: at.append((begins(model), model.run.sampled))
-    )
+    at, new_phi = [], {}
+
+    def look(epoch, logs):
+        at.append((begins(model), model.run.sampled))
+        new_phi[epoch + 1] = [part.numpy() for part in model.run.state.best_phi.values]
+
+    stops = keras.callbacks.LambdaCallback(on_epoch_end=look)
     seen = fit(model, [*FIRST, *SECOND, *THIRD], 40, callbacks=[stops])
     assert [begun for begun, _ in at[:13]] == [21] * 12 + [14]  # the plan stands until the third has ended
     assert [sampled for _, sampled in at[12:15]] == [False, False, True]
@@ -80,6 +83,7 @@ def test_three_climbs_and_the_chain_goes_to_the_best_of_them(jit_compile):
         assert found.chain == 0
     for step in (5, 10):  # new weights, other than any before
         assert not any(differ(seen[step], seen[before]) is False for before in range(1, step))
+        assert_equal(seen[step][-len(new_phi[1]) :], new_phi[step - 1])
 
 
 @pytest.mark.slow
