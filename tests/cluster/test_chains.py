@@ -139,6 +139,19 @@ def test_chains_of_another_network_are_refused(tmp_path):
         ds.posterior.load(posteriors[:4])
 
 
+def test_a_chain_without_a_sample_yet_is_told(tmp_path):
+    for place in range(2):
+        folder = tmp_path / f"chain_{place}" / "samples"
+        folder.mkdir(parents=True)
+        said = {"chain": place, "seed": 0, "rows": 1, "weights": 1, "prior": "p", "method": "m"}
+        (folder.parent / "chain.json").write_text(json.dumps(said))
+    store.write_draw(tmp_path / "chain_0" / "samples", [store.Sample([np.zeros(2)], [], 1)])
+    (tmp_path / "chain_0" / "model.keras").touch()
+    with pytest.warns(RuntimeWarning, match="no sample yet, and does not count: .*chain_1") as told:
+        assert ds.posterior.load(tmp_path).num_chains == 1
+    assert len(told) == 1 and told[0].filename == __file__
+
+
 @pytest.mark.slow
 def test_chains_of_several_folders_are_one_posterior(tmp_path):
     one, two = fitted(tmp_path / "one", 1), fitted(tmp_path / "two", 2, seed=5)

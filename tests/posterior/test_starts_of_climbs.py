@@ -1,11 +1,13 @@
 """Weights of several climbs of a chain: kept, read, mixed in equal parts with the averages of what was sampled."""
 
+import keras
 import numpy as np
 import pytest
 
+import tfdsmcmc as ds
 from tests.chance import assert_frequencies
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
-from tests.posterior.support import at, sample_of, unfitted, written
+from tests.posterior.support import at, fit, sample_of, unfitted, written
 from tests.posterior.test_averages import expected
 from tfdsmcmc.posterior import choice, merged, starts
 from tfdsmcmc.rows import ArraySource, rows_of
@@ -80,3 +82,26 @@ def test_merged_chains_have_as_many_each(tmp_path, posterior):
     assert [start.chain for start in both.starts] == [0, 1, 2, 3]
     np.testing.assert_array_equal(both.starts[0].theta[0], posterior.starts[0].theta[0])
     assert len(both.components(unfitted(), "start")) == 4
+
+
+@pytest.mark.parametrize("kind", ["warm start", "plain"])
+def test_starts_of_a_run_that_went_on_otherwise_are_forgotten(tmp_path, kind):
+    """It began as the present one, and ended before its first sample."""
+
+    def run(rate, burn_in, kind):
+        model, kernel = tiny_model((2,), units=4, seed=2, scale=0.5), ds.mcmc.SGHMC(learning_rate=0.01)
+        climb = ds.mcmc.WarmStart(kernel=kernel, optimizer=keras.optimizers.Adam(rate), fraction=0.5)
+        model.compile(climb if kind == "warm start" else kernel, jit_compile=False)
+        fit(model, ds.posterior.Collector(tmp_path, num_samples=1, burn_in=burn_in, every=1), 4)
+        return starts.starts_of(model)
+
+    with pytest.warns(RuntimeWarning, match="0 of 1 posterior samples"):
+        run(0.01, 100, "warm start")
+    former = (tmp_path / "start.h5").read_bytes()
+    with pytest.warns(UserWarning, match="they are forgotten"):
+        begun = run(0.5, 3, kind)
+    assert len(begun) == (kind == "warm start")
+    for found, wanted in zip(starts.read(tmp_path), begun, strict=True):
+        for one, other in zip([*found.theta, *found.phi], [*wanted.theta, *wanted.phi], strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert not begun or former != (tmp_path / "start.h5").read_bytes()

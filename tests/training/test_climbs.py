@@ -226,3 +226,10 @@ def test_a_file_of_one_climb_has_one_start(tmp_path):
     assert len(starts.starts_of(other)) > 1
     other.load_weights(tmp_path / "one.weights.h5")
     assert len(starts.starts_of(other)) == 1
+    other = compiled()
+    stopped(other, 6)
+    other.save_weights(tmp_path / "several.weights.h5")
+    before = one.get_weights()
+    with pytest.raises(ValueError, match="run of another kernel.*Received: "):  # or what the first found would be lost
+        one.load_weights(tmp_path / "several.weights.h5")
+    assert_equal(one.get_weights(), before)

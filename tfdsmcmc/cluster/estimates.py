@@ -4,7 +4,7 @@
 
 A task carries the names of its component's samples, and of no others. A shard is a run of whole batches, and a batch
 has the seed that it has on one machine: the values are those of `posterior.log_likelihood` bit for bit, however many
-workers there are.
+workers there are; of "units_and_start" up to rounding, as one machine takes a start for so many equal draws there.
 """
 
 from __future__ import annotations

@@ -225,8 +225,9 @@ class Collector(keras.callbacks.Callback):
             )
         if not files.is_gone(self._writer):
             raise ValueError(_ANOTHER_RUN + f"Received: path={str(self.path)!r}")
-        _warn_of_records(self.path, [known, *self._ahead])
+        self._history.warn_of_forgotten([known, *self._ahead])
         self._ahead.clear()
+        self._find_starts(self._records[:-1])
         return False
 
     def _ends_with_sample(self):
@@ -270,7 +271,7 @@ class Collector(keras.callbacks.Callback):
                 self._ahead.extend(records)
                 step, records = max((record[0] for record in records), default=-1), []
             elif records and not paths and files.is_gone(self._writer) and not self.overwrite:
-                _warn_of_records(self.path, records)
+                self._history.warn_of_forgotten(records)
                 records, step = [], -1
             elif (records or paths) and not self.overwrite:
                 raise ValueError(
@@ -287,14 +288,10 @@ class Collector(keras.callbacks.Callback):
         kept = [store.step_of(path) for path in paths if store.step_of(path) <= step and path in whole]
         self._written, self._files = list(dict.fromkeys(kept)), len(kept)
         self._records = [record for record in records if record[0] <= step]
-        self._has_start = any(sampled(record) for record in [*self._records, *self._ahead])
+        self._find_starts([*self._records, *self._ahead])
+
+    def _find_starts(self, records):
+        """Whether the folder has the starts of the run of these records; those of another go."""
+        self._has_start = any(map(sampled, records))
         if not self._has_start:
             starts.delete(self.path)
-
-
-def _warn_of_records(path, records):
-    warnings.warn(
-        f"The folder {path} holds {len(records)} epochs of a run that ended before its first sample, and that this one "
-        "does not go on from: they are forgotten.",
-        stacklevel=2,
-    )

@@ -25,6 +25,7 @@ import json
 import os
 import pathlib
 import secrets
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -109,6 +110,14 @@ class History:
             temporary.write_bytes(content)
         self._former.unlink(missing_ok=True)
         self._seen, self._is_ours = _ends(self._path, content), True
+
+    def warn_of_forgotten(self, records: Sequence[Any]) -> None:
+        """Warns of records that are another run's, and that the present one does not go on from."""
+        warnings.warn(
+            f"The folder {self._path.parent} holds {len(records)} epochs of a run that ended before its first sample, "
+            "and that this one does not go on from: they are forgotten.",
+            stacklevel=3,
+        )
 
     def _append(self, line):
         with open(self._path, "r+b", buffering=0) as file:

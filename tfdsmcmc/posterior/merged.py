@@ -32,7 +32,12 @@ def folders_of(path: FilePath) -> list[pathlib.Path]:
     """The collectors' folders of chains, by their numbers; [] for a folder that is none of chains."""
     if not isinstance(path, (str, os.PathLike)):
         return []
-    return [part for part in sorted(pathlib.Path(path).glob(f"chain_*/{SAMPLES}")) if any(part.glob("sample_*.h5"))]
+    path = pathlib.Path(path)
+    found = [part for part in sorted(path.glob(f"chain_*/{SAMPLES}")) if any(part.glob("sample_*.h5"))]
+    begun = {said.parent for said in path.glob(f"chain_*/{STATEMENT}")} if found else set()
+    for chain in sorted(begun - {part.parent for part in found}):
+        warnings.warn(f"A chain has no sample yet, and does not count: {chain}", RuntimeWarning, stacklevel=3)
+    return found
 
 
 def statement(folder: FilePath) -> dict[str, Any] | None:

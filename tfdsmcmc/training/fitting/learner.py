@@ -170,8 +170,10 @@ class Learner(keras.Model):
         return [] if run is None else list(run.means)
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """The means of the metrics so far, with the loss that callbacks of Keras look for."""
-        return with_loss(super().get_metrics_result())
+        """The means of the metrics so far, with the loss that callbacks of Keras look for; none before a step."""
+        found = super().get_metrics_result()
+        stepped = {mean.name for mean in self.metrics if float(mean.count)}  # an epoch may end before its first
+        return with_loss({name: value for name, value in found.items() if name in stepped})
 
     @described_by(fit)
     def fit(

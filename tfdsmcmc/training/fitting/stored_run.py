@@ -55,7 +55,8 @@ class StoredRun:
             return
         _check_chains(store, names, model.run.num_chains)
         found = {name: np.asarray(store[name]) for name in state if name in names}
-        if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
+        alone = model.run.climbs is None and "climbs_count" in names and int(np.asarray(store["climbs_count"])) > 0
+        if alone or not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
             raise ValueError(
                 "The file holds the run of another kernel or prior; compile the model as it was when it was saved. "
                 f"Received: { ({name: array.shape for name, array in found.items()}) }"
