@@ -3,11 +3,10 @@
     python recipes/impute_table.py
     python recipes/impute_table.py --table mine.csv --output filled.csv
 
-A table is a CSV with a line of names; empty cells are missing, and columns of text are categories. Without one an
-example is taken, scikit-learn's measurements of tumours and what they are, with 20 in 100 cells emptied. One cell in
-ten of those that are there is hidden while it learns, to be compared with what is filled in: numbers by the error in
-standard deviations of their column, beside that of the column's mean, states by how often they are wrong, beside the
-most frequent one. The gaps are then filled given all that is there, and the table is written to --output.
+A table is a CSV with a line of names; empty cells are missing, and columns of text are categories. The example is
+scikit-learn's measurements of tumours, with 20 in 100 cells emptied. One cell in ten of those that are there is hidden
+while it learns, and compared with what is filled in: numbers by their error in standard deviations, states by how often
+they are wrong. The gaps are then filled given all that is there, and the table is written to --output.
 """
 
 import argparse
@@ -24,7 +23,10 @@ def read(path):
     """A DataFrame with the types that say what its columns are."""
     if path is not None:
         frame = pandas.read_csv(path).convert_dtypes()
-        return frame.astype({name: "category" for name in frame if pandas.api.types.is_string_dtype(frame[name])})
+        text = [name for name in frame if pandas.api.types.is_string_dtype(frame[name])]
+        if free := [name for name in text if frame[name].nunique() > frame[name].count() / 2]:
+            raise ValueError(f"Dates, names and free text cannot be filled: leave them out. Received: columns {free}")
+        return frame.astype(dict.fromkeys(text, "category"))
     table = sklearn.datasets.load_breast_cancer(as_frame=True)
     frame = table.frame.assign(target=pandas.Categorical.from_codes(table.frame["target"], table.target_names))
     return frame.mask(np.random.default_rng(0).random(frame.shape) < 0.2)
@@ -35,8 +37,8 @@ def compared(filled, frame, hidden):
     squares, wrong = [], []
     for name, here in zip(frame, hidden.T):
         truth, there = frame[name], frame[name][~here].dropna()
-        if there.empty:  # nothing to learn from, and nothing to compare with
-            continue
+        if there.empty:
+            continue  # nothing to learn from, and nothing to compare with
         if pandas.api.types.is_numeric_dtype(truth) and not pandas.api.types.is_bool_dtype(truth):
             values = [column.to_numpy(float, na_value=np.nan) for column in (truth, filled[name], there)]
             scale = values[2].std() or 1.0
@@ -57,18 +59,16 @@ def main():
     parser.add_argument("--updates", type=int, default=5000, help="minibatches to learn from (default 5000)")
     parser.add_argument("--quick", action="store_true", help="few updates, to see that it runs")
     args = parser.parse_args()
-    if args.updates < 100:
-        parser.error(f"--updates must be 100 or more. Received: {args.updates}")
+    if args.updates < 100 or args.table is not None and not args.table.is_file():
+        parser.error(f"--updates is 100 or more, and --table a file. Received: {args.updates}, {args.table}")
     frame = read(args.table)
-    options = {"num_samples": 2, "burn_in": 2, "evidence_samples": 10} if args.quick else {}
-
+    quick = {"num_samples": 2, "burn_in": 2, "evidence_samples": 10}
+    updates, options = (40, quick) if args.quick else (args.updates, {})
     there = frame.notna().to_numpy()
     hidden = there & (np.random.default_rng(1).random(frame.shape) < 0.1)
     print(f"{len(frame):,} rows, {frame.shape[1]} columns, {(~there).sum():,} gaps, {hidden.sum():,} hidden")
-    updates = 40 if args.quick else args.updates
     imputer = ds.Imputer(updates=updates, imputation_options=options, random_state=0)
     filled = imputer.fit_transform(frame.mask(hidden))
-
     args.output.parent.mkdir(parents=True, exist_ok=True)
     imputer.transform(frame).to_csv(args.output, index=False)
     print("wrote", args.output)

@@ -257,7 +257,7 @@ def test_impute_hands_on_what_is_asked_for(fitted, tmp_path, capsys, monkeypatch
     assert (count, seed, len(samples.samples)) == (1, 7, 2)
     for paths, *options in (
         ([rows, "x.txt"],), (["none.csv", "x.csv"],), ([rows, "x.npz"], "--majority"),
-        ([rows, "x.csv"], "--majority", "--probabilities"),
+        ([rows, "x.csv"], "--majority", "--probabilities"), ([rows, "x.csv"], "--majority", "--num-imputations", "3"),
     ):  # fmt: skip
         refused(["impute", model, paths[0], str(tmp_path / paths[1]), *options], capsys)
     assert not list(tmp_path.glob("x.*"))

@@ -108,6 +108,7 @@ def test_npz(tmp_path):
 
 def test_what_is_no_npz(tmp_path):
     np.savez(tmp_path / "two.npz", a=np.eye(2), b=np.eye(2))
+    np.savez(tmp_path / "misspelt.npz", x=np.eye(2), masks=np.eye(2) > 0)  # 0 for what is missing would be observed
     np.savez(tmp_path / "line.npz", x=np.ones(3))
     np.savez(tmp_path / "objects.npz", x=np.array([{}], object))
     np.savez(tmp_path / "words.npz", x=np.array([["a"]]))
@@ -120,6 +121,7 @@ def test_what_is_no_npz(tmp_path):
     (tmp_path / "damaged.npz").write_bytes(content)
     for name, reason in (
         ("two", "The file has an array x"),
+        ("misspelt", "The file has an array x, or one array, and perhaps an array mask"),
         ("line", "x must be a table of numbers"),
         ("objects", "Not a whole .npz file of numbers"),
         ("words", "x must be a table of numbers"),

@@ -134,6 +134,13 @@ def test_impute_table(run, tmp_path):
     np.testing.assert_array_equal(np.array(rows, float)[0, :2], [1, 2])
 
 
+def test_impute_table_refuses_free_text(tmp_path):
+    (tmp_path / "own.csv").write_text("a,day,b\n" + "".join(f"x,2020-01-{i:02d},{i}\n" for i in range(1, 29)))
+    read = runpy.run_path(str(ROOT / "recipes" / "impute_table.py"))["read"]
+    with pytest.raises(ValueError, match=r"leave them out. Received: columns \['day'\]"):
+        read(tmp_path / "own.csv")
+
+
 @pytest.mark.slow
 def test_imputing(run):
     printed = run("imputing")

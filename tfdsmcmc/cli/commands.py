@@ -156,6 +156,8 @@ def impute(args: argparse.Namespace) -> None:
         raise ValueError("Choose one of the two. Received: --probabilities --majority")
     if (args.probabilities or args.majority) and output.suffix != ".csv":
         raise ValueError(f"An .npz has the probabilities besides; the option is for a .csv. Received: {args.output}")
+    if (args.probabilities or args.majority) and args.num_imputations != 1:
+        raise ValueError(f"Probabilities and majorities are one table. Received: {args.num_imputations} imputations")
     _check_free(output, args.overwrite)
     table = tables.read(args.input, args.header)
     if args.header is None and table.header and tables.are_places(table.header):

@@ -117,8 +117,11 @@ def _read_npz(path):
         raise ValueError(f"Not a whole .npz file of numbers ({error}). Received: {path}") from error
     mask = arrays.pop("mask", None)
     x = arrays.get("x", next(iter(arrays.values())) if len(arrays) == 1 else None)
-    if x is None:
-        raise ValueError(f"The file has an array x, or one array. Received: {path} with {sorted(arrays)}")
+    if x is None or len(arrays) > 1:
+        raise ValueError(
+            "The file has an array x, or one array, and perhaps an array mask. "
+            f"Received: {path} with {sorted([*arrays, *(['mask'] if mask is not None else [])])}"
+        )
     if x.ndim != 2 or x.dtype.kind not in "biuf":
         raise ValueError(f"x must be a table of numbers. Received: {x.dtype} of shape {x.shape} in {path}")
     return Table(x.astype(np.float64), mask, None)

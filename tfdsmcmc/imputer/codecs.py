@@ -40,7 +40,7 @@ class States:
       kind: `columns.Kind`; None where there is one state alone.
 
     Raises:
-      ValueError: for more than two values of a binary column, or values without an order.
+      ValueError: for more than two values of a binary column.
     """
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
@@ -138,6 +138,7 @@ class Numbers:
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
         values = numbers(series)
         seen = values[~np.isnan(values)]
+        _check_finite(name, seen)
         if (seen == seen[0]).all():  # such a column is filled with its one value
             self._only = series.iloc[int(np.flatnonzero(~np.isnan(values))[0])]
         if word == "count":
@@ -155,7 +156,7 @@ class Numbers:
                 )
             self.kind = columns.Semicontinuous(_power_of_two(typical))
             return
-        if word == "skewed" and self._only is None and np.isfinite(seen).all():
+        if word == "skewed" and self._only is None:
             found = transform_of(seen)
             if found.power != 1:
                 self.kind, self.mean, self.scale = columns.Skewed(found.power), found.centre, found.unit
@@ -175,8 +176,7 @@ class Numbers:
         if not (nothing or is_numeric(series)):
             raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries")
         values = np.full(len(series), np.nan) if nothing else numbers(series)
-        if not np.isfinite(values[~np.isnan(values)]).all():
-            raise ValueError(f"Column {self.name!r} must be finite. Received: an infinite entry")
+        _check_finite(self.name, values[~np.isnan(values)])
         if self.kind.word == "semicontinuous" and (values < 0).any():
             raise ValueError(
                 f"Column {self.name!r} had amounts in fit, none of them below 0; kinds={{{self.name!r}: 'real'}} takes "
@@ -207,6 +207,11 @@ class Numbers:
         import pandas
 
         return of_type(values, self.dtype) if self._only is None else pandas.array(values, dtype=self.dtype)
+
+
+def _check_finite(name, values):
+    if not np.isfinite(values).all():
+        raise ValueError(f"Column {name!r} must be finite. Received: an infinite entry")
 
 
 def of_type(values: np.ndarray, dtype: Any) -> Any:
@@ -291,5 +296,5 @@ def _labels(name, series, word):
         return [0, 1]
     try:
         return sorted(values)
-    except TypeError:
-        raise ValueError(f"The values of column {name!r} must have an order. Received: {values[:3]}") from None
+    except TypeError:  # numbers and text: any order will do, as an ordinal column is of neither
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))

@@ -5,12 +5,21 @@
 | booleans, objects that are True or False | binary |
 | categories | binary where they are two, else categorical; ordered ones ordinal |
 | integers, all 0 or 1 | binary |
-| integers from 0 on whose variance is at least half of their mean | count |
-| whole floating numbers, of a column with gaps, of such values | count: so pandas reads integers with gaps |
+| integers that are amounts, as incomes are: see below | semicontinuous, and what is filled in is rounded |
+| other integers from 0 on whose variance is at least half of their mean | count |
+| whole floating numbers, of a column with gaps, of such values | as integers: so pandas reads integers with gaps |
 | other integers | real, and what is filled in is rounded |
 | floating numbers, all 0 or 1 | binary |
 | floating numbers from 0 on, at least 1 in 10 of them 0, the others of more than ten values | semicontinuous |
 | other floating numbers | real |
+
+Integers from 0 on are amounts where at least 1 in 10 of them is 0, the others are of more than ten values, and the
+zeros are more than ten times as many as counts have: with μ and σ² the mean and the variance of the others, the share
+of zeros is to be above 10 p₀,
+
+    p₀ = (r/(r + μ))^r,      r = μ²/(σ² − μ)      the negative binomial law of these moments; e^−μ where σ² ≤ μ
+
+A law of counts with so many zeros would have most of its values between 0 and the amounts.
 
 Counts of a smaller variance are refused by the laws of counts: years are such. Text, dates and other
 objects have no kind of their own. No column is "skewed" unless it is said to be: to transform one of two columns that
@@ -44,6 +53,7 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     Raises:
       ValueError: for text, dates and other objects of no kind, or values that are not of the kind that was asked for.
     """
+    import pandas
     from pandas.api import types
 
     numeric, boolean = is_numeric(series), types.is_bool_dtype(series)
@@ -68,6 +78,10 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
         return "ordinal" if series.dtype.ordered else "categorical"
     if boolean or types.is_object_dtype(series) and _of_booleans(series):
         return "binary"
+    if isinstance(series.dtype, pandas.SparseDtype):
+        raise ValueError(
+            f"Column {name!r} must be dense: series.sparse.to_dense(). Received: {series.dtype} entries"
+        )
     if not numeric:
         raise ValueError(
             f"Column {name!r} is of no kind that can be filled: make it a category, booleans or numbers, name its kind "
@@ -78,10 +92,13 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     if np.isin(values, (0, 1)).all():
         return "binary"
     whole = types.is_integer_dtype(series) or len(values) < len(series) and _whole(values)
+    spike = _has_spike(values)
+    if spike and (not whole or _has_zeros_beyond_counts(values)):
+        return "semicontinuous"
     counted = whole and values.min() >= 0 and values.max() <= _LARGEST
     if counted and values.var() >= values.mean() / 2:
         return "count"
-    return "semicontinuous" if types.is_float_dtype(series) and _has_spike(values) else "real"
+    return "semicontinuous" if spike and types.is_float_dtype(series) else "real"
 
 
 def is_numeric(series: pandas.Series[Any]) -> bool:
@@ -120,6 +137,15 @@ def _has_spike(values):
     """Whether many amounts are 0, and the others of too many values to be states."""
     some = values[values != 0]
     return bool((values >= 0).all() and len(some) <= 0.9 * len(values) and len(np.unique(some)) > 10)
+
+
+def _has_zeros_beyond_counts(values):
+    """Whether counts that vary as the values above 0 do would have less than a tenth of the zeros that there are."""
+    some = values[values > 0]
+    mean, variance = some.mean(), some.var()
+    size = mean**2 / (variance - mean) if variance > mean else np.inf
+    log_zero = -size * np.log1p(mean / size) if np.isfinite(size) else -mean
+    return bool(1 - len(some) / len(values) > 10 * np.exp(log_zero))
 
 
 def _check_amounts(name, values):

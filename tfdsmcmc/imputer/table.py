@@ -21,6 +21,7 @@ from tfdsmcmc.rows import rows_of
 from tfdsmcmc.supports import Binary as BinarySupport
 from tfdsmcmc.supports import Real as RealSupport
 
+_NO_ROWS = "a DataFrame without rows"
 _NOT_HELD = TypeError, ValueError, OverflowError  # as pandas says that a type does not take values
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Table:
             raise ValueError(f"The columns of a DataFrame have different names. Received: {self.names}")
         words = _checked_words(words, self.names)
         if not len(frame):
-            raise ValueError("X must have at least one row. Received: a DataFrame without rows")
+            raise ValueError(f"X must have at least one row. Received: {_NO_ROWS}")
         self.kept: np.ndarray = np.array([frame[name].notna().any() for name in self.names], bool)
         if not self.kept.any():
             raise ValueError(f"At least one entry must be observed. Received: {frame.size} missing entries")
@@ -80,7 +81,9 @@ class Table:
         return BinarySupport() if self.binary else RealSupport()
 
     def check(self, frame: pandas.DataFrame) -> None:
-        """Raises a ValueError for other columns than those of `fit`, or in another order."""
+        """Raises a ValueError for no rows, and other columns than those of `fit`, or in another order."""
+        if not len(frame):
+            raise ValueError(f"X must have at least one row. Received: {_NO_ROWS}")
         if list(frame.columns) != self.names:
             raise ValueError(f"X must have the columns of fit, {self.names}. Received: {list(frame.columns)}")
 
