@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.serving.server.test_server import running
+from tests.serving.server.support import running
 from tfdsmcmc.serving.server import development_server as server
 
 SIDE = 6
