@@ -27,6 +27,7 @@ SLOW_CASES = set((pathlib.Path(__file__).parent / "slow_cases.txt").read_text().
 # whose programs take longer to trace than to run step by step
 EAGER = (
     "tests/imputation/",
+    "tests/imputer/",
     "tests/latents/",
     "tests/model/test_frozen.py",
     "tests/proposals/",
@@ -34,7 +35,6 @@ EAGER = (
     "tests/test_imputer_exact.py",
     "tests/test_imputer_frames.py",
     "tests/test_imputer_sizes.py",
-    "tests/test_imputer_tables.py",
 )
 _COMPILE = DeepGenerativeModel.compile
 _DEFAULTS = _COMPILE.__defaults__
