@@ -6,8 +6,8 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.chance import assert_frequencies, assert_means
+from tests.imputer.arrays import BINARY, NAN, tiny
 from tests.oracles import Oracle, state_numbers, tiny_model
-from tests.test_imputer import BINARY, NAN, tiny
 
 
 def with_weights_of(model, imputer):

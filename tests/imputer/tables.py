@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from tests.imputer.arrays import SHORT
 
 pandas = pytest.importorskip("pandas")
 
-SHORT = {"method": "resampling", "num_samples": 4}
 TINY = {"hidden_units": 2, "updates": 2, "batch_size": 10, "posterior_samples": 1, "jit_compile": False}
 TINY = {**TINY, "random_state": 0, "imputation_options": SHORT}
 
