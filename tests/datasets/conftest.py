@@ -1,6 +1,7 @@
 import pytest
 
-from tfdsmcmc.datasets import downloading
+import tfdsmcmc as ds
+from tfdsmcmc.datasets import downloading, mapped_file, mapped_rows
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +14,10 @@ def no_other_data(monkeypatch, tmp_path):
         raise OSError("no network\nin two lines")
 
     monkeypatch.setattr(downloading, "_fetch", offline)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of few rows wherever rows are looked at, written or made binary."""
+    for module in (mapped_file, mapped_rows, ds.datasets.opening):
+        monkeypatch.setattr(module, "BLOCK", 60)
