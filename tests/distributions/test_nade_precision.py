@@ -1,0 +1,51 @@
+"""NADE in float32: long chains, weights of any size, and hidden units that come back from far away."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.distributions.nade_by_definition import exact, exact_gradients, random_operands, value_and_gradients
+from tests.distributions.support import random_upstream, tensors
+
+
+def test_a_long_chain():
+    """D = 300 in float32. The backward pass takes the 300 terms of a_i off again; what that leaves of rounding is at
+    most 3e-5 of the largest entry of each gradient, and of the value 1e-5."""
+    operands = random_operands((4, 300), (300,), (20,), scale=0.3)
+    upstream = random_upstream(operands[:3])
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), upstream.astype(np.float32))
+    np.testing.assert_allclose(value, exact(*operands)[0], rtol=1e-5)
+    for got, want in zip(gradients, exact_gradients(*operands, upstream)):
+        np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("far", [20.0, 66.0, 100.0, 330.0])
+def test_single_weights_of_any_size(far):
+    """One that takes a hidden unit from −far to ½, in float32: log p is that of σ(½), and a gradient is one."""
+    c, w, v = np.array([0.5 - far]), np.array([[far], [0.1], [0.1]]), np.array([[0.3], [-1.0], [2.0]])
+    operands = [np.ones((1, 3)), np.zeros(3), c, w, v]
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), np.ones(1, np.float32))
+    np.testing.assert_allclose(value, exact(*operands)[0], rtol=3e-5)
+    for got, want in zip(gradients, exact_gradients(*operands, np.ones(1))):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-4 * max(1, np.abs(want).max()))
+
+
+def test_no_weight_makes_an_undefined_number():
+    operands = random_operands((4, 6), (6,), (5,), scale=600.0)
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), np.ones(4, np.float32))
+    assert np.isfinite(value).all() and all(np.isfinite(part).all() for part in gradients)
+
+
+def test_hidden_units_come_back_from_far_away():
+    """Float32. The first half of the units takes each a_i to ±150, where its sigmoid is 0 or 1, the others back."""
+    x, b, c, w, v = random_operands((3, 60), (60,), (20,), scale=0.3)
+    far = np.where(np.arange(20) % 2, 5.0, -5.0) * np.where(np.arange(60) < 30, 1.0, -1.0)[:, None]
+    x = np.concatenate([x, np.ones((1, 60))])
+    operands = [x, b, c, w + far, v]
+    hidden = np.cumsum(x[..., None] * operands[3], -2)
+    assert np.abs(hidden).max() > 140 and np.abs(hidden[-1, -1]).max() < 20
+    upstream = random_upstream(operands[:3])
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), upstream.astype(np.float32))
+    np.testing.assert_allclose(value, exact(*operands)[0], rtol=1e-5)
+    for got, want in zip(gradients, exact_gradients(*operands, upstream)):
+        np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
