@@ -1,4 +1,4 @@
-"""A warm start in a run: the climb knows no prior, ends where it should, resumes, and nothing is collected before."""
+"""A warm start in a run: the climb knows no prior, and ends where it should."""
 
 import keras
 import numpy as np
@@ -7,34 +7,13 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
-from tests.model.support import assert_same_state, patterns
+from tests.model.support import patterns
 from tests.oracles import flat, tiny_model
 from tests.posterior.support import Script
+from tests.training.warm_starts import LEARNT, fit, flat_chains, model_of
 from tfdsmcmc.training.fitting.arguments import FitArguments
-from tfdsmcmc.training.steps.fisher_identity import FisherIdentity
 
 tfd = tfp.distributions
-LEARNT = {"bias": None, "": ds.priors.Horseshoe(1.0, 0.03, True, "parent")}
-
-
-def model_of(prior=None, num_chains=1, jit_compile=False, latents=None, kernel_steps=1, **arguments):
-    model = tiny_model((2,), units=4, seed=3, scale=0.3, prior=prior)
-    kernel = ds.mcmc.WarmStart(kernel=ds.mcmc.SGNHT(learning_rate=0.1), **arguments)
-    proposal = ds.proposals.Wake(keras.optimizers.Adam(0.01))
-    latents = latents or ds.latents.NAIS(3)
-    model.compile(kernel, latents, proposal, jit_compile=jit_compile, num_chains=num_chains, kernel_steps=kernel_steps)
-    return model
-
-
-def flat_chains(model):
-    """θ of each chain, one after the other."""
-    count = len(model.theta_variables)
-    return [flat(weights[:count]) for weights in model.run.weights]
-
-
-def fit(model, until, start=0, **arguments):
-    """Epochs of three updates."""
-    return model.fit(patterns(), batch_size=30, epochs=until, initial_epoch=start, verbose=0, **arguments)
 
 
 def test_the_climb_knows_no_prior_and_sampling_does():
@@ -175,69 +154,6 @@ def test_a_climb_that_ends_before_the_first_step(num_chains):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_chains", [1, 2])
-def test_draws_grow_when_sampling_begins(num_chains, tmp_path):
-    few, many, growing = (
-        model_of(num_chains=num_chains, latents=latents, updates=6)
-        for latents in (ds.latents.NAIS(2), ds.latents.NAIS(5), ds.latents.NAIS(5, climbing_samples=2))
-    )
-    for model in (few, growing):
-        fit(model, 2)
-    assert_same_state(few, growing)
-    growing.save_weights(tmp_path / "a.weights.h5")
-    many.load_weights(tmp_path / "a.weights.h5")
-    for model in (few, many, growing):
-        fit(model, 3, 2)
-    assert_same_state(many, growing)
-    assert np.any(flat(few.get_weights()) != flat(growing.get_weights()))
-
-
-class AtPower(ds.latents.NAIS):
-    """Draws whose β stays."""
-
-    def __init__(self, num_samples, power):
-        super().__init__(num_samples)
-        self.power = power
-
-    def draw(self, *arguments, **named):
-        return super().draw(*arguments, **named, latent_power=self.power)
-
-
-@pytest.mark.parametrize("num_chains", [1, pytest.param(2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("climbing_samples", [3, pytest.param(4, marks=pytest.mark.slow)])
-def test_a_climb_warms_up(num_chains, climbing_samples):
-    """Of a climb of 30 updates, in 3: at the first β is 0, at the second neither 0 nor 1; φ learns by it too."""
-
-    def after(updates, latents):
-        model = model_of(num_chains=num_chains, updates=30, latents=latents)
-        model.fit(patterns(30), batch_size=30, epochs=updates, verbose=0)
-        return model
-
-    def differ(one, other):
-        return np.abs(np.subtract(flat(one.get_weights()), flat(other.get_weights()))).max()
-
-    warm = ds.latents.NAIS(3, climbing_samples=climbing_samples, warm_up=3)
-    cold, never = AtPower(climbing_samples, 0.0), AtPower(climbing_samples, 1.0)
-    first, second, plain = after(1, warm), after(2, warm), after(1, never)
-    assert_same_state(first, after(1, cold))
-    assert differ(first, plain) > 1e-4 and differ(first.recognition, plain.recognition) > 1e-4
-    assert differ(second, after(2, cold)) > 1e-5 and differ(second, after(2, never)) > 1e-5
-
-
-def test_draws_of_phi_alone_do_not_warm_up():
-    """The draws that `Wake(redraw=True)` makes: as of a β that is 1, from the same θ."""
-    model = tiny_model((2,), units=4, seed=3)
-    x, theta = patterns(5), [variable.value for variable in model.theta_variables]
-    networks = model.generative, model.recognition, model.prior
-    estimator = FisherIdentity(*networks, ds.latents.NAIS(3, warm_up=9))
-    drawn, _ = estimator.draw(theta, x, None, [0, 1])
-    plain, _ = ds.latents.NAIS(3).draw(*networks[:2], x, [0, 1])
-    np.testing.assert_array_equal(drawn.log_weights, plain.log_weights)
-    _, warm, _ = estimator.gradient(theta, x, 5.0, [], None, [0, 1], latent_power=0.5)
-    assert np.abs(warm.log_weights - drawn.log_weights).max() > 0.01
-
-
-@pytest.mark.slow
 def test_a_dataset_of_unknown_length_needs_another_end():
     rows = tf.data.Dataset.from_tensor_slices(patterns(40)).batch(20).filter(lambda x: True)
     model = model_of()
@@ -261,73 +177,9 @@ def test_nothing_is_collected_before_the_chain(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_chains", [1, 2])
-@pytest.mark.parametrize("died_at", [1, 2, 4])
-def test_a_run_that_is_killed_resumes_across_the_phases(tmp_path, died_at, num_chains):
-    """Bit for bit: in the climb, at its end, in the chain. The climb ends by validation, after nine updates or more."""
-
-    class Die(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            if int(self.model.run.epochs) == died_at and batch == 1:
-                raise KeyboardInterrupt
-
-    def run(callbacks):
-        model = model_of(LEARNT, num_chains=num_chains, patience=3)
-        backup = keras.callbacks.BackupAndRestore(tmp_path / "backup", delete_checkpoint=False)
-        fit(model, 6, callbacks=[backup, *callbacks], validation_data=patterns(20))
-        return model
-
-    with pytest.raises(KeyboardInterrupt):
-        run([Die()])
-    straight = model_of(LEARNT, num_chains=num_chains, patience=3)
-    fit(straight, 6, validation_data=patterns(20))
-    assert straight.run.sampled
-    assert_same_state(straight, run([]))
-
-
-def test_a_restored_run_plans_what_is_left(tmp_path):
-    """Of forty epochs, twenty of them to climb, one was run; restored for eight, half of the seven left climb."""
-    backup = keras.callbacks.BackupAndRestore(tmp_path, delete_checkpoint=False)
-    stop = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: setattr(first, "stop_training", True))
-    first, second = model_of(), model_of()
-    fit(first, 40, callbacks=[stop, backup], validation_data=patterns(20))
-    assert int(first.run.state.kernel_results.begins) == 61 and int(first.run.steps) == 3
-    fit(second, 8, callbacks=[backup], validation_data=patterns(20))
-    assert int(second.run.state.kernel_results.begins) == 3 + 10 and second.run.sampled and int(second.run.epochs) == 8
-
-
-@pytest.mark.parametrize(("every", "killed"), [(2, 2), (1, 5), pytest.param(1, 2, marks=pytest.mark.slow)])
-def test_a_run_that_is_restored_within_an_epoch_climbs_to_its_look(tmp_path, every, killed):
-    """The broken epoch begins anew: of four epochs of three steps two climb, and one step goes back to the best."""
-    kill = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda batch, logs: int(model.run.steps) == killed and 1 / 0
-    )
-    backup = keras.callbacks.BackupAndRestore(tmp_path, save_freq=1, delete_checkpoint=False)
-    model = model_of()
-    with pytest.raises(ZeroDivisionError):
-        fit(model, 4, callbacks=[backup, kill], validation_data=patterns(20), validation_freq=every)
-    model = model_of()
-    fit(model, 4, callbacks=[backup], validation_data=patterns(20), validation_freq=every)
-    results = model.run.state.kernel_results
-    assert int(results.begins) == 9 and int(results.best_step) > 0 and model.run.sampled
-
-
-@pytest.mark.slow
 def test_programs_of_xla_and_of_tensorflow_agree():
     plain, jitted = (model_of(LEARNT, jit_compile=jit, updates=4, num_chains=2) for jit in (False, True))
     for model in (plain, jitted):
         fit(model, 3)
     for one, other in zip(plain.chain_weights(), jitted.chain_weights()):
         np.testing.assert_allclose(flat(one[0]), flat(other[0]), rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_a_saved_model_goes_on_where_it_was(tmp_path):
-    model = model_of(patience=3)
-    fit(model, 1, validation_data=patterns(20))
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert_same_state(model, loaded)
-    for each in (model, loaded):
-        fit(each, 3, 1)
-    assert_same_state(model, loaded)
