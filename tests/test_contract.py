@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from tests.boltzmann.belief_networks import Truth, tiny_dbn
 from tests.boltzmann.oracle import Enumerated, tiny_rbm
-from tests.boltzmann.test_dbn import Truth, tiny_dbn
 from tests.conformance.models import run_model_test
 from tests.oracles import Oracle, binary_states, tiny_model
 from tests.slow_cases import mostly_slow

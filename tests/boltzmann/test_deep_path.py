@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.boltzmann.test_dbn import Truth, V, tiny_dbn
+from tests.boltzmann.belief_networks import Truth, V, tiny_dbn
 from tests.conformance.paths import run_path_test
 from tests.oracles import binary_states
 from tfdsmcmc.boltzmann.deep.path import DeepPath

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from tests.boltzmann.belief_networks import Truth, tiny_dbn
 from tests.boltzmann.oracle import Enumerated
-from tests.boltzmann.test_dbn import Truth, tiny_dbn
 
 ROWS = np.random.default_rng(0).integers(0, 2, (10, 4)).astype(np.uint8)
 

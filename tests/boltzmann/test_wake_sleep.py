@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
+from tests.boltzmann.belief_networks import ROWS, Truth, V, tiny_dbn
 from tests.boltzmann.oracle import Enumerated
-from tests.boltzmann.test_dbn import ROWS, Truth, V, tiny_dbn
 from tests.chance import assert_near
 from tests.conformance.estimators import run_estimator_test
 from tests.oracles import binary_states, flat, log_bernoulli, sigmoid

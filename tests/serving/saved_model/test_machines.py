@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tfdsmcmc as ds
+from tests.boltzmann.belief_networks import Truth, tiny_dbn
 from tests.boltzmann.oracle import Enumerated, tiny_rbm
-from tests.boltzmann.test_dbn import Truth, tiny_dbn
 from tests.boltzmann.units.oracle import tiny_rbm as rbm_of_units
 from tests.chance import assert_frequencies, assert_near
 from tests.oracles import binary_states, log_sum, state_numbers
