@@ -1,8 +1,7 @@
-"""Seeds and draws, against Threefry in Python integers and SciPy's laws."""
+"""Draws, against Threefry in Python integers and SciPy's laws."""
 
 import zlib
 
-import keras
 import numpy as np
 import pytest
 import scipy.special
@@ -26,6 +25,21 @@ def test_bits_are_threefry_of_a_counter(size):
     key = (0xDEADBEEF, 0x12345678)
     words = np.array([threefry_reference(key, (i, 0)) for i in range((size + 1) // 2)], np.uint32)
     np.testing.assert_array_equal(random.bits([size], signed(key)), words.T.ravel()[:size])
+
+
+def test_splits_folds_and_streams_have_counters_of_their_own():
+    """Of one seed: the words of split, stream and fold against the block function, draws at (i, 0) beside them."""
+    key = (0xDEADBEEF, 0x12345678)
+    seed = signed(key)
+
+    def words(*counters):
+        return np.array([threefry_reference(key, counter) for counter in counters], np.uint32).view(np.int32)
+
+    np.testing.assert_array_equal(random.split(seed, 3), words((0, 1), (1, 1), (2, 1)))
+    purpose = zlib.crc32(b"row order")
+    np.testing.assert_array_equal([random.stream(seed, "row order")], words((purpose, 2)))
+    folds = {0: (0, 2**31), 7: (7, 2**31), 2**32 + 3: (3, 2**31 + 1), -1: (2**32 - 1, 2**31 - 1)}
+    np.testing.assert_array_equal([random.fold(seed, data) for data in folds], words(*folds.values()))
 
 
 def test_every_bit_is_fair():
@@ -163,56 +177,6 @@ def test_every_order_is_equally_likely():
     assert_frequencies(counts, np.full(24, 1 / 24))
 
 
-# ---- streams
-
-
-def test_split_and_fold_give_distinct_seeds():
-    split = random.split(11, 2000).numpy()
-    fold = np.array([random.fold(11, i) for i in range(200)])
-    other = random.split(12, 2000).numpy()
-    seeds = np.concatenate([split, fold, other, [random.as_seed(i) for i in range(200)]])
-    assert seeds.dtype == np.int32
-    assert len(np.unique(seeds, axis=0)) == len(seeds)
-
-
-def test_splits_folds_and_streams_have_counters_of_their_own():
-    """Of one seed: the words of split, stream and fold against the block function, draws at (i, 0) beside them."""
-    key = (0xDEADBEEF, 0x12345678)
-    seed = signed(key)
-
-    def words(*counters):
-        return np.array([threefry_reference(key, counter) for counter in counters], np.uint32).view(np.int32)
-
-    np.testing.assert_array_equal(random.split(seed, 3), words((0, 1), (1, 1), (2, 1)))
-    purpose = zlib.crc32(b"row order")
-    np.testing.assert_array_equal([random.stream(seed, "row order")], words((purpose, 2)))
-    folds = {0: (0, 2**31), 7: (7, 2**31), 2**32 + 3: (3, 2**31 + 1), -1: (2**32 - 1, 2**31 - 1)}
-    np.testing.assert_array_equal([random.fold(seed, data) for data in folds], words(*folds.values()))
-
-
-def test_streams_are_independent():
-    """Correlations of the draws of related seeds: counting integers, one seed split, one seed folded."""
-    n = 4096
-    seeds = [random.as_seed(i) for i in range(60)]
-    seeds += tf.unstack(random.split(13, 60)) + [random.fold(13, i) for i in range(60)]
-    draw = tf.function(lambda s: random.normal([n], s), jit_compile=True)
-    draws = np.array([draw(seed) for seed in seeds])
-    correlations = np.corrcoef(draws)[np.triu_indices(len(seeds), 1)]
-    assert_near(correlations, 0.0, 1 / np.sqrt(n))
-    # within a stream too: neighbours, and the two words of a block, half the length apart
-    long = random.normal([2**18], 14).numpy()
-    lags = [1, 2, 3, 4, 2**17]
-    products = [(long[:-lag] * long[lag:]).mean() for lag in lags]
-    assert_near(products, 0.0, [1 / np.sqrt(len(long) - lag) for lag in lags])
-
-
-def test_fold_depends_on_the_number_and_not_on_its_type():
-    seeds = [random.fold(3, data) for data in (5, np.int64(5), tf.constant(5), tf.constant(5, tf.int64))]
-    assert all(seed.dtype == tf.int32 for seed in seeds)
-    assert len({tuple(seed.numpy()) for seed in seeds}) == 1
-    assert tuple(random.fold(3, 6).numpy()) != tuple(seeds[0].numpy())
-
-
 # ---- the same draws everywhere
 
 
@@ -252,41 +216,6 @@ def test_the_draws_are_the_same_eager_jitted_and_exported(tmp_path):
         assert error[np.abs(normal) < 3].max() < 1e-5
         assert error.max() < 1e-4
         np.testing.assert_allclose(other64, normal64, rtol=1e-10, atol=1e-10)
-
-
-# ---- what a seed may be
-
-
-def test_integer_seeds():
-    np.testing.assert_array_equal(random.as_seed(5), [5, 0])
-    np.testing.assert_array_equal(random.as_seed(np.uint8(5)), [5, 0])
-    np.testing.assert_array_equal(random.as_seed(3 * 2**32 + 2**31), [-(2**31), 3])
-    np.testing.assert_array_equal(random.as_seed(2**64 - 1), [-1, -1])
-
-
-@pytest.mark.parametrize(
-    "seed", [[1, -2], (1, -2), np.array([1, -2]), tf.constant([1, -2]), tf.constant([1, -2 + 2**33], tf.int64)]
-)
-def test_pair_seeds(seed):
-    converted = random.as_seed(seed)
-    assert converted.dtype == tf.int32
-    np.testing.assert_array_equal(converted, [1, -2])
-
-
-def test_a_keras_seed_generator_is_advanced():
-    a, b = keras.random.SeedGenerator(3), keras.random.SeedGenerator(3)
-    first = random.as_seed(a)
-    assert first.dtype == tf.int32 and first.shape == (2,)
-    np.testing.assert_array_equal(first, random.as_seed(b))
-    assert tuple(random.as_seed(a).numpy()) != tuple(first.numpy())
-
-
-@pytest.mark.parametrize(
-    "seed", [-1, 2**64, True, 1.5, None, "3", [1.0, 2.0], [1, 2, 3], tf.constant(3), [[1, 2]], object()]
-)
-def test_other_seeds_are_refused(seed):
-    with pytest.raises(ValueError, match=r"Received: seed="):
-        random.as_seed(seed)
 
 
 def test_uniforms_of_several_layers_are_one_draw():
