@@ -31,9 +31,6 @@ EAGER = (
     "tests/latents/",
     "tests/model/test_frozen.py",
     "tests/proposals/",
-    "tests/test_imputer_exact.py",
-    "tests/test_imputer_frames.py",
-    "tests/test_imputer_sizes.py",
 )
 _COMPILE = DeepGenerativeModel.compile
 _DEFAULTS = _COMPILE.__defaults__

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tests.test_imputer_sharing import imputer, table
+from tests.imputer.test_sharing import imputer, table
 from tfdsmcmc.imputer import choices, sharing
 from tfdsmcmc.imputer.learning import build
 from tfdsmcmc.rows import Rows

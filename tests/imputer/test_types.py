@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
-from tests.test_imputer_other_frames import filled
+from tests.imputer.test_other_frames import filled
 from tfdsmcmc.imputer import frames, opening
 from tfdsmcmc.imputer.codecs import held
 from tfdsmcmc.imputer.table import Table
