@@ -91,3 +91,5 @@ def test_what_is_no_column_of_numbers():
         ds.Imputer().fit(frame.assign(y=np.where(frame.y == 3, np.inf, frame.y)))
     with pytest.raises(ValueError, match=r"must be dense: series.sparse.to_dense\(\). Received: Sparse"):
         ds.Imputer().fit(frame.assign(y=frame.y.astype(pandas.SparseDtype("float64", np.nan))))
+    with pytest.raises(ValueError, match="Received: object entries of int, str$"):
+        ds.Imputer().fit(frame.assign(y=pandas.Series([1, "a"] * 20, dtype=object)))

@@ -83,9 +83,10 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
             f"Column {name!r} must be dense: series.sparse.to_dense(). Received: {series.dtype} entries"
         )
     if not numeric:
+        found = sorted({type(value).__name__ for value in series.dropna()} if types.is_object_dtype(series) else ())
         raise ValueError(
             f"Column {name!r} is of no kind that can be filled: make it a category, booleans or numbers, name its kind "
-            f"in kinds, or leave it out. Received: {series.dtype} entries"
+            f"in kinds, or leave it out. Received: {series.dtype} entries{' of ' * bool(found)}{', '.join(found)}"
         )
     values = numbers(series)
     values = values[~np.isnan(values)]
