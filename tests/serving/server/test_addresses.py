@@ -79,3 +79,20 @@ def test_serve_says_where_and_ends_on_an_interrupt(foreign):
     process.send_signal(signal.SIGINT)
     rest, errors = process.communicate(timeout=60)
     assert process.returncode == 0 and "ended" in rest and "Traceback" not in errors
+
+
+def test_an_interrupt_before_it_serves_ends_it_too(monkeypatch, capsys):
+    class Interrupted:
+        url, closed = "http://127.0.0.1:1", False
+        predictions = type("Predictions", (), {"name": "a"})
+
+        def serve_forever(self):
+            raise KeyboardInterrupt
+
+        def server_close(self):
+            self.closed = True
+
+    server = Interrupted()
+    monkeypatch.setattr(development_server, "make_server", lambda *where: server)
+    development_server.serve("a")
+    assert server.closed and capsys.readouterr().out.endswith("\nended\n")

@@ -58,8 +58,11 @@ def make_server(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> De
 def serve(path: FilePath, host: str = "127.0.0.1", port: int = 8501) -> None:
     """Serves a model until it is interrupted, and prints where; arguments and errors are those of `make_server`."""
     server = make_server(path, host, port)
-    print(f"Development server, not for production, of {server.predictions.name}: {server.url}", flush=True)
-    server.serve_forever()  # until an interrupt, at which it closes
+    try:
+        print(f"Development server, not for production, of {server.predictions.name}: {server.url}", flush=True)
+        server.serve_forever()  # until an interrupt, at which it closes
+    except KeyboardInterrupt:  # which came before it had begun
+        server.server_close()
     print("\nended")
 
 
