@@ -6,10 +6,17 @@ import threading
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
 from tfdsmcmc import programs
 from tfdsmcmc.imputer import sharing
+
+
+@pytest.fixture(autouse=True)
+def _programs_are_traced():
+    """The other tests of this folder run eagerly, where nothing is traced that could be shared."""
+    tf.config.run_functions_eagerly(False)
 
 
 def table(seed, rows=6):
