@@ -24,7 +24,7 @@ def read(path):
     if path is not None:
         frame = pandas.read_csv(path).convert_dtypes()
         text = [name for name in frame if pandas.api.types.is_string_dtype(frame[name])]
-        if free := [name for name in text if frame[name].nunique() > frame[name].count() / 2]:
+        if free := [name for name in text if frame[name].nunique() > max(20, frame[name].count() / 2)]:
             raise ValueError(f"Dates, names and free text cannot be filled: leave them out. Received: columns {free}")
         return frame.astype(dict.fromkeys(text, "category"))
     table = sklearn.datasets.load_breast_cancer(as_frame=True)
@@ -42,8 +42,7 @@ def compared(filled, frame, hidden):
         if pandas.api.types.is_numeric_dtype(truth) and not pandas.api.types.is_bool_dtype(truth):
             values = [column.to_numpy(float, na_value=np.nan) for column in (truth, filled[name], there)]
             scale = values[2].std() or 1.0
-            one = np.full(len(truth), values[2].mean())
-            squares += np.square([(y - values[0])[here] / scale for y in (values[1], one)]).T.tolist()
+            squares += np.square([(y - values[0])[here] / scale for y in (values[1], values[2].mean())]).T.tolist()
         else:
             wrong += [[y != truth.iloc[i] for y in (filled[name].iloc[i], there.mode()[0])] for i in here.nonzero()[0]]
     if squares:
@@ -59,8 +58,10 @@ def main():
     parser.add_argument("--updates", type=int, default=5000, help="minibatches to learn from (default 5000)")
     parser.add_argument("--quick", action="store_true", help="few updates, to see that it runs")
     args = parser.parse_args()
-    if args.updates < 100 or args.table is not None and not args.table.is_file():
-        parser.error(f"--updates is 100 or more, and --table a file. Received: {args.updates}, {args.table}")
+    if args.updates < 100:
+        parser.error(f"--updates must be 100 or more. Received: {args.updates}")
+    if args.table is not None and not args.table.exists():
+        parser.error(f"--table must be a file. Received: {args.table}")
     frame = read(args.table)
     quick = {"num_samples": 2, "burn_in": 2, "evidence_samples": 10}
     updates, options = (40, quick) if args.quick else (args.updates, {})

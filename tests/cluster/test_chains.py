@@ -150,6 +150,9 @@ def test_a_chain_without_a_sample_yet_is_told(tmp_path):
     with pytest.warns(RuntimeWarning, match="no sample yet, and does not count: .*chain_1") as told:
         assert ds.posterior.load(tmp_path).num_chains == 1
     assert len(told) == 1 and told[0].filename == __file__
+    with pytest.warns(RuntimeWarning, match="no sample yet, and does not count: .*chain_1") as told:
+        ds.posterior.load([tmp_path])
+    assert len(told) == 1 and told[0].filename == __file__
 
 
 @pytest.mark.slow

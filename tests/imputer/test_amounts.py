@@ -1,5 +1,7 @@
 """Integers that are amounts, such as incomes of which many are 0, and those that are counts."""
 
+import warnings
+
 import numpy as np
 import pandas
 import pytest
@@ -30,6 +32,14 @@ COUNTS = {
 }
 
 
+def test_what_is_beyond_counts_and_no_amount():
+    """Of integers real, as ever, and of floats with gaps semicontinuous."""
+    values = np.random.default_rng(3).negative_binomial(0.3, 1e-6, N)
+    assert values.max() > 10**6 and (values == 0).mean() < 0.1
+    values[: N // 10] = 0
+    assert [word_of("a", series) for series in as_types(values)] == ["real", "real", "semicontinuous"]
+
+
 def as_types(values):
     """As integers, as integers with gaps, and as floats with gaps."""
     series = pandas.Series(values).astype("Int64")
@@ -54,6 +64,18 @@ def test_the_bound_is_ten_times_the_zeros_of_a_negative_binomial_law():
         assert _has_zeros_beyond_counts(np.concatenate([np.zeros(zeros), some])) == beyond
     assert _has_zeros_beyond_counts(np.array([0.0] * 75 + [5.0] * 1000))  # 10 e^−5 = 0.0674
     assert not _has_zeros_beyond_counts(np.array([0.0] * 70 + [5.0] * 1000))
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "float64"])
+def test_what_is_filled_in_is_whole(dtype):
+    income = pandas.Series(AMOUNTS["incomes"]).astype("Int64").mask(np.arange(N) % 5 == 0).astype(dtype)
+    frame = pandas.DataFrame({"a": RNG.normal(size=N), "income": income})
+    options = {"updates": 40, "posterior_samples": 1, "imputation_options": {"num_samples": 2}, "random_state": 0}
+    filled = ds.Imputer(**options).fit_transform(frame)["income"]
+    assert filled.dtype == income.dtype and (filled % 1 == 0).all() and (filled[::5] > 0).any()
+    broken = frame.assign(income=frame["income"].astype("float64") + 0.5 * (frame["income"] > 0).fillna(False))
+    filled = ds.Imputer(**options).fit_transform(broken)["income"]
+    assert (filled % 1 != 0)[::5].any()
 
 
 @pytest.mark.slow
@@ -87,7 +109,8 @@ def test_categories_of_text_and_numbers():
 
 def test_what_is_no_column_of_numbers():
     frame = pandas.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0)})
-    with pytest.raises(ValueError, match="Column 'y' must be finite. Received: an infinite entry"):
+    with warnings.catch_warnings(), pytest.raises(ValueError, match="'y' must be finite. Received: an infinite entry"):
+        warnings.simplefilter("error")
         ds.Imputer().fit(frame.assign(y=np.where(frame.y == 3, np.inf, frame.y)))
     with pytest.raises(ValueError, match=r"must be dense: series.sparse.to_dense\(\). Received: Sparse"):
         ds.Imputer().fit(frame.assign(y=frame.y.astype(pandas.SparseDtype("float64", np.nan))))

@@ -105,3 +105,19 @@ def test_starts_of_a_run_that_went_on_otherwise_are_forgotten(tmp_path, kind):
         for one, other in zip([*found.theta, *found.phi], [*wanted.theta, *wanted.phi], strict=True):
             np.testing.assert_array_equal(one, other)
     assert not begun or former != (tmp_path / "start.h5").read_bytes()
+
+
+def test_starts_of_epochs_that_a_run_makes_once_more_are_its_own(tmp_path):
+    """It differs from the one before where its first sample is due, after the climb of both."""
+
+    def run(burn_in):
+        model = tiny_model((2,), units=4, seed=2, scale=0.5)
+        model.compile(ds.mcmc.WarmStart(kernel=ds.mcmc.SGHMC(learning_rate=0.01), fraction=0.5), jit_compile=False)
+        fit(model, ds.posterior.Collector(tmp_path, num_samples=1, burn_in=burn_in, every=1), 4)
+
+    with pytest.warns(RuntimeWarning, match="0 of 1 posterior samples"):
+        run(100)
+    former = (tmp_path / "start.h5").read_bytes()
+    with pytest.warns(UserWarning, match="they are forgotten"):
+        run(3)
+    assert former == (tmp_path / "start.h5").read_bytes()

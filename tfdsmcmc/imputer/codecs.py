@@ -132,6 +132,7 @@ class Numbers:
     """
 
     _limits = (-np.inf, np.inf)  # of what is filled in
+    _whole = False  # whether amounts are whole, as what is filled in is then
     _only: Any = None  # the one value of a column that has no other, as it stands there
 
     def __init__(self, name: object, series: pandas.Series[Any], word: str):
@@ -154,7 +155,7 @@ class Numbers:
                     f"Column {name!r} has amounts that are too small or too large for 32 bits: give them in another "
                     f"unit. Received: amounts of about {typical:.3g}"
                 )
-            self.kind = columns.Semicontinuous(_power_of_two(typical))
+            self.kind, self._whole = columns.Semicontinuous(_power_of_two(typical)), bool((seen % 1 == 0).all())
             return
         if word == "skewed" and self._only is None:
             found = transform_of(seen)
@@ -172,8 +173,7 @@ class Numbers:
         Raises:
           ValueError: for a column that holds no numbers, or counts that are none.
         """
-        nothing = series.isna().all()
-        if not (nothing or is_numeric(series)):
+        if not ((nothing := series.isna().all()) or is_numeric(series)):
             raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries")
         values = np.full(len(series), np.nan) if nothing else numbers(series)
         _check_finite(self.name, values[~np.isnan(values)])
@@ -196,7 +196,8 @@ class Numbers:
         """(n,) float64; of a column of one value that value as it was."""
         if self._only is not None:
             return np.full(len(values), self._only)
-        return np.clip(self.mean + self.scale * values[:, 0].astype(np.float64), *self._limits)
+        found = np.clip(self.mean + self.scale * values[:, 0].astype(np.float64), *self._limits)
+        return np.rint(found) if self._whole else found
 
     def log_scale(self, observed: np.ndarray) -> np.ndarray:
         """(n,), log s where the entry is observed: what its log-density loses in the units of the column."""
@@ -294,7 +295,6 @@ def _labels(name, series, word):
         return [False, True]
     if word == "binary" and all(value in (0, 1) for value in values):
         return [0, 1]
-    try:
+    with contextlib.suppress(TypeError):
         return sorted(values)
-    except TypeError:  # numbers and text: any order will do, as an ordinal column is of neither
-        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
+    return sorted(values, key=lambda value: (type(value).__name__, str(value)))  # any order: it is not ordinal

@@ -32,12 +32,14 @@ def folders_of(path: FilePath) -> list[pathlib.Path]:
     """The collectors' folders of chains, by their numbers; [] for a folder that is none of chains."""
     if not isinstance(path, (str, os.PathLike)):
         return []
-    path = pathlib.Path(path)
-    found = [part for part in sorted(path.glob(f"chain_*/{SAMPLES}")) if any(part.glob("sample_*.h5"))]
-    begun = {said.parent for said in path.glob(f"chain_*/{STATEMENT}")} if found else set()
-    for chain in sorted(begun - {part.parent for part in found}):
-        warnings.warn(f"A chain has no sample yet, and does not count: {chain}", RuntimeWarning, stacklevel=3)
-    return found
+    return [part for part in sorted(pathlib.Path(path).glob(f"chain_*/{SAMPLES}")) if any(part.glob("sample_*.h5"))]
+
+
+def without_samples(path: FilePath) -> list[pathlib.Path]:
+    """The folders of chains that have begun and have no sample yet, beside chains that have."""
+    found = {part.parent for part in folders_of(path)}
+    begun = {said.parent for said in pathlib.Path(path).glob(f"chain_*/{STATEMENT}")} if found else set()
+    return sorted(begun - found)
 
 
 def statement(folder: FilePath) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,13 @@ def load(path: FilePath | Sequence[FilePath]) -> Posterior:
     Raises:
       ValueError: where there are no samples, a file is unreadable, truncated, or of another model than the first, or
         folders of chains that learnt from other rows, or by another method.
+
+    Warns:
+      RuntimeWarning: of chains that are not done yet, or have begun and have no sample.
     """
+    paths = path if isinstance(path, (list, tuple)) else [path]
+    for chain in [chain for each in paths for chain in merged.without_samples(each)]:
+        warnings.warn(f"A chain has no sample yet, and does not count: {chain}", RuntimeWarning, stacklevel=2)
     if isinstance(path, (list, tuple)):
         return merged.merged([part for each in path for part in _parts(each)])
     parts = merged.folders_of(path)

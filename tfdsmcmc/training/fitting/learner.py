@@ -170,10 +170,13 @@ class Learner(keras.Model):
         return [] if run is None else list(run.means)
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """The means of the metrics so far, with the loss that callbacks of Keras look for; none before a step."""
+        """The means of the metrics so far, with the loss that callbacks of Keras look for; NaN before the first step.
+
+        An epoch may end before it, and 0 would be the least loss there was.
+        """
         found = super().get_metrics_result()
-        stepped = {mean.name for mean in self.metrics if float(mean.count)}  # an epoch may end before its first
-        return with_loss({name: value for name, value in found.items() if name in stepped})
+        unseen = {mean.name: np.nan for mean in self.metrics if not float(mean.count)}
+        return with_loss({**found, **unseen})
 
     @described_by(fit)
     def fit(

@@ -40,7 +40,8 @@ class StoredRun:
         """Sets the run to one that `write` put into a store, where there is one.
 
         Raises:
-          ValueError: for a run of another kernel or prior, or of another number of chains; nothing is changed then.
+          ValueError: for a run of another kernel or prior, of another number of chains, or of several climbs where the
+            model is compiled for one; nothing is changed then.
         """
         model, names = self._model, set(store.keys())
         stored = chains_in(store)
@@ -55,8 +56,8 @@ class StoredRun:
             return
         _check_chains(store, names, model.run.num_chains)
         found = {name: np.asarray(store[name]) for name in state if name in names}
-        alone = model.run.climbs is None and "climbs_count" in names and int(np.asarray(store["climbs_count"])) > 0
-        if alone or not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
+        _check_climbs(store, names, model.run)
+        if not all(name in found and _fits(variable, found[name]) for name, variable in state.items()):
             raise ValueError(
                 "The file holds the run of another kernel or prior; compile the model as it was when it was saved. "
                 f"Received: { ({name: array.shape for name, array in found.items()}) }"
@@ -91,6 +92,16 @@ def _check_chains(store, names, chains):
         raise ValueError(
             f"The file holds a run of num_chains={stored}; compile the model as it was when it was saved. "
             f"Received: a model compiled with num_chains={chains}"
+        )
+
+
+def _check_climbs(store, names, run):
+    """What the climbs before the present one have found would be lost."""
+    found = int(np.asarray(store["climbs_count"])) if "climbs_count" in names else 0
+    if found and run.climbs is None:
+        raise ValueError(
+            "The file holds a run of several climbs; compile the model with mcmc.WarmStart(climbs=…) as it was when it "
+            f"was saved. Received: a model compiled for one climb, and {found + 1} in the file"
         )
 
 
