@@ -79,9 +79,7 @@ def word_of(name: object, series: pandas.Series[Any], asked: Word | None = None)
     if boolean or types.is_object_dtype(series) and _of_booleans(series):
         return "binary"
     if isinstance(series.dtype, pandas.SparseDtype):
-        raise ValueError(
-            f"Column {name!r} must be dense: series.sparse.to_dense(). Received: {series.dtype} entries"
-        )
+        raise ValueError(f"Column {name!r} must be dense: series.sparse.to_dense(). Received: {series.dtype} entries")
     if not numeric:
         found = sorted({type(value).__name__ for value in series.dropna()} if types.is_object_dtype(series) else ())
         raise ValueError(
