@@ -121,3 +121,17 @@ def test_starts_of_epochs_that_a_run_makes_once_more_are_its_own(tmp_path):
     with pytest.warns(UserWarning, match="they are forgotten"):
         run(3)
     assert former == (tmp_path / "start.h5").read_bytes()
+
+
+def test_starts_that_a_kill_has_left_out_are_written_by_the_run_that_goes_on(tmp_path):
+    model = tiny_model((2,), units=4, seed=2, scale=0.5)
+    model.compile(ds.mcmc.WarmStart(kernel=ds.mcmc.SGHMC(learning_rate=0.01), fraction=0.5), jit_compile=False)
+    collector = ds.posterior.Collector(tmp_path, num_samples=9, burn_in=2, every=1)
+    with pytest.warns(RuntimeWarning, match="posterior samples"):
+        fit(model, collector, 4)
+        found = starts.read(tmp_path)
+        (tmp_path / "start.h5").unlink()
+        fit(model, collector, 5, initial_epoch=4)
+    (start,) = starts.read(tmp_path)
+    for one, other in zip([*start.theta, *start.phi], [*found[0].theta, *found[0].phi], strict=True):
+        np.testing.assert_array_equal(one, other)

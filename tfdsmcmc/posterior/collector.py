@@ -291,7 +291,7 @@ class Collector(keras.callbacks.Callback):
         self._find_starts([*self._records, *self._ahead])
 
     def _find_starts(self, records):
-        """Whether the folder has the starts of the run of these records; those of another go."""
-        self._has_start = any(map(sampled, records))
+        """Whether the folder has the starts of the run of these records; those of another go, and parts of them."""
+        self._has_start = any(map(sampled, records)) and starts.are_in(self.path)
         if not self._has_start:
             starts.delete(self.path)

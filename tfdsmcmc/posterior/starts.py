@@ -46,10 +46,15 @@ def write(folder: FilePath, starts: Sequence[Sample]) -> None:
         write_weights(path, sample.theta, sample.phi, step=sample.step, chain=sample.chain, of=len(starts))
 
 
+def are_in(folder: FilePath) -> bool:
+    """Whether a folder has all that `write` wrote: the file that is written last, and removed first."""
+    return (pathlib.Path(folder) / "start.h5").exists()
+
+
 def read(folder: FilePath) -> list[Sample]:
     """What `write` wrote, in that order; empty where there is nothing."""
     folder = pathlib.Path(folder)
-    if not (folder / "start.h5").exists():
+    if not are_in(folder):
         return []
     count, found = read_weights(folder / "start.h5", "of")[2]["of"], []
     for place in range(count):
