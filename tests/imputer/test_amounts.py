@@ -111,8 +111,15 @@ def test_what_is_no_column_of_numbers():
     frame = pandas.DataFrame({"x": np.arange(40.0), "y": np.arange(40.0)})
     with warnings.catch_warnings(), pytest.raises(ValueError, match="'y' must be finite. Received: an infinite entry"):
         warnings.simplefilter("error")
-        ds.Imputer().fit(frame.assign(y=np.where(frame.y == 3, np.inf, frame.y)))
+        ds.Imputer().fit(frame.assign(y=np.inf))
     with pytest.raises(ValueError, match=r"must be dense: series.sparse.to_dense\(\). Received: Sparse"):
         ds.Imputer().fit(frame.assign(y=frame.y.astype(pandas.SparseDtype("float64", np.nan))))
     with pytest.raises(ValueError, match="Received: object entries of int, str$"):
         ds.Imputer().fit(frame.assign(y=pandas.Series([1, "a"] * 20, dtype=object)))
+
+
+def test_a_table_without_rows_is_named():
+    frame = pandas.DataFrame({"x": np.arange(40.0), "y": np.arange(40) % 2 > 0})
+    imputer = ds.Imputer(updates=2, posterior_samples=0, jit_compile=False, random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="^X must have at least one row. Received: a DataFrame without rows$"):
+        imputer.transform(frame.iloc[:0])
