@@ -14,7 +14,7 @@ import numpy as np
 
 from tfdsmcmc import columns
 from tfdsmcmc.imputer.columns import columns_of
-from tfdsmcmc.imputer.kinds_of_columns import is_numeric, numbers
+from tfdsmcmc.imputer.kinds_of_columns import check_finite, is_numeric, numbers
 from tfdsmcmc.imputer.powers import transform_of
 from tfdsmcmc.supports.counts import LARGEST
 
@@ -139,7 +139,7 @@ class Numbers:
         self.name, self.dtype, self.mean, self.scale = name, series.dtype, 0.0, 1.0
         values = numbers(series)
         seen = values[~np.isnan(values)]
-        _check_finite(name, seen)
+        check_finite(name, seen)
         if (seen == seen[0]).all():  # such a column is filled with its one value
             self._only = series.iloc[int(np.flatnonzero(~np.isnan(values))[0])]
         if word == "count":
@@ -173,10 +173,11 @@ class Numbers:
         Raises:
           ValueError: for a column that holds no numbers, or counts that are none.
         """
-        if not ((nothing := series.isna().all()) or is_numeric(series)):
+        nothing = series.isna().all()
+        if not (nothing or is_numeric(series)):
             raise ValueError(f"Column {self.name!r} had numbers in fit. Received: {series.dtype} entries")
         values = np.full(len(series), np.nan) if nothing else numbers(series)
-        _check_finite(self.name, values[~np.isnan(values)])
+        check_finite(self.name, values[~np.isnan(values)])
         if self.kind.word == "semicontinuous" and (values < 0).any():
             raise ValueError(
                 f"Column {self.name!r} had amounts in fit, none of them below 0; kinds={{{self.name!r}: 'real'}} takes "
@@ -208,11 +209,6 @@ class Numbers:
         import pandas
 
         return of_type(values, self.dtype) if self._only is None else pandas.array(values, dtype=self.dtype)
-
-
-def _check_finite(name, values):
-    if not np.isfinite(values).all():
-        raise ValueError(f"Column {name!r} must be finite. Received: an infinite entry")
 
 
 def of_type(values: np.ndarray, dtype: Any) -> Any:

@@ -113,6 +113,12 @@ def numbers(series: pandas.Series[Any]) -> np.ndarray:
     return series.to_numpy(np.float64, na_value=np.nan)
 
 
+def check_finite(name: object, values: np.ndarray) -> None:
+    """Raises a ValueError for a column whose observed values are not all finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(f"Column {name!r} must be finite. Received: an infinite entry")
+
+
 def _whole(values):
     return bool(np.isfinite(values).all() and (values % 1 == 0).all())
 

@@ -21,7 +21,6 @@ from tfdsmcmc.rows import rows_of
 from tfdsmcmc.supports import Binary as BinarySupport
 from tfdsmcmc.supports import Real as RealSupport
 
-_NO_ROWS = "a DataFrame without rows"
 _NOT_HELD = TypeError, ValueError, OverflowError  # as pandas says that a type does not take values
 
 if TYPE_CHECKING:
@@ -56,8 +55,7 @@ class Table:
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"The columns of a DataFrame have different names. Received: {self.names}")
         words = _checked_words(words, self.names)
-        if not len(frame):
-            raise ValueError(f"X must have at least one row. Received: {_NO_ROWS}")
+        _check_rows(frame)
         self.kept: np.ndarray = np.array([frame[name].notna().any() for name in self.names], bool)
         if not self.kept.any():
             raise ValueError(f"At least one entry must be observed. Received: {frame.size} missing entries")
@@ -82,8 +80,7 @@ class Table:
 
     def check(self, frame: pandas.DataFrame) -> None:
         """Raises a ValueError for no rows, and other columns than those of `fit`, or in another order."""
-        if not len(frame):
-            raise ValueError(f"X must have at least one row. Received: {_NO_ROWS}")
+        _check_rows(frame)
         if list(frame.columns) != self.names:
             raise ValueError(f"X must have the columns of fit, {self.names}. Received: {list(frame.columns)}")
 
@@ -189,6 +186,11 @@ def is_frame(x: object) -> bool:
 
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(x, pandas.DataFrame)
+
+
+def _check_rows(frame):
+    if not len(frame):
+        raise ValueError("X must have at least one row. Received: a DataFrame without rows")
 
 
 def _checked_words(words, names):

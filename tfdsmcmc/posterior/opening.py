@@ -36,10 +36,10 @@ def load(path: FilePath | Sequence[FilePath]) -> Posterior:
     Warns:
       RuntimeWarning: of chains that are not done yet, or have begun and have no sample.
     """
-    paths = path if isinstance(path, (list, tuple)) else [path]
-    for chain in [chain for each in paths for chain in merged.without_samples(each)]:
+    several = isinstance(path, (list, tuple))
+    for chain in [chain for each in (path if several else [path]) for chain in merged.without_samples(each)]:
         warnings.warn(f"A chain has no sample yet, and does not count: {chain}", RuntimeWarning, stacklevel=2)
-    if isinstance(path, (list, tuple)):
+    if several:
         return merged.merged([part for each in path for part in _parts(each)])
     parts = merged.folders_of(path)
     return merged.merged([_one(part) for part in parts]) if parts else _one(path)

@@ -175,8 +175,9 @@ class Learner(keras.Model):
         An epoch may end before it, and 0 would be the least loss there was.
         """
         found = super().get_metrics_result()
-        unseen = {mean.name: np.nan for mean in self.metrics if not float(mean.count)}
-        return with_loss({**found, **unseen})
+        if self.metrics and not float(self.metrics[0].count):  # as of all, which a step counts alike
+            found = dict.fromkeys(found, np.nan)
+        return with_loss(found)
 
     @described_by(fit)
     def fit(
