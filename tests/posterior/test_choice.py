@@ -1,7 +1,6 @@
 """Validation rows choose the average of a run."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -171,19 +170,6 @@ def _copy(sample, first):
         kept.extend(part.copy() for part in parts[len(kept) :])
         for part, own in zip(parts, kept, strict=True):
             part[...] = own
-
-
-def test_all_samples_are_looked_at_but_for_units(tmp_path, monkeypatch):
-    """Of 25 draws of a chain ten or fewer are averaged unit by unit; importance samples are shared out."""
-    posterior, seen = written(tmp_path, (0,) * 25), {}
-
-    def noted(components, rows, samples, seed, warn):
-        seen[components._average, len(components)] = samples, components.draws
-        return SimpleNamespace(value=np.zeros(rows.num_rows))
-
-    monkeypatch.setattr(choice, "predictive_log_likelihood", noted)
-    choice.choose(posterior, unfitted(), ArraySource(rows_of("x", X, 4, Binary())))
-    assert seen == {("weights", 1): (300, [25]), ("units", 1): (300, [9]), ("draws", 25): (12, [1] * 25)}
 
 
 def test_a_model_whose_units_cannot_be_averaged_chooses_among_the_others(tmp_path, monkeypatch):

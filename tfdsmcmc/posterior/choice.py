@@ -7,8 +7,12 @@ start found is no posterior, so that it is chosen only where sampling was for th
 "weights_and_start" and "units_and_start", their components in equal parts: the estimates of these are the mixture's.
 
 An estimate from importance samples is too low, by half of its squared standard error to first order. So each average
-has as many draws of z for a row in all, 300 for each chain, whatever its number of components: those of "draws" share
-them. All samples are looked at, but for "units", which costs so many times as much: at most ten of each chain.
+has as many draws of z for a row in all, 100 for each chain, whatever its number of components: those of "draws" share
+them. All samples are looked at, as units gain by each, nats where weights are many; fewer of them only where the first
+look would take too long by all, or too much memory.
+
+Where it costs little, 500 rows are looked at. Else some are first, 50 at least, and then twice as many each time, until
+no other average can be ahead of the one that they choose by 0.05 nats, at two standard errors, or the time is up.
 
 Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
 the largest of a few noisy means exceeds the true one, about one standard error of d at most. Test rows are not touched.
@@ -25,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfdsmcmc import files, random
+from tfdsmcmc.layers import DARN
 from tfdsmcmc.posterior.averages import AVERAGES, check_average, has_starts, parts_of
 from tfdsmcmc.posterior.predictive import predictive_log_likelihood
 from tfdsmcmc.rows import ArraySource
@@ -35,10 +40,12 @@ if TYPE_CHECKING:
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.source import Source
 
-_DRAWS = 10  # of a chain that are averaged unit by unit
-_SAMPLES = 300  # importance samples a row, of all components of a chain together
-_PRODUCTS = 2e10  # multiplications of weights that are aimed at, seconds of a core
+_SAMPLES = 100  # importance samples a row, of all components of a chain together
+_FIRST, _ALL = 2e10, 1e11  # multiplications of weights by units, seconds of a core: of the first look, and of all
 _ROWS = 50, 500  # at least and at most
+_DRAWS = 10  # of a chain at least, averaged unit by unit
+_HELD = 1e8  # weights of all draws of a chain, in memory together
+_AHEAD = 0.05  # nats a row that are not worth another look
 
 
 class Choice(NamedTuple):
@@ -75,24 +82,66 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
       source: of validation rows.
       seed: integer, or int32 tensor of shape (2,).
     """
+    components = _components(posterior, model)
+    first, most = _numbers_of_rows(components["units"], model, source.num_rows)
+    seed, order = random.split(random.stream(seed, "choice of an average"))
+    rows = source.evenly_spaced(most).take(random.host_permutation(most, order))
+    looks: list[dict[Average, np.ndarray]] = []
+    seen, end = 0, first
+    while True:
+        looks.append(_look(components, ArraySource(rows.take(slice(seen, end))), random.fold(seed, len(looks))))
+        values = {average: np.concatenate([look[average] for look in looks]) for average in looks[0]}
+        values = mixed(values, len(posterior.starts) / posterior.num_chains)
+        chosen = preferred(values)
+        if end == most or not _may_be_ahead(values, chosen):
+            return Choice(chosen, values)
+        seen, end = end, min(2 * end, most)
+
+
+def _components(posterior, model):
+    """The components of each average that is looked at: of units so many draws as time and memory allow."""
     chains = posterior.chain_numbers
-    each = max(chains.count(chain) for chain in set(chains))
-    thinned = posterior.thin(-(-each // _DRAWS))
-    entries = sum(np.size(part) for part in posterior.samples[0].theta)
-    rows = int(_PRODUCTS / (_SAMPLES * len(thinned.samples) * max(1, entries)))
-    rows = min(source.num_rows, max(_ROWS[0], min(_ROWS[1], rows)))
-    rows, seed = ArraySource(source.evenly_spaced(rows)), random.stream(seed, "choice of an average")
-    values = {}
-    for average in ("weights", "units", "draws", *(["start"] if has_starts(posterior.starts, chains) else [])):
-        components = (thinned if average == "units" else posterior).components(model, average)
-        samples = max(1, _SAMPLES * posterior.num_chains // len(components))
+    draws = max(chains.count(chain) for chain in set(chains))
+    in_time = _ALL / (_ROWS[0] * _SAMPLES * posterior.num_chains * _products(model))
+    in_memory = _HELD / max(1, sum(np.size(part) for part in posterior.samples[0].theta))
+    every = -(-draws // max(_DRAWS, int(min(draws, in_time, in_memory))))
+    averages = ["weights", "units", "draws", *(["start"] if has_starts(posterior.starts, chains) else [])]
+    return {
+        name: (posterior.thin(every) if name == "units" else posterior).components(model, name) for name in averages
+    }
+
+
+def _products(model):
+    """Multiplications of weights for one z: what the rows themselves are multiplied with is so once, for all z."""
+    lowest = model.generative.layers[-1]
+    found = sum(np.prod(weight.shape) for weight in model.generative.trainable_variables)
+    return max(1, int(found - (np.prod(lowest.lateral.shape) if isinstance(lowest, DARN) else 0)))
+
+
+def _numbers_of_rows(units, model, num_rows):
+    """(those of the first look, those of all)."""
+    for_each = _SAMPLES * sum(units.draws) * _products(model)
+    most = min(num_rows, max(_ROWS[0], min(_ROWS[1], int(_ALL / for_each))))
+    return min(most, max(_ROWS[0], int(_FIRST / for_each))), most
+
+
+def _look(components, rows, seed):
+    """The log-likelihoods of rows by each average, by the same draws where they have as many."""
+    chains, values = len(components["weights"]), {}
+    for average, parts in components.items():
+        samples = max(1, _SAMPLES * chains // len(parts))
         try:
-            values[average] = predictive_log_likelihood(components, rows, samples, seed, warn=False).value
+            values[average] = predictive_log_likelihood(parts, rows, samples, seed, warn=False).value
         except ValueError:
             if average != "units":
                 raise
-    values = mixed(values, len(posterior.starts) / posterior.num_chains)
-    return Choice(preferred(values), values)
+    return values
+
+
+def _may_be_ahead(values, chosen):
+    """Whether another average may be better than the chosen one, by more than is not worth a look."""
+    ahead = (value - values[chosen] for name, value in values.items() if name != chosen)
+    return any(part.mean() + 2 * _error(part) > _AHEAD for part in ahead)
 
 
 def mixed(values: dict[Average, np.ndarray], starts: float = 1.0) -> dict[Average, np.ndarray]:
@@ -121,9 +170,13 @@ def preferred(values: dict[Average, np.ndarray]) -> Average:
     best = max(values, key=lambda name: np.mean(values[name]))
     for name, value in values.items():
         behind = values[best] - value
-        error = behind.std(ddof=1) / len(behind) ** 0.5 if len(behind) > 1 else 0.0
-        if name == best or behind.mean() <= 2 * error:
+        if name == best or behind.mean() <= 2 * _error(behind):
             return name
+
+
+def _error(values):
+    """Of their mean."""
+    return values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
 
 def write(folder: FilePath, choice: Choice) -> None:
