@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tfdsmcmc.rows.source import Source
 
 _SAMPLES = 100  # importance samples a row, of all components of a chain together
-_FIRST, _ALL = 2e10, 1e11  # multiplications of weights by units, seconds of a core: of the first look, and of all
+_FIRST, _ALL = 2e10, 5e10  # multiplications of weights by units, seconds of a core: of the first look, and of all
 _ROWS = 50, 500  # at least and at most
 _DRAWS = 10  # of a chain at least, averaged unit by unit
 _HELD = 1e8  # weights of all draws of a chain, in memory together
