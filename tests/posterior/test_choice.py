@@ -46,9 +46,9 @@ def test_one_row_chooses_the_best():
 def test_it_compares_the_averages_of_the_rows(tmp_path):
     """Their means over all rows are those of enumeration, within z-tests of 50 draws a row, repeated rows and all."""
     posterior, model = written(tmp_path, CHAINS), unfitted()
-    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 30, 0).astype(np.float32), 4, Binary()))
+    rows = ArraySource(rows_of("x", np.repeat(binary_states(4), 25, 0).astype(np.float32), 4, Binary()))
     found = choice.choose(posterior, model, rows, seed=1)
-    assert found.num_rows == 480 and set(found.log_likelihoods) == set(AVERAGES)
+    assert found.num_rows == 400 and set(found.log_likelihoods) == set(AVERAGES)
     exact = {name: expected(posterior, name) for name in AVERAGES}
     for name in AVERAGES:
         # biased by about half a squared standard error, which is below the noise of the rows here

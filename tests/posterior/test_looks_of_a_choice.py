@@ -17,7 +17,7 @@ def looks_of(monkeypatch, values, posterior, source):
     the log-likelihoods of rows are values(average, the rows' values)."""
     looks = []
 
-    def noted(components, rows, samples, seed, warn):
+    def noted(components, rows, samples, seed, batch_size, warn):
         looks.append((components._average, len(components), components.draws, samples, rows.num_rows))
         return SimpleNamespace(value=values(components._average, rows.all().values))
 
@@ -117,4 +117,4 @@ def test_looks_end_with_the_time(tmp_path, monkeypatch):
         return (average == "units") * (np.arange(len(x)) - (len(x) - 1) / 2)
 
     looks, found = looks_of(monkeypatch, values, posterior, rows(500))
-    assert [look[-1] for look in looks if look[0] == "units"] == [50, 50, 30] and found.num_rows == 130
+    assert [look[-1] for look in looks if look[0] == "units"] == [65, 65] and found.num_rows == 130

@@ -11,7 +11,7 @@ has as many draws of z for a row in all, 100 for each chain, whatever its number
 them. All samples are looked at, as units gain by each, nats where weights are many; fewer of them only where the first
 look would take too long by all, or too much memory.
 
-Where it costs little, 500 rows are looked at. Else some are first, 50 at least, and then twice as many each time, until
+Where it costs little, 500 rows are looked at. Else some are first, 50 or more, and then twice as many each time, until
 no other average can be ahead of the one that they choose by 0.05 nats, at two standard errors, or the time is up.
 
 Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
@@ -83,13 +83,14 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
       seed: integer, or int32 tensor of shape (2,).
     """
     components = _components(posterior, model)
-    first, most = _numbers_of_rows(components["units"], model, source.num_rows)
+    size, first, most = _numbers_of_rows(components["units"], model, source.num_rows)
     seed, order = random.split(random.stream(seed, "choice of an average"))
     rows = source.evenly_spaced(most).take(random.host_permutation(most, order))
     looks: list[dict[Average, np.ndarray]] = []
     seen, end = 0, first
     while True:
-        looks.append(_look(components, ArraySource(rows.take(slice(seen, end))), random.fold(seed, len(looks))))
+        part = ArraySource(rows.take(slice(seen, end)))
+        looks.append(_look(components, part, size, random.fold(seed, len(looks))))
         values = {average: np.concatenate([look[average] for look in looks]) for average in looks[0]}
         values = mixed(values, len(posterior.starts) / posterior.num_chains)
         chosen = preferred(values)
@@ -119,19 +120,22 @@ def _products(model):
 
 
 def _numbers_of_rows(units, model, num_rows):
-    """(those of the first look, those of all)."""
+    """(those of a batch, of the first look, of all): whole batches, as a program is made for each number of rows."""
+    fewest, most = _ROWS
     for_each = _SAMPLES * sum(units.draws) * _products(model)
-    most = min(num_rows, max(_ROWS[0], min(_ROWS[1], int(_ALL / for_each))))
-    return min(most, max(_ROWS[0], int(_FIRST / for_each))), most
+    most = min(num_rows, max(fewest, min(most, int(_ALL / for_each))))
+    batches = max(1, most // fewest)
+    size = most // batches
+    return size, size * max(1, min(batches, int(_FIRST / (for_each * size)))), size * batches
 
 
-def _look(components, rows, seed):
+def _look(components, rows, size, seed):
     """The log-likelihoods of rows by each average, by the same draws where they have as many."""
     chains, values = len(components["weights"]), {}
     for average, parts in components.items():
         samples = max(1, _SAMPLES * chains // len(parts))
         try:
-            values[average] = predictive_log_likelihood(parts, rows, samples, seed, warn=False).value
+            values[average] = predictive_log_likelihood(parts, rows, samples, seed, size, warn=False).value
         except ValueError:
             if average != "units":
                 raise
