@@ -38,6 +38,8 @@ def main():
 
     model = keras.saving.load_model(args.model)
     data = ds.datasets.load(args.dataset)
+    if data.test.shape[1] != model.units:
+        parser.error(f"--dataset must have the {model.units} columns of the model. Received: {data.test.shape[1]}")
     print(f"{rows} rows drawn by the model, nats a row ± Monte Carlo error:")
     for count in steps:
         both = ds.likelihood.sandwich(model, rows, count, runs, path="recognition", seed=args.seed)

@@ -26,7 +26,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="which pictures, which draws")
     parser.add_argument("--quick", action="store_true", help="two pictures, two completions of each")
     args = parser.parse_args()
-    if not args.output.suffix:
+    if not args.output.suffix or args.output.is_dir():
         parser.error(f"--output is a file such as picture.png. Received: {args.output}")
     pictures, completions = (2, 2) if args.quick else (10, 6)
 

@@ -60,8 +60,8 @@ def main():
     args = parser.parse_args()
     if args.updates < 100:
         parser.error(f"--updates must be 100 or more. Received: {args.updates}")
-    if args.table is not None and not args.table.exists():
-        parser.error(f"--table must be a file. Received: {args.table}")
+    if args.output.is_dir() or not (args.table is None or args.table.is_file()):
+        parser.error(f"--table and --output must be files. Received: {args.table}, {args.output}")
     frame = read(args.table)
     quick = {"num_samples": 2, "burn_in": 2, "evidence_samples": 10}
     updates, options = (40, quick) if args.quick else (args.updates, {})

@@ -49,6 +49,8 @@ def main():
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--quick", action="store_true", help="two epochs and few draws, to see that it runs")
     args = parser.parse_args()
+    if args.epochs < 1:
+        parser.error(f"--epochs must be 1 or more. Received: {args.epochs}")
     epochs, samples, rows, draws, steps = (2, 1, 20, 10, 5) if args.quick else (args.epochs, 20, 1000, 1000, 1000)
     folder = f"runs/mnist{'_quick' * args.quick}"
 

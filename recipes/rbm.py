@@ -35,6 +35,8 @@ def main():
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--quick", action="store_true", help="two epochs and short annealing, to see that it runs")
     args = parser.parse_args()
+    if args.epochs < 1:
+        parser.error(f"--epochs must be 1 or more. Received: {args.epochs}")
     epochs, runs, steps = (2, 20, 50) if args.quick else (args.epochs, 100, 10_000)
     folder = f"runs/rbm{'_quick' * args.quick}"
 

@@ -159,8 +159,9 @@ def test_states_of_a_sparse_column():
 def test_text_does_not_go_into_an_array():
     table = Table(pandas.DataFrame({"a": categories(TEXT), "x": X}))
     with pytest.raises(ValueError, match=r"X must be a DataFrame.*\['a'\] hold no numbers. Received: an array"):
-        table.frame_of_array(np.array([[np.nan, 1.0]]))
+        table.check_for_array()
     numbers = Table(pandas.DataFrame({"a": BOOLEANS, "x": X}))
+    numbers.check_for_array()
     assert numbers.frame_of_array(np.array([[1.0, 1.0]])).shape == (1, 2)
 
 

@@ -36,6 +36,17 @@ def test_all_that_pandas_takes_for_missing(fitted):
             np.testing.assert_array_equal(rows.observed, fitted.columns_.standardised(FRAME).observed)
 
 
+def test_names_that_are_not_unique_are_refused_after_fit_too(fitted):
+    with pytest.raises(ValueError, match="have different names. Received: .*'colour'.*'colour'"):
+        fitted.transform(pandas.concat([FRAME, FRAME[["colour"]]], axis=1))
+
+
+@pytest.mark.parametrize("given", [FRAME.to_numpy(), FRAME.iloc[3], np.zeros(FRAME.shape)])
+def test_an_array_is_refused_where_columns_of_fit_hold_text(fitted, given):
+    with pytest.raises(ValueError, match="X must be a DataFrame, as in fit: .*hold no numbers. Received: an array"):
+        fitted.transform(given)
+
+
 def test_values_that_were_not_there_in_fit(fitted):
     more = FRAME.assign(colour=FRAME["colour"].cat.add_categories(["violet"]))
     assert fitted.transform(more)["colour"].dtype == FRAME["colour"].dtype

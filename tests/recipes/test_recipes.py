@@ -15,6 +15,7 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.commands import ROOT, imported
+from tests.oracles import tiny_model
 
 RECIPES = sorted((ROOT / "recipes").glob("*.py"))
 LIBRARIES = {"keras", "numpy", "pandas", "sklearn", "tensorflow", "tfdsmcmc"}
@@ -45,6 +46,37 @@ def test_it_has_help(path, capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(path), run_name="__main__")
     assert ended.value.code == 0 and "--quick" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("completions", ["--output", "folder.png"]),
+        ("impute_table", ["--output", "folder.png"]),
+        ("impute_table", ["--table", "folder.png"]),
+        ("impute_table", ["--updates", "99"]),
+        ("imputing", ["--imputations", "1"]),
+        ("mnist", ["--epochs", "0"]),
+        ("rbm", ["--epochs", "0"]),
+        ("several_chains", ["--epochs", "79"]),
+        ("several_chains", ["--seeds", "1", "1"]),
+    ],
+)
+def test_it_refuses_a_bad_option_before_it_does_anything(name, options, run, tmp_path, capsys):
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(SystemExit) as ended:
+        run(name, *options)
+    assert ended.value.code == 2 and "Received: " in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder.png"]
+
+
+def test_both_sides_refuses_rows_of_another_width(run, tmp_path, capsys):
+    tiny_model((2,), units=4).save(tmp_path / "model.keras")
+    with pytest.raises(SystemExit) as ended:
+        run("both_sides", "--model", "model.keras")
+    captured = capsys.readouterr()
+    assert ended.value.code == 2 and captured.err.endswith("must have the 4 columns of the model. Received: 64\n")
+    assert not captured.out
 
 
 @pytest.fixture

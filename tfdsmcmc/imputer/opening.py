@@ -11,7 +11,7 @@ from sklearn.utils.validation import FLOAT_DTYPES, validate_data
 
 from tfdsmcmc.imputer import frames
 from tfdsmcmc.imputer.columns import columns_of
-from tfdsmcmc.imputer.table import Table, is_frame
+from tfdsmcmc.imputer.table import Table, check_names, is_frame
 from tfdsmcmc.supports.checked_array import real_numbers
 
 if TYPE_CHECKING:
@@ -49,9 +49,12 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
         if is_frame(X):
             real_numbers("X", X)  # which refuses columns that scikit-learn would cast
     if isinstance(columns, Table) and is_frame(X):
+        check_names(X)
         X = _with_missing(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)
+    if isinstance(columns, Table):
+        columns.check_for_array()
     X = validate_data(self, _with_nan(X), dtype=FLOAT_DTYPES, ensure_all_finite="allow-nan", reset=False)
     if not isinstance(columns, Table):
         return X, columns.standardised(X), lambda x, values: columns.filled(x, values, keep)

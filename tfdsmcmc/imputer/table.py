@@ -51,9 +51,8 @@ class Table:
     """
 
     def __init__(self, frame: pandas.DataFrame, words: Mapping[Any, Word] | None = None):
+        check_names(frame)
         self.names: list[Any] = list(frame.columns)
-        if len(set(self.names)) < len(self.names):
-            raise ValueError(f"The columns of a DataFrame have different names. Received: {self.names}")
         words = _checked_words(words, self.names)
         _check_rows(frame)
         self.kept: np.ndarray = np.array([frame[name].notna().any() for name in self.names], bool)
@@ -131,18 +130,16 @@ class Table:
         parts = self._parts(values, len(values))
         return pandas.DataFrame({codec.name: codec.series(codec.decode(part)) for codec, part in parts})
 
-    def frame_of_array(self, x: np.ndarray) -> pandas.DataFrame:
-        """An array (n, D) of numbers as a frame with the columns of `fit`.
-
-        Raises:
-          ValueError: where these hold what is no number.
-        """
-        import pandas
-
+    def check_for_array(self) -> None:
+        """Raises a ValueError where an array of numbers has no place: columns of `fit` hold what is none."""
         states = {codec.name: codec.labels for codec in self.codecs if isinstance(codec, States)}
         text = [name for name, labels in states.items() if not all(isinstance(one, numbers.Number) for one in labels)]
         if text:
             raise ValueError(f"X must be a DataFrame, as in fit: columns {text} hold no numbers. Received: an array")
+
+    def frame_of_array(self, x: np.ndarray) -> pandas.DataFrame:
+        """An array (n, D) of numbers as a frame with the columns of `fit`."""
+        import pandas
 
         return pandas.DataFrame(x, columns=self.names)
 
@@ -186,6 +183,13 @@ def is_frame(x: object) -> bool:
 
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(x, pandas.DataFrame)
+
+
+def check_names(frame: pandas.DataFrame) -> None:
+    """Raises a ValueError for columns of one name."""
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        raise ValueError(f"The columns of a DataFrame have different names. Received: {names}")
 
 
 def _check_rows(frame):
