@@ -1,5 +1,7 @@
 """What sources have of their own, beside the contract."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,6 +9,7 @@ import tensorflow as tf
 from tests.conformance.sources import BINARY, CASES, assert_rows
 from tests.oracles import binary_states
 from tfdsmcmc.rows import ArraySource, Rows, Source, rows_of, source_of
+from tfdsmcmc.rows import dataset_source as dataset_source_module
 from tfdsmcmc.supports import Binary
 
 NAN = np.nan
@@ -114,6 +117,21 @@ def test_the_survey_finds_gaps_and_bad_rows_in_any_batch():
             known.check()
         with pytest.raises(ValueError, match="^data must be binary.*Received: "):
             list(known.batches(2))
+
+
+def test_a_dataset_of_unknown_length_that_may_have_no_end_is_told_of(monkeypatch):
+    """Once, where it is read to be counted and takes long; not where its length is known, or said."""
+    known = tf.data.Dataset.from_tensor_slices(BINARY).batch(1)
+    unknown = known.filter(lambda row: True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert source_of("data", unknown, 3, Binary()).num_rows == len(BINARY)
+        monkeypatch.setattr(dataset_source_module, "_LONG", -1.0)
+        assert source_of("data", known, 3, Binary()).num_rows == len(BINARY)
+        assert source_of("data", unknown, 3, Binary(), num_rows=7).num_rows == 7
+    with pytest.warns(UserWarning, match="^data, a dataset of unknown length.* Received: 1 rows so far") as told:
+        assert source_of("data", unknown, 3, Binary()).num_rows == len(BINARY)
+    assert len(told) == 1
 
 
 def test_datasets_that_cannot_be_read_are_refused():

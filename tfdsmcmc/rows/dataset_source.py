@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,9 @@ from tfdsmcmc.rows.source import Source
 
 if TYPE_CHECKING:
     from tfdsmcmc.rows.rows import Rows
+
+
+_LONG = 60.0  # seconds after which a reader may ask why nothing happens
 
 
 class DatasetSource(Source):
@@ -105,14 +110,26 @@ class DatasetSource(Source):
     @functools.cached_property
     def _survey(self):
         """(N, whether nothing is missing, `batch_sizes`), from one pass, which checks all rows."""
-        sizes, complete = [], True
+        unknown = int(self.dataset.cardinality()) == tf.data.UNKNOWN_CARDINALITY
+        sizes, complete, warn_at = [], True, time.monotonic() + _LONG if unknown else float("inf")
         for element in self._elements():
             rows = self.rows_of(element)
             sizes.append(len(rows.values))
             complete = complete and rows.complete
+            if time.monotonic() > warn_at:
+                self._warn_of_no_end(sum(sizes))
+                warn_at = float("inf")
         if not sum(sizes):
             raise self._nothing()
         return sum(sizes), complete, (min(sizes), max(sizes))
+
+    def _warn_of_no_end(self, count):
+        warnings.warn(
+            f"{self._name}, a dataset of unknown length, is read once to count its rows, for a minute by now. If "
+            f"it has no end give num_rows and steps_per_epoch. Received: {count:,} rows so far",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def _elements(self):
         try:
