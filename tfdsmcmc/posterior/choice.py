@@ -6,13 +6,9 @@ two standard errors of the mean of d: the mean of weights is the cheapest to eva
 start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance. Before it come
 "weights_and_start" and "units_and_start", their components in equal parts: the estimates of these are the mixture's.
 
-An estimate from importance samples is too low, by half of its squared standard error to first order. So each average
-has as many draws of z for a row in all, 100 for each chain, whatever its number of components: those of "draws" share
-them. All samples are looked at, as units gain by each, nats where weights are many; fewer of them only where the first
-look would take too long by all, or too much memory.
-
 Where it costs little, 500 rows are looked at. Else some are first, 50 or more, and then twice as many each time, until
-no other average can be ahead of the one that they choose by 0.05 nats, at two standard errors, or the time is up.
+no other average can be ahead of the one that they choose by 0.05 nats, at two standard errors, or the time is up. How
+closely each is looked at is said in `posterior.looks`.
 
 Rows that have chosen are no longer fresh: their log-likelihood under the average that they chose is too high by what
 the largest of a few noisy means exceeds the true one, about one standard error of d at most. Test rows are not touched.
@@ -29,9 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfdsmcmc import files, random
-from tfdsmcmc.layers import DARN
-from tfdsmcmc.posterior.averages import AVERAGES, check_average, has_starts, parts_of
-from tfdsmcmc.posterior.predictive import predictive_log_likelihood
+from tfdsmcmc.posterior import looks
+from tfdsmcmc.posterior.averages import AVERAGES, check_average, parts_of
 from tfdsmcmc.rows import ArraySource
 
 if TYPE_CHECKING:
@@ -40,11 +35,6 @@ if TYPE_CHECKING:
     from tfdsmcmc.posterior.ensemble import Posterior
     from tfdsmcmc.rows.source import Source
 
-_SAMPLES = 100  # importance samples a row, of all components of a chain together
-_FIRST, _ALL = 2e10, 5e10  # multiplications of weights by units, seconds of a core: of the first look, and of all
-_ROWS = 50, 500  # at least and at most
-_DRAWS = 10  # of a chain at least, averaged unit by unit
-_HELD = 1e8  # weights of all draws of a chain, in memory together
 _AHEAD = 0.05  # nats a row that are not worth another look
 
 
@@ -82,64 +72,21 @@ def choose(posterior: Posterior, model: Model, source: Source, seed: Seed = 0) -
       source: of validation rows.
       seed: integer, or int32 tensor of shape (2,).
     """
-    components = _components(posterior, model)
-    size, first, most = _numbers_of_rows(components["units"], model, source.num_rows)
+    components = looks.components(posterior, model)
+    size, first, most = looks.numbers_of_rows(components["units"], model, source.num_rows)
     seed, order = random.split(random.stream(seed, "choice of an average"))
     rows = source.evenly_spaced(most).take(random.host_permutation(most, order))
-    looks: list[dict[Average, np.ndarray]] = []
+    found: list[dict[Average, np.ndarray]] = []
     seen, end = 0, first
     while True:
         part = ArraySource(rows.take(slice(seen, end)))
-        looks.append(_look(components, part, size, random.fold(seed, len(looks))))
-        values = {average: np.concatenate([look[average] for look in looks]) for average in looks[0]}
+        found.append(looks.look(components, part, size, random.fold(seed, len(found))))
+        values = {average: np.concatenate([look[average] for look in found]) for average in found[0]}
         values = mixed(values, len(posterior.starts) / posterior.num_chains)
         chosen = preferred(values)
         if end == most or not _may_be_ahead(values, chosen):
             return Choice(chosen, values)
         seen, end = end, min(2 * end, most)
-
-
-def _components(posterior, model):
-    """The components of each average that is looked at: of units so many draws as time and memory allow."""
-    chains = posterior.chain_numbers
-    draws = max(chains.count(chain) for chain in set(chains))
-    in_time = _ALL / (_ROWS[0] * _SAMPLES * posterior.num_chains * _products(model))
-    in_memory = _HELD / max(1, sum(np.size(part) for part in posterior.samples[0].theta))
-    every = -(-draws // max(_DRAWS, int(min(draws, in_time, in_memory))))
-    averages = ["weights", "units", "draws", *(["start"] if has_starts(posterior.starts, chains) else [])]
-    return {
-        name: (posterior.thin(every) if name == "units" else posterior).components(model, name) for name in averages
-    }
-
-
-def _products(model):
-    """Multiplications of weights for one z: what the rows themselves are multiplied with is so once, for all z."""
-    lowest = model.generative.layers[-1]
-    found = sum(np.prod(weight.shape) for weight in model.generative.trainable_variables)
-    return max(1, int(found - (np.prod(lowest.lateral.shape) if isinstance(lowest, DARN) else 0)))
-
-
-def _numbers_of_rows(units, model, num_rows):
-    """(those of a batch, of the first look, of all): whole batches, as a program is made for each number of rows."""
-    fewest, most = _ROWS
-    for_each = _SAMPLES * sum(units.draws) * _products(model)
-    most = min(num_rows, max(fewest, min(most, int(_ALL / for_each))))
-    batches = max(1, most // fewest)
-    size = most // batches
-    return size, size * max(1, min(batches, int(_FIRST / (for_each * size)))), size * batches
-
-
-def _look(components, rows, size, seed):
-    """The log-likelihoods of rows by each average, by the same draws where they have as many."""
-    chains, values = len(components["weights"]), {}
-    for average, parts in components.items():
-        samples = max(1, _SAMPLES * chains // len(parts))
-        try:
-            values[average] = predictive_log_likelihood(parts, rows, samples, seed, size, warn=False).value
-        except ValueError:
-            if average != "units":
-                raise
-    return values
 
 
 def _may_be_ahead(values, chosen):

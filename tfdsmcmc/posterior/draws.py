@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tfdsmcmc._common import checks
 from tfdsmcmc.posterior.averages import check_average, parts_of
 from tfdsmcmc.posterior.samples import Samples, chain_of, cut, places_of
+from tfdsmcmc.rows.source import spread
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -83,6 +84,20 @@ class Draws:
           ValueError: for another number.
         """
         return self[:: checks.positive_integer("every", every)]
+
+    def thin_to(self, draws: int) -> Self:
+        """At most so many draws of each chain, evenly spaced; all of a chain that has no more.
+
+        Args:
+          draws: positive integer.
+
+        Raises:
+          ValueError: for another number.
+        """
+        draws = checks.positive_integer("draws", draws)
+        chains = places_of(self.chain_numbers).values()
+        places = (own[i] for own in chains for i in spread(len(own), min(draws, len(own))))
+        return self._subset(sorted(places), f"draws={draws}")
 
     def parts(self, average: Average) -> list[Self]:
         """For each component of an average a posterior with what the component is made of, and nothing else.
