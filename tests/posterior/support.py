@@ -15,7 +15,6 @@ def write_sample(folder, sample):
     """Writes a sample of a run of one chain into the folder."""
     store.write_draw(folder, [sample])
 
-
 X = binary_states(4)[[0, 3, 3, 5, 9, 9, 14, 15]].astype(np.float32)
 
 

@@ -1,6 +1,6 @@
 """Draws of the data from an average over posterior samples.
 
-m uniform over the components,      x ~ the component's density
+    m uniform over the components,      x ~ the component's density
 """
 
 from __future__ import annotations
