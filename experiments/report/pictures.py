@@ -79,6 +79,7 @@ def equal_time(comparisons):
     budgets = sorted({one.seconds for one in comparisons})
     figure = Figure(figsize=(8.0, 1.2 + 0.24 * len(pairs)), layout="constrained")
     axes = figure.subplots()
+    axes.set_xscale("symlog", linthresh=1.0)  # before anything is drawn, so that margins are in its units
     for order, (budget, marker) in enumerate(zip(budgets, cycle("os^D"))):
         own = [one for one in comparisons if one.seconds == budget]
         shift = 0.3 * (order - (len(budgets) - 1) / 2)
@@ -89,7 +90,6 @@ def equal_time(comparisons):
     shown = {(one.data, one.model): f"{short_title(one.dataset())}, {one.pair()}" for one in comparisons}
     axes.set_yticks(range(len(pairs)), [shown[pair] for pair in pairs], fontsize=8)
     axes.invert_yaxis()
-    axes.set_xscale("symlog", linthresh=1.0)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("sampler less optimizer (nats a test row)")
     axes.grid(axis="x", alpha=0.3)

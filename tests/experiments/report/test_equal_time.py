@@ -109,3 +109,11 @@ def test_settings_are_means_over_the_seeds():
         "| SBN 5 | `rws` | 3 | 1 | 1.0 | annealed | −12.00 |  |",
         "| SBN 5 | `sampler` | 3 | 2 | 2.0 | average of all samples | −10.50 | 1.00 |",
     ]
+
+
+def test_no_mark_of_the_picture_stands_at_its_edge():
+    axes = pictures.equal_time([compared(-0.7, 0.5), compared(35.0, 1.6, seconds=480.0)]).axes[0]
+    width = axes.bbox.width
+    for value, error in ((-0.7, -0.5), (35.0, 1.6)):
+        place = axes.transData.transform((value + error, 0.0))[0] - axes.bbox.x0
+        assert 0.02 * width < place < 0.98 * width
