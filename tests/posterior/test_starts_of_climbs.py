@@ -9,7 +9,7 @@ from tests.chance import assert_frequencies
 from tests.oracles import Oracle, binary_states, state_numbers, tiny_model
 from tests.posterior.support import at, fit, sample_of, unfitted, written
 from tests.posterior.test_averages import expected
-from tfdsmcmc.posterior import choice, merged, starts
+from tfdsmcmc.posterior import choice, looks, merged, starts
 from tfdsmcmc.rows import ArraySource, rows_of
 from tfdsmcmc.supports import Binary
 
@@ -54,8 +54,10 @@ def test_components_and_parts(posterior):
     assert [part.starts for part in parts] == [[], [], *([start] for start in posterior.starts)]
 
 
-def test_the_choice_sees_what_the_mixture_is_worth(posterior):
-    rows = ArraySource(rows_of("x", np.repeat(STATES, 30, 0), 4, Binary()))
+def test_the_choice_sees_what_the_mixture_is_worth(posterior, monkeypatch):
+    """By so many importance samples that their bias is a few thousandths; of all rows, each state as often."""
+    monkeypatch.setattr(looks, "_SAMPLES", 1000)
+    rows = ArraySource(rows_of("x", np.repeat(STATES, 25, 0), 4, Binary()))
     found = choice.choose(posterior, unfitted(), rows, seed=1).log_likelihoods
     for own in ("weights", "units"):
         assert abs(found[f"{own}_and_start"] - exact(posterior, own).mean()) < 0.02
