@@ -37,8 +37,8 @@ def main():
     parser.add_argument("--epochs", type=int, default=400)
     parser.add_argument("--quick", action="store_true", help="few epochs and draws, to see that it runs")
     args = parser.parse_args()
-    if len(set(args.seeds)) < len(args.seeds):
-        parser.error(f"--seeds must differ. Received: {args.seeds}")
+    if len(set(args.seeds)) < len(args.seeds) or min(args.seeds) < 0:
+        parser.error(f"--seeds must differ, and be 0 or more. Received: {args.seeds}")
     if args.epochs < 80:
         parser.error(f"--epochs must be 80 or more. Received: {args.epochs}")
     epochs, samples, draws = (20, 8, 10) if args.quick else (args.epochs, 40, 200)

@@ -60,6 +60,7 @@ def test_it_has_help(path, capsys, monkeypatch):
         ("rbm", ["--epochs", "0"]),
         ("several_chains", ["--epochs", "79"]),
         ("several_chains", ["--seeds", "1", "1"]),
+        ("several_chains", ["--seeds", "0", "-1"]),
     ],
 )
 def test_it_refuses_a_bad_option_before_it_does_anything(name, options, run, tmp_path, capsys):
