@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfdsmcmc._common.concatenating import in_order
 from tfdsmcmc.columns.base import Kind
 from tfdsmcmc.supports import SideBySide
 
@@ -99,21 +100,16 @@ class Layout:
 
     def rows(self, parts: Sequence[tf.Tensor]) -> tf.Tensor:
         """Rows (…, D) of the entries of all groups, (…, C, entries) each."""
-        flat = [_joined(part) for part in parts]
-        return flat[0] if self._in_order else tf.gather(tf.concat(flat, -1), self._entries_back, axis=-1)
+        return in_order([_joined(part) for part in parts], self._entries_back)
 
     def by_column(self, parts: Sequence[tf.Tensor]) -> tf.Tensor:
         """(…, number of columns) in the order of the table, of what each group has of its own, (…, C)."""
-        return parts[0] if self._in_order else tf.gather(tf.concat(parts, -1), self._columns_back, axis=-1)
+        return parts[0] if len(parts) == 1 else tf.gather(tf.concat(parts, -1), self._columns_back, axis=-1)
 
     def observed_columns(self, observed: tf.Tensor) -> tf.Tensor:
         """Which columns are observed as a whole, (…, number of columns), of which entries are, (…, D)."""
         observed = tf.cast(observed, tf.bool)
         return self.by_column([tf.reduce_all(self.values_of(group, observed), -1) for group in self.groups])
-
-    @property
-    def _in_order(self):
-        return len(self.groups) == 1
 
 
 def _joined(part):

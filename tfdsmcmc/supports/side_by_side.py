@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfdsmcmc import random
+from tfdsmcmc._common.concatenating import in_order
 from tfdsmcmc.supports.base import Support
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class SideBySide(Support):
         for number, (support, places) in enumerate(self.parts):
             part = support.noise(tf.concat([leading, [len(places)]], 0), random.fold(seed, number))
             drawn.append(tf.ensure_shape(part, [*[None] * (part.shape.rank - 1), len(places)]))
-        return tf.gather(tf.concat(drawn, -1), self._back, axis=-1)
+        return in_order(drawn, self._back)
 
     def mode(self, mean: np.ndarray) -> np.ndarray:
         return self._of_parts(lambda support, part: support.mode(part).astype(np.float32), mean)
