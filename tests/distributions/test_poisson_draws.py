@@ -46,7 +46,7 @@ def test_a_draw_is_its_own(monkeypatch):
     monkeypatch.setattr(poisson_draws.random, "open_uniform", largest)
     beside = poisson([*rates, 1e5], 3).numpy()[:-1]
     np.testing.assert_array_equal(beside, poisson(rates, 3))
-    assert (scipy.stats.poisson.sf(beside - 1, rates) > 1e-15).all()
+    assert (scipy.stats.poisson.sf(beside - 1, rates) > 1e-11).all()
 
 
 def test_seeds_and_programs():

@@ -23,6 +23,11 @@ def test_autoregressive_chains(rho):
     assert size.mean() == pytest.approx(8000 * (1 - rho) / (1 + rho), rel=0.2)
 
 
+def test_the_unit_of_the_values_does_not_matter():
+    trace = autoregressive(0.5, 500, 4, 3)
+    np.testing.assert_allclose(effective_sample_size(1e-9 * trace), effective_sample_size(trace), rtol=1e-9)
+
+
 def test_chains_that_disagree_are_worth_few_states():
     trace = autoregressive(0.0, 500, 4, 3)
     trace[:, 0] += 20.0
@@ -32,6 +37,9 @@ def test_chains_that_disagree_are_worth_few_states():
 
 def test_values_that_never_change_count_once_for_each_chain():
     np.testing.assert_array_equal(effective_sample_size(np.full((50, 3, 2), -812.25)), [3.0, 3.0])
+    np.testing.assert_array_equal(effective_sample_size(np.zeros((50, 3, 2))), [3.0, 3.0])
+    rounded = np.random.default_rng(0).choice([812.25, np.nextafter(np.float32(812.25), np.float32(0))], (50, 3, 2))
+    np.testing.assert_array_equal(effective_sample_size(rounded), [3.0, 3.0])
     np.testing.assert_array_equal(effective_sample_size(np.zeros((2, 3, 2))), [3.0, 3.0])
     assert np.isnan(effective_sample_size(np.full((2, 3), np.inf)))
     stuck = np.repeat(np.array([[[1.0], [2.0], [5.0]]]), 100, 0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.conformance.supports import run_support_test
+from tfdsmcmc import random
 from tfdsmcmc.rows import rows_of, source_of
 from tfdsmcmc.supports import Amounts, Binary, Counts, OneHot, Real, SideBySide, Skewed, Spin
 
@@ -73,6 +74,11 @@ def test_sources_made_elsewhere_are_looked_at():
 def test_numbers_of_states(groups):
     with pytest.raises(ValueError, match="groups must .*Received: "):
         OneHot(groups)
+
+
+def test_noise_of_large_counts_is_a_count():
+    drawn = Counts([4e6]).noise([10000, 1], random.as_seed(1))
+    assert Counts([4e6]).holds(drawn).numpy().all() and (drawn == 2**24).numpy().any()
 
 
 def test_counts_are_seen_by_their_logarithms():

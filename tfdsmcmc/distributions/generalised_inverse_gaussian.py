@@ -57,7 +57,10 @@ def generalised_inverse_gaussian(p: float, a: TensorLike, b: TensorLike, seed: S
 
 def _log_over_mode(size, omega, seed):
     """Draws of X for λ = `size`."""
-    alpha = omega**2 / (tf.sqrt(tf.square(omega) + size**2) + size) if size else omega
+    # √(ω² + λ²) − λ, whose squares may leave float32
+    largest = tf.maximum(omega, size)
+    root = largest * tf.sqrt(1 + tf.square(tf.minimum(omega, size) / largest))
+    alpha = omega * (omega / (root + size))
     t, s = _tangents(size, alpha)
     eta, zeta = -_psi(t, size, alpha), -_slope(t, size, alpha)
     theta, xi = -_psi(-s, size, alpha), _slope(-s, size, alpha)

@@ -57,11 +57,12 @@ def poisson(rate: TensorLike, seed: Seed) -> tf.Tensor:
         return tf.reduce_any(_is_open(left, up, down))
 
     state = (tf.constant(1.0), first, first, left, mode)
-    return loops.while_loop(unfinished, one_further, state)[-1]
+    *_, left, drawn = loops.while_loop(unfinished, one_further, state)
+    return tf.where(left > 0, mode, drawn)  # u may be above what the rounded probabilities of all values come to
 
 
 def _is_open(left, up, down):
-    """Where further values may be drawn: u may be above what the rounded probabilities of all values come to."""
+    """Where further values may be drawn."""
     return (left > 0) & (up + down > _NEGLIGIBLE)
 
 

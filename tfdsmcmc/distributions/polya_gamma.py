@@ -102,7 +102,9 @@ class PolyaGamma(tfd.Distribution):
     def log_laplace(self, t: TensorLike) -> tf.Tensor:
         """log E e^{−tγ} for t ≥ 0; it broadcasts with the batch."""
         t = tf.convert_to_tensor(t, self.dtype)
-        return self._shape * (_log_cosh(self._tilt / 2) - _log_cosh(tf.sqrt(tf.square(self._tilt) / 4 + t / 2)))
+        low, high = tf.abs(self._tilt) / 2, tf.sqrt(tf.square(self._tilt) / 4 + t / 2)
+        difference = tf.math.divide_no_nan(t / 2, low + high)  # high − low, of which large tilts would leave nothing
+        return self._shape * (_log_one_more(low) - _log_one_more(high) - difference)
 
     def divergence_from_untilted(self) -> tf.Tensor:
         """KL(PG(b, c) ‖ PG(b, 0)), in nats."""
@@ -193,5 +195,8 @@ def _check_can_be_drawn(static):
 
 
 def _log_cosh(x):
-    x = tf.abs(x)
-    return x + tf.math.log1p(tf.exp(-2 * x)) - math.log(2)
+    return tf.abs(x) + _log_one_more(tf.abs(x)) - math.log(2)
+
+
+def _log_one_more(x):
+    return tf.math.log1p(tf.exp(-2 * x))

@@ -24,7 +24,8 @@ def effective_sample_size(trace: np.ndarray) -> np.ndarray:
       trace: (N, M, …), N successive values of each of M chains.
 
     Returns:
-      (…), at most M N. M where the values are all the same, or fewer than 4: each chain counts for its start alone.
+      (…), at most M N. M where the values are all the same up to 10⁻⁶ of their size, or fewer than 4: each chain
+      counts for its start alone.
       nan where a value is not finite.
     """
     try:
@@ -42,7 +43,7 @@ def effective_sample_size(trace: np.ndarray) -> np.ndarray:
     within = covariances[0] * length / (length - 1)
     between = trace.mean(0).var(0, ddof=1) if chains > 1 else 0.0
     total = covariances[0] + between
-    still = total <= 1e-12 * (1.0 + np.square(trace).mean((0, 1)))  # rounding of a value that never changes
+    still = total <= 1e-12 * np.square(trace).mean((0, 1))  # float32 rounds a value that never changes so
     rho = 1.0 - (within - covariances) / np.where(still, 1.0, total)
     rho[0] = 1.0
     pairs = rho[: length // 2 * 2].reshape(length // 2, 2, *rho.shape[1:]).sum(1)

@@ -2,10 +2,12 @@
 
     p(x_observed given θ) = E[w],      w = p(z; θ) W / q(z given u; φ)
 
-with the draws and weights of `imputation.resampling`, K for each θ_m, and the average over m of their means. Its
-variance is Σ_m v_m / M², v_m that of a mean of K weights, so that the standard error of the logarithm is
+with the draws and weights of `imputation.resampling`, K for each θ_m. The standard error of the logarithm of their mean is
 
-    √(Σ_m p̂_m² (1/n_m − 1/K)) / Σ_m p̂_m,      n_m = (Σ w)² / Σ w²
+    s_m = √((K/n_m − 1)/(K − 1)),      n_m = (Σ w)² / Σ w²
+
+nan for a single weight, and the average over m has the error of `posterior.running_means`. A row with nothing observed
+has log p = 0 exactly.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from tfdsmcmc import random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.imputation.plans import rows_at_a_time, run
+from tfdsmcmc.posterior.running_means import PredictiveAverage
 
 if TYPE_CHECKING:
     from tfdsmcmc.model import DeepGenerativeModel
@@ -39,15 +42,15 @@ def log_likelihood_by_completions(
       num_samples: K.
       seed: integer.
     """
-    num_samples, parts = checks.positive_integer("num_samples", num_samples), []
+    num_samples, average = checks.positive_integer("num_samples", num_samples), PredictiveAverage()
     stream, batch_size = random.stream(seed, "completions"), rows_at_a_time(len(rows.values), _BATCH)
+    known = np.any(rows.observed, 1)
     for place, sample in enumerate([None] if posterior is None else posterior.samples):
         density = model.density(None if sample is None else (sample.theta, sample.phi))
         plan = density.evidence_plan(num_samples, batch_size)
-        parts.append(run(density, plan, rows, random.fold(stream, place), batch_size))
-    logs = np.array([part.log_likelihood for part in parts], np.float64)
-    sizes = np.array([part.effective_sample_size for part in parts], np.float64)
-    total = np.logaddexp.reduce(logs, 0)
-    shares = np.exp(logs - total)
-    error = np.sqrt((np.square(shares) * np.maximum(1 / sizes - 1 / num_samples, 0.0)).sum(0))
-    return LogLikelihood(total - np.log(len(parts)), error, 1 / (np.square(shares) / sizes).sum(0))
+        part = run(density, plan, rows, random.fold(stream, place), batch_size)
+        size = part.effective_sample_size.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            error = np.sqrt(np.maximum(num_samples / size - 1.0, 0.0) / np.float64(num_samples - 1))
+        average.add(LogLikelihood(part.log_likelihood, np.where(known, error, 0.0), size))
+    return average.log_likelihood()

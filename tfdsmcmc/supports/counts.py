@@ -47,8 +47,9 @@ class Counts(Support):
         return whole if observed is None else whole | ~observed
 
     def noise(self, shape: Shape, seed: Seed) -> tf.Tensor:
-        """Geometric, with about the typical counts as means."""
-        return tf.floor(-(self.filling + 0.5) * tf.math.log(random.open_uniform(shape, seed)))
+        """Geometric, with about the typical counts as means, and at most the largest count."""
+        drawn = tf.floor(-(self.filling + 0.5) * tf.math.log(random.open_uniform(shape, seed)))
+        return tf.minimum(drawn, float(LARGEST))
 
     def mode(self, mean: np.ndarray) -> np.ndarray:
         """The whole numbers next to the means."""
