@@ -2,7 +2,8 @@
 
     p(x_observed given θ) = E[w],      w = p(z; θ) W / q(z given u; φ)
 
-with the draws and weights of `imputation.resampling`, K for each θ_m. The standard error of the logarithm of their mean is
+with the draws and weights of `imputation.resampling`, K for each θ_m. The standard error of the logarithm of their
+mean is
 
     s_m = √((K/n_m − 1)/(K − 1)),      n_m = (Σ w)² / Σ w²
 
