@@ -50,8 +50,8 @@ def test_annealing(folder, options):
 
 @pytest.mark.parametrize(
     "options",
-    [{"direction": "reverse"}, {"z": [np.zeros((60, 3)), np.zeros((60, 2))]}, {"weights": None}],
-    ids=["reverse", "z", "weights"],
+    [{"direction": "reverse"}, {"z": [np.zeros((60, 3)), np.zeros((60, 2))]}, {"weights": None}, {"num_samples": 5}],
+    ids=["reverse", "z", "weights", "unknown"],
 )
 def test_what_an_average_cannot_heed_is_refused_before_any_task(folder, options, monkeypatch):
     """As `posterior.annealed_log_likelihood` does."""
@@ -62,6 +62,29 @@ def test_what_an_average_cannot_heed_is_refused_before_any_task(folder, options,
     ):
         with pytest.raises(ValueError, match="Received: "):
             call()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"make_model": make(0)}, "make_model is a function of a seed. Received: make_model=<"),
+        ({"make_model": lambda: make(0)}, "make_model is a function of a seed. Received: make_model=<"),
+        ({"make_model": lambda seed: None}, "make_model returns a model. Received: NoneType"),
+        ({"folder": 3}, "folder is a path. Received: folder=3"),
+    ],
+)
+def test_bad_arguments(folder, monkeypatch, change, reason):
+    monkeypatch.setattr(cluster_work, "run", None)
+    with pytest.raises(ValueError, match=reason):
+        ds.cluster.log_likelihood(**{"posterior": folder, "make_model": make, "rows": ROWS, **change, **FEW})
+
+
+def test_a_damaged_result_is_named(folder, tmp_path):
+    ds.cluster.log_likelihood(folder, make, ROWS, folder=tmp_path, **FEW)
+    file = next(tmp_path.rglob("*.npz"))
+    file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(ValueError, match=f"delete it, and call again. Received: .*{file.name}"):
+        ds.cluster.log_likelihood(folder, make, ROWS, folder=tmp_path, **FEW)
 
 
 def test_other_frozen_weights_are_other_results(tmp_path):

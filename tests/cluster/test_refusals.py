@@ -19,7 +19,7 @@ from tests.cluster.models import (
     with_frozen_weights_of_its_own,
     with_frozen_weights_of_the_seed,
 )
-from tfdsmcmc.cluster import chains, fit_chain, fit_chains, impute
+from tfdsmcmc.cluster import chains, checking, fit_chain, fit_chains, impute
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.posterior import store
 
@@ -34,7 +34,11 @@ OTHER_ROWS = 1 - ROWS
         ({"folder": ""}, "folder is a path. Received: folder=''"),
         ({"seed": 2**64}, "An integer seed lies in"),
         ({"batchsize": 3}, "fit has no such arguments. Received: batchsize"),
+        ({"folder": "a\0b"}, "folder is a path. Received: folder="),
         ({"rows": pathlib.Path("missing.npy")}, "Received: "),
+        ({"rows": None}, "Received: rows=None"),
+        ({"batch_size": 0}, "batch_size must be a positive integer"),
+        ({"make_model": lambda: None}, "make_model is a function of a seed. Received: "),
     ],
 )
 def test_bad_arguments_of_chains(tmp_path, monkeypatch, change, reason):
@@ -119,6 +123,33 @@ def test_arguments_are_told_apart_by_what_they_are():
     streams = [keras.utils.PyDataset() for _ in range(2)]  # whose rows are not known
     assert digest_of(streams[0]) != digest_of(streams[1])
     assert digest_of(tf.float32) != digest_of(tf.float64)
+
+
+@pytest.mark.parametrize("fit", [[1], "batch"])
+def test_arguments_of_fit_are_a_dict(tmp_path, fit):
+    with pytest.raises(ValueError, match="fit is a dict of other arguments of fit. Received: fit="):
+        fit_chain(make, 0, ROWS, tmp_path / "chains", 1, fit=fit)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_the_way_of_the_folder(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ValueError, match="folder is a path of folders. Received: folder=.*file is a file"):
+            fit_chains(make, ROWS, folder, 1, 1)
+
+
+def test_a_function_without_a_signature_is_called():
+    with pytest.raises(ValueError, match="make_model returns a model. Received: int"):
+        checking.made(int, 0)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_a_damaged_statement_is_named(tmp_path, text):
+    (tmp_path / "chain_0000").mkdir()
+    (tmp_path / "chain_0000" / "chain.json").write_text(text)
+    with pytest.raises(ValueError, match="delete it, and call again. Received: .*chain.json"):
+        fit_chain(make, 0, ROWS, tmp_path, 1, collector=COLLECTOR)
 
 
 @pytest.mark.parametrize("option", ["mask", "burnin"])

@@ -38,8 +38,10 @@ def test_the_cheapest_within_two_errors_of_the_best(behind, spread, chosen):
     assert choice.preferred(values) == chosen
 
 
-def test_one_row_chooses_the_best():
-    assert choice.preferred({"weights": np.array([-2.0]), "units": np.array([-1.0])}) == "units"
+def test_one_row_tells_no_error_and_leaves_the_first():
+    values = {"weights": np.array([-7.01]), "units": np.array([-8.0]), "start": np.array([-7.0])}
+    assert choice.preferred(values) == "weights"
+    assert choice.preferred({"weights": np.array([-2.0]), "units": np.array([-1.0])}) == "weights"
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import os
 import pathlib
 import shutil
 from collections.abc import Callable
@@ -26,6 +25,7 @@ import numpy as np
 from tfdsmcmc import contract, files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc.cluster import work
+from tfdsmcmc.cluster.checking import check_folder, check_function, made, reading
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import is_file, opened
 from tfdsmcmc.posterior import Collector
@@ -77,7 +77,7 @@ def fit_chains(
     Raises:
       ValueError: for arguments out of range, before anything is run.
       ChainFailed: in the end, naming the chains that failed and why: such as a chain that began with other arguments, a
-        full disk, or workers that die again and again.
+        model that is not compiled, rows that do not fit it, a full disk, or workers that die again and again.
     """
     num_chains = checks.positive_integer("num_chains", num_chains)
     epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, fit)
@@ -118,7 +118,7 @@ def fit_chain(
       ValueError: for arguments out of range, before anything is run.
     """
     chain = checks.nonnegative_integer("chain", chain)
-    epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, fit or {})
+    epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, {} if fit is None else fit)
     _fit(True, make_model, chain, rows, folder, epochs, seed, collector, fit)
 
 
@@ -126,19 +126,23 @@ def _checked(make_model, rows, folder, epochs, seed, collector, fit):
     """(epochs, seed) as plain integers; a ValueError for arguments of which no chain could be learnt."""
     epochs, seed = checks.positive_integer("epochs", epochs), checks.nonnegative_integer("seed", seed)
     random.as_seed(seed)  # which refuses seeds beyond 64 bits
-    if not (isinstance(folder, (str, os.PathLike)) and str(folder)):
-        raise ValueError(f"folder is a path. Received: folder={folder!r}")
-    if not callable(make_model):
-        raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
+    check_folder(folder)
+    check_function(make_model)
     known = set(inspect.signature(Collector).parameters) - {"path"}
     collector = {} if collector is None else collector
     if not isinstance(collector, dict) or not set(collector) <= known:
         raise ValueError(f"collector is a dict with names of {sorted(known)}. Received: collector={collector!r}")
+    if not isinstance(fit, dict):
+        raise ValueError(f"fit is a dict of other arguments of fit. Received: fit={fit!r}")
     if wrong := {"callbacks", "epochs", "x", "y"} & set(fit):
         raise ValueError(f"A chain has callbacks and rows of its own. Received: {', '.join(sorted(wrong))}")
     if unknown := set(fit) - (set(inspect.signature(Learner.fit).parameters) - {"self"}):
         raise ValueError(f"fit has no such arguments. Received: {', '.join(sorted(unknown))}")
+    if fit.get("batch_size") is not None:
+        checks.positive_integer("batch_size", fit["batch_size"])
     Collector("checked", **collector)  # which refuses what does not fit
+    if rows is None:
+        raise ValueError("rows are an array, a dataset's name or a file. Received: rows=None")
     if isinstance(rows, (str, pathlib.Path)):
         opened(rows)
     return epochs, seed
@@ -177,7 +181,7 @@ def _fit_here(make_model, chain, rows, own, epochs, seed, collector, fit):
 def _made(make_model, seed):
     """The model of a chain. Weights that two calls make differently, of layers without seeds, are drawn by the seed:
     what else draws in this process has no part in a chain."""
-    model, twin, another = make_model(seed), make_model(seed), make_model(seed + 1)
+    model, twin, another = made(make_model, seed), made(make_model, seed), made(make_model, seed + 1)
     _check_model(model)
     _check_seeds(model, twin, another)
     drawn = False
@@ -263,8 +267,8 @@ def _check_same(file, said):
     """Raises a ValueError for a folder of a chain that began otherwise."""
     if not file.is_file():
         return
-    before = json.loads(file.read_text(encoding="utf-8"))
-    before = completed(before, said)
+    with reading(file):
+        before = completed(json.loads(file.read_text(encoding="utf-8")), said)
     differing = [name for name, value in said.items() if before.get(name) != value]
     if differing:
         raise ValueError(

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tfdsmcmc.cluster.checking import check_function, made
 from tfdsmcmc.posterior import load
 from tfdsmcmc.rows import Shard
 
@@ -59,7 +60,7 @@ class Call(NamedTuple):
         """The place of this thread, opened where it is not."""
         if getattr(_own, "token", None) != self.token:
             forget()
-            model = self.make_model(_SEED)
+            model = made(self.make_model, _SEED)
             posterior = self.posterior
             if not (posterior is None or hasattr(posterior, "samples")):
                 posterior = load(posterior)
@@ -81,10 +82,9 @@ def called(
     """The `Call` of some arguments, and its place here, with all rows.
 
     Raises:
-      ValueError: for a `make_model` that is no function, or no posterior.
+      ValueError: for a `make_model` that is no function of a seed or makes no model, or no posterior.
     """
-    if not callable(make_model):
-        raise ValueError(f"make_model is a function of a seed. Received: make_model={make_model!r}")
+    check_function(make_model)
     if posterior is None:  # of which each task would have the fresh weights of its model
         raise ValueError("posterior is a folder of samples, or a Posterior. Received: posterior=None")
     call = Call(secrets.token_hex(8), make_model, posterior, rows, read)

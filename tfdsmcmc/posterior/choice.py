@@ -3,8 +3,9 @@
 Let d be the differences, row by row, of the log-likelihoods under the best of the averages and another. Of the averages
 in the order "weights", "units", "draws", "start" the first is chosen that is the best, or is behind it by no more than
 two standard errors of the mean of d: the mean of weights is the cheapest to evaluate and to serve, and what a warm
-start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance. Before it come
-"weights_and_start" and "units_and_start", their components in equal parts: the estimates of these are the mixture's.
+start found is no posterior, so that it is chosen only where sampling was for the worse beyond chance. A single row does
+not tell the error, and leaves the first. Before "start" come "weights_and_start" and "units_and_start", their
+components in equal parts: the estimates of these are the mixture's.
 
 Where it costs little, 500 rows are looked at. Else some are first, 50 or more, and then twice as many each time, until
 no other average can be ahead of the one that they choose by 0.05 nats, at two standard errors, or the time is up. How
@@ -19,6 +20,7 @@ PATH/average.json keeps the name and the means; `posterior.load` reads it.
 from __future__ import annotations
 
 import json
+import math
 import pathlib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,8 +128,8 @@ def preferred(values: dict[Average, np.ndarray]) -> Average:
 
 
 def _error(values):
-    """Of their mean."""
-    return values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    """Of their mean; infinite of one value, which does not tell it."""
+    return values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else math.inf
 
 
 def write(folder: FilePath, choice: Choice) -> None:

@@ -16,6 +16,7 @@ Samples are read from disk one at a time, but for "units".
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from tfdsmcmc import contract, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.documenting import described_by
 from tfdsmcmc._common.estimates import LogLikelihood
+from tfdsmcmc.annealing import annealed_importance_sampling
 from tfdsmcmc.posterior.averages import Components, check_average, parts_of
 from tfdsmcmc.posterior.curve import Curve, curve
 from tfdsmcmc.posterior.draws import Draws
@@ -262,8 +264,12 @@ def check_annealing(model: contract.Model, annealing: dict[str, Any]) -> None:
     """
     if "weights" in annealing:
         raise ValueError(f"The weights are those of the samples. Received: weights={annealing['weights']!r}")
+    directed = hasattr(model, "generative")
+    own = set(inspect.signature(annealed_importance_sampling).parameters) - {"model", "x", "seed", "weights"}
+    if directed and (unknown := set(annealing) - own):
+        raise ValueError(f"Annealing takes {sorted(own)}. Received: {', '.join(sorted(unknown))}")
     direction, z = annealing.get("direction", "forward"), annealing.get("z")
-    if hasattr(model, "generative") and (direction != "forward" or z is not None):
+    if directed and (direction != "forward" or z is not None):
         raise ValueError(
             "An average is annealed forward: draws of z from one component are none of the others. "
             f"Received: direction={direction!r}, z={z!r}"
