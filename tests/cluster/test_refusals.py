@@ -35,6 +35,8 @@ OTHER_ROWS = 1 - ROWS
         ({"seed": 2**64}, "An integer seed lies in"),
         ({"batchsize": 3}, "fit has no such arguments. Received: batchsize"),
         ({"folder": "a\0b"}, "folder is a path. Received: folder="),
+        ({"folder": "a" * 300}, r"folder is a path \(.*\). Received: folder='a"),
+        ({"folder": b"a"}, "folder is a path. Received: folder=b'a'"),
         ({"rows": pathlib.Path("missing.npy")}, "Received: "),
         ({"rows": None}, "Received: rows=None"),
         ({"batch_size": 0}, "batch_size must be a positive integer"),
@@ -148,8 +150,14 @@ def test_a_function_without_a_signature_is_called():
 def test_a_damaged_statement_is_named(tmp_path, text):
     (tmp_path / "chain_0000").mkdir()
     (tmp_path / "chain_0000" / "chain.json").write_text(text)
-    with pytest.raises(ValueError, match="delete it, and call again. Received: .*chain.json"):
+    with pytest.raises(ValueError, match="delete all of .*chain_0000, and the chain is learnt anew. Received: .*.json"):
         fit_chain(make, 0, ROWS, tmp_path, 1, collector=COLLECTOR)
+
+
+def test_what_cannot_be_read_now_is_not_called_damaged():
+    for error in (PermissionError(13, "denied"), MemoryError()):
+        with pytest.raises(type(error)), checking.reading(pathlib.Path("file"), "delete it"):
+            raise error
 
 
 @pytest.mark.parametrize("option", ["mask", "burnin"])

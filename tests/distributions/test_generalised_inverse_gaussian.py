@@ -34,7 +34,7 @@ def test_ends_of_float32():
     drawn = generalised_inverse_gaussian(0.0, a, b, random.as_seed(1)).numpy()
     assert 0 <= drawn[0] < 1e-3 and drawn[1] > 0 and np.isnan(drawn[2])
     assert 0 < drawn[3] < 1e-20 and drawn[4] > 1e20
-    large = tf.constant([1e17, 2e19, 1e38])
+    large = tf.constant([1e17, 2e19, 1e38, 3e38])
     np.testing.assert_allclose(generalised_inverse_gaussian(0.5, large, large, random.as_seed(1)), 1.0, rtol=1e-6)
     assert generalised_inverse_gaussian(0.3, tf.ones([0, 2]), tf.ones([0, 2]), random.as_seed(1)).shape == (0, 2)
 

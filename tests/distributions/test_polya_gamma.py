@@ -69,6 +69,7 @@ def test_moments_and_transforms():
         # of a large tilt cosh(c/2) is e^{c/2}/2
         large = 2 * PolyaGamma(dtype(1.0), dtype(1e4)).log_laplace([1.0, 10.0]).numpy()
         np.testing.assert_allclose(large, 1e4 - np.sqrt(1e8 + 2 * np.array([1.0, 10.0])), rtol=3e-5)
+        assert (PolyaGamma(dtype(1.0), tilt.astype(dtype)).log_laplace(np.inf) == -np.inf).numpy().all()
         # E_{PG(b, c)} of log (density ratio) = b log cosh(c/2) − c²/2 E γ
         exact = shape * (np.abs(tilt) / 2 + np.log1p(np.exp(-np.abs(tilt))) - np.log(2)) - tilt**2 / 2 * want[..., 0]
         large = np.abs(tilt) > 0.5

@@ -25,7 +25,7 @@ import numpy as np
 from tfdsmcmc import contract, files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc.cluster import work
-from tfdsmcmc.cluster.checking import check_folder, check_function, made, reading
+from tfdsmcmc.cluster.checking import check_function, checked_folder, made, reading
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import is_file, opened
 from tfdsmcmc.posterior import Collector
@@ -80,9 +80,9 @@ def fit_chains(
         model that is not compiled, rows that do not fit it, a full disk, or workers that die again and again.
     """
     num_chains = checks.positive_integer("num_chains", num_chains)
-    epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, fit)
+    folder, epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, fit)
     tasks = [
-        (f"chain {chain}", (make_model, chain, rows, str(folder), epochs, seed, collector, fit))
+        (f"chain {chain}", (make_model, chain, rows, folder, epochs, seed, collector, fit))
         for chain in range(num_chains)
     ]
     said = {"error": ChainFailed, "refused": (), "timeout": timeout}
@@ -118,15 +118,15 @@ def fit_chain(
       ValueError: for arguments out of range, before anything is run.
     """
     chain = checks.nonnegative_integer("chain", chain)
-    epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, {} if fit is None else fit)
+    folder, epochs, seed = _checked(make_model, rows, folder, epochs, seed, collector, {} if fit is None else fit)
     _fit(True, make_model, chain, rows, folder, epochs, seed, collector, fit)
 
 
 def _checked(make_model, rows, folder, epochs, seed, collector, fit):
-    """(epochs, seed) as plain integers; a ValueError for arguments of which no chain could be learnt."""
+    """(folder, epochs, seed), a text and plain integers; a ValueError for arguments of which no chain could be learnt."""
     epochs, seed = checks.positive_integer("epochs", epochs), checks.nonnegative_integer("seed", seed)
     random.as_seed(seed)  # which refuses seeds beyond 64 bits
-    check_folder(folder)
+    folder = checked_folder(folder)
     check_function(make_model)
     known = set(inspect.signature(Collector).parameters) - {"path"}
     collector = {} if collector is None else collector
@@ -145,7 +145,7 @@ def _checked(make_model, rows, folder, epochs, seed, collector, fit):
         raise ValueError("rows are an array, a dataset's name or a file. Received: rows=None")
     if isinstance(rows, (str, pathlib.Path)):
         opened(rows)
-    return epochs, seed
+    return folder, epochs, seed
 
 
 def _fit(wait, make_model, chain, rows, folder, epochs, seed, collector, fit):
@@ -267,7 +267,8 @@ def _check_same(file, said):
     """Raises a ValueError for a folder of a chain that began otherwise."""
     if not file.is_file():
         return
-    with reading(file):
+    # without its statement alone a chain would go on from rows and arguments of any kind
+    with reading(file, f"delete all of {file.parent}, and the chain is learnt anew"):
         before = completed(json.loads(file.read_text(encoding="utf-8")), said)
     differing = [name for name, value in said.items() if before.get(name) != value]
     if differing:

@@ -35,20 +35,28 @@ def made(make_model: Callable[[int], Any], seed: int) -> Any:
     return model
 
 
-def check_folder(folder: object) -> None:
-    """Raises a ValueError for what is no path of a folder, and where a file is in the way."""
-    if not isinstance(folder, (str, os.PathLike)) or not str(folder) or "\0" in str(folder):
+def checked_folder(folder: object) -> str:
+    """The path of a folder that is there or can be made; a ValueError for others, as where a file is in the way."""
+    path = os.fspath(folder) if isinstance(folder, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path or "\0" in path:
         raise ValueError(f"folder is a path. Received: folder={folder!r}")
-    for path in (pathlib.Path(folder), *pathlib.Path(folder).parents):
-        if path.is_file():
-            raise ValueError(f"folder is a path of folders. Received: folder={str(folder)!r}, where {path} is a file")
+    try:
+        in_the_way = [part for part in (pathlib.Path(path), *pathlib.Path(path).parents) if part.is_file()]
+    except OSError as error:  # as of a name that is too long
+        raise ValueError(f"folder is a path ({error.strerror}). Received: folder={path!r}") from None
+    if in_the_way:
+        raise ValueError(f"folder is a path of folders. Received: folder={path!r}, where {in_the_way[0]} is a file")
+    return path
 
 
 @contextmanager
-def reading(file: pathlib.Path) -> Iterator[None]:
-    """Of a file whose content cannot be read a ValueError says which it is."""
+def reading(file: pathlib.Path, remedy: str) -> Iterator[None]:
+    """Of a file whose content is damaged a ValueError says which it is, and what is to be done.
+
+    A file that cannot be read now, as over a network, may be whole: such errors are left as they are."""
     try:
         yield
+    except (OSError, MemoryError):
+        raise
     except Exception as error:  # damaged files fail in many ways
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"A file is damaged ({reason}): delete it, and call again. Received: {file}") from None
+        raise ValueError(f"A file is damaged ({type(error).__name__}: {error}): {remedy}. Received: {file}") from None

@@ -20,7 +20,7 @@ from tfdsmcmc import contract, files, random
 from tfdsmcmc._common import checks
 from tfdsmcmc._common.estimates import LogLikelihood
 from tfdsmcmc.cluster import places, work
-from tfdsmcmc.cluster.checking import check_folder, reading
+from tfdsmcmc.cluster.checking import checked_folder, reading
 from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import opened
 from tfdsmcmc.likelihood.importance import warn_of
@@ -114,8 +114,7 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
     batch_size, shard_rows = (
         checks.positive_integer(name, value) for name, value in (("batch_size", batch_size), ("shard_rows", shard_rows))
     )
-    if folder is not None:
-        check_folder(folder)
+    folder = None if folder is None else checked_folder(folder)
     call, (model, own, source) = places.called(make_model, posterior, rows, _source)
     if how[0] == "annealed":
         check_annealing(model, how[1])
@@ -149,7 +148,7 @@ def _estimated(posterior, make_model, rows, how, seed, batch_size, average, shar
 def _task(call, part, how, seed, batch_size, average, file, shard):
     """The estimates of a shard by one component, whose samples `part` has: those kept, or made and kept."""
     if file is not None and file.is_file():
-        with reading(file), np.load(file, allow_pickle=False) as stored:
+        with reading(file, "delete it, and call again"), np.load(file, allow_pickle=False) as stored:
             return LogLikelihood(*(stored[name] if name in stored else None for name in _FIELDS), stored["shared"])
     (component,) = part.components(call.here().model)
     estimate = _importance if how[0] == "importance" else _annealed

@@ -96,13 +96,13 @@ def _tangents(size, alpha):
     # log(1 + 1/α + √(1/α² + 2/α)), whose square may leave float32
     far = tf.math.log1p(inverse * (1 + tf.sqrt(1 + 2 * alpha)))
     far = tf.minimum(far, 1 / size) if size else far
-    s = tf.where(left > 2, tf.sqrt(4 / (alpha * math.cosh(1) + size)), tf.where(left < 0.5, far, 1.0))
+    s = tf.where(left > 2, tf.sqrt(4 / math.cosh(1) / (alpha + size / math.cosh(1))), tf.where(left < 0.5, far, 1.0))
     return t, s
 
 
 def _psi(x, size, alpha):
     # cosh x − 1 = 2 sinh²(x/2), and e^x − x − 1, without the loss of digits near 0
-    grown = 2 * alpha * tf.square(tf.sinh(x / 2))
+    grown = alpha * (2 * tf.square(tf.sinh(x / 2)))
     return -grown - size * (tf.math.expm1(x) - x) if size else -grown
 
 

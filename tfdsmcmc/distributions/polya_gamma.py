@@ -103,7 +103,8 @@ class PolyaGamma(tfd.Distribution):
         """log E e^{−tγ} for t ≥ 0; it broadcasts with the batch."""
         t = tf.convert_to_tensor(t, self.dtype)
         low, high = tf.abs(self._tilt) / 2, tf.sqrt(tf.square(self._tilt) / 4 + t / 2)
-        difference = tf.math.divide_no_nan(t / 2, low + high)  # high − low, of which large tilts would leave nothing
+        # high − low, of which large tilts would leave nothing
+        difference = tf.where(tf.math.is_inf(t), t, tf.math.divide_no_nan(t / 2, low + high))
         return self._shape * (_log_one_more(low) - _log_one_more(high) - difference)
 
     def divergence_from_untilted(self) -> tf.Tensor:

@@ -267,7 +267,7 @@ def check_annealing(model: contract.Model, annealing: dict[str, Any]) -> None:
     directed = hasattr(model, "generative")
     own = set(inspect.signature(annealed_importance_sampling).parameters) - {"model", "x", "seed", "weights"}
     if directed and (unknown := set(annealing) - own):
-        raise ValueError(f"Annealing takes {sorted(own)}. Received: {', '.join(sorted(unknown))}")
+        raise ValueError(f"Annealing takes {sorted(own - {'direction', 'z'})}. Received: {', '.join(sorted(unknown))}")
     direction, z = annealing.get("direction", "forward"), annealing.get("z")
     if directed and (direction != "forward" or z is not None):
         raise ValueError(
