@@ -33,7 +33,7 @@ def test_columns_that_depend_on_each_other():
         layer.observed_log_prob(y, known, parents)
     model = model_of(FINITE, dependent=True)
     model.compile(**ds.methods.dsgnht_nais(num_chains=1))
-    with pytest.raises(ValueError, match=r"or Mixed\(dependent=False\). Received: Mixed\(dependent=True\)$"):
+    with pytest.raises(ValueError, match=r"or Mixed. Received: Mixed\(dependent=True\)$"):
         model.fit(row, verbose=0)
     model.fit(STATES, batch_size=6, epochs=2, verbose=0)
     assert model.support.holds(model.sample(7, seed=0)).all()

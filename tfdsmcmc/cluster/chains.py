@@ -123,7 +123,7 @@ def fit_chain(
 
 
 def _checked(make_model, rows, folder, epochs, seed, collector, fit):
-    """(folder, epochs, seed), a text and plain integers; a ValueError for arguments of which no chain could be learnt."""
+    """(folder, epochs, seed), text and plain integers; a ValueError for arguments of which no chain could be learnt."""
     epochs, seed = checks.positive_integer("epochs", epochs), checks.nonnegative_integer("seed", seed)
     random.as_seed(seed)  # which refuses seeds beyond 64 bits
     folder = checked_folder(folder)

@@ -47,6 +47,7 @@ def generalised_inverse_gaussian(p: float, a: TensorLike, b: TensorLike, seed: S
     # products and quotients of roots: AB or B/A may leave float32 where they do not
     root_a, root_b = tf.sqrt(a), tf.sqrt(b)
     omega = root_a * root_b
+    omega = tf.where(omega > 1e18, 1e18, omega)  # ω² must fit; float32 does not see that log y scatters by 1/√ω
     low = omega < 1e-15
     omega, ratio = tf.where(low, 1e-15, omega), tf.where(low, 1e-15 / tf.square(root_a), root_b / root_a)
     size = abs(float(p)) / omega
@@ -57,10 +58,7 @@ def generalised_inverse_gaussian(p: float, a: TensorLike, b: TensorLike, seed: S
 
 def _log_over_mode(size, omega, seed):
     """Draws of X for λ = `size`."""
-    # √(ω² + λ²) − λ, whose squares may leave float32
-    largest = tf.maximum(omega, size)
-    root = largest * tf.sqrt(1 + tf.square(tf.minimum(omega, size) / largest))
-    alpha = omega * (omega / (root + size))
+    alpha = omega**2 / (tf.sqrt(tf.square(omega) + size**2) + size) if size else omega
     t, s = _tangents(size, alpha)
     eta, zeta = -_psi(t, size, alpha), -_slope(t, size, alpha)
     theta, xi = -_psi(-s, size, alpha), _slope(-s, size, alpha)
@@ -96,13 +94,13 @@ def _tangents(size, alpha):
     # log(1 + 1/α + √(1/α² + 2/α)), whose square may leave float32
     far = tf.math.log1p(inverse * (1 + tf.sqrt(1 + 2 * alpha)))
     far = tf.minimum(far, 1 / size) if size else far
-    s = tf.where(left > 2, tf.sqrt(4 / math.cosh(1) / (alpha + size / math.cosh(1))), tf.where(left < 0.5, far, 1.0))
+    s = tf.where(left > 2, tf.sqrt(4 / (alpha * math.cosh(1) + size)), tf.where(left < 0.5, far, 1.0))
     return t, s
 
 
 def _psi(x, size, alpha):
     # cosh x − 1 = 2 sinh²(x/2), and e^x − x − 1, without the loss of digits near 0
-    grown = alpha * (2 * tf.square(tf.sinh(x / 2)))
+    grown = 2 * alpha * tf.square(tf.sinh(x / 2))
     return -grown - size * (tf.math.expm1(x) - x) if size else -grown
 
 

@@ -133,7 +133,7 @@ class GenerativeNetwork(Network):
             raise ValueError(
                 "With incomplete rows likelihoods, validation and learning, unless its latents draw what is missing as "
                 "in methods.dsgnht_gibbs(draw_missing=True), need a data layer whose units are independent given its "
-                "parents: SBN, MLPBernoulli, MLPGaussian or Mixed(dependent=False). Received: "
+                "parents: SBN, MLPBernoulli, MLPGaussian or Mixed. Received: "
                 f"{type(layer).__name__}{'(dependent=True)' * bool(getattr(layer, 'dependent', False))}"
             )
 
