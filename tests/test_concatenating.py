@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfdsmcmc._common import concatenating
 from tfdsmcmc._common.concatenating import in_order
 
 
 @pytest.mark.parametrize("widths", [[4], [1], [2, 3], [1, 1, 1, 4], [3, 1, 2]])
 @pytest.mark.parametrize("seed", range(4))
-def test_it_is_the_gather_of_the_concatenation(widths, seed):
+@pytest.mark.parametrize("most", [64, 1])
+def test_it_is_the_gather_of_the_concatenation(widths, seed, most, monkeypatch):
     """So it is for the identity, and for permutations with runs that go on from one part into the next."""
+    monkeypatch.setattr(concatenating, "_MOST_RUNS", most)
     rng, units = np.random.default_rng(seed), sum(widths)
     order = np.arange(units) if seed == 0 else np.roll(np.arange(units), seed) if seed < 3 else rng.permutation(units)
     parts = [tf.constant(rng.normal(size=(2, 3, width)), tf.float32) for width in widths]

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.layers.tables import model_of
+from tfdsmcmc._common import concatenating
 from tfdsmcmc.columns import Binary, Real, Semicontinuous, Skewed
 from tfdsmcmc.imputation.resampling import Resampling
 from tfdsmcmc.rows import Rows
@@ -12,9 +13,10 @@ from tfdsmcmc.rows import Rows
 
 @pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("repeated", [1, 2])
-def test_a_compiled_plan_of_four_kinds_ends_with_what_it_says_without_xla(repeated):
+@pytest.mark.parametrize(("repeated", "most"), [(1, 64), (2, 64), (2, 1)])
+def test_a_compiled_plan_of_four_kinds_ends_with_what_it_says_without_xla(repeated, most, monkeypatch):
     """Compiling it took longer than ten minutes where a gather had put draws of four kinds in the order of a table."""
+    monkeypatch.setattr(concatenating, "_MOST_RUNS", most)
     model = model_of([Real(), Semicontinuous(2.0), Skewed(0.0), Binary()] * repeated, seed=4, scale=0.7)
     x = model.sample(8, seed=1)
     observed = np.ones(x.shape, bool)
