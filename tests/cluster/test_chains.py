@@ -93,8 +93,8 @@ def test_a_folder_of_other_chains_is_refused(tmp_path):
 
 
 def test_a_mistake_leaves_no_statement(tmp_path):
-    with pytest.raises(ChainFailed, match="steps_per_epoch"):
-        fit_chains(make, ROWS, tmp_path, 1, 2, collector=COLLECTOR, steps_per_epoch=0)
+    with pytest.raises(ChainFailed, match="sample_weight"):
+        fit_chains(make, ROWS, tmp_path, 1, 2, collector=COLLECTOR, sample_weight=np.ones(3))
     assert not list(tmp_path.rglob("chain.json"))
 
 

@@ -40,6 +40,8 @@ OTHER_ROWS = 1 - ROWS
         ({"rows": pathlib.Path("missing.npy")}, "Received: "),
         ({"rows": None}, "Received: rows=None"),
         ({"batch_size": 0}, "batch_size must be a positive integer"),
+        ({"validation_freq": 0}, "validation_freq must be a positive integer"),
+        ({"steps_per_epoch": -1}, "steps_per_epoch must be a positive integer"),
         ({"make_model": lambda: None}, "make_model is a function of a seed. Received: "),
     ],
 )

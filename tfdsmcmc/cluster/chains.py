@@ -30,6 +30,7 @@ from tfdsmcmc.cluster.digest import digest_of
 from tfdsmcmc.cluster.rows import is_file, opened
 from tfdsmcmc.posterior import Collector
 from tfdsmcmc.posterior.merged import SAMPLES, STATEMENT, completed
+from tfdsmcmc.training.fitting import arguments
 from tfdsmcmc.training.fitting.learner import Learner
 from tfdsmcmc.training.steps.starts import fresh_weights
 
@@ -136,10 +137,11 @@ def _checked(make_model, rows, folder, epochs, seed, collector, fit):
         raise ValueError(f"fit is a dict of other arguments of fit. Received: fit={fit!r}")
     if wrong := {"callbacks", "epochs", "x", "y"} & set(fit):
         raise ValueError(f"A chain has callbacks and rows of its own. Received: {', '.join(sorted(wrong))}")
-    if unknown := set(fit) - (set(inspect.signature(Learner.fit).parameters) - {"self"}):
+    own = inspect.signature(Learner.fit).parameters
+    if unknown := set(fit) - (set(own) - {"self"}):
         raise ValueError(f"fit has no such arguments. Received: {', '.join(sorted(unknown))}")
-    if fit.get("batch_size") is not None:
-        checks.positive_integer("batch_size", fit["batch_size"])
+    counts = {name: fit.get(name, own[name].default) for name in arguments.FitArguments._fields}
+    arguments.checked(**{**counts, "epochs": epochs})
     Collector("checked", **collector)  # which refuses what does not fit
     if rows is None:
         raise ValueError("rows are an array, a dataset's name or a file. Received: rows=None")
