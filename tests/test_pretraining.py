@@ -5,6 +5,7 @@ import types
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
 from tests.model.support import patterns
@@ -71,6 +72,19 @@ def test_by_variational_bayes(method, monkeypatch):
     assert set(np.unique(seen[0])) == {0, 1} and ((means[0] > 0) & (means[0] < 1)).all()
     # to six standard errors of 180 draws of variance ¼ at most: a right one fails in 2·10⁻⁹ of all seeds
     assert abs((seen[0] - means[0]).mean()) < 6 * 0.5 / np.sqrt(180)
+
+
+def test_a_prior_knows_the_weights_of_a_layer_that_learns_alone():
+    """By whole names: the layer between, learnt once without its parents and once as the model's, has one name."""
+    model = model_of(3, 2)
+    names = [name for name, _ in model.generative.named_weights]
+    found = [[name for name, _ in pretraining._alone(model, number).generative.named_weights] for number in (1, 2)]
+    top, middle, data = (layer.name for layer in model.generative.layers)
+    assert found[0] == [f"{name}/{weight}" for name in (middle, data) for weight in ("kernel", "bias")]
+    assert found[1] == [f"{name}/{weight}" for name in (top, middle) for weight in ("kernel", "bias")]
+    prior = {f"^{name}$": tfp.distributions.Normal(0.0, 1.0) for name in names}
+    histories = learnt(ds.DeepGenerativeModel(model.generative, model.recognition, prior), epochs=1)
+    assert [len(history.epoch) for history in histories] == [1, 1]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])

@@ -102,7 +102,7 @@ def _alone(model, number):
     """The model of layer `number`, 1 for the data layer, under the next one without its parents."""
     child, parent = model.generative.layers[-number], model.generative.layers[-number - 1]
     if parent.parent_units:
-        parent = type(parent).from_config({**parent.get_config(), "name": f"{parent.name}_alone"})
+        parent = type(parent).from_config(parent.get_config())  # of the same name, by which a prior knows it
     seed = int(random.integers([], 2**31 - 1, random.stream(model.seed, f"layer {number} alone")))
     recognition = RecognitionNetwork([model.recognition.layers[number - 1]])
     return DeepGenerativeModel(GenerativeNetwork([parent, child]), recognition, model.prior, seed)

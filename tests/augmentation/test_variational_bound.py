@@ -165,6 +165,11 @@ def test_what_cannot_be_taught_is_refused(model):
     other.compile(**ds.methods.vb())
     with pytest.raises(ValueError, match="Call fit first.*Received: "):
         ds.augmentation.teach_recognition(other, LEARNT)
+    flat = ds.models.from_name("DARN", units=4)
+    flat.compile(**ds.methods.vb(), jit_compile=False)
+    flat.fit(np.eye(4), verbose=0)
+    with pytest.raises(ValueError, match="take latent layers. Received: "):
+        ds.augmentation.teach_recognition(flat, np.eye(4))
     other = fitted(ds.methods.polya_gamma_gibbs(), 0)[0]
     with pytest.raises(ValueError, match="Units to learn are those of a model.*Received: one compiled with PolyaGamma"):
         ds.augmentation.teach_recognition(other, ROWS)

@@ -73,7 +73,10 @@ def teach_recognition(
     batch_size = checks.positive_integer("batch_size", batch_size)
     learning_rate = checks.learning_rate(learning_rate)
     _, state = variational_run(model, "Units to learn are those")
-    source, count = model.source("x", x), len(state.units[0]) if state.units else 0
+    source = model.source("x", x)
+    if not state.units:
+        raise ValueError("Units to learn take latent layers. Received: a generative network without any")
+    count = len(state.units[0])
     if not count:
         raise ValueError("Call fit first: the recognition network learns units of rows. Received: units of 0 rows")
     if not isinstance(source, RandomAccessSource) or source.checksum != int(model.run.rows):

@@ -117,9 +117,9 @@ class ContrastiveDivergence(GradientEstimator):
 
     Args:
       steps: T, full Gibbs steps; a positive integer, or a function of the epoch, an int32 tensor counted from 0 since
-        `compile`, that returns such a tensor: `lambda epoch: 1 + epoch // 20`, or `GrowingSteps(20, 25)`. An epoch is a
-        pass over as many rows as there are, whatever `steps_per_epoch` is. A model is saved with a function that Keras
-        can find again (`keras.saving.register_keras_serializable`), and no other.
+        `compile`, that returns such a tensor: `lambda epoch: 1 + epoch // 20`, or `GrowingSteps(20, 25)`. An epoch is
+        a pass of ⌈N/B⌉ minibatches, whatever `steps_per_epoch` is. A model is saved with a function that Keras can
+        find again (`keras.saving.register_keras_serializable`), and no other.
       persistent: whether the chains of the negative phase go on from step to step.
       num_particles: P, the persistent chains.
 

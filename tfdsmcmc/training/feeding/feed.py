@@ -6,7 +6,8 @@ them at most, into a `Block`.
 Rows with random access are read in an order that depends on the seed and on the number of steps taken before the epoch,
 and on nothing else: a resumed run reads what an uninterrupted one would. The last minibatch of an epoch is filled up
 with the first rows of the epoch's order, so each has B rows, as the scale of the gradient noise assumes. Without
-shuffling an epoch begins behind the last row that was read, so that all rows are read equally often.
+shuffling an epoch begins behind the last row that was read, so that all rows are read equally often. In an epoch that
+is a pass, what fills up does not count for a step that counts rows; in one of another length nothing fills up.
 
 Of C > 1 chains over the weights each reads such rows in an order of its own. A stream is read once, and the chains
 share its minibatches.
@@ -118,7 +119,9 @@ class _OrderedFeed:
         rows, size = self.source.num_rows, self._batch_size
         places = np.arange(first * size, (first + count) * size).reshape(count, size)
         index = np.stack([order[places % rows] for order in self._orders], 1).astype(np.int32)
-        counted = np.repeat((places // rows == places[:, :1] // rows)[:, np.newaxis], self._num_chains, 1)
+        # beyond a pass the next minibatch goes on behind this one: what it has of the next pass is read nowhere else
+        fills_up = (places >= rows) & (self.steps == self._pass)
+        counted = np.repeat(~fills_up[:, np.newaxis], self._num_chains, 1)
         if self._num_chains == 1:
             index, counted = index[:, 0], counted[:, 0]
         begins, ends = np.zeros((2, self.at_once), bool)
