@@ -49,3 +49,17 @@ def test_hidden_units_come_back_from_far_away():
     np.testing.assert_allclose(value, exact(*operands)[0], rtol=1e-5)
     for got, want in zip(gradients, exact_gradients(*operands, upstream)):
         np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
+def test_ends_beyond_what_a_factor_holds(dtype):
+    """Each a_i goes from about 0 to ±480, where its sigmoid has long been 1 or 0. The backward pass takes 60 terms off
+    again, each rounded to 2⁻²⁴ of 240 in the mean: what a_i is off by is below 10⁻³, and so is a gradient."""
+    x, b, c, w, v = random_operands((3, 60), (60,), (20,), scale=0.3)
+    operands = [np.ones((3, 60)), b, c, w + np.where(np.arange(20) % 2, 8.0, -8.0), v]
+    assert np.abs(c + operands[3].sum(0)).min() > 450
+    upstream = random_upstream(operands[:3])
+    value, gradients = value_and_gradients(tensors(operands, dtype), upstream.astype(dtype.as_numpy_dtype))
+    np.testing.assert_allclose(value, exact(*operands)[0], rtol=1e-5)
+    for got, want in zip(gradients, exact_gradients(*operands, upstream)):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-3 * np.abs(want).max())
