@@ -54,6 +54,14 @@ KINDS = {
 }
 
 
+@pytest.mark.parametrize("dtype", [float, int, bool])
+def test_networks_take_a_context_of_any_numbers(dtype):
+    model, own = model_of(KINDS["SBN"], [3]), Rows(X, context=np.eye(3, dtype=dtype)[Y])
+    plain = Rows(X, context=np.eye(3, dtype=np.float32)[Y])
+    found = [model.recognition.log_prob(model.recognition.sample(rows, 2, 0), rows) for rows in (own, plain)]
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_each_context_has_its_own_network(name):
     model = model_of(KINDS[name], [3])

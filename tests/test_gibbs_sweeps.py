@@ -104,24 +104,27 @@ def test_the_fast_sweep_is_the_plain_one(name, scale):
         assert_same_sweeps(sweep_logistic, factors, product)
 
 
-def averaged(factors, num_draws=3):
+def averaged(factors, num_draws=3, scale=1.5):
     """The same product with averages of the generative layers, or of all, over asymmetric draws."""
     found = []
     for i, factor in enumerate(factors):
         layer = ds.layers.UnitAverage(factor.layer, num_draws)
         layer.build((None, factor.layer.parent_units))
-        randomize(layer, seed=i, scale=1.5)
+        randomize(layer, seed=i, scale=scale)
         found.append(factor._replace(layer=layer))
     return found
 
 
 @pytest.mark.parametrize("name", ["SBN", "DARN", "DARN below SBN"])
-def test_the_sweep_of_averages_is_the_plain_one(name, monkeypatch):
+@pytest.mark.parametrize(("num_draws", "scale"), [(3, 1.5), (1, 100.0)])
+def test_the_sweep_of_averages_is_the_plain_one(name, num_draws, scale, monkeypatch):
     """The same uniform draws give the same units, in small blocks of rows, with powers, missing targets and units that
-    keep their values, beside recognition layers that are no averages; every variable in turn, the data too."""
+    keep their values, beside recognition layers that are no averages; every variable in turn, the data too. One draw is
+    the layer itself, with logits of hundreds too."""
     monkeypatch.setattr(averaged_sweeps, "_BLOCK_ENTRIES", 3 * 4 * 70)
     for product, factors in products(name).items():
-        assert_same_sweeps(averaged_sweeps.sweep_averaged, [*averaged(factors[:3]), *factors[3:]], product)
+        averages = averaged(factors[:3], num_draws, scale)
+        assert_same_sweeps(averaged_sweeps.sweep_averaged, [*averages, *factors[3:]], product)
 
 
 @pytest.mark.parametrize(("name", "product"), [(name, product) for name in NETWORKS for product in products(name)])

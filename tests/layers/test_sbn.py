@@ -49,6 +49,13 @@ def test_initializers_of_every_form(layer_class):
     assert np.all(weights(lambda shape, dtype=None: tf.ones(shape))["kernel"] == 1.0)
 
 
+@pytest.mark.parametrize("layer_class", [ds.layers.SBN, ds.layers.DARN])
+def test_a_random_bias_has_draws_of_its_own(layer_class):
+    layer = layer_class(4, kernel_initializer="random_normal", bias_initializer="random_normal", seed=5)
+    layer.build((None, 4))
+    assert np.all(layer.kernel.numpy() != layer.bias.numpy())
+
+
 def test_seeds_are_checked():
     for seed in (-1, True, 0.5, "7"):
         with pytest.raises(ValueError, match="Received: seed="):

@@ -52,6 +52,17 @@ def test_noise_of_that_size_changes_the_variance_by_some_tenth_at_most(name, fri
         assert round(100 * change) == -8  # as the documentation says
 
 
+@pytest.mark.parametrize("friction", [2.0, 6.0, 20.0])
+def test_a_strong_friction_bears_no_more_noise(friction):
+    """Of the splitting: the variance of θ is a tenth too large, or right where the noise is made up for."""
+    rate = 1e-3
+    for name, change in (("sghmc", 0.1), ("sghmc estimate", 0.0)):
+        noise = np.sqrt(2 * KERNELS[name](learning_rate=rate, friction=friction).noise_tolerance / rate)
+        assert abs(_variance(name, rate, friction, noise) - 1 - change) < 0.005
+        other = KERNELS[name](learning_rate=rate, friction=tf.constant(friction)).noise_tolerance
+        np.testing.assert_allclose(other, rate * noise**2 / 2, rtol=1e-6)
+
+
 def test_the_variance_of_a_thermostat_with_noise():
     """The balance and the variance of the documentation of SGNHT, against the Lyapunov equation at ℓλ = 10⁻⁵."""
     for tolerance, friction in [(0.1, 0.1), (0.5, 0.1), (0.5, 0.3), (0.7, 0.05)]:

@@ -4,6 +4,8 @@ That a step at a given ξ is the linear map of laws.py is shown in test_one_step
 of the injected noise, (ℓs)² = 2aη: without a thermostat it doubles the variance.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -209,6 +211,44 @@ def test_automatic_mass_reacts_within_ten_relaxation_times():
     kernel = mcmc.SGNHT(gaussian(1.0), 0.01, FRICTION, TEMPERATURE, thermostat="scalar")
     _, results = run(kernel, tf.zeros([65536]), int(10 / FRICTION), seed=7, thermostat=tf.constant(1.5 * FRICTION))
     assert 0.25 < (results.thermostat / FRICTION - 1) / 0.5 < 0.5
+
+
+@pytest.mark.parametrize("friction", [3.0, 10.0])
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_a_friction_that_forgets_the_momentum_within_a_step(friction, noise):
+    """With (ℓs)² = 2hη the variance is (1 − ½h tanh(ξ̄/2)) T/λ, here for h = 0 and 0.3, and no ξ runs away.
+
+    ℓλ = 0.05 forgets θ within 80 of 500 steps. 2 % for the finite step, and 6 standard errors of 1.1 %.
+    """
+    rate, n = 0.05, 16384
+    kernel = mcmc.SGNHT(gaussian(1.0, np.sqrt(2 * noise / rate)), rate, friction)
+    theta, results = run(kernel, tf.zeros([n]), 500, seed=9)
+    balance = friction / (1 - noise)
+    assert not results.skipped_steps and abs(np.mean(results.thermostat) / balance - 1) < 0.05
+    assert np.std(results.thermostat) < 1.2 * np.sqrt(balance / 10)
+    assert abs(np.var(theta) / (1 - 0.5 * noise * np.tanh(friction / 2)) - 1) < 0.02 + 6 * np.sqrt(2 / n)
+
+
+def test_euler_says_where_it_has_no_balance():
+    for friction in (0.5, 1.99, tf.constant([0.1, 0.5])):
+        with pytest.warns(UserWarning, match="no balance.*Received: friction="):
+            mcmc.SGNHT(friction=friction, integrator="euler")
+    for arguments in ({"friction": 0.49, "integrator": "euler"}, {"friction": 5.0}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mcmc.SGNHT(**arguments)
+
+
+@pytest.mark.parametrize("integrator", ["splitting", "euler"])
+def test_a_friction_of_another_type_than_the_rate(integrator):
+    """As a number of the same value."""
+    found = []
+    for friction in (0.125, tf.constant(0.125), tf.constant(0.125, tf.float64)):
+        kernel = mcmc.SGNHT(gaussian(1.0), np.float64(0.25), friction, integrator=integrator)
+        state = [tf.constant([1.0, -2.0])]
+        found.append(kernel.one_step(state, kernel.bootstrap_results(state, seed=1), seed=2)[0][0].numpy())
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
 
 
 def relative_variance(theta):

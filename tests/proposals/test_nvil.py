@@ -10,6 +10,7 @@ from tests.chance import assert_near
 from tests.oracles import Oracle, binary_states, flat, tiny_model
 from tests.proposals.gradients import mean_gradient, moments
 from tfdsmcmc._common.types import WeightedLatents
+from tfdsmcmc.rows import Rows
 
 X = np.array([[1, 0, 0], [0, 1, 1]], np.float32)
 SEED = tf.constant([3, 4])
@@ -120,6 +121,20 @@ def test_value_and_running_moments():
         got = proposal.surrogate(model.generative, model.recognition, X, latents_of(5, 2), seed)
         np.testing.assert_allclose(got, want, rtol=1e-4)
         np.testing.assert_allclose([proposal.mean, proposal.variance], [c, v], rtol=1e-5)
+
+
+def test_rows_count_in_the_moments_as_often_as_in_the_gradient():
+    """By hand, of two weights; where no row counts, the moments stay."""
+    model, weight = tiny_model((2,), seed=3), np.array([[3.0], [0.5]], np.float32)
+    oracle, proposal = Oracle(model), ds.proposals.NVIL(baseline_units=0, decay=0.0)
+    proposal.build(3)
+    states = oracle.state(model.recognition.sample(X, 5, SEED))
+    values = oracle.log_weights(X)[states, [0, 1]]
+    for counts in (weight, 0 * weight):
+        proposal.surrogate(model.generative, model.recognition, Rows(X, weight=counts), latents_of(5, 2), SEED)
+        want = np.average(values, weights=np.broadcast_to(weight[:, 0], values.shape))
+        variance = np.average((values - want) ** 2, weights=np.broadcast_to(weight[:, 0], values.shape))
+        np.testing.assert_allclose([proposal.mean, proposal.variance], [want, variance], rtol=1e-4)
 
 
 def test_draws_are_constants_for_continuous_layers_too():

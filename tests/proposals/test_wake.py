@@ -1,5 +1,7 @@
 """The wake objective's gradient against enumeration: its exact mean at K draws, and its limit E[∇ log q given x]."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -84,3 +86,26 @@ def test_arguments_are_checked():
         ds.proposals.Wake("no such thing")
     with pytest.raises(ValueError, match="Received: optimizer=None"):
         ds.proposals.Wake(None)
+
+
+@pytest.mark.parametrize(
+    ("latents", "proposal", "told"),
+    [
+        (lambda: ds.latents.NAIS(1), ds.proposals.Wake, True),
+        (lambda: ds.latents.NAIS(5, climbing_samples=1), ds.proposals.Wake, True),
+        (lambda: ds.latents.NAIS(1), lambda: ds.proposals.WakeSleep(sleep_weight=0.0), True),
+        (lambda: ds.latents.NAIS(1), ds.proposals.WakeSleep, False),
+        (lambda: ds.latents.NAIS(2), ds.proposals.Wake, False),
+        (lambda: ds.latents.Gibbs(1), ds.proposals.Wake, False),
+    ],
+)
+def test_a_single_importance_sample_tells_nothing(latents, proposal, told):
+    model = tiny_model((2,))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.compile(kernel="sgnht", latents=latents(), proposal=proposal(), jit_compile=False)
+    assert [str(one.message) for one in found if "walk at random" in str(one.message)] == (
+        ["A single importance sample has the weight 1 whatever it is: from it "
+         f"{type(proposal()).__name__} lets the recognition network walk at random. Take more samples. "
+         f"Received: NAIS with num_samples={latents().num_samples}"] if told else []
+    )  # fmt: skip

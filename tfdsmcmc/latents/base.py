@@ -21,6 +21,7 @@ class Latents:
       num_samples: K, the draws for each row.
       weights_all_alike: whether draws of the recognition network itself come with equal weights, from which an
         objective that fits it to weighted draws could learn nothing.
+      importance_weighted: whether draws of the recognition network come with importance weights.
       persistent: whether each row of the data keeps a Markov chain over z from epoch to epoch; `start` begins it.
       draw_missing: whether missing entries of x are drawn too, so that the data layer may be of any kind.
       climbing: the `Latents` that stand in for these while an optimizer climbs before θ is sampled, or None.
@@ -28,6 +29,7 @@ class Latents:
 
     num_samples: int
     weights_all_alike = False
+    importance_weighted = False
     persistent = False
     draw_missing = False
     climbing: Latents | None = None

@@ -92,6 +92,7 @@ class NAIS(Latents):
         if warm_up and weights == "uniform":
             raise ValueError(f"Uniform weights do not warm up. Received: warm_up={warm_up!r}, weights={weights!r}")
         self.weights_all_alike: bool = weights == "uniform"
+        self.importance_weighted: bool = not self.weights_all_alike
 
     @property
     def climbing(self) -> Latents | None:

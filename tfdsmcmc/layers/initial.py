@@ -32,7 +32,8 @@ def add_weight(
 ) -> keras.Variable:
     """Adds one of several weights that share an initializer, with draws of its own.
 
-    A Keras initializer repeats its draws at each call: two weights of one shape would start equal.
+    A Keras initializer repeats its draws at each call: two weights of one shape would start equal, and one of a row
+    as the first row of another.
     """
     initializer = keras.initializers.get(initializer)
     if hasattr(initializer, "seed") and isinstance(initializer.seed, int):

@@ -15,7 +15,7 @@ import keras
 from tfdsmcmc.distributions import IndependentBernoulli
 from tfdsmcmc.distributions.affine import affine
 from tfdsmcmc.layers.base import StochasticLayer
-from tfdsmcmc.layers.initial import initializer_of
+from tfdsmcmc.layers.initial import add_weight, initializer_of
 from tfdsmcmc.supports import Binary
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SBN(StochasticLayer):
         self.kernel = self.add_weight(
             name="kernel", shape=(self.parent_units, self.units), initializer=self.kernel_initializer
         )
-        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer=self.bias_initializer)
+        self.bias = add_weight(self, "bias", (self.units,), self.bias_initializer)
         self.built = True
 
     def logits(self, parents: TensorLike) -> tf.Tensor:

@@ -261,7 +261,9 @@ class UnitAverage(StochasticLayer):
 
 
 def averaged_logits(logits: tf.Tensor) -> tf.Tensor:
-    """The log-odds of the mean probabilities over the first axis, (M, …) to (…)."""
+    """The log-odds of the mean probabilities over the first axis, (M, …) to (…); of one draw as they are."""
+    if logits.shape[0] == 1:
+        return logits[0]
     ones, zeros = _probabilities(logits)
     return tf.math.log(tf.reduce_sum(ones, 0)) - tf.math.log(tf.reduce_sum(zeros, 0))
 

@@ -147,12 +147,16 @@ class SGHMC(StochasticGradientKernel):
 
     @property
     def noise_tolerance(self) -> Number | None:
-        """a/10, as noise adds about h/a to the variance of θ; 0.4a where it is estimated and made up for, which can be
-        done up to a, of the splitting 2 tanh(a/2). None where ŝ² is given, which belongs to one ℓ."""
+        """b/10, as noise adds about h/b to the variance of θ; 0.4b where it is estimated and made up for, which can be
+        done up to b. For Euler b = a, for the splitting b = 2 tanh(a/2). None where ŝ² is given, which belongs to one
+        ℓ."""
         given = None if self._estimates_noise else self.parameters["gradient_noise"]
         if given is not None and (tf.is_tensor(given) or given > 0):
             return None
-        return (0.4 if self._estimates_noise else 0.1) * self.parameters["friction"]
+        friction = self.parameters["friction"]
+        if self.parameters["integrator"] == "splitting":
+            friction = 2.0 * (tf if tf.is_tensor(friction) else np).tanh(0.5 * friction)
+        return (0.4 if self._estimates_noise else 0.1) * friction
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.kinetic_temperature

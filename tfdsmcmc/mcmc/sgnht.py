@@ -20,8 +20,9 @@ Two facts about the Euler scheme, the one of the papers (μ = 1):
   standard deviation s in g, ξ̄ (2 − ξ̄ − ℓλ/2) = 2a + (ℓs)²/η and the variance is (1 − ξ̄/2) T/λ, biased at any
   learning rate. Above 2a + (ℓs)²/η = (1 − ℓλ/4)² no ξ̄ is strong enough: ξ grows past 2 and the chain diverges.
 - At a real size μ = 1 is so heavy that the thermostat hardly moves: at η = 2·10⁻⁷ it changes by 2·10⁻⁷ (v²/η − 1) a
-  step. With the splitting, `thermostat_mass="auto"` takes μ = 10η/a²: near ξ = a it reacts within 10/a steps, near a
-  larger ξ̄ in about 10ξ̄/a², and the standard deviation of an entry's ξ is a/√10. With Euler it is 1.
+  step. With the splitting, `thermostat_mass="auto"` takes μ = 10η/min(a, 1)²: it reacts within some 10ξ̄/min(a, 1)²
+  steps, 10/a of them near ξ = a below 1. The standard deviation of an entry's ξ is a/√10, of a above 1 √(a/10): there
+  v is forgotten within a step, and ξ must not move by much in one. With Euler μ is 1.
 
 A schedule or another N changes η: the splitting then rescales v by the root of the ratio, so that v ~ N(0, η) stays
 true. The splitting has a balance for noise up to (ℓs)² = 2η; beyond, ξ grows slowly, and above twice that θ is too hot.
@@ -36,12 +37,14 @@ noisy gradient systems", SIAM Journal on Scientific Computing 38 (2016) (the ord
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from tfdsmcmc._common.checks import one_of, positive_number
+from tfdsmcmc._common.checks import numbers_known, one_of, positive_number
 from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.momentum import (
     check_friction,
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import GradientFn, Integrator, KernelResults, LearningRate, Nest, Number
 
 _REACTION = 10.0  # "auto": the thermostat reacts within this many relaxation times 1/a of the momentum
+_UNBALANCED = 0.5  # the friction from which on Euler has no balance as ℓ → 0, even without noise
 
 
 class SGNHTResults(NamedTuple):
@@ -86,7 +90,8 @@ class SGNHT(StochasticGradientKernel):
     Args:
       gradient_fn: gradient of the log target, see `StochasticGradientKernel`.
       learning_rate: ℓ, a number or a schedule.
-      friction: a, the injected noise and the initial thermostat, per step.
+      friction: a, the injected noise and the initial thermostat, per step; Euler needs a < 2, and a < ½ to have a
+        balance.
       temperature: T; 1/N where g is the gradient of the log posterior over N.
       thermostat: "elementwise", one ξ for each entry; or "scalar", one for all entries of the state.
       thermostat_mass: μ, a positive number (1 is the papers') or "auto".
@@ -94,6 +99,9 @@ class SGNHT(StochasticGradientKernel):
 
     Raises:
       ValueError: for an argument out of range.
+
+    Warns:
+      UserWarning: for a friction of ½ or more with Euler, at which the chain diverges.
     """
 
     def __init__(
@@ -112,6 +120,13 @@ class SGNHT(StochasticGradientKernel):
             positive_number("thermostat_mass", thermostat_mass)
         check_integrator(integrator)
         check_friction(friction, integrator)
+        if integrator == "euler" and np.any(numbers_known(friction) >= _UNBALANCED):
+            warnings.warn(
+                f"The Euler scheme of SGNHT has no balance at a friction of ½ or more: the thermostat grows until the "
+                f"chain diverges. Take a smaller one, or integrator='splitting'. Received: friction={friction!r}",
+                UserWarning,
+                stacklevel=2,
+            )
         super().__init__(
             gradient_fn,
             temperature,
@@ -157,9 +172,9 @@ class SGNHT(StochasticGradientKernel):
         integrate = _splitting if splitting else _euler
         momentum, thermostat = tf.nest.flatten(results.momentum), tf.nest.flatten(results.thermostat)
         momentum = rescaled(momentum, step_size[1], results.eta) if splitting else momentum
-        adapt = self._adaptation(step_size[1])
+        adapt, friction = self._adaptation(step_size[1]), tf.cast(self.parameters["friction"], step_size[1].dtype)
         moved, momentum, thermostat, heat = integrate(
-            parts, momentum, thermostat, gradients, normals(parts, seed), step_size, self.parameters["friction"], adapt
+            parts, momentum, thermostat, gradients, normals(parts, seed), step_size, friction, adapt
         )
         temperature = tf.math.divide_no_nan(heat, tf.cast(step_size[1], parts[0].dtype))
         return moved, results._replace(
@@ -175,7 +190,7 @@ class SGNHT(StochasticGradientKernel):
         if isinstance(mass, str) and self.parameters["integrator"] == "euler":
             mass = tf.cast(eta > 0, eta.dtype)  # at T = 0 the thermostat rests
         elif isinstance(mass, str):
-            mass = _REACTION * eta / tf.cast(self.parameters["friction"], eta.dtype) ** 2
+            mass = _REACTION * eta / tf.minimum(tf.cast(self.parameters["friction"], eta.dtype), 1.0) ** 2
         # at T = 0 an automatic mass is 0 too: the thermostat rests
         inverse_mass = tf.math.reciprocal_no_nan(tf.cast(mass, eta.dtype))
 

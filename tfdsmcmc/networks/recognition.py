@@ -97,7 +97,8 @@ class RecognitionNetwork(Network):
         x = self.support.seen(tf.convert_to_tensor(rows.values))
         if rows.context is not None:
             leading = tf.concat([tf.shape(x)[:-1], tf.shape(rows.context)[-1:]], 0)
-            x = tf.concat([tf.cast(x, tf.float32), tf.broadcast_to(rows.context, leading)], -1)
+            context = tf.broadcast_to(tf.cast(rows.context, tf.float32), leading)
+            x = tf.concat([tf.cast(x, tf.float32), context], -1)
         if not self.built:
             self.build(tuple(x.shape))
         return x

@@ -6,7 +6,7 @@
 
 It needs no reparametrisation, so it is for discrete latent variables too. Whatever does not depend on z may be taken
 from the signal, since E_q[∇ log q] = 0: the network C_ψ learns by least squares to foresee it, and c and v are the
-running mean and variance of l + c. All of them are those of the steps before, not of the present draws. The paper
+running mean and variance of l + c over rows, each as often as it counts. All of them are those of the steps before, not of the present draws. The paper
 updates c and v first, with the very minibatch that they then centre and scale; used afterwards, as here, the gradient
 is exactly ∇_φ L / s in expectation, with an s that is known.
 
@@ -136,7 +136,7 @@ class NVIL(Proposal):
         baseline = self.baseline(seen)
         foreseen = tf.stop_gradient(generative.log_joint(x, z) - log_q - baseline)
         signal = (foreseen - self.mean) / tf.maximum(1.0, tf.sqrt(self.variance))
-        self._take_in(foreseen)
+        self._take_in(foreseen, rows.weight)
         return mean_over_rows(signal * (log_q + baseline), x)
 
     def baseline(self, x: TensorLike) -> tf.Tensor:
@@ -150,9 +150,12 @@ class NVIL(Proposal):
         own = {"baseline_units": self.baseline_units, "decay": self.decay, "seed": self.seed}
         return {**super().get_config(), **own}
 
-    def _take_in(self, values):
-        mean, variance = tf.reduce_mean(values), tf.math.reduce_variance(values)
+    def _take_in(self, values, weight):
+        """Values (K, B), of rows that count as often as the weight says, (B, 1), or once each where that is None."""
+        counts = tf.ones_like(values) if weight is None else tf.broadcast_to(weight[:, 0], tf.shape(values))
+        mean, variance = tf.nn.weighted_moments(values, [0, 1], counts)
+        # neither a row of probability 0 nor a minibatch of rows that do not count may spoil all steps to come
+        usable = tf.math.is_finite(mean + variance) & (tf.reduce_sum(counts) > 0)
         for variable, present in ((self.mean, mean), (self.variance, variance)):
-            # one row of weight 0 must not spoil all steps to come
-            present = tf.where(tf.math.is_finite(mean + variance), present, variable)
+            present = tf.where(usable, present, variable)
             variable.assign(self.decay * variable + (1.0 - self.decay) * present)

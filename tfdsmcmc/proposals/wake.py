@@ -10,6 +10,7 @@ Bornschein and Bengio, "Reweighted wake-sleep", ICLR 2015 (the wake-phase q upda
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import keras
@@ -64,12 +65,27 @@ class Wake(Proposal):
         recognition: RecognitionNetwork,
         latents: LatentSampler | None = None,
     ) -> None:
-        """Refuses draws of q that are equally weighted: there E_q[∇ log q] = 0, and φ would walk at random."""
+        """Refuses draws of q that are equally weighted: there E_q[∇ log q] = 0, and φ would walk at random. So it does
+        with a single importance sample, whose weight is 1, of which a warning tells."""
         if latents is not None and latents.weights_all_alike:
             raise ValueError(
                 f"{type(self).__name__} needs draws with importance weights, or of the posterior. "
                 f"Received: latents {type(latents).__name__} with weights='uniform'"
             )
+
+        if self._wakes_alone and generative.latent_units and _weighs_one(latents):
+            warnings.warn(
+                f"A single importance sample has the weight 1 whatever it is: from it {type(self).__name__} lets the "
+                f"recognition network walk at random. Take more samples. Received: {type(latents).__name__} with "
+                f"num_samples={latents.num_samples}",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    @property
+    def _wakes_alone(self):
+        """Whether φ learns from the weighted draws alone."""
+        return True
 
     def surrogate(
         self,
@@ -94,3 +110,9 @@ class Wake(Proposal):
 
     def get_config(self) -> Config:
         return {**super().get_config(), "redraw": self.redraw}
+
+
+def _weighs_one(latents):
+    """Whether a row has a single importance sample, be it while an optimizer climbs."""
+    stages = [latents, getattr(latents, "climbing", None)]
+    return any(getattr(one, "importance_weighted", False) and one.num_samples == 1 for one in stages)

@@ -50,6 +50,10 @@ class WakeSleep(Wake):
         super().__init__(optimizer, redraw)
         self.sleep_weight: float = float(sleep_weight)
 
+    @property
+    def _wakes_alone(self):
+        return self.sleep_weight == 0
+
     def surrogate(
         self,
         generative: GenerativeNetwork,

@@ -114,7 +114,7 @@ def parents_of(factor: Any, values: Sequence[tf.Tensor | Rows]) -> tf.Tensor:
         return as_rows(values[factor.parent]).values
     rows = as_rows(values[0])
     seen = rows.values if factor.reads is None else factor.reads.seen(rows.values)
-    return seen if rows.context is None else tf.concat([tf.cast(seen, tf.float32), rows.context], -1)
+    return seen if rows.context is None else tf.concat([tf.cast(seen, tf.float32), tf.cast(rows.context, tf.float32)], -1)
 
 
 def _sweep(factors, values, place, uniform, update, chances):
@@ -189,8 +189,11 @@ def _within(factor, value, parents):
 
 def _total(logits, signs):
     """Σ_d log Σ_m σ(τ_d λ_md), (n,)."""
-    probabilities = tf.sigmoid(tf.clip_by_value(signs * logits, -_FARTHEST, _FARTHEST))
-    each = tf.math.log(tf.reduce_sum(probabilities, 0))
+    if logits.shape[0] == 1:  # a layer as it is, however large its logits
+        each = tf.math.log_sigmoid(signs * logits[0])
+    else:
+        probabilities = tf.sigmoid(tf.clip_by_value(signs * logits, -_FARTHEST, _FARTHEST))
+        each = tf.math.log(tf.reduce_sum(probabilities, 0))
     return tf.reduce_sum(tf.where(signs == 0, 0.0, each), -1)
 
 
