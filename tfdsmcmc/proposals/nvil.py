@@ -6,9 +6,9 @@
 
 It needs no reparametrisation, so it is for discrete latent variables too. Whatever does not depend on z may be taken
 from the signal, since E_q[∇ log q] = 0: the network C_ψ learns by least squares to foresee it, and c and v are the
-running mean and variance of l + c over rows, each as often as it counts. All of them are those of the steps before, not of the present draws. The paper
-updates c and v first, with the very minibatch that they then centre and scale; used afterwards, as here, the gradient
-is exactly ∇_φ L / s in expectation, with an s that is known.
+running mean and variance of l + c over rows, each as often as it counts. All of them are those of the steps before, not
+of the present draws. The paper updates c and v first, with the very minibatch that they then centre and scale; used
+afterwards, as here, the gradient is exactly ∇_φ L / s in expectation, with an s that is known.
 
 Source: Mnih and Gregor, "Neural variational inference and learning in belief networks", ICML 2014 (algorithm 1; without
 its signals of each layer).

@@ -109,12 +109,12 @@ def parents_of(factor: Any, values: Sequence[tf.Tensor | Rows]) -> tf.Tensor:
     Of what a recognition layer sees of rows, its factor's parent 0, it is all that it sees."""
     if factor.parent is None:
         context = as_rows(values[0]).context
-        return tf.zeros([0]) if context is None else context
+        return tf.zeros([0]) if context is None else tf.cast(context, tf.float32)
     if factor.parent:
         return as_rows(values[factor.parent]).values
     rows = as_rows(values[0])
     seen = rows.values if factor.reads is None else factor.reads.seen(rows.values)
-    return seen if rows.context is None else tf.concat([tf.cast(seen, tf.float32), tf.cast(rows.context, tf.float32)], -1)
+    return seen if rows.context is None else tf.concat([tf.cast(part, tf.float32) for part in (seen, rows.context)], -1)
 
 
 def _sweep(factors, values, place, uniform, update, chances):
