@@ -215,3 +215,12 @@ def test_other_labels_are_refused(labels):
     for kind in (ds.datasets.GreyRows, ds.datasets.MappedRows):
         with pytest.raises(ValueError, match="labels must be .*Received: "):
             kind(rows, labels=labels)
+
+
+def test_a_file_has_grey_splits_alone_or_binary_ones(tmp_path):
+    grey, bits = np.array([[0, 200, 255]], np.uint8), np.array([[0, 1, 1]])
+    for splits in ((grey, bits, bits), (grey, grey, bits.astype(bool)), (bits, grey, bits.astype(np.uint8))):
+        with pytest.raises(ValueError, match="grey splits alone or binary ones alone.*Received: "):
+            ds.datasets.pack(tmp_path / "mixed.npz", *splits)
+    assert not list(tmp_path.iterdir())
+    ds.datasets.pack(tmp_path / "grey.npz", grey, grey, 0 * grey)  # black is black, in grey and in bits

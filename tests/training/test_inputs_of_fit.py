@@ -9,6 +9,7 @@ import tensorflow as tf
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
+from tfdsmcmc.training.feeding.rows_of_fit import split_last
 
 X = (np.random.default_rng(0).random((40, 6)) < 0.4).astype(np.float32)
 
@@ -120,3 +121,10 @@ def test_no_strategy_and_no_other_precision(made):
             made()
     finally:
         keras.config.set_dtype_policy("float32")
+
+
+@pytest.mark.parametrize(("fraction", "held_out"), [(0.29, 29), (0.57, 57), (0.3, 30), (0.299, 29)])
+def test_validation_split_is_not_rounded_off(fraction, held_out):
+    """0.29 · 100 is 28.999… in floats."""
+    learnt, seen = split_last(ds.rows.ArraySource(ds.Rows(np.zeros((100, 3), np.uint8))), fraction)
+    assert (learnt.num_rows, seen.num_rows) == (100 - held_out, held_out)

@@ -9,6 +9,9 @@ import tensorflow as tf
 
 import tfdsmcmc as ds
 from tests.training.test_inputs_of_fit import Batches, X, model
+from tfdsmcmc.rows import source_of
+from tfdsmcmc.supports import Real
+from tfdsmcmc.training.feeding.feed import StreamFeed
 
 
 class StepsOfEpochs(keras.callbacks.Callback):
@@ -26,6 +29,31 @@ def test_an_epoch_has_as_many_minibatches_as_it_is_told(at_once, rows):
     told = {} if rows is X else {"num_rows": 40}
     one.fit(rows, batch_size=10, steps_per_epoch=3, epochs=3, callbacks=[counted], verbose=0, **told)
     assert counted.steps == [3, 6, 9]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4, "auto"])
+def test_all_of_a_stream_that_ends_is_learnt_from(at_once, monkeypatch):
+    """Seven batches in epochs of five: the next epoch goes on, over the end of the stream, as over that of an array."""
+    rows = (np.arange(14)[:, np.newaxis] >> np.arange(6) & 1).astype(np.float32)
+    one, read, blocks = model(jit_compile=False, steps_per_execution=at_once), [], StreamFeed.blocks
+
+    def spied(feed, found, steps):
+        read.extend(row @ (1 << np.arange(6)) for batch in found for row in batch)
+        return blocks(feed, found, steps)
+
+    monkeypatch.setattr(StreamFeed, "blocks", spied)
+    stream, counted = tf.data.Dataset.from_tensor_slices(rows).batch(2), StepsOfEpochs()
+    one.fit(stream, steps_per_epoch=5, epochs=4, callbacks=[counted], verbose=0)
+    np.testing.assert_array_equal(read, np.arange(40) % 14)
+    assert counted.steps == [5, 10, 15, 20]
+
+
+def test_a_stream_of_another_model_is_checked():
+    stream = tf.data.Dataset.from_tensors(np.full((4, 6), 2.5, np.float32))
+    source = source_of("x", stream, 6, Real())
+    for use in (lambda one: one.fit(source, verbose=0), lambda one: one.log_likelihood(source, 3)):
+        with pytest.raises(ValueError, match="binary.* Received: "):
+            use(model(jit_compile=False))
 
 
 def test_batches_of_other_sizes_are_told():
@@ -75,7 +103,7 @@ def test_what_a_masked_array_hides_is_missing():
         def __getitem__(self, place):
             return masked[10 * place : 10 * place + 10]
 
-    for rows in (masked, ds.Rows(masked), Hidden()):
+    for rows in (masked, list(masked), ds.Rows(masked), Hidden()):
         found = model(jit_compile=False).source("x", rows).all()
         np.testing.assert_array_equal(found.observed, wanted.observed)
         np.testing.assert_array_equal(found.values[~hidden], X[~hidden])

@@ -105,9 +105,10 @@ def test_patience_counts_the_updates_between_two_looks():
     model.run.validated = lambda value, epoch_steps, outdoes: told.append(epoch_steps)
     fit(model, 6, validation_data=patterns(), validation_freq=2)
     fit(model, 8, 6, validation_data=patterns(), validation_freq=(8,))
-    assert told == [6, 6, 6, 3]
+    fit(model, 14, 8, validation_data=patterns(), validation_freq=[5, 9, 10, 14])
+    assert told == [6, 6, 6, 6, 3, 3, 12]
     with pytest.raises(ValueError, match="validation_freq must be .*Received: validation_freq=0"):
-        fit(model, 9, 8, validation_data=patterns(), validation_freq=[9, 0])
+        fit(model, 15, 14, validation_data=patterns(), validation_freq=[9, 0])
 
 
 @pytest.mark.parametrize(

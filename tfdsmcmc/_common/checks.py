@@ -134,6 +134,8 @@ def numbers(x: object) -> np.ndarray:
     Raises:
       TypeError, ValueError: for what is no array, or columns of dates, texts or complex numbers.
     """
+    if isinstance(x, (list, tuple)) and any(np.ma.is_masked(part) for part in x):
+        x = np.ma.array(x)  # an array of such rows would have what is hidden
     if isinstance(x, np.ma.MaskedArray):
         return x.astype(np.result_type(x.dtype, np.float64)).filled(np.nan) if np.ma.is_masked(x) else x.data
     if not (hasattr(x, "to_numpy") and hasattr(x, "isna")):

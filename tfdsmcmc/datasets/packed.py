@@ -105,6 +105,12 @@ def pack(
     width = arrays["train"].shape[1]
     if any(x.shape[1] != width for x in arrays.values()):
         raise ValueError(f"The splits must have one width. Received: {[x.shape for x in arrays.values()]}")
+    largest = {name: int(x.max()) for name, x in arrays.items()}
+    if max(largest.values()) > 1 and 1 in largest.values():
+        raise ValueError(
+            "A file has grey splits alone or binary ones alone: among grey values a one is 1/255. "
+            f"Received: splits whose largest values are {largest}"
+        )
     shape = row_shape((width,) if shape is None else shape, width)
     labels = {} if labels is None else _labels_of(labels, arrays)
     if all(x.max() <= 1 for x in arrays.values()):

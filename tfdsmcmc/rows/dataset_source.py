@@ -72,6 +72,11 @@ class DatasetSource(Source):
         self._may_have_gaps = missing and spec.dtype.is_floating
 
     @property
+    def known_rows(self) -> int | None:
+        """N as it was given."""
+        return self._num_rows
+
+    @property
     def num_rows(self) -> int:
         return self._survey[0] if self._counted else self._num_rows
 

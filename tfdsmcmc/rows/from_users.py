@@ -138,6 +138,8 @@ def source_of(
         return _checked(ArraySource(rows_of(name, x, units, support, mask)), support)
     if mask is not None:
         raise ValueError(f"In a dataset NaN is missing; mask is for arrays. Received: {type(mask).__name__}")
+    if isinstance(x, DatasetSource) and x.checked_for != support and x.units == units:
+        x, num_rows, failures = x.dataset, x.known_rows, x.failures  # of another model: checked anew as it is read
     if is_dataset(x):
 
         def checked(batch):
@@ -146,9 +148,8 @@ def source_of(
         return _checked(DatasetSource(name, x, units, num_rows, checked, missing, failures), support)
     if x.units != units:
         raise ValueError(f"{name} must have the width {units}. Received: rows of width {x.units}")
-    # a source made before may be that of another model; of a file it has bits, and a stream need not end
-    known = isinstance(x, (FileSource, RedrawnSource)) or not x.random_access
-    if x.checked_for != support and not (support.takes_bits and known):
+    # a source made before may be that of another model; of a file it has bits
+    if x.checked_for != support and not (support.takes_bits and isinstance(x, (FileSource, RedrawnSource))):
         for batch in x.batches(10_000):
             support.check(name, batch.values, batch.observed)
     return _checked(x, support)

@@ -176,7 +176,8 @@ class StreamFeed:
     """Minibatches of a `tf.data.Dataset`, as they come; shared by the chains.
 
     The rows are known by no number, and an epoch is a pass if the stream ends: which minibatch is the last of one
-    cannot be told.
+    cannot be told. Where an epoch has so many steps the next one goes on behind it, from the end of the stream at its
+    beginning.
     """
 
     source: DatasetSource
@@ -187,6 +188,9 @@ class StreamFeed:
         self, source: DatasetSource, steps_per_execution: int, num_chains: int = 1, steps: int | None = None
     ):  # fmt: skip
         self.source, self.dataset, self.steps = source, source.dataset, steps
+        if steps is not None:
+            # as rows with random access are read; of a dataset that ends Keras counts whole blocks, and loses the last
+            self.dataset = source.dataset.repeat()
         self.at_once: int = steps_per_execution
         self._num_chains, self._read = num_chains, 0  # in this epoch, where it has so many steps
 
@@ -211,7 +215,8 @@ class StreamFeed:
         most = self.at_once if self.steps is None else min(self.at_once, self.steps - self._read)
         try:
             found = _taken(iterator, most)
-        except tf.errors.OpError:
+        except (tf.errors.OpError, StopIteration):
+            self._read = 0  # the epoch ends here
             self.source.raise_failure()
             raise
         if self.steps is not None:

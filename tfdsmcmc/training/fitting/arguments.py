@@ -31,10 +31,12 @@ class FitArguments(NamedTuple):
         """Those between the first and the last."""
         return max(0, self.epochs - self.initial_epoch)
 
-    @property
-    def epochs_a_look(self) -> int:
-        """Epochs from one look at validation rows to the next; 1 where the epochs with a look are listed."""
-        return self.validation_freq if isinstance(self.validation_freq, int) else 1
+    def epochs_of_look(self, epoch: int) -> int:
+        """Epochs from the look at validation rows before to the one after an epoch, counted from 1."""
+        if isinstance(self.validation_freq, int):
+            return self.validation_freq
+        before = [look for look in self.validation_freq if self.initial_epoch < look < epoch]
+        return epoch - max(before, default=min(self.initial_epoch, epoch - 1))
 
     @property
     def looks(self) -> Sequence[int]:

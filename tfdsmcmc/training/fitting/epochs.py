@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import keras
@@ -24,12 +25,15 @@ class EpochCounter(keras.callbacks.Callback):
       run: `Run`.
       source: of the rows, or None where they have no random access.
       num_rows: N.
-      epochs_a_look: epochs from one look at validation rows to the next.
+      epochs_of_look: function from an epoch, counted from 1, with a look at validation rows after it to how many epochs
+        are from the look before to this one.
     """
 
-    def __init__(self, run: Run, source: RandomAccessSource | None, num_rows: float, epochs_a_look: int = 1):
+    def __init__(
+        self, run: Run, source: RandomAccessSource | None, num_rows: float, epochs_of_look: Callable[[int], int]
+    ):  # fmt: skip
         super().__init__()
-        self.run, self._epochs_a_look = run, epochs_a_look
+        self.run, self._epochs_of_look = run, epochs_of_look
         self._source, self._num_rows, self._rows = source, num_rows, int(run.rows)
         self._watch = Watch(run)
 
@@ -44,7 +48,7 @@ class EpochCounter(keras.callbacks.Callback):
         if int(self.run.steps) > self._steps:  # another callback may have stopped the run before its first step
             self._watch.end(logs, whole=not self.model.stop_training)
             if "val_log_likelihood" in (logs or {}):
-                steps = (int(self.run.steps) - self._steps) * self._epochs_a_look
+                steps = (int(self.run.steps) - self._steps) * self._epochs_of_look(epoch + 1)
                 self.run.validated(logs["val_log_likelihood"], steps, self._outdoes(logs))
             self.run.epochs.assign_add(1)
 

@@ -46,13 +46,13 @@ def fit(
       callbacks: list of Keras callbacks. Those that set a learning rate set that of φ, where its optimizer has a
         number and no schedule; a kernel takes a schedule. A run that `BackupAndRestore` restores goes on bit for bit
         from the end of an epoch; from the middle of one (its `save_freq` a number) the epoch begins anew, with other
-        draws.
+        draws. With `steps_per_epoch` a dataset begins anew too.
       validation_split: fraction of rows with random access, the last ones, to validate on.
       validation_data: what x may be.
       shuffle: whether rows with random access are read in a new order each epoch; else in their own, from where the
         last epoch ended.
       initial_epoch: the epoch to start at.
-      steps_per_epoch: minibatches an epoch.
+      steps_per_epoch: minibatches an epoch; the next epoch goes on behind the last row that was read. By default a pass.
       validation_steps: how many batches of validation data are looked at, from the first on; by default all.
       validation_batch_size: rows at a time in validation; of `validation_steps` by default `batch_size`.
       validation_freq: as in Keras.
@@ -100,7 +100,7 @@ def fit(
         rows = feed.source if feed.source.random_access else None
         counted = told.num_rows or feed.source.total_weight
         looks = ValidationEpochs(told.validation_freq)
-        before = [EpochCounter(self.run, rows, counted, told.epochs_a_look), looks, *self.watchers()]
+        before = [EpochCounter(self.run, rows, counted, told.epochs_of_look), looks, *self.watchers()]
         restored = RestoredEpoch(
             self.run, told.initial_epoch, lambda epoch: self.fitting.plan(told._replace(initial_epoch=epoch))
         )
