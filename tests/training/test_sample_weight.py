@@ -180,7 +180,8 @@ def test_a_row_that_does_not_count_may_be_anything():
     for x in (rows, spoilt):
         generative = ds.GenerativeNetwork([ds.layers.SBN(2, seed=1), ds.layers.MLPGaussian(3, seed=2)])
         model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2, seed=3)]), seed=4)
-        model.compile(kernel=ds.mcmc.MAP(optimizer=keras.optimizers.SGD(0.1)), latents="nais", proposal=None, jit_compile=False)
+        kernel = ds.mcmc.MAP(optimizer=keras.optimizers.SGD(0.1))
+        model.compile(kernel=kernel, latents="nais", proposal=None, jit_compile=False)
         history = model.fit(x, sample_weight=weight, batch_size=6, epochs=3, shuffle=False, verbose=0).history
         assert not any(history["skipped_steps"])
         found.append(flat(theta_of(model)))

@@ -52,7 +52,7 @@ def fit(
       shuffle: whether rows with random access are read in a new order each epoch; else in their own, from where the
         last epoch ended.
       initial_epoch: the epoch to start at.
-      steps_per_epoch: minibatches an epoch; the next epoch goes on behind the last row that was read. By default a pass.
+      steps_per_epoch: minibatches an epoch, by default those of a pass; a dataset goes on where the last epoch ended.
       validation_steps: how many batches of validation data are looked at, from the first on; by default all.
       validation_batch_size: rows at a time in validation; of `validation_steps` by default `batch_size`.
       validation_freq: as in Keras.
