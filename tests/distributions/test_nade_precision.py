@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tests.distributions.nade_by_definition import exact, exact_gradients, random_operands, value_and_gradients
 from tests.distributions.support import random_upstream, tensors
+from tfdsmcmc.distributions.nade import NADE
 
 
 def test_a_long_chain():
@@ -19,7 +20,7 @@ def test_a_long_chain():
         np.testing.assert_allclose(got, want, rtol=0, atol=3e-5 * np.abs(want).max())
 
 
-@pytest.mark.parametrize("far", [20.0, 66.0, 100.0, 330.0])
+@pytest.mark.parametrize("far", [20.0, 66.0, 100.0, 330.0, 1300.0])
 def test_single_weights_of_any_size(far):
     """One that takes a hidden unit from −far to ½, in float32: log p is that of σ(½), and a gradient is one."""
     c, w, v = np.array([0.5 - far]), np.array([[far], [0.1], [0.1]]), np.array([[0.3], [-1.0], [2.0]])
@@ -31,7 +32,7 @@ def test_single_weights_of_any_size(far):
 
 
 def test_no_weight_makes_an_undefined_number():
-    operands = random_operands((4, 6), (6,), (5,), scale=600.0)
+    operands = random_operands((4, 6), (6,), (5,), scale=2400.0)
     value, gradients = value_and_gradients(tensors(operands, tf.float32), np.ones(4, np.float32))
     assert np.isfinite(value).all() and all(np.isfinite(part).all() for part in gradients)
 
@@ -52,7 +53,7 @@ def test_hidden_units_come_back_from_far_away():
 
 
 @pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
-def test_ends_beyond_what_a_factor_holds(dtype):
+def test_far_ends(dtype):
     """Each a_i goes from about 0 to ±480, where its sigmoid has long been 1 or 0. The backward pass takes 60 terms off
     again, each rounded to 2⁻²⁴ of 240 in the mean: what a_i is off by is below 10⁻³, and so is a gradient."""
     x, b, c, w, v = random_operands((3, 60), (60,), (20,), scale=0.3)
@@ -63,3 +64,35 @@ def test_ends_beyond_what_a_factor_holds(dtype):
     np.testing.assert_allclose(value, exact(*operands)[0], rtol=1e-5)
     for got, want in zip(gradients, exact_gradients(*operands, upstream)):
         np.testing.assert_allclose(got, want, rtol=0, atol=1e-3 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("rise", [2.5, 3.2, 4.0, 8.0])
+def test_hidden_units_that_come_back_from_farther(rise):
+    """Float32. 120 units take each a_i up to ±300 and on to ±960, and 120 take it back to half of that."""
+    x, b, c, w, v = random_operands((3, 240), (240,), (6,), scale=0.3)
+    rises = np.where(np.arange(240) < 120, rise, -rise / 2)[:, None]
+    operands = [np.concatenate([np.ones((2, 240)), x]), b, c, w + np.where(np.arange(6) % 2, rises, -rises), v]
+    upstream = random_upstream(operands[:3])
+    value, gradients = value_and_gradients(tensors(operands, tf.float32), upstream.astype(np.float32))
+    np.testing.assert_allclose(value, exact(*operands)[0], rtol=1e-5)
+    for got, want in zip(gradients, exact_gradients(*operands, upstream)):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-3 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+def test_gradients_can_be_mapped(scale):
+    """Over minibatches, and over weights, some of which take units far and some do not."""
+    x, b, c, w, v = random_operands((2, 4, 6), (6,), (5,), scale=0.5)
+    weights = tf.constant(np.stack([w, scale * w]), tf.float32)
+    b, c, v = tensors([b, c, v], tf.float32)
+
+    def gradient(operands):
+        x, w = operands
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            value = NADE(b, c, w, v).log_prob(x)
+        return tape.gradient(value, w)
+
+    operands = tf.constant(x, tf.float32), weights
+    one_by_one = [gradient([part[i] for part in operands]) for i in range(2)]
+    np.testing.assert_allclose(tf.vectorized_map(gradient, operands), one_by_one, rtol=1e-4, atol=1e-5)

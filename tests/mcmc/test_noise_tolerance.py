@@ -56,9 +56,10 @@ def test_noise_of_that_size_changes_the_variance_by_some_tenth_at_most(name, fri
 def test_a_strong_friction_bears_no_more_noise(friction):
     """Of the splitting: the variance of θ is a tenth too large, or right where the noise is made up for."""
     rate = 1e-3
-    for name, change in (("sghmc", 0.1), ("sghmc estimate", 0.0)):
+    for name, change in (("sghmc", 0.1), ("sghmc estimate", 0.0), ("sgnht heavy", 0.1), ("sgnht scalar", 0.1)):
         noise = np.sqrt(2 * KERNELS[name](learning_rate=rate, friction=friction).noise_tolerance / rate)
-        assert abs(_variance(name, rate, friction, noise) - 1 - change) < 0.005
+        law = name.replace("sgnht heavy", "sghmc").replace("sgnht scalar", "sghmc")  # at ξ = a
+        assert abs(_variance(law, rate, friction, noise) - 1 - change) < 0.005
         other = KERNELS[name](learning_rate=rate, friction=tf.constant(friction)).noise_tolerance
         np.testing.assert_allclose(other, rate * noise**2 / 2, rtol=1e-6)
 

@@ -233,7 +233,8 @@ def test_euler_says_where_it_has_no_balance():
     for friction in (0.5, 1.99, tf.constant([0.1, 0.5])):
         with pytest.warns(UserWarning, match="no balance.*Received: friction="):
             mcmc.SGNHT(friction=friction, integrator="euler")
-    for arguments in ({"friction": 0.49, "integrator": "euler"}, {"friction": 5.0}):
+    rests = {"friction": 0.9, "integrator": "euler", "temperature": 0.0}
+    for arguments in ({"friction": 0.49, "integrator": "euler"}, {"friction": 5.0}, rests):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             mcmc.SGNHT(**arguments)

@@ -5,15 +5,15 @@ With the units taken in an order, here 1, …, D,
     a_i = c + Σ_{j<i} x_j W_j,      l_i = b_i + V_i · σ(a_i),      p(x) = Π_i Bernoulli(x_i; σ(l_i))
 
 Its log-probability and gradient run over the units one by one, for a block of rows at a time, and hold of each row what
-belongs to one a_i. That is r_i = exp(−a_i / 4), for no exponential is taken on the way:
+belongs to one a_i. That is r_i = exp(−a_i / 16), for no exponential is taken on the way:
 
-    r_{i+1} = r_i (x_i exp(−W_i / 4) + 1 − x_i)  for x_i of 0 and 1,      σ(a_i) = 1 / (1 + r_i⁴)
+    r_{i+1} = r_i (x_i exp(−W_i / 16) + 1 − x_i)  for x_i of 0 and 1,      σ(a_i) = 1 / (1 + r_i¹⁶)
 
-Of 32-bit numbers r_i has a value for |a_i| up to 340, where σ(a_i) has long been 0 or 1: a hidden unit that went beyond
-may stay so. The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product,
-takes the factors off again, and makes the logits anew. Rows among which an end lies beyond 340 take W_i off a_{i+1}
-itself: what an end is cut by, all a_i before it would be too. With u the upstream gradient, d_i = u (x_i − σ(l_i)),
-h_i = σ(a_i) and γ_i = ∂/∂a_i of all terms from i on,
+Of 32-bit numbers r_i has a value for |a_i| up to 1360, where σ(a_i) has long been 0 or 1. A hidden unit that went
+beyond may stay so, in the gradient for the units before. With a higher root rounding, which is of r_i, would count.
+The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product, takes the
+factors off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)), h_i = σ(a_i) and
+γ_i = ∂/∂a_i of all terms from i on,
 
     ∂V_i = d_i h_i,    ∂b_i = d_i,    γ_i = γ_{i+1} + d_i V_i h_i (1 − h_i),    ∂W_i = x_i γ_{i+1},
     ∂c = γ_1,          ∂x_i = u l_i + W_i · γ_{i+1}
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 tfd = tfp.distributions
 
-_FARTHEST = 85.0  # of |a|/4 of 32-bit numbers
+_FARTHEST = 85.0  # of |a|/16 of 32-bit numbers
 # Entries of the hidden layer of the rows that are worked off at a time on a CPU. So many stay in the cache.
 _BLOCK = 25_000
 # In the forward pass, and in no other loop here, XLA makes the hidden layer within its product with V_i. Such a product
@@ -220,38 +220,24 @@ def _backward_rows(x, b, end, upstream, w, v):
 
     For x and b (rows, D), end = a_{D+1} (rows, H) and upstream (rows, 1).
     """
-
-    def near():
-        factors = _factors(w)
-        return _gradients(
-            x, b, _factors(-end), lambda r, x_i, i: _followed(r, x_i, factors[i]), _hidden, upstream, w, v
-        )
-
-    def far():
-        return _gradients(x, b, end, lambda a, x_i, i: a - x_i[:, tf.newaxis] * w[i], tf.sigmoid, upstream, w, v)
-
-    return tf.cond(tf.reduce_max(tf.abs(end)) > 4.0 * _FARTHEST, far, near)
-
-
-def _gradients(x, b, end, before, hidden_of, upstream, w, v):
-    """`_backward_rows` with `end` in any form, `before(form, x_i, i)` that of a_i after a_{i+1}, and its h."""
     units, columns, biases, nothing = _units(x), tf.transpose(x), tf.transpose(b), tf.zeros_like(end)
+    factors = _factors(w)
 
-    def take_unit(i, form, later, logits, in_x, in_b, in_w, in_v):
-        x_i, one_before = columns[i], tf.maximum(i - 1, 0)
-        form = before(form, x_i, i)
-        hidden = hidden_of(form)
+    def take_unit(i, r, later, logits, in_x, in_b, in_w, in_v):
+        x_i, before = columns[i], tf.maximum(i - 1, 0)
+        r = _followed(r, x_i, factors[i])
+        hidden = _hidden(r)
         logit = biases[i] + tf.linalg.matvec(hidden, v[i])
         residual = upstream[:, 0] * (x_i - tf.sigmoid(logit))
         in_v = in_v.write(i, _sum_of_rows(residual, hidden))
         later += residual[:, tf.newaxis] * (v[i] * (hidden * (1.0 - hidden)))
         later = tf.ensure_shape(later, nothing.shape)  # a loop keeps its static shapes
         # ∂x and ∂W of the unit before need γ_i: in its own turn both γ_i and γ_{i-1} were held, which costs a copy
-        in_x = in_x.write(i, tf.linalg.matvec(later, w[one_before]))
-        in_w = in_w.write(i, _sum_of_rows(columns[one_before], later))
-        return i - 1, form, later, logits.write(i, logit), in_x, in_b.write(i, residual), in_w, in_v
+        in_x = in_x.write(i, tf.linalg.matvec(later, w[before]))
+        in_w = in_w.write(i, _sum_of_rows(columns[before], later))
+        return i - 1, r, later, logits.write(i, logit), in_x, in_b.write(i, residual), in_w, in_v
 
-    start = (units - 1, end, nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
+    start = (units - 1, _factors(-end), nothing, *(tf.TensorArray(x.dtype, units) for _ in range(5)))
     _, _, in_c, *parts = loops.while_loop(lambda i, *_: i >= 0, take_unit, start, maximum_iterations=units)
     logits, in_x, in_b, in_w, in_v = (part.stack() for part in parts)
     in_x, in_w = upstream[:, 0] * logits + _of_unit_before(in_x), _of_unit_before(in_w)
@@ -273,8 +259,8 @@ def _in_blocks(function, parts, w, count, entries, sums=()):
 
 
 def _factors(a):
-    """exp(a / 4), for no a infinite or 0, so that no product is undefined."""
-    return tf.exp(tf.clip_by_value(0.25 * a, -_FARTHEST, _FARTHEST))
+    """exp(a / 16), for no a infinite or 0, so that no product is undefined."""
+    return tf.exp(tf.clip_by_value(a / 16.0, -_FARTHEST, _FARTHEST))
 
 
 def _followed(r, x_i, factor):
@@ -284,9 +270,11 @@ def _followed(r, x_i, factor):
 
 
 def _hidden(r):
-    """σ(a) of r = exp(−a / 4)."""
+    """σ(a) of r = exp(−a / 16)."""
     square = r * r
-    return 1.0 / (1.0 + square * square)
+    fourth = square * square
+    eighth = fourth * fourth
+    return 1.0 / (1.0 + eighth * eighth)
 
 
 def _bernoulli(x, logit):

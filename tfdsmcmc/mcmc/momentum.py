@@ -37,6 +37,13 @@ def check_friction(friction: Number, integrator: Integrator) -> None:
         raise ValueError(f"The Euler scheme needs a friction below 2. Received: friction={friction!r}")
 
 
+def friction_of_a_step(friction: Number, integrator: Integrator) -> Number:
+    """b: noise of the variance 2hη in v adds h/b to the relative variance of θ. For Euler a, else 2 tanh(a/2)."""
+    if integrator == "euler":
+        return friction
+    return 2.0 * (tf if tf.is_tensor(friction) else np).tanh(0.5 * friction)
+
+
 def normals(parts: Sequence[tf.Tensor], seed: Seed) -> list[tf.Tensor]:
     """A standard normal draw for each part, of its shape and type.
 

@@ -53,6 +53,7 @@ from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.momentum import (
     check_friction,
     check_integrator,
+    friction_of_a_step,
     initial_momentum,
     mean_square,
     normals,
@@ -153,9 +154,7 @@ class SGHMC(StochasticGradientKernel):
         given = None if self._estimates_noise else self.parameters["gradient_noise"]
         if given is not None and (tf.is_tensor(given) or given > 0):
             return None
-        friction = self.parameters["friction"]
-        if self.parameters["integrator"] == "splitting":
-            friction = 2.0 * (tf if tf.is_tensor(friction) else np).tanh(0.5 * friction)
+        friction = friction_of_a_step(self.parameters["friction"], self.parameters["integrator"])
         return (0.4 if self._estimates_noise else 0.1) * friction
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:

@@ -49,6 +49,7 @@ from tfdsmcmc.mcmc.base import StochasticGradientKernel
 from tfdsmcmc.mcmc.momentum import (
     check_friction,
     check_integrator,
+    friction_of_a_step,
     initial_momentum,
     mean_square,
     normals,
@@ -120,7 +121,8 @@ class SGNHT(StochasticGradientKernel):
             positive_number("thermostat_mass", thermostat_mass)
         check_integrator(integrator)
         check_friction(friction, integrator)
-        if integrator == "euler" and np.any(numbers_known(friction) >= _UNBALANCED):
+        moves = np.any(numbers_known(temperature) > 0)  # at T = 0 the thermostat rests
+        if integrator == "euler" and moves and np.any(numbers_known(friction) >= _UNBALANCED):
             warnings.warn(
                 f"The Euler scheme of SGNHT has no balance at a friction of ½ or more: the thermostat grows until the "
                 f"chain diverges. Take a smaller one, or integrator='splitting'. Received: friction={friction!r}",
@@ -144,11 +146,12 @@ class SGNHT(StochasticGradientKernel):
 
     @property
     def noise_tolerance(self) -> float | None:
-        """½, half of what the splitting can balance, with a ξ of each entry's own and an automatic mass; else a/10, for
-        one ξ does not know which entries are noisy, and a heavier one learns it too late."""
+        """½, half of what the splitting can balance, with a ξ of each entry's own and an automatic mass; else that of
+        SGHMC, for one ξ does not know which entries are noisy, and a heavier one learns it too late."""
         wanted = {"integrator": "splitting", "thermostat": "elementwise", "thermostat_mass": "auto"}
         adapts = all(isinstance(self.parameters[key], str) and self.parameters[key] == wanted[key] for key in wanted)
-        return 0.5 if adapts else 0.1 * self.parameters["friction"]
+        friction = friction_of_a_step(self.parameters["friction"], self.parameters["integrator"])
+        return 0.5 if adapts else 0.1 * friction
 
     def kinetic_temperature(self, kernel_results: KernelResults) -> tf.Tensor:
         return kernel_results.kinetic_temperature

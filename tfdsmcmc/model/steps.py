@@ -90,6 +90,8 @@ def step_of(
 
     climb = None
     if latents.climbing is not None and kernel.climbs_first and kernel_steps:
+        if proposal is not None:
+            proposal.check(generative, recognition, latents.climbing)
         climber = FisherIdentity(generative, recognition, prior, latents.climbing)
         climb = step_by(climber, learning and learning.by(climber), climbs=True)
     return step_by(estimator, learning, climb)

@@ -73,11 +73,12 @@ class Wake(Proposal):
                 f"Received: latents {type(latents).__name__} with weights='uniform'"
             )
 
-        if self._wakes_alone and generative.latent_units and _weighs_one(latents):
+        single = getattr(latents, "importance_weighted", False) and latents.num_samples == 1
+        if single and self._wakes_alone and generative.latent_units:
             warnings.warn(
                 f"A single importance sample has the weight 1 whatever it is: from it {type(self).__name__} lets the "
-                f"recognition network walk at random. Take more samples. Received: {type(latents).__name__} with "
-                f"num_samples={latents.num_samples}",
+                "recognition network walk at random. Take more, by num_samples, or climbing_samples where an optimizer "
+                f"climbs. Received: {type(latents).__name__} of one sample",
                 UserWarning,
                 stacklevel=2,
             )
@@ -110,9 +111,3 @@ class Wake(Proposal):
 
     def get_config(self) -> Config:
         return {**super().get_config(), "redraw": self.redraw}
-
-
-def _weighs_one(latents):
-    """Whether a row has a single importance sample, be it while an optimizer climbs."""
-    stages = [latents, getattr(latents, "climbing", None)]
-    return any(getattr(one, "importance_weighted", False) and one.num_samples == 1 for one in stages)
