@@ -87,3 +87,18 @@ def test_likelihoods_of_rows_with_gaps_in_columns_that_depend_on_each_other(unle
     x = np.array([[0.1, NAN], [1.0, 2.0], [NAN, 0.3], [0.4, 0.2]])
     found = tiny("DARN/SBN 2").fit(x).log_likelihood(x, num_samples=3)
     assert np.isfinite(found.value).all() and found.value.shape == (4,)
+
+
+def test_columns_that_are_not_learnt_choose_nothing(monkeypatch):
+    """300 columns without an entry beside three."""
+    seen = []
+
+    def choices(self, binary, num_columns, gaps, num_rows):
+        seen.append((num_columns, num_rows))
+        raise InterruptedError
+
+    monkeypatch.setattr(ds.Imputer, "_choices", choices)
+    for x in (REAL, np.c_[REAL, np.full((len(REAL), 300), NAN)]):
+        with pytest.raises(InterruptedError):
+            ds.Imputer().fit(x)
+    assert seen == [(REAL.shape[1], len(REAL))] * 2

@@ -244,3 +244,14 @@ def test_an_imputer_gives_what_it_was_given(native):
 def test_dates_and_free_text_are_refused(values):
     with pytest.raises(ValueError, match="Column 'strange' is of no kind.*Received: object"):
         ds.Imputer(**TINY).fit(pl.DataFrame({"strange": values, "x": [1.0, 2.0]}))
+
+
+@pytest.mark.parametrize("library", ["polars", "arrow"])
+def test_a_column_that_shows_nothing_has_the_type_of_fit(library):
+    """As of a chunk of a file whose column is empty."""
+    types = {"i": pl.Int32, "e": pl.Enum(["lo", "mid", "hi"]), "f": pl.Float32}
+    learnt = pl.DataFrame({"i": [7, 8], "e": ["hi", "lo"], "f": [0.5, 1.5]}, schema=types)
+    nothing = pl.DataFrame({name: pl.Series([None, None]) for name in types})
+    learnt, nothing = (frame if library == "polars" else frame.to_arrow() for frame in (learnt, nothing))
+    found = frames.like(nothing, frames.to_pandas(learnt), frames.emptied(learnt))
+    assert found.equals(learnt) and found.schema == learnt.schema

@@ -151,3 +151,13 @@ def test_dictionaries_of_arrow_have_dates_too(code):
         filled = frames.to_pandas(table).bfill()
         found = frames.like(table, filled)["d"]
         assert found.type == kind and found.to_pylist() == [later] * 3
+
+
+@pytest.mark.parametrize(("dtype", "first"), [("Int64", 2**60), ("UInt64", 2**64 - 50)])
+def test_integers_that_float64_does_not_tell_apart_are_refused(dtype, first):
+    """They would be a column of one value. Codes all over the range are told apart well enough."""
+    series = column([first + value for value in range(50)] + [None], dtype)
+    with pytest.raises(ValueError, match="integers that are too alike.*Received: a standard deviation of 14.4 "):
+        Table(pandas.DataFrame({"a": series}), {"a": "real"})
+    wide = column([2**62 + value * 2**40 for value in range(50)] + [None], dtype)
+    Table(pandas.DataFrame({"a": wide}), {"a": "real"})

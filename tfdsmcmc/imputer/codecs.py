@@ -14,7 +14,7 @@ import numpy as np
 
 from tfdsmcmc import columns
 from tfdsmcmc.imputer.columns import columns_of
-from tfdsmcmc.imputer.kinds_of_columns import check_finite, is_numeric, numbers
+from tfdsmcmc.imputer.kinds_of_columns import check_finite, check_told_apart, is_numeric, numbers
 from tfdsmcmc.imputer.powers import transform_of
 from tfdsmcmc.supports.counts import LARGEST
 
@@ -140,6 +140,7 @@ class Numbers:
         values = numbers(series)
         seen = values[~np.isnan(values)]
         check_finite(name, seen)
+        check_told_apart(name, series)
         if (seen == seen[0]).all():  # such a column is filled with its one value
             self._only = series.iloc[int(np.flatnonzero(~np.isnan(values))[0])]
         if word == "count":

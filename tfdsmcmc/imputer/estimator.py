@@ -191,7 +191,7 @@ class Imputer(Knowing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, columns = opening.columns_in_fit(self, X)
         rows = columns.standardised(X)
         kinds = columns.kinds if isinstance(columns, Table) and columns.mixed else None
-        width = len(columns.kept if kinds is None else kinds)
+        width = rows.values.shape[1] if kinds is None else len(kinds)  # of what the model has
         architecture, method, options = self._choices(columns.binary, width, not rows.complete, len(rows.values))
         batch_size = choices.batch_size_of(self.batch_size, len(rows.values))
         arguments = learning.compile_arguments(method, options)

@@ -63,19 +63,27 @@ def to_pandas(x: Any) -> pandas.DataFrame:
     return made
 
 
-def like(x: Any, filled: pandas.DataFrame) -> Any:
+def like(x: Any, filled: pandas.DataFrame, learnt: Any = None) -> Any:
     """A frame of pandas as one of the library of x, with its types.
 
     Args:
       x: a foreign frame; where it has as many rows, columns without gaps in it are taken from there.
       filled: some of its columns.
+      learnt: a foreign frame without rows, which has types for columns that show nothing in x; or None.
     """
     nw = _narwhals()
     frame, columns = nw.from_native(x, eager_only=True), {}
+    typed = frame if learnt is None else nw.from_native(learnt, eager_only=True)
+    typed = typed if typed.implementation == frame.implementation else frame
     for name in filled.columns:
         column = frame[name] if name in frame.columns else None
         kept = column is not None and len(column) == len(filled) and not _missing(column).any()
-        columns[name] = column if kept else _back(nw, frame, name, filled[name], column)
+        if kept:
+            columns[name] = column
+        elif column is not None and _shows_no_type(column, filled[name]):
+            columns[name] = _back(nw, typed, name, filled[name], typed[name])
+        else:
+            columns[name] = _back(nw, frame, name, filled[name], column)
     return nw.from_dict(columns).to_native()
 
 
@@ -158,6 +166,11 @@ def _takes(column, series):
     if len(column) and _missing(column).all():
         return False
     return not (types.is_numeric_dtype(own) and types.is_numeric_dtype(series.dtype))
+
+
+def _shows_no_type(column, series):
+    """Whether a column with rows has nothing in it, and a type that does not hold what fills it."""
+    return bool(len(column)) and _missing(column).all() and not _takes(column, series)
 
 
 def _back(nw, frame, name, series, column):

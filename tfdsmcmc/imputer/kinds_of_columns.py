@@ -39,6 +39,7 @@ Word: TypeAlias = Literal["binary", "categorical", "ordinal", "count", "real", "
 
 WORDS: tuple[str, ...] = get_args(Word)
 ENUMERATIONS = "tfdsmcmc.enumerations"  # attribute of a frame: the columns whose categories were listed in an order
+_STEPS = 10  # of float64 in a standard deviation, at least
 _LARGEST = 10**6  # of counts, whose distribution ends at three times as many
 
 
@@ -117,6 +118,25 @@ def check_finite(name: object, values: np.ndarray) -> None:
     """Raises a ValueError for a column whose observed values are not all finite."""
     if not np.isfinite(values).all():
         raise ValueError(f"Column {name!r} must be finite. Received: an infinite entry")
+
+
+def check_told_apart(name: object, series: pandas.Series[Any]) -> None:
+    """Raises a ValueError for integers whose differences are lost among the steps of float64."""
+    import pandas
+
+    if not pandas.api.types.is_integer_dtype(series.dtype):
+        return
+    seen = series.dropna()
+    step = float(np.spacing(max(abs(float(seen.min())), abs(float(seen.max())))))
+    if step <= 1:
+        return
+    least = int(seen.min())
+    spread = float(np.std([float(int(value) - least) for value in seen]))
+    if 0 < spread < _STEPS * step:
+        raise ValueError(
+            f"Column {name!r} has integers that are too alike for their size: subtract the least of them. Received: a "
+            f"standard deviation of {spread:.3g} where numbers of 64 bits have steps of {step:.3g}"
+        )
 
 
 def _whole(values):

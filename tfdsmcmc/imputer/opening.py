@@ -42,7 +42,7 @@ def opened(self: Imputer, X: Any) -> tuple[Any, Rows, Callable[..., Any]]:
     frames.check_in_memory(X)
     if frames.is_foreign(X):
         frame, rows, finish = opened(self, frames.to_pandas(X))
-        return frame, rows, lambda x, values: _as_given(X, finish(x, values))
+        return frame, rows, lambda x, values: _as_given(X, finish(x, values), self._like)
     columns, keep = self.columns_, self.keep_empty_features
     if not isinstance(columns, Table):
         _check_types(X)
@@ -75,9 +75,9 @@ def _check_types(x):
         raise ValueError(f"X must be numbers: dates, spans of time and records are none. Received: dtype={dtype}")
 
 
-def _as_given(x, filled):
+def _as_given(x, filled, learnt):
     """As a frame of the library of x; an array, of an imputer of arrays, as it is."""
-    return filled if isinstance(filled, np.ndarray) else frames.like(x, filled)
+    return filled if isinstance(filled, np.ndarray) else frames.like(x, filled, learnt)
 
 
 def _with_missing(frame):
