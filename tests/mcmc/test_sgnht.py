@@ -40,9 +40,7 @@ def test_law_of_euler(monkeypatch, curvature, noise):
     law = ("euler", RATE, curvature, TEMPERATURE, FRICTION, noise)
     np.testing.assert_allclose(laws.balanced_thermostat(*law), xi, rtol=1e-9)
 
-    matrix, columns = measured_map(
-        monkeypatch, make(thermostat_mass=HEAVY, integrator="euler"), curvature, noise, xi
-    )
+    matrix, columns = measured_map(monkeypatch, make(thermostat_mass=HEAVY, integrator="euler"), curvature, noise, xi)
     covariance = scipy.linalg.solve_discrete_lyapunov(matrix, columns @ columns.T)
     expected = [(1 - xi / 2) * TEMPERATURE / curvature, ETA]
     np.testing.assert_allclose(np.diag(covariance), expected, rtol=1e-6)
