@@ -159,5 +159,14 @@ def test_integers_that_float64_does_not_tell_apart_are_refused(dtype, first):
     series = column([first + value for value in range(50)] + [None], dtype)
     with pytest.raises(ValueError, match="integers that are too alike.*Received: a standard deviation of 14.4 "):
         Table(pandas.DataFrame({"a": series}), {"a": "real"})
+    with pytest.raises(ValueError, match="integers that are too alike"):
+        Table(pandas.DataFrame({"a": pandas.concat([0 * series, series])}), {"a": "semicontinuous"})
     wide = column([2**62 + value * 2**40 for value in range(50)] + [None], dtype)
     Table(pandas.DataFrame({"a": wide}), {"a": "real"})
+
+
+def test_lists_of_masked_rows_keep_what_they_hide():
+    masked = np.ma.array([[1, 2], [3, 99], [4, 5]], mask=[[0, 0], [0, 1], [0, 0]])
+    for x in (masked, list(masked)):
+        found = opening.columns_in_fit(ds.Imputer("SBN 2", **TINY), x)[0]
+        np.testing.assert_array_equal(found, [[1, 2], [3, np.nan], [4, 5]])

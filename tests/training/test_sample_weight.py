@@ -170,19 +170,3 @@ def test_what_cannot_heed_weights_refuses_them():
     for other in (model, rbm, mixture):
         with pytest.raises(ValueError, match="counts each row once: leave sample_weight out.*Received: sample_weight"):
             other.fit(X, sample_weight=WEIGHTS, verbose=0)
-
-
-def test_a_row_that_does_not_count_may_be_anything():
-    """Its density overflows: the update is that of the other rows."""
-    rows = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
-    spoilt, weight, found = rows.copy(), np.array([1.0, 1, 0, 1, 1, 1]), []
-    spoilt[2] = 1e20
-    for x in (rows, spoilt):
-        generative = ds.GenerativeNetwork([ds.layers.SBN(2, seed=1), ds.layers.MLPGaussian(3, seed=2)])
-        model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([ds.layers.SBN(2, seed=3)]), seed=4)
-        kernel = ds.mcmc.MAP(optimizer=keras.optimizers.SGD(0.1))
-        model.compile(kernel=kernel, latents="nais", proposal=None, jit_compile=False)
-        history = model.fit(x, sample_weight=weight, batch_size=6, epochs=3, shuffle=False, verbose=0).history
-        assert not any(history["skipped_steps"])
-        found.append(flat(theta_of(model)))
-    np.testing.assert_array_equal(*found)

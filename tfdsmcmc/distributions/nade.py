@@ -10,7 +10,8 @@ belongs to one a_i. That is r_i = exp(−a_i / 16), for no exponential is taken 
     r_{i+1} = r_i (x_i exp(−W_i / 16) + 1 − x_i)  for x_i of 0 and 1,      σ(a_i) = 1 / (1 + r_i¹⁶)
 
 Of 32-bit numbers r_i has a value for |a_i| up to 1360, where σ(a_i) has long been 0 or 1. A hidden unit that went
-beyond may stay so, in the gradient for the units before. With a higher root rounding, which is of r_i, would count.
+beyond may stay so: in the value for the units behind, in the gradient for those before. With a higher root rounding,
+which is of r_i, would count.
 The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product, takes the
 factors off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)), h_i = σ(a_i) and
 γ_i = ∂/∂a_i of all terms from i on,

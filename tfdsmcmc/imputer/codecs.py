@@ -140,7 +140,7 @@ class Numbers:
         values = numbers(series)
         seen = values[~np.isnan(values)]
         check_finite(name, seen)
-        check_told_apart(name, series)
+        check_told_apart(name, series[series != 0] if word == "semicontinuous" else series)
         if (seen == seen[0]).all():  # such a column is filled with its one value
             self._only = series.iloc[int(np.flatnonzero(~np.isnan(values))[0])]
         if word == "count":

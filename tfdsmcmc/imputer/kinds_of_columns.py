@@ -124,9 +124,9 @@ def check_told_apart(name: object, series: pandas.Series[Any]) -> None:
     """Raises a ValueError for integers whose differences are lost among the steps of float64."""
     import pandas
 
-    if not pandas.api.types.is_integer_dtype(series.dtype):
-        return
     seen = series.dropna()
+    if not (len(seen) and pandas.api.types.is_integer_dtype(series.dtype)):
+        return
     step = float(np.spacing(max(abs(float(seen.min())), abs(float(seen.max())))))
     if step <= 1:
         return

@@ -99,6 +99,8 @@ def _with_missing(frame):
 def _with_nan(x):
     """A masked array as one with NaN where it is masked, of objects too where they are numbers and pandas' NA; anything
     else as it is."""
+    if isinstance(x, (list, tuple)) and any(np.ma.is_masked(part) for part in x):
+        x = np.ma.array(x)
     if isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, np.ma.MaskedArray):
         pandas = sys.modules.get("pandas")
         return x if pandas is None else np.where(pandas.isna(x), np.nan, x)

@@ -41,7 +41,6 @@ class WeightedSource(RandomAccessSource):
         self.weights: np.ndarray = weights
         self.units: int = source.units
         self.on_device: bool = source.on_device
-        self._uncounted = bool((weights == 0).any())
         self._relative = (weights * (len(weights) / weights.sum())).astype(np.float32)[:, np.newaxis]
 
     @property
@@ -61,25 +60,13 @@ class WeightedSource(RandomAccessSource):
         return self.source.checksum  # of the rows, whatever they weigh
 
     def take(self, index: Index) -> Rows:
-        rows = self.source.take(index)
-        if self._uncounted:
-            rows = self._filled(rows, self.weights[index] > 0)
-        return rows._replace(weight=self._relative[index])
+        return self.source.take(index)._replace(weight=self._relative[index])
 
     def part(self, rows: slice) -> WeightedSource:
         return WeightedSource(self.source.part(rows), self.weights[rows])
 
     def of_epoch(self, seed: Seed) -> WeightedSource:
         return WeightedSource(self.source.of_epoch(seed), self.weights)
-
-    def _filled(self, rows, counts):
-        """The rows with one that counts in place of those that do not: 0 times what overflows would be no number."""
-        other = self.source.take(np.array([np.argmax(self.weights)]))
-
-        def filled(part, stand_in):
-            return part if part is None else np.where(counts[:, np.newaxis], part, stand_in)
-
-        return type(rows)(*(filled(part, stand_in) for part, stand_in in zip(rows, other, strict=True)))
 
 
 def weighted(source: Source, weights: ArrayLike) -> WeightedSource:
