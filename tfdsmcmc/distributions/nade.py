@@ -11,10 +11,9 @@ belongs to one a_i. That is r_i = exp(−a_i / 16), for no exponential is taken 
 
 Of 32-bit numbers r_i has a value for |a_i| up to 1360, where σ(a_i) has long been 0 or 1. A hidden unit that went
 beyond may stay so: in the value for the units behind, in the gradient for those before. With a higher root rounding,
-which is of r_i, would count.
-The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a matrix product, takes the
-factors off again, and makes the logits anew. With u the upstream gradient, d_i = u (x_i − σ(l_i)), h_i = σ(a_i) and
-γ_i = ∂/∂a_i of all terms from i on,
+which is of r_i, would count. The backward pass needs nothing of the forward pass: it starts from a_{D+1} = c + x W, a
+matrix product, takes the factors off again, and makes the logits anew. With u the upstream gradient,
+d_i = u (x_i − σ(l_i)), h_i = σ(a_i) and γ_i = ∂/∂a_i of all terms from i on,
 
     ∂V_i = d_i h_i,    ∂b_i = d_i,    γ_i = γ_{i+1} + d_i V_i h_i (1 − h_i),    ∂W_i = x_i γ_{i+1},
     ∂c = γ_1,          ∂x_i = u l_i + W_i · γ_{i+1}
@@ -272,10 +271,8 @@ def _followed(r, x_i, factor):
 
 def _hidden(r):
     """σ(a) of r = exp(−a / 16)."""
-    square = r * r
-    fourth = square * square
-    eighth = fourth * fourth
-    return 1.0 / (1.0 + eighth * eighth)
+    fourth = tf.square(tf.square(r))
+    return 1.0 / (1.0 + tf.square(tf.square(fourth)))
 
 
 def _bernoulli(x, logit):
