@@ -148,8 +148,9 @@ def source_of(
         return _checked(DatasetSource(name, x, units, num_rows, checked, missing, failures), support)
     if x.units != units:
         raise ValueError(f"{name} must have the width {units}. Received: rows of width {x.units}")
-    # a source made before may be that of another model; of a file it has bits
-    if x.checked_for != support and not (support.takes_bits and isinstance(x, (FileSource, RedrawnSource))):
+    # a source made before may be that of another model; of a file it has bits, and a user's own stream need not end
+    known = isinstance(x, (FileSource, RedrawnSource)) or not x.random_access
+    if x.checked_for != support and not (support.takes_bits and known):
         for batch in x.batches(10_000):
             support.check(name, batch.values, batch.observed)
     return _checked(x, support)
