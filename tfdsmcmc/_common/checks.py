@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -134,8 +134,7 @@ def numbers(x: object) -> np.ndarray:
     Raises:
       TypeError, ValueError: for what is no array, or columns of dates, texts or complex numbers.
     """
-    if isinstance(x, (list, tuple)) and any(np.ma.is_masked(part) for part in x):
-        x = np.ma.array(x)  # an array of such rows would have what is hidden
+    x = with_masks(x)
     if isinstance(x, np.ma.MaskedArray):
         return x.astype(np.result_type(x.dtype, np.float64)).filled(np.nan) if np.ma.is_masked(x) else x.data
     if not (hasattr(x, "to_numpy") and hasattr(x, "isna")):
@@ -155,6 +154,11 @@ def numbers(x: object) -> np.ndarray:
         return x.to_numpy(np.float64, na_value=np.nan)
     except (TypeError, ValueError):  # columns of objects: their NA is no number
         return np.where(x.isna(), np.nan, x.to_numpy(object)).astype(np.float64)
+
+
+def with_masks(x: Any) -> Any:
+    """A list of masked rows as a masked array, as NumPy's own array of them has what is hidden; all else as it is."""
+    return np.ma.array(x) if isinstance(x, (list, tuple)) and any(map(np.ma.is_masked, x)) else x
 
 
 def _no_numbers(column):

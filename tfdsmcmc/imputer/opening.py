@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import FLOAT_DTYPES, validate_data
 
+from tfdsmcmc._common import checks
 from tfdsmcmc.imputer import frames
 from tfdsmcmc.imputer.columns import columns_of
 from tfdsmcmc.imputer.table import Table, check_names, is_frame
@@ -99,8 +100,7 @@ def _with_missing(frame):
 def _with_nan(x):
     """A masked array as one with NaN where it is masked, of objects too where they are numbers and pandas' NA; anything
     else as it is."""
-    if isinstance(x, (list, tuple)) and any(np.ma.is_masked(part) for part in x):
-        x = np.ma.array(x)
+    x = checks.with_masks(x)
     if isinstance(x, np.ndarray) and x.dtype == object and not isinstance(x, np.ma.MaskedArray):
         pandas = sys.modules.get("pandas")
         return x if pandas is None else np.where(pandas.isna(x), np.nan, x)

@@ -215,8 +215,7 @@ class StreamFeed:
         most = self.at_once if self.steps is None else min(self.at_once, self.steps - self._read)
         try:
             found = _taken(iterator, most)
-        except (tf.errors.OpError, StopIteration):
-            self._read = 0  # the epoch ends here
+        except tf.errors.OpError:
             self.source.raise_failure()
             raise
         if self.steps is not None:
