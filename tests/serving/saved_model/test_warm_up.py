@@ -32,23 +32,28 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
 
 
-@pytest.mark.compiled  # the loader rewrites graphs, and so does TensorFlow for users
 @pytest.mark.parametrize("every", EVERY)
-def test_requests_are_written_read_and_answered(tmp_path, every):
-    """In Python, and as the server does."""
+def test_requests_are_written_and_read(tmp_path, every):
     pytest.importorskip("tensorflow_serving")
     tiny = str(shutil.copytree(loader.exported(every=every), tmp_path / "1"))
     requests = requests_to(tiny)
     assert len(requests) > 2
     serving_files.write_warm_up(tiny, requests, "tiny")
-    replayed = loader.warm_up_requests(tiny)
-    for (name, inputs), (other, again) in zip(requests, replayed, strict=True):
+    for (name, inputs), (other, again) in zip(requests, loader.warm_up_requests(tiny), strict=True):
         assert name == other and set(inputs) == set(again)
         for key, value in inputs.items():
             assert again[key].dtype == value.dtype and again[key].shape == value.shape
             np.testing.assert_array_equal(again[key], value)
-    served, (answers, _) = tf.saved_model.load(tiny), loader.run(tmp_path, {tiny: replayed})
-    for (name, inputs), answer in zip(replayed, answers[tiny], strict=True):
+
+
+@pytest.mark.compiled  # the loader rewrites graphs, and so does TensorFlow for users
+def test_requests_are_answered_as_the_server_does(tiny, tmp_path):
+    """`test_loader` has requests to all signatures."""
+    pytest.importorskip("tensorflow_serving")
+    serving_files.write_warm_up(tiny, requests_to(tiny), "tiny")
+    replayed = loader.warm_up_requests(tiny)
+    served, (answers, _) = tf.saved_model.load(str(tiny)), loader.run(tmp_path, {str(tiny): replayed})
+    for (name, inputs), answer in zip(replayed, answers[str(tiny)], strict=True):
         expected = loader.in_python(served, name, inputs)
         assert expected and all(np.isfinite(value).all() for value in expected.values())
         for key, value in expected.items():
