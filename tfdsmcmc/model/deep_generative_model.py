@@ -20,6 +20,7 @@ from tfdsmcmc.model.sampling import sample
 from tfdsmcmc.model.second_look import outdoes
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.priors.patterns import check_patterns
 from tfdsmcmc.training.fitting.evaluating import evaluated
 from tfdsmcmc.training.fitting.learner import Learner
 
@@ -103,8 +104,8 @@ class DeepGenerativeModel(Learner):
         self.recognition = recognition
         recognition.support = generative.support
         self.prior: Prior = prior if isinstance(prior, Prior) else Prior(prior)
-        for name, _ in generative.named_weights:
-            self.prior.for_weight(name)
+        frozen = [f"{layer.name}/{v.name}" for layer in generative.layers for v in layer.non_trainable_variables]
+        check_patterns(self.prior, [name for name, _ in generative.named_weights], frozen)
         self.seed = seed
         self.built = True
 

@@ -69,7 +69,7 @@ class Prior:
     Args:
       distribution: a scalar TFP distribution or a `WeightPrior`, such as a shrinkage prior, for every weight; or a dict
         from regular expressions to such or None (a flat prior). A weight takes the first pattern that is found in its
-        name, such as "sbn_1/kernel". By default the module's.
+        name, such as "top/kernel" of a layer called "top". By default the module's.
 
     Attributes:
       is_default: whether none was given.
@@ -173,11 +173,11 @@ class Prior:
     def check_gradients(self, names: Sequence[str]) -> None:
         """Raises a ValueError for a weight whose prior has no gradient that a kernel can follow."""
         for name in names:
-            self._members[self._pattern(name)].check_gradient(name)
+            self._members[self.pattern_of(name)].check_gradient(name)
 
     def for_weight(self, name: str) -> Distribution | WeightPrior | None:
         """The distribution or shrinkage prior of the weight, or None where the prior is flat."""
-        return self.patterns[self._pattern(name)]
+        return self.patterns[self.pattern_of(name)]
 
     def _started(self, how, names, values, seed):
         """A flat list of auxiliary tensors, by the method of each weight's prior that is called `how`."""
@@ -188,9 +188,9 @@ class Prior:
 
     def _of(self, names, values):
         checks.as_many("names", names, "values", values)
-        return [self._members[self._pattern(name)] for name in names]
+        return [self._members[self.pattern_of(name)] for name in names]
 
-    def _pattern(self, name):
+    def pattern_of(self, name: str) -> str:
         """The first pattern that is found in a name."""
         for pattern in self.patterns:
             if re.search(pattern, name):

@@ -19,6 +19,7 @@ from tfdsmcmc.boltzmann.partition.estimates import known_partition, normalised
 from tfdsmcmc.boltzmann.partition.exact import machine_of
 from tfdsmcmc.boltzmann.weights import parts_at
 from tfdsmcmc.priors import Prior
+from tfdsmcmc.priors.patterns import check_patterns
 from tfdsmcmc.rows import source_of
 from tfdsmcmc.training.fitting.learner import Learner
 
@@ -92,8 +93,7 @@ class RBM(Learner):
         self.layer, self._visible_units = layer, units
         self.visible, self.hidden = layer.visible, layer.hidden
         self.prior: Prior = prior if isinstance(prior, Prior) else Prior(FLAT if prior is None else prior)
-        for name in self.machine._fields:
-            self.prior.for_weight(name)
+        check_patterns(self.prior, self.machine._fields)
         self.seed = seed
         self._lift = None
         self.built = True
