@@ -1,10 +1,21 @@
 """Runs with a warm start that are killed, restored or saved go on where they were, in the climb and after it."""
 
+import functools
+
 import keras
 import pytest
 
 from tests.model.support import assert_same_state, patterns
 from tests.training.warm_starts import LEARNT, fit, model_of
+
+
+@functools.cache
+def straight(num_chains):
+    """A model after a run that nothing broke off."""
+    model = model_of(LEARNT, num_chains=num_chains, patience=3)
+    fit(model, 6, validation_data=patterns(20))
+    assert model.run.sampled
+    return model
 
 
 @pytest.mark.slow
@@ -26,10 +37,7 @@ def test_a_run_that_is_killed_resumes_across_the_phases(tmp_path, died_at, num_c
 
     with pytest.raises(KeyboardInterrupt):
         run([Die()])
-    straight = model_of(LEARNT, num_chains=num_chains, patience=3)
-    fit(straight, 6, validation_data=patterns(20))
-    assert straight.run.sampled
-    assert_same_state(straight, run([]))
+    assert_same_state(straight(num_chains), run([]))
 
 
 def test_a_restored_run_plans_what_is_left(tmp_path):
