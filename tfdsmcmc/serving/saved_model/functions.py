@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ESTIMATE = ("value", "standard_error", "effective_sample_size")
 SHARED = "shared_standard_error"
-_BLOCK = 128  # rows at a time
+BLOCK = 128  # rows at a time
 
 
 class Components(tf.Module):
@@ -175,12 +175,12 @@ def in_blocks(
     shapes: Sequence[Sequence[int | None]],
 ) -> list[tf.Tensor]:
     """function(rows, seed) over blocks of rows, each with a seed of its own, joined; `shapes` are of a row's parts."""
-    blocks = tf.maximum((tf.shape(rows.values)[0] + _BLOCK - 1) // _BLOCK, 1)
+    blocks = tf.maximum((tf.shape(rows.values)[0] + BLOCK - 1) // BLOCK, 1)
     shapes = [[None, *shape] for shape in shapes]
     arrays = [tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=shape) for shape in shapes]
 
     def one_block(i, arrays):
-        block = rows.map(lambda part: part[i * _BLOCK : (i + 1) * _BLOCK])
+        block = rows.map(lambda part: part[i * BLOCK : (i + 1) * BLOCK])
         parts = function(block.plain, random.fold(seed, i))
         return i + 1, [array.write(i, part) for array, part in zip(arrays, parts, strict=True)]
 

@@ -68,8 +68,10 @@ class MachineFunctions(Functions):
             self.figures["log_partition_standard_error"] = error if math.isfinite(error) else None
 
     def costs(self, name: str) -> tuple[int, int, int]:
-        each = self._served.cost(name, self._sweeps)
-        return (0, each * self.weights.count, self._served.chunk) if name == "log_likelihood" else (0, each, 1)
+        each, count = self._served.cost(name, self._sweeps), self.weights.count
+        if name != "log_likelihood":
+            return 0, each, 1
+        return (0, each * count, self._served.chunk) if each else (count, 0, 1)  # where nothing is drawn
 
     def _terms(self, x, num_samples, seed):
         def at_one(component, seed):

@@ -10,6 +10,7 @@ units may play different roles in different samples, of different chains above a
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,7 @@ class NetworkFunctions(Functions):
 
     def __init__(self, model: DirectedModel, weights: Weights, sweeps: int | None, jit: bool):
         generative = model.generative
-        widest = max(layer.widest for layer in generative.layers)
+        widest = max(map(_held, generative.layers))
         super().__init__(weights, generative.units, generative.support, widest, generative.context)
         self._generative, self._networks = generative, (generative, model.recognition)
         self._kernel = NetworkKernel(method_for(generative, "auto"))
@@ -97,6 +98,8 @@ class NetworkFunctions(Functions):
         evidence = each * count * _EVIDENCE.num_samples if count > 1 else 0
         chain = passes_of(self._generative) + self._sweeps
         others = {"sample": (0, each, 1), "impute": (evidence, each * chain, 1)}
+        if not self._generative.latent_units:  # nothing is drawn
+            others["log_likelihood"] = (each * count, 0, 1)
         return {**dict.fromkeys(self.names, (0, each * count, _CHUNK)), **others}[name]
 
     def encode(
@@ -124,22 +127,22 @@ class NetworkFunctions(Functions):
         """E[function(x, z, seed) given x], a list of (n, width), and the effective sample size, (n,), at its end."""
 
         def block(x, seed):
-            estimates, means = self._estimates(x, num_samples, seed, lambda z, seed: function(x, z, seed), widths)
+            of_draws = functools.partial(function, x)
+            estimates, means = self._estimates(x, num_samples, seed, _chunk(x), of_draws, widths)
             return [*(_mixed(estimates[0], mean) for mean in means), averaged(*estimates)[2]]
 
         return in_blocks(block, rows, seed, [*([width] for width in widths), []])
 
     def _terms(self, x, num_samples, seed):
-        return self._estimates(x, num_samples, seed)[0]
+        exact = not self._generative.latent_units
+        return self._estimates(x, 1 if exact else num_samples, seed, chunk=1 if exact else _chunk(x))[0]
 
-    def _estimates(self, x, num_samples, seed, function=None, widths=()):
+    def _estimates(self, x, num_samples, seed, chunk, function=None, widths=()):
         """((value, standard_error, effective_sample_size), means) at each θ_m: (M, n), and a list of (M, n, width)."""
 
         @self._compile
         def at_one(x, num_samples, seed):
-            (value, *estimated), means = expectations(
-                *self._networks, x, num_samples, seed, _chunk(x), function, widths
-            )
+            (value, *estimated), means = expectations(*self._networks, x, num_samples, seed, chunk, function, widths)
             if not self._generative.latent_units:
                 estimated = tf.zeros_like(value), tf.fill(tf.shape(value), math.inf)
             return (value, *estimated), means
@@ -181,6 +184,12 @@ class NetworkFunctions(Functions):
             return swept(self._kernel, self._networks, begun, z, sweep_seed, self._sweeps)[0]
 
         return run(rows, seed)
+
+
+def _held(layer):
+    """The widest array of a draw; of units that depend on each other an average has a state for each set of weights."""
+    many = hasattr(layer, "num_draws") and layer.binary and not layer.factorised  # of others `widest` counts them
+    return layer.widest * (layer.num_draws if many else 1)
 
 
 def _chunk(rows):

@@ -38,6 +38,7 @@ import tensorflow as tf
 from tfdsmcmc._common import loops
 from tfdsmcmc._common.compiling import telling
 from tfdsmcmc.serving.arrays import has_rows
+from tfdsmcmc.serving.saved_model.functions import BLOCK
 
 if TYPE_CHECKING:
     from tfdsmcmc.serving.saved_model.functions import Functions
@@ -156,7 +157,7 @@ class Inputs(NamedTuple):
         """The tensors, each behind its checks; packed data come out as float32 and bool.
 
         Of a budget (draws, row, each, chunk) of draws of the latents, rows · (row + count · each) is at most `draws`,
-        with the count rounded up to a multiple of `chunk`.
+        with the count rounded up to a multiple of `chunk`. Where `each` is 0 no count is too large.
         """
         (draws, row, each, chunk), model, specs = budget, self.functions, self.specs
         values = {name: tf.ensure_shape(values[name], spec.shape, name=name) for name, spec in specs.items()}
@@ -174,9 +175,12 @@ class Inputs(NamedTuple):
         if "context" in values:
             checks.append(_entries("context", values["context"], None, model.context.support))
         with tf.control_dependencies(checks):
-            most = (draws // tf.maximum(rows, 1) - row) // (chunk * each) * chunk
-            if "mask" in values or "x" not in values:  # all that is drawn is held at once
-                most = tf.minimum(most, _ENTRIES // model.widest // tf.maximum(rows, 1))
+            rows, most = tf.maximum(rows, 1), tf.constant(tf.int32.max, tf.int64)
+            if each:
+                most = (draws // rows - row) // (chunk * each) * chunk
+            if "mask" in values or "x" not in values:  # all that is drawn of a block is held at once, and the answer
+                most = tf.minimum(most, _ENTRIES // model.widest // tf.minimum(rows, BLOCK))
+                most = tf.minimum(most, _ENTRIES // model.units // rows)
             those = " for so many rows" if led else ""
             checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
             if self.packed:  # of longer rows the rest would go unseen
