@@ -233,7 +233,7 @@ def test_samples_of_the_weights_share_no_draws(monkeypatch):
     """Three times the same θ: what is estimated and drawn at each differs, and so do all draws behind p(x_observed)."""
     functions, _ = served([6, 6, 6])
     x = tf.constant(X[:4])
-    values = np.stack(functions._estimates(x, tf.constant(40), SEED)[0][0])
+    values = np.stack(functions._terms(x, tf.constant(40), SEED)[0])
     assert values.shape == (3, 4) and all(len(np.unique(values[:, i])) == 3 for i in range(4))
 
     chosen = tf.repeat(tf.range(3), 30)
