@@ -11,7 +11,7 @@ x is (n, D) float32, seeds are int32 of shape (2,).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -35,9 +35,10 @@ _CHUNK = 32  # draws of a row held at a time
 class ServedMachine:
     """Of a `Machine`."""
 
-    chunk: int = 1  # none is drawn
+    chunk: int = 1
 
     def cost(self, name: str, steps: int) -> int:
+        """What a draw costs; 0 where none is made."""
         return 0 if name == "log_likelihood" else steps
 
     def log_terms(
@@ -61,7 +62,9 @@ class ServedStack:
     """Of a `deep.Stack` of two machines or more."""
 
     chunk: int = _CHUNK
-    cost: Callable[..., int] = ServedMachine.cost
+
+    def cost(self, name: str, steps: int) -> int:
+        return 1 if name == "log_likelihood" else steps
 
     def log_terms(
         self,

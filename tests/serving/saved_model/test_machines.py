@@ -180,7 +180,7 @@ def test_the_loader_of_a_server(tmp_path):
 
 
 def test_importance_samples_count_as_many_as_are_made_at_a_time():
-    """Those of a belief network; what is exact makes none."""
+    """Those of a belief network; what is exact makes none, and a row counts as one."""
     for model, costs in ((tiny_rbm(), (1, 0, 1)), (tiny_dbn((3, 2, 3)), (0, 1, 32))):
         functions = functions_of(model, None, None, 5, False, 4.0)
         assert functions.costs("log_likelihood") == costs
