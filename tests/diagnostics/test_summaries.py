@@ -33,6 +33,14 @@ def test_the_effective_sample_size_of_an_autoregression(rng):
     assert table.loc["slow", "sd"] == pytest.approx(1.0, rel=0.2)
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1e-15, 1e20])
+def test_errors_scale_as_draws_do(scale, rng):
+    trace = autoregressive(rng, 2, 400, 0.9)
+    table = ds.diagnostics.summary({"one": trace, "scaled": scale * trace})
+    for name, power in {"mean": 1, "sd": 1, "mcse_mean": 1, "ess_bulk": 0, "ess_tail": 0, "r_hat": 0}.items():
+        assert table.loc["scaled", name] == pytest.approx(scale**power * table.loc["one", name], rel=1e-6, abs=0.0)
+
+
 def test_chains_that_differ_are_seen_and_draws_that_differ_are_not(capsys, rng):
     """Of a square array of chains with means of their own the transpose would look perfect."""
     apart = rng.normal(size=(40, 40)) + 3 * rng.normal(size=(40, 1))

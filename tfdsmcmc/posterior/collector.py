@@ -58,7 +58,7 @@ class Collector(keras.callbacks.Callback):
       patience: collecting starts when the validation log-likelihood has settled over this many updates, and over five
         epochs at least: its slope, by least squares, is at most two standard errors. It starts at the latest for the
         second half of the epochs that `fit` has for the chain. Updates of an optimizer before the chain
-        (`mcmc.WarmStart`) do not count.
+        (`mcmc.WarmStart`) do not count. Each `fit` looks for it anew; samples of an earlier one stay, and count.
       burn_in: collecting starts after this many epochs of the run instead, whatever the validation, and not before the
         chain does.
       every: epochs from one sample to the next; by default as many as spread the samples over the rest of what `fit`
