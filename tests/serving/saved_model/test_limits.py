@@ -72,14 +72,18 @@ def test_an_average_of_dependent_units_holds_a_state_for_each_draw(monkeypatch):
             served(num_samples=tf.constant(most + 1), seed=SEED)
 
 
-def test_imputations_hold_a_block_of_rows(monkeypatch):
-    """And all of the answer."""
-    model = model_of(ds.layers.MLPGaussian(4, hidden_units=[2]), [2])
-    posterior = averaged(model, 5)
-    rows = 4 * rules.BLOCK
-    monkeypatch.setattr(rules, "_ENTRIES", 20 * rules.BLOCK)  # a block of one imputation, and all answers of 1.25
-    served = signature("impute", model, posterior, 1_000_000)
+@pytest.mark.parametrize(
+    ("layer", "entries", "most"),
+    [
+        (ds.layers.MLPGaussian(4, hidden_units=[2]), 20, 1),  # one imputation of a block, each number by five sets
+        (ds.layers.SBN(4), 48, 3),  # 12 imputations of a block, but 3 of all rows
+    ],
+)
+def test_imputations_hold_a_block_of_rows_and_the_answer(layer, entries, most, monkeypatch):
+    monkeypatch.setattr(rules, "_ENTRIES", entries * rules.BLOCK)
+    model, rows = model_of(layer, [2]), 4 * rules.BLOCK
+    served = signature("impute", model, averaged(model, 5), 1_000_000)
     given = {"x": tf.zeros([rows, 4]), "mask": tf.fill([rows, 4], True), "seed": SEED}
-    assert served(num_imputations=tf.constant(1), **given)["x"].shape == (1, rows, 4)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="num_imputations must be between 1 and 1 for so many"):
-        served(num_imputations=tf.constant(2), **given)
+    assert served(num_imputations=tf.constant(most), **given)["x"].shape == (most, rows, 4)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"num_imputations must be between 1 and {most} for so"):
+        served(num_imputations=tf.constant(most + 1), **given)
