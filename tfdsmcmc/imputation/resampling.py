@@ -54,8 +54,7 @@ def plan_resampling(
     batch_size: int,
 ) -> Resampling:
     """The plan with chunks of draws whose values fit the cache; `batch_size` is that of the rows with gaps."""
-    # what is drawn unit by unit under an average has a state for each of its draws
-    widest = max(layer.widest * getattr(layer, "num_draws", 1) for layer in generative.layers)
+    widest = max(layer.widest_drawn for layer in generative.layers)
     fitting = max(1, min(_LARGEST_CHUNK, _CHUNK_ENTRIES // (batch_size * max(widest, num_imputations))))
     # powers of two, so that other numbers of rows seldom need another program
     return Resampling(num_imputations, num_samples, min(power_of_two(num_samples), power_of_two(fitting // 2 + 1)))

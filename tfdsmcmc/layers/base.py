@@ -69,6 +69,11 @@ class StochasticLayer(keras.layers.Layer):
         """The entries of the widest array that a row needs while its log-probability is computed."""
         return int(max([self.units, *np.ravel(getattr(self, "hidden_units", 0))]))
 
+    @property
+    def widest_drawn(self) -> int:
+        """The entries of the widest array that a row needs while it is drawn."""
+        return self.widest
+
     def distribution(self, parents: TensorLike) -> Distribution:
         """Returns p(y given parents), a tfd.Distribution.
 

@@ -118,6 +118,10 @@ class UnitAverage(StochasticLayer):
     def widest(self) -> int:
         return self.layer.widest * (1 if self.binary else self.num_draws)
 
+    @property
+    def widest_drawn(self) -> int:  # unit by unit there is a state for each set of weights
+        return self.layer.widest * (1 if self.binary and self.factorised else self.num_draws)
+
     def build(self, input_shape: Sequence[int | None]) -> None:
         self.parent_units = int(input_shape[-1])
         if not self.layer.built:

@@ -60,8 +60,7 @@ class NetworkDensity:
     def sample(
         self, num_samples: int, seed: Seed, probabilities: bool = False, context: np.ndarray | None = None
     ) -> np.ndarray:  # fmt: skip
-        layers = self.model.generative.layers
-        most = max(1, _BLOCK_ENTRIES // max(layer.widest * getattr(layer, "num_draws", 1) for layer in layers))
+        most = max(1, _BLOCK_ENTRIES // max(layer.widest_drawn for layer in self.model.generative.layers))
         with at_weights(self.model, values_of(self.model, self._values)):
             blocks = [
                 _block(

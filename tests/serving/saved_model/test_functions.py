@@ -190,7 +190,7 @@ def test_weights_that_make_a_row_impossible_have_no_part():
 
 def test_blocks_of_rows_are_joined_in_order(monkeypatch):
     """Seven rows in blocks of three: each value is the row's own."""
-    monkeypatch.setattr(functions_module, "BLOCK", 3)
+    monkeypatch.setattr(functions_module, "_BLOCK", 3)
     functions, (oracle,) = served([6])
     found = tf.function(functions.log_likelihood, autograph=False)(X[:7], tf.constant(3000), SEED)
     assert_near(found["value"], oracle.log_likelihood(X[:7]), found["standard_error"])

@@ -7,11 +7,13 @@ import tensorflow as tf
 import tfdsmcmc as ds
 from tests.oracles import binary_states, randomize
 from tfdsmcmc.posterior.store import Sample
+from tfdsmcmc.serving.saved_model import functions as of_models
 from tfdsmcmc.serving.saved_model import signatures as rules
 from tfdsmcmc.serving.saved_model.content import functions_of
 
 SEED = tf.constant([1, 2])
 MANY = tf.constant(2**31 - 1)
+BLOCK = of_models._BLOCK
 X = np.float32(np.arange(24).reshape(6, 4) % 3 == 0)
 
 
@@ -80,10 +82,45 @@ def test_an_average_of_dependent_units_holds_a_state_for_each_draw(monkeypatch):
     ],
 )
 def test_imputations_hold_a_block_of_rows_and_the_answer(layer, entries, most, monkeypatch):
-    monkeypatch.setattr(rules, "_ENTRIES", entries * rules.BLOCK)
-    model, rows = model_of(layer, [2]), 4 * rules.BLOCK
+    monkeypatch.setattr(rules, "_ENTRIES", entries * BLOCK)
+    model, rows = model_of(layer, [2]), 4 * BLOCK
     served = signature("impute", model, averaged(model, 5), 1_000_000)
     given = {"x": tf.zeros([rows, 4]), "mask": tf.fill([rows, 4], True), "seed": SEED}
     assert served(num_imputations=tf.constant(most), **given)["x"].shape == (most, rows, 4)
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"num_imputations must be between 1 and {most} for so"):
         served(num_imputations=tf.constant(most + 1), **given)
+
+
+def test_rows_that_no_imputation_of_would_fit_are_refused_as_rows(monkeypatch):
+    monkeypatch.setattr(rules, "_ENTRIES", 40)
+    served = signature("impute", model_of(ds.layers.SBN(4), [2]))
+    given = {"mask": tf.fill([11, 4], True), "num_imputations": tf.constant(1), "seed": SEED}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="x must have at most 10 rows. Received: 11"):
+        served(x=tf.zeros([11, 4]), **given)
+
+
+def test_blocks_of_wide_rows_are_small(monkeypatch):
+    """By averages of real units a draw of a row has a number for each set of weights; all rows are right."""
+    layer = ds.layers.MLPGaussian(4, hidden_units=[2])
+    assert functions_of(model_of(layer, [2]), None, None, 2, False, None).block == BLOCK
+    monkeypatch.setattr(of_models, "_BLOCK_ENTRIES", 2 * 5 * 4)
+    model = model_of(layer, [2])
+    posterior = averaged(model, 5)
+    functions = functions_of(model, posterior, "units", 2, False, None)
+    assert (functions.widest, functions.block) == (5 * 4, 2)
+    x = np.float32(np.random.default_rng(1).normal(size=(5, 4)))
+    served = signature("log_likelihood", model, posterior, 100_000)
+    found = served(x=tf.constant(x), num_samples=tf.constant(2000), seed=SEED)
+    expected = posterior.log_likelihood(model, x, 5000, seed=3)
+    error = np.hypot(found["standard_error"], expected.standard_error)
+    assert (np.abs(found["value"] - expected.value) < 5 * error).all()
+
+
+def test_rows_one_by_one_count_the_draws_that_are_made():
+    """256 of each row, however few are asked for."""
+    model = model_of(ds.layers.SBN(4), [2])
+    served = signature("log_likelihood_rows", model, max_draws=1024)
+    counts, seeds = tf.fill([4], 1), tf.zeros([5, 2], tf.int32)
+    assert served(x=tf.zeros([4, 4]), num_samples=counts, seed=seeds[:4])["value"].shape == (4,)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="x must have at most 4 rows. Received: 5"):
+        served(x=tf.zeros([5, 4]), num_samples=tf.fill([5], 1), seed=seeds)

@@ -61,7 +61,8 @@ def export(
         sample too, by default 1,000.
       max_draws: draws of the latents, or states of Gibbs chains, that a request may ask for; others are refused.
         Importance samples count 32 for a row at a time. Of up to 16 rows as many as 512 more are made: fewer than
-        256 draws of one row take as long as 256. A likelihood for which nothing is drawn takes any count.
+        256 draws of one row take as long as 256, and count so row by row. A likelihood for which nothing is drawn
+        takes any count.
       jit: whether to compile the parts with XLA, which a stock server refuses ("XLA compilation disabled") unless it is
         started with --xla_cpu_compilation_enabled=true. A seed gives the same answers as without, up to rounding.
       serving_config: whether to write warm-up records into the version and `models.config` and `batching.config` beside

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ESTIMATE = ("value", "standard_error", "effective_sample_size")
 SHARED = "shared_standard_error"
-BLOCK = 128  # rows at a time
+_BLOCK, _BLOCK_ENTRIES = 128, 2**19  # rows at a time, and entries of a draw of each: 2 MiB, of 32 draws 64
 
 
 class Components(tf.Module):
@@ -81,7 +81,8 @@ class Functions:
       weights: `Components`, the variables that are saved.
       units: D.
       support: of what values entries may have.
-      widest: the widest array that a row needs.
+      widest: the widest array that a draw of a row needs.
+      block: rows at a time, fewer of wide ones.
       context: `rows.Context` of rows that are given one, else None.
       settings, figures: dictionaries for the manifest.
     """
@@ -93,12 +94,13 @@ class Functions:
         self, weights: Components, units: int, support: Support, widest: int, context: Context | None = None
     ):  # fmt: skip
         self.weights, self.units, self.support, self.widest, self.context = weights, units, support, widest, context
+        self.block: int = min(_BLOCK, max(1, _BLOCK_ENTRIES // widest))
         self.settings: dict[str, Any] = {}
         self.figures: dict[str, Any] = {}
 
-    def costs(self, name: str) -> tuple[int, int, int]:
+    def costs(self, name: str, by_row: bool = False) -> tuple[int, int, int]:
         """(for each row, for each unit of its count) the draws that a function takes; and how many units it takes at a
-        time, of which it makes all where fewer are asked for."""
+        time, of which it makes all where fewer are asked for. `by_row` is of rows that are worked off one by one."""
         raise NotImplementedError(f"{type(self).__name__} must define costs.")
 
     def log_likelihood(
@@ -109,7 +111,7 @@ class Functions:
         def block(x, seed):
             return averaged(*self._terms(x, num_samples, seed))[: len(self.estimate)]
 
-        parts = in_blocks(block, Rows(x, context=context), seed, [[] for _ in self.estimate])
+        parts = in_blocks(block, self.block, Rows(x, context=context), seed, [[] for _ in self.estimate])
         return dict(zip(self.estimate, parts))
 
     def sample(self, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
@@ -149,7 +151,7 @@ class Functions:
 
         # whatever stands in the gaps, NaN too, is gone from here on
         rows = Rows(tf.where(mask, x, self.support.filling), mask, context)
-        return {"x": tf.transpose(in_blocks(block, rows, seed, [[None, self.units]])[0], [1, 0, 2])}
+        return {"x": tf.transpose(in_blocks(block, self.block, rows, seed, [[None, self.units]])[0], [1, 0, 2])}
 
     def _choice_and_draw(self, seed):
         """Two seeds; where there is nothing to choose the second is the seed itself, as the live model has it."""
@@ -170,17 +172,18 @@ def averaged(
 
 def in_blocks(
     function: Callable[[Any, tf.Tensor], Sequence[tf.Tensor]],
+    size: int,
     rows: Rows,
     seed: tf.Tensor,
     shapes: Sequence[Sequence[int | None]],
 ) -> list[tf.Tensor]:
-    """function(rows, seed) over blocks of rows, each with a seed of its own, joined; `shapes` are of a row's parts."""
-    blocks = tf.maximum((tf.shape(rows.values)[0] + BLOCK - 1) // BLOCK, 1)
+    """function(rows, seed) over blocks of `size` rows, each with its own seed, joined; `shapes`: of a row's parts."""
+    blocks = tf.maximum((tf.shape(rows.values)[0] + size - 1) // size, 1)
     shapes = [[None, *shape] for shape in shapes]
     arrays = [tf.TensorArray(tf.float32, blocks, infer_shape=False, element_shape=shape) for shape in shapes]
 
     def one_block(i, arrays):
-        block = rows.map(lambda part: part[i * BLOCK : (i + 1) * BLOCK])
+        block = rows.map(lambda part: part[i * size : (i + 1) * size])
         parts = function(block.plain, random.fold(seed, i))
         return i + 1, [array.write(i, part) for array, part in zip(arrays, parts, strict=True)]
 

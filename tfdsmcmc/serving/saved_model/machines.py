@@ -67,7 +67,7 @@ class MachineFunctions(Functions):
             self.figures = {"log_partition": known.value, "log_partition_direction": known.direction}
             self.figures["log_partition_standard_error"] = error if math.isfinite(error) else None
 
-    def costs(self, name: str) -> tuple[int, int, int]:
+    def costs(self, name: str, by_row: bool = False) -> tuple[int, int, int]:
         each, count = self._served.cost(name, self._sweeps), self.weights.count
         if name != "log_likelihood":
             return 0, each, 1

@@ -81,7 +81,7 @@ class NetworkFunctions(Functions):
 
     def __init__(self, model: DirectedModel, weights: Weights, sweeps: int | None, jit: bool):
         generative = model.generative
-        widest = max(map(_held, generative.layers))
+        widest = max(layer.widest_drawn for layer in generative.layers)
         super().__init__(weights, generative.units, generative.support, widest, generative.context)
         self._generative, self._networks = generative, (generative, model.recognition)
         self._kernel = NetworkKernel(method_for(generative, "auto"))
@@ -91,7 +91,7 @@ class NetworkFunctions(Functions):
         self._compile = (lambda f: compiling.program(f, True)) if jit else (lambda f: f)
         self.names = [*Functions.names, *(["encode"] if generative.latent_units else []), "reconstruct"]
 
-    def costs(self, name: str) -> tuple[int, int, int]:
+    def costs(self, name: str, by_row: bool = False) -> tuple[int, int, int]:
         # a draw in a network that is averaged over M sets of weights, unit by unit, counts M times
         each = max(getattr(layer, "num_draws", 1) for layer in self._generative.layers)
         count = self.weights.count
@@ -100,7 +100,8 @@ class NetworkFunctions(Functions):
         others = {"sample": (0, each, 1), "impute": (evidence, each * chain, 1)}
         if not self._generative.latent_units:  # nothing is drawn
             others["log_likelihood"] = (each * count, 0, 1)
-        return {**dict.fromkeys(self.names, (0, each * count, _CHUNK)), **others}[name]
+        chunk = _LARGEST_CHUNK if by_row else _CHUNK  # as `_chunk` has it for one row, and at least
+        return {**dict.fromkeys(self.names, (0, each * count, chunk)), **others}[name]
 
     def encode(
         self, x: tf.Tensor, num_samples: tf.Tensor, seed: tf.Tensor, context: tf.Tensor | None = None
@@ -131,7 +132,7 @@ class NetworkFunctions(Functions):
             estimates, means = self._estimates(x, num_samples, seed, _chunk(x), of_draws, widths)
             return [*(_mixed(estimates[0], mean) for mean in means), averaged(*estimates)[2]]
 
-        return in_blocks(block, rows, seed, [*([width] for width in widths), []])
+        return in_blocks(block, self.block, rows, seed, [*([width] for width in widths), []])
 
     def _terms(self, x, num_samples, seed):
         exact = not self._generative.latent_units
@@ -184,12 +185,6 @@ class NetworkFunctions(Functions):
             return swept(self._kernel, self._networks, begun, z, sweep_seed, self._sweeps)[0]
 
         return run(rows, seed)
-
-
-def _held(layer):
-    """The widest array of a draw; of units that depend on each other an average has a state for each set of weights."""
-    many = hasattr(layer, "num_draws") and layer.binary and not layer.factorised  # of others `widest` counts them
-    return layer.widest * (layer.num_draws if many else 1)
 
 
 def _chunk(rows):

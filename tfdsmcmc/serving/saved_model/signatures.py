@@ -38,7 +38,6 @@ import tensorflow as tf
 from tfdsmcmc._common import loops
 from tfdsmcmc._common.compiling import telling
 from tfdsmcmc.serving.arrays import has_rows
-from tfdsmcmc.serving.saved_model.functions import BLOCK
 
 if TYPE_CHECKING:
     from tfdsmcmc.serving.saved_model.functions import Functions
@@ -70,7 +69,7 @@ def signatures(functions: Functions, chosen: Iterable[str], max_draws: int) -> d
       ValueError: for a `max_draws` that small requests would pass.
     """
     inputs = {name: Inputs(name, functions) for name in chosen}
-    budgets = {name: (max_draws, *functions.costs(one.plain)) for name, one in inputs.items()}
+    budgets = {name: (max_draws, *functions.costs(one.plain, one.rowwise)) for name, one in inputs.items()}
     least = max(ROWS * (row + -(-COUNT // chunk) * chunk * each) for _, row, each, chunk in budgets.values())
     if least > max_draws:
         raise ValueError(f"max_draws must be at least {least} for these signatures. Received: max_draws={max_draws}")
@@ -169,6 +168,8 @@ class Inputs(NamedTuple):
         first, led = next(iter(specs)), self.rowwise or "x" in values
         rows = tf.cast(tf.shape(values[first])[0] if led else 1, tf.int64)
         most = draws // (row + chunk * each)
+        if "mask" in values:  # the answer has a row for each
+            most = min(most, _ENTRIES // model.units)
         checks = [_require(rows <= most, f"{first} must have at most {most} rows. Received: ", rows)]
         of, count = (first, rows) if led else ("num_samples", tf.cast(values["num_samples"], tf.int64))
         checks += [_same_rows(name, values[name], of, count) for name, spec in specs.items() if has_rows(spec)]
@@ -179,7 +180,7 @@ class Inputs(NamedTuple):
             if each:
                 most = (draws // rows - row) // (chunk * each) * chunk
             if "mask" in values or "x" not in values:  # all that is drawn of a block is held at once, and the answer
-                most = tf.minimum(most, _ENTRIES // model.widest // tf.minimum(rows, BLOCK))
+                most = tf.minimum(most, _ENTRIES // model.widest // tf.minimum(rows, model.block))
                 most = tf.minimum(most, _ENTRIES // model.units // rows)
             those = " for so many rows" if led else ""
             checks = [_counts(name, values[name], most, those) for name in values if name[:4] == "num_"]
