@@ -14,6 +14,14 @@ def make(seed):
     return model
 
 
+def make_of_gaps(seed):
+    """Whose chains over z draw what is missing."""
+    model = ds.models.from_name("DARN/SBN 3", units=6, seed=seed)
+    latents = ds.latents.Gibbs(1, 0, persistent=True, draw_missing=True)
+    model.compile(kernel=ds.mcmc.SGLD(learning_rate=0.05), latents=latents, num_chains=1, jit_compile=False)
+    return model
+
+
 def fails_for_one(seed):
     """Of the seed 0 the second chain fails."""
     if seed == second_seed():

@@ -6,12 +6,15 @@ import joblib
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfdsmcmc as ds
-from tests.cluster.models import COLLECTOR, ROWS, fails_for_one, make
+from tests.cluster.models import COLLECTOR, ROWS, fails_for_one, make, make_of_gaps
 from tfdsmcmc.cluster import ChainFailed, chains, fit_chain, fit_chains
 from tfdsmcmc.posterior import store
 from tfdsmcmc.training.run import Run
+
+SEEN = np.random.default_rng(1).random(ROWS.shape) < 0.9
 
 
 def fitted(folder, num_chains=2, epochs=4, **options):
@@ -34,6 +37,26 @@ def test_a_chain_is_the_same_alone(tmp_path):
         assert_same(one, other)
         assert (one.chain, other.chain) == (1, 0)
     assert not np.array_equal(posterior.samples[0].theta[2], posterior.samples[1].theta[2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("maker", "rows", "fit"),
+    [
+        (make, np.where(SEEN, ROWS, -9.0), {"mask": SEEN}),
+        (make_of_gaps, np.where(SEEN, ROWS, np.nan), {}),
+        (
+            make,
+            tf.data.Dataset.from_tensor_slices(np.float32(ROWS)).batch(20).repeat(),
+            {"num_rows": 60, "steps_per_epoch": 3},
+        ),
+    ],
+    ids=["a mask", "gaps that are drawn", "a stream without an end"],
+)
+def test_rows_that_fit_takes_with_its_arguments(tmp_path, maker, rows, fit):
+    fit_chain(maker, 0, rows, tmp_path, 4, collector=COLLECTOR, fit=fit)
+    (sample, *_) = ds.posterior.load(tmp_path).samples
+    assert np.isfinite(np.concatenate([np.ravel(part) for part in sample.theta])).all()
 
 
 @pytest.mark.slow
@@ -254,3 +277,19 @@ def test_engines(tmp_path, engine):
     for one, other in zip(here.samples, there.samples, strict=True):
         for a, b in zip(one.theta, other.theta):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("fit", "held"), [({}, [("validation_data", 20)]), ({"validation_split": 0.5}, [])])
+def test_validation_rows_that_fit_was_given_come_first(tmp_path, monkeypatch, fit, held):
+    monkeypatch.setattr(chains, "_rows", lambda rows: (ROWS[:40], ROWS[40:]))
+    seen = {}
+
+    def fitted(model, rows, **options):
+        seen.update(options)
+        raise InterruptedError
+
+    monkeypatch.setattr(ds.DeepGenerativeModel, "fit", fitted)
+    with pytest.raises(InterruptedError):
+        fit_chain(make, 0, "digits", tmp_path, 1, fit=fit)
+    assert [(name, len(value)) for name, value in seen.items() if name == "validation_data"] == held
+    assert seen.get("validation_split") == fit.get("validation_split")

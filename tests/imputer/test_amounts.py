@@ -79,6 +79,7 @@ def test_what_is_filled_in_is_whole(dtype):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_draws_are_amounts():
     """A law of counts put half of the draws between 0 and the least of the amounts."""
     gaps = np.random.default_rng(2).random(N) < 0.3

@@ -121,6 +121,7 @@ def test_bad_compile_arguments_are_refused(arguments):
         {"steps_per_epoch": 0},
         {"num_rows": 0},
         {"validation_split": 1.0},
+        {"validation_split": 7.0, "validation_data": patterns()},
         {"validation_split": "a"},
         {"validation_split": float("nan")},
         {"validation_split": float("inf")},

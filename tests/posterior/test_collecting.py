@@ -1,5 +1,7 @@
 """Collecting posterior samples while a chain runs: which steps, resumed runs, what is refused."""
 
+import shutil
+
 import keras
 import numpy as np
 import pytest
@@ -31,6 +33,23 @@ def test_collecting_starts_and_stops_when_it_should(tmp_path, arguments, values,
     assert [store.step_of(path) for path in store.sample_paths(tmp_path / "run")] == steps
     assert int(model.run.steps) == 2 * len(history.epoch)
     assert len(history.epoch) == steps[-1] // 2
+
+
+def test_burn_in_is_of_the_chain_that_compile_began(tmp_path):
+    """Six epochs of an optimizer before it are none of its own, in the run, and in one that goes on from a file."""
+    model = model_to_fit()
+    model.compile("map", jit_compile=False)
+    model.fit(X, batch_size=4, epochs=6, verbose=0)
+    model.compile("sgld", jit_compile=False)
+    collector = ds.posterior.Collector(tmp_path / "run", burn_in=2, num_samples=2, every=1)
+    fit(model, collector, 1, validation_data=None)
+    model.save(tmp_path / "model.keras")
+    for each in (model, keras.saving.load_model(tmp_path / "model.keras")):
+        collector = ds.posterior.Collector(tmp_path / "run", burn_in=2, num_samples=2, every=1)
+        fit(each, collector, 3, validation_data=None, initial_epoch=1)
+        steps = [store.step_of(path) for path in store.sample_paths(tmp_path / "run")]
+        assert steps == [2 * 9], "after the third epoch of the chain"
+        shutil.rmtree(tmp_path / "run")
 
 
 def test_what_a_callback_sets_of_the_collector_holds(tmp_path):

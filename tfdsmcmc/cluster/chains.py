@@ -64,7 +64,7 @@ def fit_chains(
       make_model: function of a chain's seed; returns a compiled model of one chain, `compile(num_chains=1)`, whose own
         seed it is or follows from. Initial weights may follow none: they are drawn anew, by that of the chain. Frozen
         ones are the same at each seed, as no sample has them. It is called three times, once with another seed.
-      rows: see `opened`; of a dataset's name the training rows, and its validation rows besides.
+      rows: see `opened`; of a dataset's name the training rows, and its validation rows besides unless `fit` has some.
       folder: of all chains; workers on several machines share it.
       num_chains: n.
       epochs: of each chain.
@@ -163,9 +163,11 @@ def _fit_here(make_model, chain, rows, own, epochs, seed, collector, fit):
     chain_seed = int(random.integers([], 2**31 - 1, random.fold(random.stream(seed, "chains"), chain)))
     model = _made(make_model, chain_seed)
     data, held = _rows(rows)
-    how = digest_of([collector or {}, fit or {}])
-    said = {"chain": chain, "seed": seed, "epochs": epochs, "arguments": how, **_learnt_from(model, data)}
-    row_weights = (fit or {}).get("sample_weight")
+    fit = {} if fit is None else fit
+    how = digest_of([collector or {}, fit])
+    learnt = _learnt_from(model, data, fit.get("mask"), fit.get("num_rows"))
+    said = {"chain": chain, "seed": seed, "epochs": epochs, "arguments": how, **learnt}
+    row_weights = fit.get("sample_weight")
     said["row_weights"] = None if row_weights is None else digest_of(row_weights)
     _check_same(own / STATEMENT, said)
     if (own / "model.keras").exists():
@@ -174,8 +176,8 @@ def _fit_here(make_model, chain, rows, own, epochs, seed, collector, fit):
     # kept until the model is saved: without room for that a further call has no more to do than to save
     backup = keras.callbacks.BackupAndRestore(own / "backup", delete_checkpoint=False)
     callbacks = [Collector(own / SAMPLES, **{"overwrite": True, **(collector or {})}), backup, stated]
-    held = {} if held is None else {"validation_data": held}
-    model.fit(data, epochs=epochs, callbacks=callbacks, **{"verbose": 0, **held, **(fit or {})})
+    held = {} if held is None or fit.get("validation_split") else {"validation_data": held}
+    model.fit(data, epochs=epochs, callbacks=callbacks, **{"verbose": 0, **held, **fit})
     model.save(own / "model.keras")
     shutil.rmtree(own / "backup", ignore_errors=True)
 
@@ -231,9 +233,9 @@ def _check_seeds(model, twin, another):
         )
 
 
-def _learnt_from(model, data):
+def _learnt_from(model, data, mask=None, num_rows=None):
     """What chains of one posterior have in common, as plain data."""
-    source = model.source("x", data)
+    source = model.source("x", data, mask, num_rows, model.run.step.fills_gaps)
     compiled = model.get_compile_config() or {}
     networks = _without_starts({name: part for name, part in model.get_config().items() if name != "prior"})
     return {

@@ -59,8 +59,8 @@ class Collector(keras.callbacks.Callback):
         epochs at least: its slope, by least squares, is at most two standard errors. It starts at the latest for the
         second half of the epochs that `fit` has for the chain. Updates of an optimizer before the chain
         (`mcmc.WarmStart`) do not count. Each `fit` looks for it anew; samples of an earlier one stay, and count.
-      burn_in: collecting starts after this many epochs of the run instead, whatever the validation, and not before the
-        chain does.
+      burn_in: collecting starts after this many epochs since `compile` instead, whatever the validation, and not before
+        the chain does.
       every: epochs from one sample to the next; by default as many as spread the samples over the rest of what `fit`
         has for the chain, 100 updates apart at least and 1,000 at most. `posterior.last_part` gives both for a run of
         known length.
@@ -130,6 +130,7 @@ class Collector(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         if self._records is None:  # only now is the state of a resumed run in place
             run = self.model.run
+            self._timing.begun = int(run.epochs_begun)
             self._timing.last_epoch = int(run.epochs_before) + (self.params or {}).get("epochs", 0)
             with files.locked(self.path) if self.path.exists() else contextlib.nullcontext():
                 self._reconcile(int(run.steps), int(run.identity))

@@ -2,7 +2,7 @@
 
 A record is [steps, epochs, validation log-likelihood or None, whether the weights were sampled, checksum].
 
-    begins     with the first record after `burn_in` epochs; or when the validation log-likelihood has settled
+    begins     with the first record after `burn_in` epochs of the chain; or when the validation log-likelihood has settled
                (`posterior.settling`), and at the latest for the second half of the epochs that there are for the chain
     then       every `every` epochs; or as often as spreads the samples over the rest, 100 updates apart at least and
                1,000 at most
@@ -31,16 +31,18 @@ class Timing:
     Attributes:
       burn_in: as it was given, or has been set since; like `every` it holds for the records that come.
       every: likewise.
+      begun: the epochs that there were before the chain's first.
       first: the first record of the chain, or None.
       last_epoch: at which the fit ends, where that is known.
     """
 
+    begun: int
     first: list[Any] | None
     last_epoch: int | None
 
     def __init__(self, num_samples: int, patience: int, burn_in: int | None, every: int | None):
         self._num_samples, self._patience, self.burn_in, self.every = num_samples, patience, burn_in, every
-        self.last_epoch = None
+        self.begun, self.last_epoch = 0, None
         self.look_anew()
 
     def look_anew(self) -> None:
@@ -70,7 +72,7 @@ class Timing:
         apart = self.every or max(1, _UPDATES_BETWEEN[0] / max(1, _updates_an_epoch(records, len(records) - 1)))
         start = self._start(records)
         if start is None:
-            return max((self.burn_in or 0) - epoch, 0) + 1 + math.ceil((missing - 1) * apart)
+            return max(self.begun + (self.burn_in or 0) - epoch, 0) + 1 + math.ceil((missing - 1) * apart)
         since = len(records) - 1 - start
         return math.ceil((since // apart + missing) * apart) - since
 
@@ -93,7 +95,7 @@ class Timing:
         self.first = record if self.first is None else self.first
         step, epoch, value = record[:3]
         if self.burn_in is not None:
-            return epoch > self.burn_in
+            return epoch > self.begun + self.burn_in
         self._trend.add(step, value)
         late = self.last_epoch and 2 * epoch >= self.first[1] + self.last_epoch
         return late or self._trend.settled()

@@ -47,6 +47,7 @@ class Run(tf.Module):
       num_chains: C.
       steps: int64 variable, the minibatches learnt from so far.
       epochs: int64 variable, the epochs completed.
+      epochs_begun: int64 variable, those of `follows`, before the run began.
       epochs_before: int64 variable, those before the present fit, less the number at which it was told to start.
       refits: int64 variable, how often φ was fitted at fixed θ.
       identity: int64 variable, a number that tells this run, saved and resumed as it may be, from any other.
@@ -72,6 +73,7 @@ class Run(tf.Module):
         counts = (0, 0, 0) if follows is None else (int(follows.steps), int(follows.epochs), int(follows.refits))
         self.steps, self.epochs, self.refits = (tf.Variable(np.int64(n), trainable=False) for n in counts)
         self.identity: tf.Variable = tf.Variable(np.int64(secrets.randbits(62)), trainable=False, name="identity")
+        self.epochs_begun: tf.Variable = tf.Variable(np.int64(counts[1]), trainable=False, name="epochs_begun")
         self.epochs_before: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="epochs_before")
         self.num_rows: tf.Variable = tf.Variable(0.0, trainable=False, name="num_rows")
         self.rows: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="rows")
@@ -126,7 +128,8 @@ class Run(tf.Module):
     def saved(self) -> dict[str, keras.Variable | tf.Variable]:
         """Named variables that a saved run needs besides what Keras saves, the model's weights and the optimizer."""
         counts = {"steps": self.steps, "epochs": self.epochs, "refits": self.refits}
-        counts |= {"identity": self.identity, "num_rows": self.num_rows, "epochs_before": self.epochs_before}
+        counts |= {"epochs_begun": self.epochs_begun, "epochs_before": self.epochs_before}
+        counts |= {"identity": self.identity, "num_rows": self.num_rows}
         parts = {"weights": self._weights, **self._parts}
         named = {f"{name}_{i}": v for name, variables in parts.items() for i, v in enumerate(variables)}
         rows = {"carried_rows": self.rows} if self.step.per_row else {}

@@ -61,6 +61,7 @@ def checked(**given: Any) -> FitArguments:
     epochs = checks.nonnegative_integer("epochs", given["epochs"])
     initial_epoch = checks.nonnegative_integer("initial_epoch", given["initial_epoch"])
     validation_batch_size = _optional_count("validation_batch_size", given["validation_batch_size"])
+    split = given["validation_split"]
     validation_freq = given["validation_freq"]
     if isinstance(validation_freq, (list, tuple, set)):  # Keras takes a list alone, and says so after an epoch
         validation_freq = sorted({checks.positive_integer("validation_freq", epoch) for epoch in validation_freq})
@@ -74,7 +75,7 @@ def checked(**given: Any) -> FitArguments:
         validation_steps=_optional_count("validation_steps", given["validation_steps"]),
         validation_batch_size=validation_batch_size,
         validation_freq=validation_freq,
-        validation_split=given["validation_split"],
+        validation_split=checks.fraction("validation_split", split) if split else 0.0,
         shuffle=checks.boolean("shuffle", given["shuffle"]),
         num_rows=num_rows,
     )

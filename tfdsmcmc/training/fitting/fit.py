@@ -47,7 +47,8 @@ def fit(
         number and no schedule; a kernel takes a schedule. A run that `BackupAndRestore` restores goes on bit for bit
         from the end of an epoch; from the middle of one (its `save_freq` a number) the epoch begins anew, with other
         draws. With `steps_per_epoch` a dataset begins anew too.
-      validation_split: fraction of rows with random access, the last ones, to validate on.
+      validation_split: fraction of rows with random access, the last ones, to validate on. With `validation_data` it is
+        of no effect, as in Keras.
       validation_data: what x may be.
       shuffle: whether rows with random access are read in a new order each epoch; else in their own, from where the
         last epoch ended.

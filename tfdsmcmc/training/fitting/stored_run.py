@@ -80,7 +80,7 @@ class StoredRun:
         run = self._model.run
         # of φ among the weights of a run of several chains
         places = range(self._fitting.num_theta, len(run.step.variables)) if run else ()
-        added = "refits", "epochs_before", "row_spread", "assigned_", "best_phi_", "climbs_"
+        added = "refits", "epochs_begun", "epochs_before", "row_spread", "assigned_", "best_phi_", "climbs_"
         kept = (*added, *(f"weights_{i}" for i in places))
         later = {name for name in state if name.startswith(kept) and name not in names}
         return later | (_added_last(run.state, state, names) if run else set())
