@@ -9,7 +9,7 @@ of them together are better afterwards is not guaranteed. The weights are where 
 the model, where methods by augmentation need a burn-in of the units, `methods.vb(burn_in=10)`, or the start is lost.
 
 Sources: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015,
-section 3.4; Hinton, Osindero and Teh, "A fast learning algorithm for deep belief nets", Neural Computation 18 (2006).
+section 3.3; Hinton, Osindero and Teh, "A fast learning algorithm for deep belief nets", Neural Computation 18 (2006).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tfdsmcmc import contract, methods, random
 from tfdsmcmc._common import checks
 from tfdsmcmc.model import DeepGenerativeModel
 from tfdsmcmc.networks import GenerativeNetwork, RecognitionNetwork
+from tfdsmcmc.priors.patterns import without_others
 from tfdsmcmc.rows import as_rows
 
 if TYPE_CHECKING:
@@ -104,8 +105,10 @@ def _alone(model, number):
     if parent.parent_units:
         parent = type(parent).from_config(parent.get_config())  # of the same name, by which a prior knows it
     seed = int(random.integers([], 2**31 - 1, random.stream(model.seed, f"layer {number} alone")))
+    generative = GenerativeNetwork([parent, child])
     recognition = RecognitionNetwork([model.recognition.layers[number - 1]])
-    return DeepGenerativeModel(GenerativeNetwork([parent, child]), recognition, model.prior, seed)
+    prior = without_others(model.prior, [name for name, _ in generative.named_weights])
+    return DeepGenerativeModel(generative, recognition, prior, seed)
 
 
 def _copied(method):

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import tensorflow_probability as tfp
 
@@ -57,3 +58,21 @@ def test_what_each_pattern_has_a_weight_for(prior, arguments):
 def test_a_weight_without_a_pattern_is_refused():
     with pytest.raises(ValueError, match="No pattern of the prior is found in 'top/bias'. Received: "):
         model_with({"kernel": NARROW})
+
+
+def test_parts_of_a_model_do_not_say_it_again():
+    """Layers that learn alone have the patterns of their own weights; what a model has warned of is left out."""
+    sbn = ds.layers.SBN
+    generative = ds.GenerativeNetwork([sbn(2, name="top"), sbn(3, name="middle"), sbn(4, name="data")])
+    prior = {"top": NARROW, "middle": WIDE, "data": WIDE}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model = ds.DeepGenerativeModel(generative, ds.RecognitionNetwork([sbn(3), sbn(2)]), prior=prior)
+        ds.pretrain(model, np.eye(4), epochs=0, jit_compile=False)
+    with pytest.warns(UserWarning, match="no weight takes 'none'"):
+        model = model_with({"none": None, "": NARROW})
+    model.compile("sgld", jit_compile=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        model.refit_recognition(np.eye(3), epochs=0)
+    assert list(model.prior.patterns) == ["none", ""]

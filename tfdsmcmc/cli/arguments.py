@@ -94,12 +94,12 @@ def _add_fit(commands):
     command.add_argument("--num-samples", type=int, help="draws of the latents a row (default: that of the method)")
     command.add_argument("--posterior", help="folder for posterior samples; not collected by default")
     command.add_argument("--posterior-samples", type=int, help="how many (default: 50)")
-    command.add_argument("--patience", type=int, help="updates over which validation must settle (default: 1000)")
+    command.add_argument("--patience", type=int, help="minibatches over which validation must settle (default: 1000)")
     command.add_argument("--burn-in", type=int, help="collect after so many epochs instead, whatever the validation")
     command.add_argument(
         "--every",
         type=int,
-        help="epochs from one sample to the next (default: spread over the rest, 100 to 1000 updates apart)",
+        help="epochs from one sample to the next (default: spread over the rest, 100 to 1000 minibatches apart)",
     )
     command.add_argument("--resume", action="store_true", help="go on with the chain that MODEL holds")
     command.add_argument("--overwrite", action="store_true", help="replace MODEL and old posterior samples")

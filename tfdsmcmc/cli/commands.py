@@ -100,7 +100,7 @@ def _new_model(args, units, seed=None, num_chains=None):
     options = {key: value for key, value in given.items() if value is not None}
     if method in _AUGMENTATION:
         if options:
-            raise ValueError(f"{method} has no step size and no number of draws. Received: {options}")
+            raise ValueError(f"{method} takes no learning rate and no number of draws here. Received: {options}")
     arguments = {**getattr(ds.methods, method)(**options), "steps_per_execution": 10}
     model.compile(**arguments | ({} if num_chains is None else {"num_chains": num_chains}))
     return model

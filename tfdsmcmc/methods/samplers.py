@@ -28,8 +28,8 @@ def dsgld_nais(
       learning_rate: the largest ℓ of any weight, a number or a schedule; by default 0.5, as published 0.01.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5. With more than 150 latent
         units the climb of the warm start warms up, see `latents.NAIS`; as published none does.
-      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 √min(1, 150/U) for U
-        latent units and falling, as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 min(1, (150/S) √(150/U)) for U latent units and
+        rows of spread S, see `mcmc.schedules.ByUnits`, and falling; as published Adam(3e-4).
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default "auto", as `compile` has it, as published 1.
 
@@ -56,8 +56,8 @@ def dsghmc_nais(
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5. With more than 150 latent
         units the climb of the warm start warms up, see `latents.NAIS`; as published none does.
-      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 √min(1, 150/U) for U
-        latent units and falling, as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 min(1, (150/S) √(150/U)) for U latent units and
+        rows of spread S, see `mcmc.schedules.ByUnits`, and falling; as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       as_published: whether what is not given is as published, see the module's docstring.
       num_chains: C; by default "auto", as `compile` has it, as published 1.
@@ -90,8 +90,8 @@ def dsgnht_nais(
       friction: a of the kernel.
       num_samples: K; by default 25, at most 10 of them in the warm start, as published 5. With more than 150 latent
         units the climb of the warm start warms up, see `latents.NAIS`; as published none does.
-      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 √min(1, 150/U) for U
-        latent units and falling, as published Adam(3e-4).
+      optimizer: Keras optimizer of φ; by default Adam, its rate 1e-2 min(1, (150/S) √(150/U)) for U latent units and
+        rows of spread S, see `mcmc.schedules.ByUnits`, and falling; as published Adam(3e-4).
       integrator: of the kernel; by default "splitting", as published "euler".
       thermostat_mass: of the kernel, a number or "auto"; by default "auto", as published 1.
       as_published: whether what is not given is as published, see the module's docstring.

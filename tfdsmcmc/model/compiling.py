@@ -57,7 +57,7 @@ def compile(
         learn.
       kernel_steps: θ-updates a minibatch; with 0 only φ learns. Above 1 a kernel that adapts to gradient noise runs
         too hot, with a warning.
-      proposal_steps: φ-updates a minibatch; with 0 only θ learns.
+      proposal_steps: φ-updates a minibatch, or `interleaved` after each θ-update; with 0 only θ learns.
       steps_per_execution: minibatches in one compiled call; "auto" for up to 50 of an epoch.
       jit_compile: whether to compile with XLA.
       evaluation_samples: importance samples a row in `evaluate` and in the validation of `fit`.
@@ -68,7 +68,7 @@ def compile(
         step; until then there are as many as in a long run. Saved, loaded, resumed and fitted again, the run keeps
         it. Several chains of an earlier run stay. With a `step`, whose passes are few, "auto" is 3 whatever is
         planned, or 1 by the entries of θ.
-      interleaved: whether φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
+      interleaved: whether as many φ-updates follow each θ-update of a minibatch, as published, instead of all of them.
       step: `training.steps.step_method.StepMethod`, a method that is no triple of kernel, latents and proposal, as
         `augmentation.PolyaGammaGibbs`; the arguments of a triple are left out then. φ does not learn:
         `refit_recognition` fits it at the θ that was learnt.

@@ -34,8 +34,8 @@ def impute(
       seed: integer, or int32 tensor of shape (2,).
       probabilities: True for the means of the missing entries instead of draws: the probabilities of a one, for
         binary data.
-      majority: True for 1 where that probability is above ½, else 0, as the literature reports accuracies; binary
-        data alone.
+      majority: True for the likeliest value of each missing entry, as the literature reports accuracies: of binary
+        data 1 where that probability is above ½, else 0; discrete data alone.
       **options: of `imputation.impute`, such as `method`, `burn_in`, `posterior` and `average`. It returns
         effective sample sizes besides; whether `burn_in` was long enough only a longer one tells.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import keras
 
 from tfdsmcmc._common import checks
+from tfdsmcmc.priors.patterns import without_others
 
 if TYPE_CHECKING:
     from tfdsmcmc._common.types import Verbose
@@ -48,7 +49,8 @@ def refit_recognition(
     proposal = proposal or settings["proposal"] or "wake"
     if not isinstance(proposal, str):  # its optimizer belongs to the run: take a fresh one of the kind
         proposal = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(proposal))
-    twin = type(self)(self.generative, self.recognition, self.prior, seed=self.seed)
+    prior = without_others(self.prior, [name for name, _ in self.generative.named_weights])
+    twin = type(self)(self.generative, self.recognition, prior, seed=self.seed)
     twin.fitting.stream = f"refit {int(self.run.refits)} after step {int(self.run.steps)}"
     epochs = checks.nonnegative_integer("epochs", epochs)
     twin.compile(**{**settings, "proposal": proposal})

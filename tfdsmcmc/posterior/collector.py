@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tfdsmcmc._common.types import AverageChoice, FilePath, Logs
 
 _ANOTHER_RUN = "Another run writes into this folder: give each a folder of its own. "
-_HOT, _SETTLED = 2.0, 500  # kinetic temperature, and the updates of sampling before a thermostat is judged by it
+_HOT, _SETTLED = 2.0, 500  # kinetic temperature, and the minibatches of sampling before a thermostat is judged by it
 
 
 class Collector(keras.callbacks.Callback):
@@ -55,15 +55,16 @@ class Collector(keras.callbacks.Callback):
     Args:
       path: folder for the samples; made if missing.
       num_samples: samples to collect, of each chain where the model has several.
-      patience: collecting starts when the validation log-likelihood has settled over this many updates, and over five
-        epochs at least: its slope, by least squares, is at most two standard errors. It starts at the latest for the
-        second half of the epochs that `fit` has for the chain. Updates of an optimizer before the chain
-        (`mcmc.WarmStart`) do not count. Each `fit` looks for it anew; samples of an earlier one stay, and count.
+      patience: collecting starts when the validation log-likelihood has settled over this many minibatches learnt
+        from, and over five epochs at least: its slope, by least squares, is at most two standard errors. It starts at
+        the latest for the second half of the epochs that `fit` has for the chain. Minibatches of an optimizer before
+        the chain (`mcmc.WarmStart`) do not count. Each `fit` looks for it anew; samples of an earlier one stay, and
+        count.
       burn_in: collecting starts after this many epochs since `compile` instead, whatever the validation, and not before
         the chain does.
       every: epochs from one sample to the next; by default as many as spread the samples over the rest of what `fit`
-        has for the chain, 100 updates apart at least and 1,000 at most. `posterior.last_part` gives both for a run of
-        known length.
+        has for the chain, 100 minibatches apart at least and 1,000 at most. `posterior.last_part` gives both for a
+        run of known length.
       stop: whether training stops with the last sample.
       overwrite: whether the samples of another chain in the folder may be deleted. A run that is killed with samples
         and without a backup, and begins elsewhere whenever it begins (layers without seeds), needs it to be restarted
@@ -79,8 +80,8 @@ class Collector(keras.callbacks.Callback):
         that began as this one and went on otherwise.
 
     Warns:
-      RuntimeWarning: once a `fit`, for a sample of a chain whose kinetic temperature is above 2 after 500 updates of
-        sampling: noise of the gradient heats it faster than the kernel's friction cools it, and its weights scatter
+      RuntimeWarning: once a `fit`, for a sample of a chain whose kinetic temperature is above 2 after 500 minibatches
+        of sampling: noise of the gradient heats it faster than the kernel's friction cools it, and its weights scatter
         further than the posterior's do; and at the end of a `fit` whose epochs were too few for `num_samples`, with
         how many more it takes. A `fit` that another callback stopped earlier does not warn.
 

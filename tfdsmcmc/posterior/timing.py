@@ -2,10 +2,10 @@
 
 A record is [steps, epochs, validation log-likelihood or None, whether the weights were sampled, checksum].
 
-    begins     with the first record after `burn_in` epochs of the chain; or when the validation log-likelihood has settled
-               (`posterior.settling`), and at the latest for the second half of the epochs that there are for the chain
-    then       every `every` epochs; or as often as spreads the samples over the rest, 100 updates apart at least and
-               1,000 at most
+    begins     with the first record after `burn_in` epochs of the chain; or when the validation log-likelihood has
+               settled (`posterior.settling`), and at the latest for the second half of the epochs that there are for it
+    then       every `every` epochs; or as often as spreads the samples over the rest, 100 minibatches apart at
+               least and 1,000 at most
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Timing:
 
     Args:
       num_samples: of each chain.
-      patience: updates over which the validation has settled.
+      patience: minibatches over which the validation has settled.
       burn_in: epochs, or None.
       every: epochs, or None.
 

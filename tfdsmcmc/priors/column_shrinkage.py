@@ -16,7 +16,7 @@ One sweep draws, each given the rest, with J weights in a column and K columns,
 where v is the part of w without the floor of scale m, as in `shrinkage`: w itself where m = 0.
 
 Sources: Armagan, Dunson and Clyde, "Generalized beta mixtures of Gaussians", NIPS 2011; Gan, Henao, Carlson and Carin,
-"Learning deep sigmoid belief networks with data augmentation", AISTATS 2015, sections 2.2 and 3.1.
+"Learning deep sigmoid belief networks with data augmentation", AISTATS 2015, Eq. 9 and section 3.1.
 """
 
 from __future__ import annotations

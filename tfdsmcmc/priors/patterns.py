@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from tfdsmcmc._common.warning import warn
-
-if TYPE_CHECKING:
-    from tfdsmcmc.priors.prior import Prior
+from tfdsmcmc.priors.prior import Prior
 
 
 def check_patterns(prior: Prior, names: Collection[str], frozen: Collection[str] = ()) -> None:
@@ -36,3 +33,11 @@ def check_patterns(prior: Prior, names: Collection[str], frozen: Collection[str]
             "Each weight takes the first pattern of the prior that is found in its name, and no weight takes "
             f"{', '.join(map(repr, left))}. Received: patterns {list(prior.patterns)}, weights {list(names)}"
         )
+
+
+def without_others(prior: Prior, names: Collection[str]) -> Prior:
+    """The prior of these weights of a model alone: without patterns that none of them takes."""
+    if prior.is_default:
+        return prior
+    taken = {prior.pattern_of(name) for name in names}
+    return Prior({pattern: part for pattern, part in prior.patterns.items() if pattern in taken})

@@ -6,7 +6,7 @@
 variational Bayes √⟨φ_k⟩ under q.
 
 Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015,
-sections 2.2 and 5.2.
+Eq. 9 and section 5.2.
 """
 
 from __future__ import annotations

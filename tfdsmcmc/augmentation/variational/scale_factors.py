@@ -8,8 +8,8 @@ scales, the entropy of q(w) left out:
 
 Weights are (J, P): J units, P regressors that share the prior. All Gammas are by shape and rate.
 
-Source: Gan, Henao, Carlson and Carin (2015), sections 2.3 and 3.2, general a and b from the same bound; Armagan, Dunson
-and Clyde, "Generalized beta mixtures of Gaussians", NIPS 2011.
+Source: Gan, Henao, Carlson and Carin (2015), Eq. 9 and section 3.2, general a and b from the same bound; Armagan,
+Dunson and Clyde, "Generalized beta mixtures of Gaussians", NIPS 2011.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ can learn: `teach_recognition`, and `initial="recognition"` here. Of several sta
 bound with the Pólya-Gamma variables, which has no noise: what is then estimated is a bound all the same.
 
 Source: Gan, Henao, Carlson and Carin, "Learning deep sigmoid belief networks with data augmentation", AISTATS 2015,
-section 3.3; what is bounded was derived here.
+section 3.2; what is bounded was derived here.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class DBN(Learner):
 
     @property
     def support(self) -> Support:
-        """Whether rows are zeros and ones."""
+        """Of what values rows may be."""
         return self.rbms[0].support
 
     @property

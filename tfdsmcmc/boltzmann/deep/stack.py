@@ -19,7 +19,7 @@ of which the entropies H are known given h^{l−1}; and with weights w = exp(l̂
 lies between the two in expectation, and at log p(v) as K → ∞.
 
 Sources: Hinton, Osindero and Teh, "A fast learning algorithm for deep belief nets", Neural Computation 18 (2006);
-Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4.3.
+Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4.2.
 """
 
 from __future__ import annotations

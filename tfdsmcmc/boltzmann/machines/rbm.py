@@ -105,7 +105,7 @@ class RBM(Learner):
 
     @property
     def support(self) -> Support:
-        """Whether rows are zeros and ones."""
+        """Of what values rows may be."""
         return self.visible.support
 
     @property

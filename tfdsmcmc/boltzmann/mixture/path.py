@@ -11,7 +11,7 @@ and −log C cancel. Of hidden units of another kind Γ_h(β x) stands for the s
 machine with one hidden unit of C values: the move is a Gibbs step of h and c together, and of v. A mixture that knows
 the clusters of the data leaves less for the path to bridge than base rates.
 
-Derived here; the path of two machines is that of Salakhutdinov and Murray, ICML 2008, section 4.
+Derived here; the path of two machines is that of Salakhutdinov and Murray, ICML 2008, section 3.2.
 """
 
 from __future__ import annotations

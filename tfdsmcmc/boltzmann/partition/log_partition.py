@@ -6,7 +6,7 @@ the mean of w' is 1/Z, and minus the logarithm an upper bound; that holds for ru
 enumeration of a layer of at most 25 units gives. For larger machines ends of long Markov chains stand in for them: what
 they bound is only as sure as the chains are long, and the result says so in `starts`.
 
-Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4; Burda,
+Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 3; Burda,
 Grosse and Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using reverse annealing", AISTATS
 2015 (from above).
 """

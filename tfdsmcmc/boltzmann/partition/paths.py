@@ -26,7 +26,7 @@ log(Z_B/Z_A) = log(Z_1/Z_0) + Γ_B(0) − Γ_A(0), of binary units log(Z_1/Z_0) 
 Where all units are Gaussian, f_β has a normaliser for every β if it has one at both ends: the precision of v is
 (1 − β) Γ_ζ + β Γ_η − β² W W'/γ_h, at least (1 − β) Γ_ζ + β (Γ_η − W W'/γ_h) as β² ≤ β.
 
-Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 4; the
+Source: Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML 2008, section 3; the
 powers of 2, and what is said of other units, are derived here.
 """
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
-from tfdsmcmc._common import checks
 from tfdsmcmc.rows import DatasetSource
 
 if TYPE_CHECKING:

@@ -68,7 +68,8 @@ def fit(
       `keras.callbacks.History` of the step's metrics: of a `DeepGenerativeModel` `log_likelihood` (the estimate of
       the training step, of K samples; with uniform weights the evidence lower bound), `effective_sample_size` (of
       the weights that the gradient gives its draws: K where all weigh alike), `kinetic_temperature` (1 is right),
-      `configurational_temperature` (1 in the mean over a chain that has arrived, see `diagnostics`)
+      `configurational_temperature` (in the mean over a chain that has arrived the kernel's temperature, see
+      `diagnostics`)
       and `skipped_steps` (the fraction of the updates that were left out as not finite); and for validation
       `val_log_likelihood` and `val_effective_sample_size`. Callbacks of Keras find −log_likelihood as `loss` and
       `val_loss`. The log-likelihoods are estimated with the recognition network; where it does not learn they are

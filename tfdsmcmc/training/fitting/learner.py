@@ -70,7 +70,7 @@ class Learner(keras.Model):
 
     @property
     def support(self) -> Support:
-        """Whether data are zeros and ones."""
+        """Of what values data may be."""
         raise NotImplementedError(f"{type(self).__name__} must define support.")
 
     @property
