@@ -66,7 +66,7 @@ def importance_sampling(
       batch_size: rows at a time.
       weights: pair (θ, φ) of lists of arrays to evaluate at; by default the model's own weights.
       warn: whether to look at the tails of the weights, and to warn where the median effective sample size is below
-        10, a tail is too heavy or a precision was not reached.
+        10, or half of fewer than 20 draws, a tail is too heavy or a precision was not reached.
       standard_error: the standard error s to reach in every row, in nats. How many draws a row needs is decided by
         others than its estimate is of, at least 20/s² of them: exp(value) is an unbiased estimate of p(x) however
         skewed the weights are. The stated error is right where those draws have met the tail of the weights; how
