@@ -75,7 +75,6 @@ STEPS = {
 LONG = ("persistent chains", "two chains")
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in STEPS])
 def test_steps(name):
     run_step_test(STEPS[name], SOURCE, beside=learning_of)
