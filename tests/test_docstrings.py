@@ -52,7 +52,9 @@ def runs():
         if quick:
             yield pytest.param(page, False, id=name_of(page))
         if all_of_them > quick:
-            yield pytest.param(page, True, marks=(pytest.mark.slow, pytest.mark.compiled), id=f"{name_of(page)}, all")
+            # XLA would take most of the time: what newcomers type first has it, the others run op by op
+            marks = [pytest.mark.slow, *[pytest.mark.compiled] * (name_of(page) in LEFT)]
+            yield pytest.param(page, True, marks=marks, id=f"{name_of(page)}, all")
 
 
 @pytest.mark.parametrize(("page", "slow"), list(runs()))

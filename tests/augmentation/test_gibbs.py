@@ -76,7 +76,6 @@ def source_of(rows=ROWS[:10], gaps=False):
 
 
 @pytest.mark.slow
-@pytest.mark.compiled
 @pytest.mark.parametrize("gaps", [False, True])
 def test_the_contract_of_steps(gaps):
     def make():
