@@ -90,6 +90,7 @@ def test_probabilities_are_the_exact_means(name, method, lengths):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_the_effective_size_is_that_of_the_draws():
     """Means of draws of 0 and 1 for a DARN: their variance over rows is p(1 − p)/N_eff, to a quarter; Metropolis chains
     have fewer effective states than Gibbs sampling, and both fewer than the sweeps. Probabilities are these means, by
