@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tfdsmcmc as ds
+from tests.oracles import tiny_model
 from tests.training.support import begin
 
 FILES = pathlib.Path(__file__).parent / "files"
@@ -48,3 +49,19 @@ def test_posterior_samples_load():
     (_, first), (_, second) = model.chain_weights()  # there was one recognition network for all
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_all_epochs_of_a_run_that_knows_no_beginning_are_its_own():
+    """Also where the run in whose place it comes followed another."""
+    one, other = (tiny_model((2,), units=4, seed=1) for _ in range(2))
+    store = {}
+    one.compile("sgld", jit_compile=False)
+    one.fit(ROWS, epochs=2, verbose=0)
+    one._stored.write(store)
+    assert store.pop("epochs_begun") == 0
+    other.compile("map", jit_compile=False)
+    other.fit(ROWS, epochs=5, verbose=0)
+    other.compile("sgld", jit_compile=False)
+    assert int(other.run.epochs_begun) == 5
+    other._stored.read(store)
+    assert (int(other.run.epochs_begun), int(other.run.epochs)) == (0, 2)

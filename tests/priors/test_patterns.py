@@ -7,6 +7,7 @@ import pytest
 import tensorflow_probability as tfp
 
 import tfdsmcmc as ds
+from tfdsmcmc.priors.patterns import without_others
 
 tfd = tfp.distributions
 NARROW, WIDE = tfd.Normal(0.0, 0.001), tfd.Normal(0.0, 1.0)
@@ -76,3 +77,13 @@ def test_parts_of_a_model_do_not_say_it_again():
         warnings.simplefilter("error", UserWarning)
         model.refit_recognition(np.eye(3), epochs=0)
     assert list(model.prior.patterns) == ["none", ""]
+
+
+def test_a_prior_of_ones_own_class_stays():
+    class Own(ds.Prior):
+        pass
+
+    for prior in (Own({"top": NARROW, "data": WIDE}), ds.Prior(), ds.Prior({"top": NARROW})):
+        assert without_others(prior, ["top/kernel"]) is prior
+    (part,) = without_others(ds.Prior({"top": NARROW, "data": WIDE}), ["data/kernel"]).patterns.items()
+    assert part == ("data", WIDE)

@@ -79,9 +79,9 @@ def impute(
         Boltzmann machines, whose p(x_observed given θ_m) nobody knows.
       evidence_samples: draws behind that estimate; for "resampling" its own K draws serve.
       batch_size: rows at a time.
-      average: of `posterior.averages.AVERAGES`, of a `Posterior`; by default its own. With "draws" each imputation is
-        at a sample of the weights; others leave out what is not known of these, so that pooled intervals are too
-        narrow.
+      average: of `posterior.averages.AVERAGES`, of a `Posterior`; by default its own. "draws" has what is not known of
+        the weights, as a sample is chosen for each imputation of a row anew. So a table of several rows mixes them:
+        to pool analyses of tables, impute at one sample after the other, as `Imputer.impute` does.
       verbose: 0 is silent; otherwise a bar tells how many of the batches are done, those of each component.
       continued_burn_in: sweeps, in place of `burn_in`, of the chains at each component but the first, which then go on
         from where those at the one before ended; by default they start anew. It suits samples of one run, which are

@@ -36,8 +36,9 @@ def check_patterns(prior: Prior, names: Collection[str], frozen: Collection[str]
 
 
 def without_others(prior: Prior, names: Collection[str]) -> Prior:
-    """The prior of these weights of a model alone: without patterns that none of them takes."""
-    if prior.is_default:
-        return prior
+    """The prior of these weights of a model alone: without patterns that none of them takes. One of a class of its own
+    stays as it is."""
     taken = {prior.pattern_of(name) for name in names}
+    if prior.is_default or type(prior) is not Prior or len(taken) == len(prior.patterns):
+        return prior
     return Prior({pattern: part for pattern, part in prior.patterns.items() if pattern in taken})

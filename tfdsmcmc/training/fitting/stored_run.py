@@ -64,6 +64,8 @@ class StoredRun:
             )
         for name, variable in state.items():
             variable.assign(found[name])
+        if "epochs_begun" in later:  # all epochs counted then
+            model.run.epochs_begun.assign(0)
         if model.run.climbs is not None and "climbs_count" in later:
             model.run.climbs.forget()
 
