@@ -81,7 +81,8 @@ def impute(
       batch_size: rows at a time.
       average: of `posterior.averages.AVERAGES`, of a `Posterior`; by default its own. "draws" has what is not known of
         the weights, as a sample is chosen for each imputation of a row anew. So a table of several rows mixes them:
-        to pool analyses of tables, impute at one sample after the other, as `Imputer.impute` does.
+        to pool analyses of tables, impute at one sample after the other, by seeds of their own, as `Imputer.impute`
+        does.
       verbose: 0 is silent; otherwise a bar tells how many of the batches are done, those of each component.
       continued_burn_in: sweeps, in place of `burn_in`, of the chains at each component but the first, which then go on
         from where those at the one before ended; by default they start anew. It suits samples of one run, which are
