@@ -113,6 +113,14 @@ def test_bad_compile_arguments_are_refused(arguments):
         model.compile(**arguments)
 
 
+@pytest.mark.parametrize("phi", [{"proposal": None}, {"proposal_steps": 0}], ids=lambda phi: next(iter(phi)))
+def test_what_would_learn_nothing_is_refused(phi):
+    model = tiny_model((2,), units=4)
+    with pytest.raises(ValueError, match="^Nothing would learn.*Received: kernel_steps=0"):
+        model.compile(kernel="sgld", kernel_steps=0, **phi)
+    model.compile(kernel="sgld", kernel_steps=1, **phi)  # θ learns
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -74,7 +74,8 @@ def compile(
         `refit_recognition` fits it at the θ that was learnt.
 
     Raises:
-      ValueError: for an argument of another kind or out of range, or a generative network that is all frozen.
+      ValueError: for an argument of another kind or out of range, a generative network that is all frozen, or where
+        neither θ nor φ would learn.
     """
     triple = {
         "kernel": kernel, "latents": latents, "proposal": proposal, "kernel_steps": kernel_steps,

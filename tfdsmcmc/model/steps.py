@@ -35,7 +35,7 @@ def triple_of(**given: Any) -> Triple:
     """The triple of arguments of `compile`, where parts may be names, checked.
 
     Raises:
-      ValueError: for an argument of another kind or out of range.
+      ValueError: for an argument of another kind or out of range, or where neither θ nor φ would learn.
 
     Warns:
       UserWarning: for more than one update a minibatch by a kernel that adapts to gradient noise.
@@ -50,6 +50,11 @@ def triple_of(**given: Any) -> Triple:
         checks.boolean("interleaved", given["interleaved"]),
     )
     kernel, kernel_steps = triple.kernel, triple.kernel_steps
+    if not kernel_steps and (proposal is None or not triple.proposal_steps):
+        raise ValueError(
+            "Nothing would learn: θ needs kernel_steps, and φ a proposal and proposal_steps. "
+            f"Received: kernel_steps={kernel_steps}, proposal={proposal!r}, proposal_steps={triple.proposal_steps}"
+        )
     if kernel_steps > 1 and kernel.adapts_to_gradient_noise:
         warnings.warn(
             f"{type(kernel).__name__} goes by gradient noise that is drawn anew at each step. With "
