@@ -19,7 +19,7 @@ def draw(model, num_samples, seed=0, x=X, jit_compile=False):
     return function()
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.compiled)])
 @pytest.mark.parametrize("latent_units", [(2,), (2, 2), (1, 2, 1)])
 def test_log_weights_are_log_p_minus_log_q(latent_units, jit_compile):
     """At every state: the draws are many enough to visit all of them."""

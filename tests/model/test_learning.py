@@ -26,6 +26,7 @@ def test_learning_reaches_the_likelihood_of_the_truth():
     assert after > best - 0.1
 
 
+@pytest.mark.compiled  # 400,000 steps
 @pytest.mark.slow
 def test_the_chain_samples_the_exact_posterior_of_a_weight():
     """One free weight: the logit b of the only pixel, z without influence. The posterior of b on a grid is exact.
